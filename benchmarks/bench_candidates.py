@@ -1,9 +1,9 @@
 """How many related pairs come before the decision rules at all? Recall of candidates, for both ways of finding them.
 
-``candidate_query``: what an index answers page by page, asked from either page. ``join``: the whole-corpus plan of a scan. Sets:
+``query``: what an index answers page by page, asked from either page. ``join``: the whole-corpus plan of a scan. Sets:
 labelled duplicate and containing pairs, Chinese and English apart; pairs of one article (edits-zh); and of short-zh all
 pairs of posts with an exact containment of character 5-grams of 0.8 or more, found by brute force. ``--caps`` asks another
-question: how many related pairs (of manual-zh, where a page has up to 32 versions) are lost when a common term is joined with fewer of its carriers?
+question: how many related pairs (of manual-zh, where a page has up to 32 versions) are lost when a common term is joined with fewer of its postings?
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sets", nargs="+", default=ALL_SETS, choices=ALL_SETS)
     parser.add_argument("--missed", action="store_true", help="print the pairs that were not found")
     parser.add_argument(
-        "--caps", type=int, nargs="+", help="carriers of a term that are joined, the largest last"
+        "--caps", type=int, nargs="+", help="postings of a term that are joined, the largest last"
     )
     parser.add_argument("--capped-set", default="manual-zh", help="set for --caps")
     given = parser.parse_args(arguments)
     if given.caps:
         items = rows_of(data_file(given.data, f"{given.capped_set}.jsonl.xz"))
         report(
-            "Related pairs by the cap on carriers",
+            "Related pairs by the cap on postings",
             capped([page_of(row) for row in items], given.caps),
             given.json,
         )
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sets.append(short_posts(given.data))
     rows: list[Row] = []
     for each in sets:
-        candidate_query, whole, compared = candidates(each)
+        queried, whole, compared = candidates(each)
         same = set(each.same)
         expect(bool(same), f"{each.name} has no related pairs")
         rows.append(
@@ -67,18 +67,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "set": each.name,
                 "language": each.language,
                 "related pairs": len(same),
-                "query": share(len(same & candidate_query), len(same)),
-                "query missed": len(same - candidate_query),
+                "query": share(len(same & queried), len(same)),
+                "query missed": len(same - queried),
                 "join": share(len(same & whole), len(same)),
                 "join missed": len(same - whole),
                 "pages": len(each.pages),
                 "joined pairs": compared,
             }
         )
-        for pair in sorted(same - (candidate_query & whole)) if given.missed else ():
-            print(
-                each.name, *pair, "" if pair in candidate_query else "query", "" if pair in whole else "join"
-            )
+        for pair in sorted(same - (queried & whole)) if given.missed else ():
+            print(each.name, *pair, "" if pair in queried else "query", "" if pair in whole else "join")
     report("Recall of candidates before verification", rows, given.json, {"goal": GOAL})
     return 0
 
@@ -93,11 +91,9 @@ def candidates(pairs: PairSet) -> tuple[set[Pair], set[Pair], int]:
     both = {
         (ids[left], ids[right]) for left, right in zip(found.left.tolist(), found.right.tolist(), strict=True)
     }
-    candidate_query = {
-        (left, right) for left, right in pairs.same if right in asked[left] or left in asked[right]
-    }
+    queried = {(left, right) for left, right in pairs.same if right in asked[left] or left in asked[right]}
     join = {(left, right) for left, right in pairs.same if (left, right) in both or (right, left) in both}
-    return candidate_query, join, len(both)
+    return queried, join, len(both)
 
 
 def capped(pages: Sequence[Page], caps: Sequence[int]) -> list[Row]:
@@ -107,7 +103,7 @@ def capped(pages: Sequence[Page], caps: Sequence[int]) -> list[Row]:
         weights = scanned.statistics.weights(scanned.corpus.pages.table.coverage)
         rows: list[Row] = []
         for cap in caps:
-            with patch.object(join, "CARRIERS", cap):
+            with patch.object(join, "MAX_POSTINGS", cap):
                 found = joined(scanned)
             related = 0
             for start in range(0, len(found.left), BLOCK):

@@ -3,7 +3,7 @@
 The last row leaves out portal-zh with all its stories.
 
 For every left-out part a few limits are chosen again on all other parts, one limit after the other over a small grid, and
-the part is decided by them. Chosen is what gives the best mean over the parts of: recall, less the share of different
+the part is measured with them. Chosen is what gives the best mean over the parts of: recall, less the share of different
 pairs accepted, plus half the share of right relations; every part counts the same. Shown beside it: the part under
 the limits of the preset, which have seen it. Where the two differ much, the limits fit that part and not the matter.
 """

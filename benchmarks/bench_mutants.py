@@ -152,7 +152,7 @@ def original_of(page_id: str) -> str:
 def false_pairs(scanned: Scanned, settings: Settings, copies: set[str]) -> tuple[list[tuple[str, str]], int]:
     """Accepted pairs of a copy with a page that has nothing of its original; and how many pairs with other pages there are.
 
-    All candidate pairs of the scan are decided. What a copy shares with others through a passage of its original is
+    All candidate pairs of the scan are compared. What a copy shares with others through a passage of its original is
     no mistake: a page that is cut to a passage is contained wherever that passage stands.
     """
     found = joined(scanned, settings)

@@ -1,4 +1,4 @@
-"""Labelled pairs measured once and decided under any limits, for the benchmarks of the decision rules."""
+"""Labelled pairs measured once and decided with any limits, for the benchmarks of the decision rules."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LABEL_OF: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How a set is decided; shares in [0, 1], None of no pairs.
+    """How well the pairs of a set are decided; shares in [0, 1], None of no pairs.
 
     Attributes:
         recall: duplicate and containing pairs that are accepted.

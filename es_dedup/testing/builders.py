@@ -65,8 +65,8 @@ def candidate_query(*terms: int, min_shared: int = 1, **fields: Any) -> Candidat
     return CandidateQuery((TermGroup(terms, min_shared),), **fields)
 
 
-def carriers(index: FeatureIndex, *terms: int) -> list[int]:
-    """For each term how many stored pages carry it, at most 1,000."""
+def posting_counts(index: FeatureIndex, *terms: int) -> list[int]:
+    """For each term how many stored pages have it, at most 1,000."""
     queries = [candidate_query(term, limit=1_000, max_df=1_000_000) for term in terms]
     return [len(answer.candidates) for answer in index.candidates_many(queries)]
 

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_dedup.testing.builders import candidate_query, carriers, copies, full_record, random_records, record
+from es_dedup.testing.builders import (
+    candidate_query,
+    copies,
+    full_record,
+    posting_counts,
+    random_records,
+    record,
+)
 from es_dedup.testing.candidate_contract import CandidateContract
 from es_dedup.testing.cluster_contract import ClusterStoreContract, StatisticsStoreContract
 from es_dedup.testing.contract_fixtures import IndexFixtures, ids, same_record
@@ -49,7 +56,7 @@ class PutContract(IndexFixtures):
     def test_a_known_id_replaces_the_terms(self, index: FeatureIndex) -> None:
         index.put_many([record("a", [1, 2, 3])])
         index.put_many([record("a", [3, 4])])
-        assert carriers(index, 1, 2, 3, 4) == [0, 0, 1, 1]
+        assert posting_counts(index, 1, 2, 3, 4) == [0, 0, 1, 1]
 
     def test_a_known_id_replaces_the_text(self, index: FeatureIndex) -> None:
         index.put_many([record("a", text="old words")])
@@ -64,7 +71,7 @@ class PutContract(IndexFixtures):
         )
         assert report.written == 2
         assert index.get_many(["a"])["a"].title == "last"
-        assert carriers(index, 1, 2) == [1, 1]
+        assert posting_counts(index, 1, 2) == [1, 1]
 
     @pytest.mark.parametrize(
         ("page_id", "fields"),
@@ -193,8 +200,8 @@ class RepeatContract(IndexFixtures):
 
     def test_the_same_batch_twice_changes_nothing(self, index: FeatureIndex) -> None:
         records = random_records(20, seed=9)
-        before = [index.put_many(records), list(index.scan()), carriers(index, *range(50))]
-        assert before == [index.put_many(records), list(index.scan()), carriers(index, *range(50))]
+        before = [index.put_many(records), list(index.scan()), posting_counts(index, *range(50))]
+        assert before == [index.put_many(records), list(index.scan()), posting_counts(index, *range(50))]
 
     def test_a_write_session_may_be_nested(self, index: FeatureIndex) -> None:
         with index.writing(), index.writing():
@@ -209,7 +216,7 @@ class DeleteContract(IndexFixtures):
         index.put_many([record("a", [1, 2], text="words"), record("b", [1])])
         assert index.delete_many(["a"]) == 1
         assert (index.get_many(["a"]), index.texts(["a"]), index.search("words")) == ({}, {}, [])
-        assert carriers(index, 1, 2) == [1, 0]
+        assert posting_counts(index, 1, 2) == [1, 0]
         assert ids(index.candidates_many([candidate_query(1, 2)])[0]) == ["b"]
 
     def test_unknown_ids_are_no_error(self, index: FeatureIndex) -> None:
@@ -222,7 +229,7 @@ class DeleteContract(IndexFixtures):
         index.put_many([record("a", [1], text="old")])
         index.delete_many(["a"])
         index.put_many([record("a", [2], text="new")])
-        assert (index.count(), carriers(index, 1, 2), index.texts(["a"])) == (
+        assert (index.count(), posting_counts(index, 1, 2), index.texts(["a"])) == (
             1,
             [0, 1],
             {"a": "new"},

@@ -203,6 +203,10 @@ def test_figures_of_small_sets_are_right(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "figures.json"
     importlib.import_module("bench_candidates").main(["--data", str(data), "--json", str(out)])
     assert {row["query missed"] for row in json.loads(out.read_text(encoding="utf-8"))["rows"]} == {0}
+    caps = ["--caps", "1", "64", "--json", str(out)]
+    importlib.import_module("bench_candidates").main(["--data", str(data), *caps])
+    few, all_ = json.loads(out.read_text(encoding="utf-8"))["rows"]
+    assert 0 < few["compared"] <= all_["compared"]
     importlib.import_module("bench_versions").main(["--data", str(data), "--json", str(out)])
     statutes = json.loads(out.read_text(encoding="utf-8"))["rows"][1]
     assert (statutes["groups of 2+"], statutes["neighbours"]) == (25, 25)

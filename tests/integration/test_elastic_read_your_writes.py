@@ -9,7 +9,14 @@ import pytest
 from es_dedup.index.elastic import ElasticIndex, Options, parse_address
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import CandidateQuery, TermGroup
-from es_dedup.testing.builders import assignment, candidate_query, carriers, edge, random_records, record
+from es_dedup.testing.builders import (
+    assignment,
+    candidate_query,
+    edge,
+    posting_counts,
+    random_records,
+    record,
+)
 from tests.servers import client_of
 
 if TYPE_CHECKING:
@@ -81,7 +88,7 @@ def test_replaced_and_deleted_pages_and_scopes(own_address: str) -> None:
         assert [each.page_id for each in one.candidates] == ["a", "d"]
         assert [each.page_id for each in two.candidates] == ["b", "d"]
         index.put_many([record("e", [2], site="x.org")])
-        assert carriers(index, 1, 2) == [2, 3]
+        assert posting_counts(index, 1, 2) == [2, 3]
         assert [each.page_id for some in index.scan() for each in some] == ["a", "b", "d", "e"]
 
 

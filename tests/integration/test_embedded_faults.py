@@ -22,7 +22,7 @@ from es_dedup.errors import (
 )
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import Page
-from es_dedup.testing.builders import candidate_query, carriers, random_records, record
+from es_dedup.testing.builders import candidate_query, posting_counts, random_records, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -106,7 +106,7 @@ class TestSeveralProcesses:
             assert writer.returncode == 0
         with open_index(path) as index:
             assert index.count() == 2 * 15 * PAGES_PER_BATCH
-            assert carriers(index, 0, 29) == [2 * 15, 2 * 15 * 30]
+            assert posting_counts(index, 0, 29) == [2 * 15, 2 * 15 * 30]
         assert sound(path)
 
     def test_a_session_keeps_others_out_and_lets_them_read(
@@ -181,7 +181,7 @@ class TestThreads:
         with open_index(path) as index:
             with ThreadPoolExecutor(8) as pool:
                 list(pool.map(work, range(40)))
-            assert (index.count(), carriers(index, 0, 1)) == (40 * 19, [0, 40])
+            assert (index.count(), posting_counts(index, 0, 1)) == (40 * 19, [0, 40])
 
     def test_a_session_of_one_thread_keeps_others_out(self, path: Path) -> None:
         with open_index(path, lock_seconds=0.1) as index, index.writing(), index.writing():

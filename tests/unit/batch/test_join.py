@@ -166,7 +166,7 @@ class TestCap:
             if left in first or right in first
         }
 
-    def test_a_common_term_joins_with_its_first_carriers_in_canonical_order(self) -> None:
+    def test_a_common_term_joins_with_its_first_postings_in_canonical_order(self) -> None:
         count = MAX_POSTINGS + 20
         table = alike(count)
         ranks = list(range(count))
