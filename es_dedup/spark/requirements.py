@@ -49,7 +49,9 @@ def session(master: str | None = None, config: Mapping[str, str] | None = None) 
     try:
         made = (builder.master(master) if master else builder).getOrCreate()
     except (PySparkException, Py4JError) as error:
-        raise SparkUnavailable(str(error).strip().splitlines()[0]) from error
+        from es_dedup.spark.folder import cause  # noqa: PLC0415 - imports pyspark
+
+        raise SparkUnavailable(cause(error)) from error
     context = made.sparkContext
     if context.master.startswith("local") and not context.getConf().contains(PARTITIONS):
         made.conf.set(PARTITIONS, LOCAL_PARTITIONS)
