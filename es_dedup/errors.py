@@ -440,6 +440,8 @@ class QueueUnavailable(DedupError):
 class JobContended(DedupError):
     """Others change a job all the time."""
 
+    retryable = True
+
     job_id: str
     message = "job {job_id} is being changed by too many at once; try again"
 
