@@ -204,9 +204,9 @@ def test_the_command_makes_the_tables_and_says_what_is_wrong(spark: Any, tmp_pat
     bad = run("--input", "nowhere.parquet", "--output", "tables2", "--master", "local[2]")
     assert bad.returncode == 1
     assert bad.stderr.splitlines()[-1].startswith("error: nowhere.parquet: no such file")
-    lost = run("--input", given_pages, "--output", "tables2", "--master", "nowhere")
+    lost = run("--input", given_pages, "--output", "tables2", "--master", "local[two]")
     assert lost.returncode == 1
-    assert "\nerror: no Spark session (Could not parse Master URL: 'nowhere')" in f"\n{lost.stderr}"
+    assert "\nerror: no Spark session (Could not parse Master URL: 'local[two]')" in f"\n{lost.stderr}"
     without = run(*ours, JAVA_HOME=str(tmp_path))
     assert (without.returncode, without.stdout) == (1, "")
     assert without.stderr.startswith("error: es_dedup.spark needs Java 17 and JAVA_HOME is")
