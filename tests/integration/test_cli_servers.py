@@ -72,6 +72,8 @@ ON_FILES: Final = (
     "compile",
 )
 """Commands that work on files and in memory, or tell of the settings."""
+ON_SPARK: Final = ("spark", "load")
+"""Commands that need Spark; ``tests/spark`` has their faults."""
 REDIS_COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "backfill": (),
     "recluster": ("--force",),
@@ -221,7 +223,7 @@ def test_every_command_is_in_a_table() -> None:
         for name, each in group.commands.items()
         for sub in ([[one] for one in getattr(each, "commands", {})] or [[]])
     ]
-    assert sorted(names) == sorted((*COMMANDS, *ON_FILES))
+    assert sorted(names) == sorted((*COMMANDS, *ON_FILES, *ON_SPARK))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
