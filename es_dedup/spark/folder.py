@@ -36,10 +36,12 @@ class TableFolder:
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._spark, self.path = spark, path.rstrip("/")
 
-    def days(self, name: str) -> list[str]:
-        """Days of which a table is finished, ascending."""
-        found = (each.removeprefix(DAY) for each in names_in(self._spark, f"{self.path}/{name}"))
-        return sorted(day for day in found if self._finished(f"{name}/{DAY}{day}"))
+    def days(self, name: str, *, finished: bool = True) -> list[str]:
+        """Days of which a table is finished, or that were begun and are not; ascending."""
+        found = [each for each in names_in(self._spark, f"{self.path}/{name}") if each.startswith(DAY)]
+        return sorted(
+            each.removeprefix(DAY) for each in found if self._finished(f"{name}/{each}") == finished
+        )
 
     def read(self, name: str, days: Sequence[str]) -> DataFrame:
         """The rows of some days; at least one."""
@@ -47,7 +49,7 @@ class TableFolder:
         return self._spark.read.schema(SCHEMAS[name]).parquet(*paths)
 
     def write(self, name: str, day: str, table: DataFrame) -> None:
-        """A table of a day, in place of what is there, and free what was persisted for it."""
+        """A table of a day, in place of what is there; then free all that the session has persisted."""
         table.write.mode("overwrite").parquet(f"{self.path}/{name}/{DAY}{day}")
         self._spark.catalog.clearCache()
 

@@ -84,7 +84,7 @@ def update_tables(
         options: the day, and what is made again.
 
     Raises:
-        ConfigError: settings or columns are wrong, a later day is there already, or ``day`` is empty, or it or ``output`` has a
+        ConfigError: settings or columns are wrong, a later day is there already, an earlier one is not finished, or ``day`` is empty, or it or ``output`` has a
             character that Spark reads as one of a pattern, or ``day`` a slash or colon.
         InputError: the input or a table cannot be read, or a page id occurs twice.
         SettingsMismatch: the tables there were made with other settings.
@@ -99,6 +99,10 @@ def update_tables(
         days = folder.days("features")
         if days and days[-1] > day:
             raise ConfigError((f"day {day} comes before day {days[-1]}, which is there",), output)
+        if others := [each for each in folder.days("features", finished=False) if each != day]:
+            raise ConfigError(
+                (f"day {others[0]} was begun and is not finished: finish it, or delete its folder",), output
+            )
         alone = not days or days == [day]
         fresh = None
         if options.overwrite or day not in days:

@@ -139,6 +139,10 @@ def test_what_is_refused_leaves_the_tables(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="a character that paths of tables must not have"):
         update(spark, later, tmp_path / "out [1]")
     assert update(spark, later, folder, day="2").made == ()
+    (folder / "features/day=2/_SUCCESS").unlink()
+    with pytest.raises(ConfigError, match="day 2 was begun and is not finished"):
+        update(spark, later, folder, day="3")
+    assert update(spark, later, folder, day="2").made == ("features",)
     with pytest.raises(InputError, match=r"page ids occur twice.* make day 3 again"):
         update(spark, later, folder, day="3")
 
