@@ -1,7 +1,8 @@
 """What does a run on Spark cost: time, processor time, bytes shuffled, stages, and peak memory of JVM and Python workers?
 
 The steps one after the other over W1 in files, on a session of this machine. Bytes and stages are read from Spark's event log; memory is
-the proportional share (PSS) of this process and its children, looked at twice a second.
+the proportional share (PSS) of this process and its children, looked at twice a second. ``--parts`` measures what the driver and a
+heavy term take at most, without Spark.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from harness import MIB, Row, expect, parser_of, report
+from spark_parts import parts
 from w1 import documents
 
 from es_dedup import Deduplicator, Page
@@ -99,7 +101,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pages", type=int, default=10_000, help="about so many")
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--memory", default="2g", help="spark.driver.memory")
+    parser.add_argument(
+        "--parts", type=float, metavar="SCALE", help="measure parts alone; 1: at their limits"
+    )
     given = parser.parse_args(arguments)
+    if given.parts:
+        report("Parts of a run on Spark, without Spark", parts(given.parts), given.json)
+        return 0
     watch = Watch()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

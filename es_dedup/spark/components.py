@@ -16,7 +16,7 @@ from es_dedup.batch.out_of_core.components import Components
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-DRIVER_EDGES: Final = 1_000_000  # collected at the driver: 650 MiB, docs/benchmarks/spark.md
+DRIVER_EDGES: Final = 1_000_000  # collected at the driver: 423 MiB, docs/benchmarks/spark.md
 SCHEMA: Final = "page_id string, component string"
 
 

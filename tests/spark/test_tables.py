@@ -233,3 +233,7 @@ def test_the_benchmark_compares_with_a_scan_and_writes_its_figures(spark: Any, t
     assert [row["step"] for row in rows] == ["features", "pairs", "clusters"]
     assert all(row["stages"] and row["peak MiB"] > 100 for row in rows)
     assert rows[1]["shuffled MiB"] > 0
+    command[2:6] = ["--parts", "0.001"]
+    subprocess.run(command, check=True, capture_output=True, cwd=Path(__file__).parents[2])
+    rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
+    assert [row["size"] for row in rows] == [100, 1_000, 2_000]
