@@ -37,15 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--index", type=Path, help="keep the index in this file, and use it when it is there")
     given = parser.parse_args(arguments)
     rows = rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), given.items or None)
-    source = random.Random(11)
-    held = set(source.sample(range(len(rows)), given.pages // 2))
-    stored = [page_of(row) for at, row in enumerate(rows) if at not in held]
-    new = [page_of(rows[at]) for at in sorted(held)]
-    long = [page for page in stored if len(page.text or "") >= LEAST_CHARS]
-    copies = {f"copy-of-{page.id}": page for page in source.sample(long, given.pages - len(new))}
-    asked = [(edited(name, page, source), page.id) for name, page in copies.items()]
-    asked += [(page, "") for page in new]
-    source.shuffle(asked)
+    stored, asked = pages_of(rows, given.pages)
     with tempfile.TemporaryDirectory() as folder:
         path = given.index or Path(folder) / "pages.db"
         if not path.exists():
@@ -57,6 +49,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             found = rows_of_answers(ask(dedup, asked))
     report(f"One check against {len(stored):,} stored pages", found, given.json, {"goal, p95 in ms": GOAL_MS})
     return 0
+
+
+def pages_of(rows: Sequence[Row], pages: int) -> tuple[list[Page], list[tuple[Page, str]]]:
+    """Pages to store and pages to ask, with the id of the original of a copy; half of these are copies, the others new."""
+    source = random.Random(11)
+    held = set(source.sample(range(len(rows)), pages // 2))
+    stored = [page_of(row) for at, row in enumerate(rows) if at not in held]
+    new = [page_of(rows[at]) for at in sorted(held)]
+    long = [page for page in stored if len(page.text or "") >= LEAST_CHARS]
+    copies = {f"copy-of-{page.id}": page for page in source.sample(long, pages - len(new))}
+    asked = [(edited(name, page, source), page.id) for name, page in copies.items()]
+    asked += [(page, "") for page in new]
+    source.shuffle(asked)
+    return stored, asked
 
 
 def edited(name: str, page: Page, source: random.Random) -> Page:

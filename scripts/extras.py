@@ -41,10 +41,10 @@ CORE_CHECK: Final = """
 import importlib, importlib.util, pkgutil, sys
 import es_dedup
 
-extra = [name for name in ("pyarrow", "fastwarc", "elasticsearch", "opensearchpy", "celery", "numba", "pyspark", "scrapy", "langchain_core", "haystack", "pytest", "tests") if importlib.util.find_spec(name)]
+extra = [name for name in ("pyarrow", "fastwarc", "elasticsearch", "opensearchpy", "celery", "numba", "pyspark", "scrapy", "langchain_core", "haystack", "fastapi", "pytest", "tests") if importlib.util.find_spec(name)]
 assert not extra, f"the core installs {extra}"
 names = [m.name for m in pkgutil.walk_packages(es_dedup.__path__, "es_dedup.")]
-of_extras = ("es_dedup.testing.", "es_dedup.spark.", "es_dedup.scrapy", "es_dedup.langchain", "es_dedup.haystack", "es_dedup.kernels.cache", "es_dedup.cli.__main__")
+of_extras = ("es_dedup.testing.", "es_dedup.spark.", "es_dedup.serve.", "es_dedup.scrapy", "es_dedup.langchain", "es_dedup.haystack", "es_dedup.kernels.cache", "es_dedup.cli.__main__")
 names = [name for name in names if not name.startswith(of_extras) and ".kernels." not in name.removeprefix("es_dedup.kernels.")]
 for name in names:
     importlib.import_module(name)
@@ -270,6 +270,25 @@ def use_spark(at: Environment) -> None:
     at.expect("[('a', 'a'), ('b', 'a'), ('c', 'c')]" in said, f"b as a duplicate of a, not {said}")
 
 
+def use_serve(at: Environment) -> None:
+    """A page stored and checked by HTTP."""
+    program = str(at.folder / "venv" / "bin" / "es-dedup")
+    command = [program, "--json", "--db", "served.db", "serve", "--port", "0"]
+    environment = os.environ | at.variables | {"ES_DEDUP_SERVE__REQUIRE_TOKEN": "false"}
+    with subprocess.Popen(
+        command, cwd=at.folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+    ) as server:
+        try:
+            address = json.loads(server.stdout.readline())["address"] if server.stdout else ""
+            page = {"text": "The ferry ran aground at noon on Monday. All passengers were taken off safely."}
+            asked(f"{address}/v1/pages", "POST", {**page, "id": "a"})
+            found = asked(f"{address}/v1/check", "POST", {**page, "id": "b"})
+            at.expect(found["duplicate_of"] == "a", f"b as a duplicate of a, not {found}")
+        finally:
+            server.terminate()
+        at.expect(server.wait(JOB_SECONDS) == 0, "a server that ends by itself")
+
+
 def use_scrapy(at: Environment) -> None:
     """A crawl of two equal items."""
     (at.folder / "crawl.py").write_text(
@@ -316,6 +335,7 @@ USES: Final[dict[str, Callable[[Environment], None]]] = {
     "testing": use_testing,
     "train": use_train,
     "spark": use_spark,
+    "serve": use_serve,
     "haystack": use_haystack,
     "langchain": use_langchain,
     "scrapy": use_scrapy,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -41,6 +41,8 @@ def clusters(
     ] = False,
 ) -> None:
     """List the clusters."""
+    from es_dedup.report.clusters import cluster_as_dict
+
     session = session_of(context)
     limit = (0 if session.output.as_json else SHOWN_CLUSTERS) if limit is None else limit
     with session.read() as dedup:
@@ -51,7 +53,7 @@ def clusters(
             found = heapq.nsmallest(limit, found, key=lambda cluster: (-cluster.size, cluster.id))
         if session.output.as_json:
             for cluster in found:
-                session.output.emit(_as_dict(dedup, cluster, evidence=evidence))
+                session.output.emit(cluster_as_dict(dedup, cluster, evidence=evidence))
         elif evidence:
             for cluster in found:
                 _show(session, dedup, cluster, evidence=True)
@@ -78,10 +80,12 @@ def show(
     evidence: Annotated[bool, typer.Option(help="Show the evidence for each member.")] = True,
 ) -> None:
     """Show one cluster: its canonical document, and every member with the evidence."""
+    from es_dedup.report.clusters import cluster_as_dict
+
     session = session_of(context)
     with session.read() as dedup:
-        found = _find(dedup, cluster)
-        session.output.emit(_as_dict(dedup, found, evidence=evidence))
+        found = dedup.cluster(cluster)
+        session.output.emit(cluster_as_dict(dedup, found, evidence=evidence))
         _show(session, dedup, found, evidence=evidence)
 
 
@@ -104,19 +108,6 @@ def search(
     unit = "groups (clusters and unique pages)" if collapse else "pages"
     total = result.total_groups if collapse else result.total_documents
     session.output.note(f"{len(result.hits)} of {total:,} {unit}, {result.total_documents:,} pages in all")
-
-
-def _find(dedup: Deduplicator, name: str) -> Cluster:
-    from es_dedup.errors import UnknownPage
-
-    try:
-        return dedup.cluster(name)
-    except UnknownPage:
-        # A cluster keeps its id when the page it was named after is removed.
-        for cluster in dedup.clusters():
-            if cluster.id == name:
-                return cluster
-        raise
 
 
 def _row(dedup: Deduplicator, cluster: Cluster) -> tuple[object, ...]:
@@ -151,30 +142,3 @@ def _show(session: Session, dedup: Deduplicator, cluster: Cluster, *, evidence: 
         if evidence:
             show_pair(output, dedup.explain(cluster.canonical, member.page_id))
     output.line()
-
-
-def _as_dict(dedup: Deduplicator, cluster: Cluster, *, evidence: bool) -> dict[str, Any]:
-    members = []
-    for member in cluster.members:
-        canonical, page = member.shares or (None, None)
-        shown = _page(dedup, member.page_id) | {
-            "relation": member.relation,
-            "score": member.score,
-            "shared_of_canonical": canonical,
-            "shared_of_page": page,
-        }
-        if evidence:
-            shown["evidence"] = dedup.explain(cluster.canonical, member.page_id).as_dict()
-        members.append(shown)
-    return {
-        "id": cluster.id,
-        "size": cluster.size,
-        "canonical": _page(dedup, cluster.canonical),
-        "members": members,
-        "contained_in": cluster.contained_in,
-    }
-
-
-def _page(dedup: Deduplicator, page_id: str) -> dict[str, Any]:
-    record = dedup.record(page_id)
-    return {"page_id": page_id, "title": record.title, "url": record.url, "published": record.published}

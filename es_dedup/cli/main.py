@@ -24,6 +24,7 @@ from es_dedup.cli import (
     managing,
     on_spark,
     scanning,
+    serving,
     training,
     working,
 )
@@ -58,6 +59,7 @@ for group in (
     training,
     maintaining,
     working,
+    serving,
     on_spark,
 ):
     group.register(app)

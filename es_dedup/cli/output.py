@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.model.plain import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -116,27 +115,6 @@ def _parts(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> li
 def clean(value: object) -> str:
     """Text on one line, without characters that steer a terminal."""
     return _storable(_CONTROLS.sub(" ", str(value)))
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON can hold it."""
-    if value is None or isinstance(value, (str, int, float)):
-        return _plain_scalar(value)
-    if hasattr(value, "as_dict"):
-        return plain(value.as_dict())
-    if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(item) for item in value]
-    return value.isoformat() if isinstance(value, datetime) else str(value)
-
-
-def _plain_scalar(value: str | float | None) -> str | float | None:
-    if isinstance(value, float):
-        return round(value, 4) if math.isfinite(value) else None
-    return value
 
 
 def _storable(text: str) -> str:

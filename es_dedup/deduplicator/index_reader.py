@@ -278,24 +278,32 @@ class IndexReader(Closing):
         return self._index.texts([page_id]).get(page_id, "")
 
     def cluster(self, page_id: str) -> Cluster:
-        """The cluster that a stored page is in.
+        """The cluster that a stored page is in, or the one of that id: it keeps its id when the page it was named after is removed.
 
         Raises:
-            UnknownPage: the id is not stored.
+            UnknownPage: neither a page nor a cluster of that id is stored.
         """
         self._warn()
-        self.record(page_id)
-        assigned = self._index.assignments([page_id]).get(page_id)
-        if assigned is None:
-            return Cluster(page_id, page_id)
-        shown = self._shown(list(self._index.members([assigned.cluster_id]).values()))
+        assigned = self._index.assignments([checked_id(page_id)]).get(page_id)
+        cluster_id = page_id if assigned is None else assigned.cluster_id
+        shown = self._shown(list(self._index.members([cluster_id]).values()))
+        if not shown:
+            self.record(page_id)
         return shown[0] if shown else Cluster(page_id, page_id)  # else another process has just dissolved it
 
-    def clusters(self, *, min_size: int = 1) -> Iterator[Cluster]:
-        """All clusters of at least ``min_size`` pages, by id, each member with the evidence against the canonical document."""
+    def clusters(
+        self, *, min_size: int = 1, after: str | None = None, limit: int | None = None
+    ) -> Iterator[Cluster]:
+        """All clusters of at least ``min_size`` pages, by id, each member with the evidence against the canonical document.
+
+        Args:
+            min_size: of the clusters, at least 1.
+            after: clusters with greater ids only.
+            limit: at most so many; None: all.
+        """
         self._warn()
         waiting: list[list[Assignment]] = []
-        for group in self._index.clusters(min_size=min_size):
+        for group in islice(self._index.clusters(min_size=min_size, after=after), limit):
             waiting.append(group)
             if len(waiting) == CLUSTERS_AT_A_TIME:
                 yield from self._shown(waiting)

@@ -47,7 +47,7 @@ from es_dedup.settings.sections import (
     SimhashConfig,
     WordsConfig,
 )
-from es_dedup.settings.servers import ElasticConfig, MaintenanceConfig
+from es_dedup.settings.servers import ElasticConfig, MaintenanceConfig, ServeConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +78,9 @@ OTHER_VARIABLES: Final = frozenset(
 )
 """Variables with our prefix that are no settings; ``ES_DEDUP_CONFIG`` names the file to load, the others
 are those of the tests, the benchmarks and ``scripts/servers``."""
-SECRETS: Final = frozenset({"elastic.password", "elastic.api_key", "maintenance.broker"})
+SECRETS: Final = frozenset(
+    {"elastic.password", "elastic.api_key", "maintenance.broker", "serve.read_token", "serve.write_token"}
+)
 """Settings whose values are never shown."""
 MAX_FILE_BYTES: Final = 2**20
 """Bytes of a settings file; a larger file is something else."""
@@ -159,6 +161,7 @@ class Settings(Section):
     elastic: ElasticConfig = ElasticConfig()
     cluster: ClusterConfig = ClusterConfig()
     maintenance: MaintenanceConfig = MaintenanceConfig()
+    serve: ServeConfig = ServeConfig()
 
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""Settings of what stands on servers: the index on Elasticsearch, and jobs over attached indices."""
+"""Settings of what stands on servers: the index on Elasticsearch, jobs over attached indices, and the REST API."""
 
 from __future__ import annotations
 
@@ -65,4 +65,40 @@ class MaintenanceConfig(Section):
         24.0,
         ge=0,
         description="hours after the last reclustering or backfill at which beat starts the next reclustering; 0: never",
+    )
+
+
+class ServeConfig(Section):
+    """The REST API (`es-dedup serve`)."""
+
+    host: str = Field("127.0.0.1", min_length=1, description="address to listen on")
+    port: int = Field(8765, ge=0, le=65535, description="port to listen on; 0: any that is free")
+    require_token: bool = Field(
+        default=True, description="requests need a token; off: only on an address of this machine alone"
+    )
+    token_file: str = Field(
+        "es-dedup.tokens",
+        min_length=1,
+        description="file with the tokens, made with mode 0600 when it is not there",
+    )
+    read_token: SecretStr = Field(
+        SecretStr(""), description="for reading, in place of the file; best given by the environment"
+    )
+    write_token: SecretStr = Field(
+        SecretStr(""),
+        description="for reading and writing, in place of the file; best given by the environment",
+    )
+    processes: int = Field(
+        0, ge=0, le=64, description="processes that answer reading requests; 0: one per core, at most four"
+    )
+    waiting: int = Field(
+        64, ge=0, le=10_000, description="requests that may wait, of each kind, before others get status 429"
+    )
+    max_body_bytes: int = Field(
+        16_000_000, ge=1_000, le=1_000_000_000, description="bytes of a request's body"
+    )
+    body_seconds: float = Field(30.0, gt=0, le=3600, description="time for a client to send a body")
+    request_seconds: float = Field(60.0, gt=0, le=3600, description="time for an answer")
+    shutdown_seconds: int = Field(
+        60, ge=1, le=3600, description="time for requests under way when the server is stopped"
     )

@@ -43,6 +43,7 @@ EXTRA_OF: Final = {
     "es_dedup/haystack.py": "haystack",
     "es_dedup/langchain.py": "langchain",
     "es_dedup/scrapy.py": "scrapy",
+    "es_dedup/serve/": "serve",
     "es_dedup/spark/": "spark",
     "es_dedup/testing/": "testing",
     "tasks/": "celery",

@@ -17,9 +17,10 @@ from typer.testing import CliRunner
 
 from es_dedup.cli.group import Terminated, globals_first
 from es_dedup.cli.main import app
-from es_dedup.cli.output import clean, plain
+from es_dedup.cli.output import clean
 from es_dedup.errors import Difference, IndexLocked, SettingsDiffer
 from es_dedup.model import WritePolicy
+from es_dedup.model.plain import plain
 
 if TYPE_CHECKING:
     from typer.testing import Result

@@ -1,0 +1,66 @@
+"""``serve``: the REST API."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from es_dedup.cli.session import session_of
+
+if TYPE_CHECKING:
+    from es_dedup.serve.tokens import Tokens
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    app.command()(serve)
+
+
+def serve(
+    context: typer.Context,
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on (default: serve.host).", show_default=False)
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            help="Port to listen on; 0: any free one (default: serve.port).",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Serve the index by a REST API until stopped; SIGTERM and Ctrl-C let requests that are worked on end.
+
+    Requests need a token. Tokens are made at the first start, in the file that serve.token_file names.
+    """
+    session = session_of(context)
+    settings = session.settings
+    given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    settings = settings.model_copy(update={"serve": settings.serve.model_copy(update=given)})
+    try:
+        from es_dedup.serve.server import serve as run
+    except ImportError as error:
+        from es_dedup.errors import MissingExtra
+
+        raise MissingExtra(error.name or "fastapi", "serve", "es-dedup serve") from error
+
+    def tell(address: str, tokens: Tokens | None) -> None:
+        session.output.emit({"command": "serve", "address": address})
+        session.output.line(f"serving {session.place} on {address}")
+        sys.stdout.flush()
+        if tokens is None:
+            return
+        if tokens.shown and sys.stderr.isatty():
+            for scope, token in tokens.shown.items():
+                session.output.warn(f"token to {scope}: {token}")
+        elif tokens.shown:
+            session.output.note(f"tokens were made: {settings.serve.token_file}")
+
+    session.reach()
+    with suppress(KeyboardInterrupt):  # the usual end
+        run(session.db, settings, tell)

@@ -1,0 +1,30 @@
+"""Values of the library as JSON can hold them, for the command line and the REST API."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from typing import Any
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it: numbers to four places, what is not finite as None."""
+    if value is None or isinstance(value, (str, int, float)):
+        return _plain_scalar(value)
+    if hasattr(value, "as_dict"):
+        return plain(value.as_dict())
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item) for item in value]
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def _plain_scalar(value: str | float | None) -> str | float | None:
+    if isinstance(value, float):
+        return round(value, 4) if math.isfinite(value) else None
+    return value

@@ -1,0 +1,391 @@
+"""The routes of the REST API."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, FastAPI, Header, Query, Request, Response, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import StreamingResponse
+from fastapi.security import HTTPBearer
+
+from es_dedup import __version__
+from es_dedup.errors import DedupError
+from es_dedup.model import WritePolicy
+from es_dedup.serve import calls, problems, schemas
+from es_dedup.serve.bodies import JSON, NDJSON, ExplainBody, JobBody, PageBody, lines_of
+from es_dedup.serve.jobs import Jobs
+from es_dedup.serve.metrics import MEDIA_TYPE, Metrics
+from es_dedup.serve.repeats import Repeats
+from es_dedup.serve.tokens import Scope, Tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from es_dedup.serve.workers import Workers
+    from es_dedup.settings import Settings
+
+LINES_AT_A_TIME: Final = 32
+"""Lines of a checked NDJSON body that one process works on together."""
+MAX_LISTED: Final = 1000
+"""Clusters or hits of one answer."""
+_LOG: Final = logging.getLogger("es_dedup.serve")
+_HEADERS: Final = [
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+]
+_OWN_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+
+class Service:
+    """What the routes work with: an index, its jobs, and who may use it.
+
+    Args:
+        place: file or address of the index.
+        settings: all settings.
+        workers: on the index.
+        tokens: who may do what; None: whoever reaches the server.
+    """
+
+    def __init__(self, place: str, settings: Settings, workers: Workers, tokens: Tokens | None) -> None:
+        self.workers, self.tokens, self.limits = workers, tokens, settings.serve
+        self.jobs, self.repeats, self.metrics = Jobs(place, settings, workers), Repeats(), Metrics(workers)
+
+    def close(self) -> None:
+        """Finish what was accepted and let go of the index."""
+        self.jobs.close()
+        self.workers.close()
+
+    async def body_of(self, request: Request, *kinds: str) -> bytes:
+        """The body of a request.
+
+        Raises:
+            WrongMediaType: it is none of the kinds; also keeps forms of other sites out, whose kinds browsers send unasked.
+            BodyTooLarge, BodySlow: see there.
+        """
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind not in kinds:
+            raise problems.WrongMediaType(kind, " or ".join(kinds))
+        limit, parts, size = self.limits.max_body_bytes, [], 0
+        if int(request.headers.get("content-length") or 0) > limit:
+            raise problems.BodyTooLarge(limit)
+        try:
+            async with asyncio.timeout(self.limits.body_seconds):
+                async for part in request.stream():
+                    parts.append(part)
+                    size += len(part)
+                    if size > limit:
+                        raise problems.BodyTooLarge(limit)
+        except TimeoutError:
+            raise problems.BodySlow(self.limits.body_seconds) from None
+        return b"".join(parts)
+
+    async def write(
+        self, request: Request, key: str | None, body: bytes, call: Callable[..., bytes], *arguments: Any
+    ) -> Response:
+        """The answer of a call that writes, done once for each ``Idempotency-Key``."""
+        same = (request.method.encode(), str(request.url).encode(), body)
+        work = self.repeats.once(key, same, lambda: self.workers.write(call, *arguments))
+        return _json(await self.workers.in_time(work))
+
+    async def in_thread(self, call: Callable[..., bytes], *arguments: Any) -> bytes:
+        """The answer of a call that waits for storage."""
+        return await asyncio.to_thread(call, *arguments)
+
+
+class Allowed(HTTPBearer):
+    """Lets requests pass whose token has a scope."""
+
+    def __init__(self, scope: Scope) -> None:
+        super().__init__(auto_error=False, description="a token for reading, or for reading and writing")
+        self._scope = scope
+
+    async def __call__(self, request: Request) -> None:  # type: ignore[override]
+        """Check the token.
+
+        Raises:
+            NoToken, NotAllowed, ForeignHost: see there.
+        """
+        tokens = _service(request).tokens
+        if tokens is None:
+            host = request.headers.get("host", "").rpartition(":")
+            if not {host[0], "".join(host)} & _OWN_HOSTS:  # a site whose name was made to lead here
+                raise problems.ForeignHost
+            return
+        found = tokens.scope_of(request.headers.get("authorization", ""))
+        if found is None:
+            raise problems.NoToken
+        if self._scope is Scope.WRITE and found is not Scope.WRITE:
+            raise problems.NotAllowed
+
+
+Reading: Final = [Security(Allowed(Scope.READ))]
+Writing: Final = [Security(Allowed(Scope.WRITE))]
+Key = Annotated[str | None, Header(alias="Idempotency-Key", include_in_schema=False)]
+Policy = Annotated[WritePolicy, Query(description="what is done with duplicates of stored pages")]
+Limit = Annotated[int, Query(ge=1, le=MAX_LISTED)]
+router = APIRouter()
+
+
+@router.post(
+    "/v1/check",
+    dependencies=Reading,
+    **schemas.route(schemas.DECISION, body=PageBody, sent=schemas.PAGE, lines=True, answers_lines=True),
+)
+async def check(request: Request) -> Response:
+    """Decide whether a page is stored already; nothing is written. NDJSON is answered line by line."""
+    service = _service(request)
+    body = await service.body_of(request, JSON, NDJSON)
+    if not _is_lines(request):
+        return _json(await service.workers.read(calls.check, body))
+    answers = service.workers.stream(calls.check_lines, _in_parts(body))
+    first = await anext(answers, b"")  # what is refused as a whole has its status
+
+    async def all_answers() -> Any:
+        yield first
+        async for part in answers:
+            yield part
+
+    return StreamingResponse(all_answers(), media_type=NDJSON)
+
+
+@router.post(
+    "/v1/pages",
+    dependencies=Writing,
+    **schemas.route(schemas.REPORT, body=PageBody, sent=schemas.PAGE, lines=True, repeats=True),
+)
+async def add(request: Request, policy: Policy = WritePolicy.MARK, key: Key = None) -> Response:
+    """Store one page or, in NDJSON, several, and say what they are; a page of a known id replaces that one."""
+    service = _service(request)
+    body = await service.body_of(request, JSON, NDJSON)
+    call = calls.add_lines if _is_lines(request) else calls.add_page
+    return await service.write(request, key, body, call, body, policy)
+
+
+@router.put(
+    "/v1/pages/{page_id:path}",
+    dependencies=Writing,
+    **schemas.route(schemas.REPORT, body=PageBody, sent=schemas.PAGE, repeats=True),
+)
+async def put(request: Request, page_id: str, policy: Policy = WritePolicy.MARK, key: Key = None) -> Response:
+    """Store a page under an id, or replace it. Slashes of the id may be percent-encoded or not."""
+    service = _service(request)
+    body = await service.body_of(request, JSON)
+    return await service.write(request, key, body, calls.add_page, body, policy, page_id)
+
+
+@router.get("/v1/pages/{page_id:path}", dependencies=Reading, **schemas.route(schemas.STORED))
+async def stored(request: Request, page_id: str) -> Response:
+    """What is stored of a page."""
+    return _json(await _service(request).workers.read(calls.page, page_id))
+
+
+@router.delete(
+    "/v1/pages/{page_id:path}",
+    dependencies=Writing,
+    **schemas.route({"removed": 1, "unknown": [], "repaired_clusters": 1}, repeats=True),
+)
+async def remove(request: Request, page_id: str, key: Key = None) -> Response:
+    """Remove a page and repair its cluster."""
+    return await _service(request).write(request, key, b"", calls.remove_page, page_id)
+
+
+@router.post(
+    "/v1/explain",
+    dependencies=Reading,
+    **schemas.route(schemas.PAIR, body=ExplainBody, sent={"left": "a", "right": schemas.PAGE}),
+)
+async def explain(request: Request) -> Response:
+    """The relation of two pages, stored or sent, with all evidence, rules and methods."""
+    service = _service(request)
+    return _json(await service.workers.read(calls.explain, await service.body_of(request, JSON)))
+
+
+@router.get("/v1/clusters", dependencies=Reading, **schemas.route(schemas.CLUSTERS))
+async def clusters(
+    request: Request,
+    min_size: Annotated[int, Query(ge=1)] = 2,
+    limit: Limit = 50,
+    after: Annotated[str | None, Query(description="`next` of the answer before")] = None,
+) -> Response:
+    """Clusters in the order of their ids."""
+    return _json(await _service(request).workers.read(calls.clusters, min_size, limit, after))
+
+
+@router.get("/v1/clusters/{name:path}", dependencies=Reading, **schemas.route(schemas.CLUSTER))
+async def cluster(request: Request, name: str, *, evidence: bool = False) -> Response:
+    """A cluster by its id or by that of a page in it; `evidence` adds the pair decision of each member."""
+    return _json(await _service(request).workers.read(calls.cluster, name, evidence))
+
+
+@router.get("/v1/search", dependencies=Reading, **schemas.route(schemas.HITS))
+async def search(
+    request: Request,
+    q: Annotated[str, Query(min_length=1, max_length=10_000)],
+    limit: Limit = 10,
+    offset: Annotated[int, Query(ge=0)] = 0,
+    *,
+    collapse: bool = True,
+) -> Response:
+    """Full-text search in stored pages, one hit per cluster unless `collapse` is false; totals are exact."""
+    return _json(await _service(request).workers.read(calls.search, q, limit, offset, collapse))
+
+
+@router.get("/v1/jobs", dependencies=Reading, **schemas.route({"jobs": [schemas.JOB]}))
+async def jobs(request: Request) -> Response:
+    """Jobs with progress, the newest first."""
+    service = _service(request)
+    return _json(await service.in_thread(service.jobs.listed))
+
+
+@router.post(
+    "/v1/jobs",
+    dependencies=Writing,
+    **schemas.route(schemas.JOB, body=JobBody, sent={"what": "recluster"}, repeats=True),
+)
+async def start_job(request: Request, key: Key = None) -> Response:
+    """Begin a job: `recluster`, or `backfill` of attached indices on Elasticsearch."""
+    service = _service(request)
+    body = await service.body_of(request, JSON)
+    asked = JobBody.read(body)
+    work = service.repeats.once(key, (b"job", body), lambda: service.in_thread(service.jobs.start, asked))
+    return _json(await service.workers.in_time(work))
+
+
+@router.get("/v1/jobs/{job_id}", dependencies=Reading, **schemas.route(schemas.JOB))
+async def job(request: Request, job_id: str) -> Response:
+    """One job."""
+    service = _service(request)
+    return _json(await service.in_thread(service.jobs.one, job_id))
+
+
+@router.post("/v1/jobs/{job_id}/{action}", dependencies=Writing, **schemas.route(schemas.JOB))
+async def change_job(request: Request, job_id: str, action: Literal["pause", "resume", "cancel"]) -> Response:
+    """Pause, resume or cancel a job on attached indices."""
+    service = _service(request)
+    return _json(await service.in_thread(service.jobs.change, job_id, action))
+
+
+@router.get("/healthz", **schemas.route({"status": "ok"}))
+async def healthy() -> Response:
+    """Whether the server runs; needs no token."""
+    return _json(b'{"status": "ok"}')
+
+
+@router.get("/readyz", **schemas.route({"status": "ok"}))
+async def ready(request: Request) -> Response:
+    """Whether the index answers; needs no token."""
+    await _service(request).workers.read(calls.count)
+    return _json(b'{"status": "ok"}')
+
+
+@router.get("/metrics", dependencies=Reading)
+async def metrics(request: Request) -> Response:
+    """Figures for Prometheus."""
+    return Response(_service(request).metrics.text(), media_type=MEDIA_TYPE)
+
+
+def create_app(service: Service) -> Any:
+    """The application, as ASGI has it; who calls it closes the service."""
+    app = FastAPI(
+        title="es-dedup",
+        version=__version__,
+        summary="Near-duplicate web pages",
+        docs_url=None,  # these pages would fetch scripts of others
+        redoc_url=None,
+    )
+    app.state.service = service
+    app.include_router(router)
+    app.add_exception_handler(DedupError, _refused)
+    app.add_exception_handler(RequestValidationError, _refused)
+    app.add_exception_handler(404, _refused)
+    app.add_exception_handler(405, _refused)
+    described = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None or "Problem" not in app.openapi_schema["components"]["schemas"]:
+            app.openapi_schema = schemas.with_models(described())
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+    return Watched(app, service.metrics)
+
+
+class Watched:
+    """Around the application: headers of each answer, figures, and an answer to what nobody has foreseen."""
+
+    def __init__(self, app: Any, metrics: Metrics) -> None:
+        self._app, self._metrics = app, metrics
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun, status = time.perf_counter(), 0
+
+        async def answer(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], *_HEADERS]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, answer)
+        except Exception as error:  # noqa: BLE001 - logged, and answered where nothing was
+            if not status:
+                await _problem(problems.as_problem(error))(scope, receive, answer)
+            _LOG.exception("%s failed", scope["method"])
+        finally:
+            route = getattr(scope.get("route"), "path", "")
+            self._metrics.observe(scope["method"], route, status, time.perf_counter() - begun)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """The answer to an error."""
+    if isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        return _problem(problems.InvalidQuery(f"{'.'.join(map(str, first['loc']))}: {first['msg']}"))
+    status = getattr(error, "status_code", None)
+    if status == problems.NoSuchRoute.status:
+        return _problem(problems.NoSuchRoute(request.url.path))
+    if status == problems.WrongMethod.status:
+        return _problem(problems.WrongMethod(request.method, request.url.path))
+    return _problem(problems.as_problem(error))
+
+
+def _problem(error: DedupError) -> Response:
+    found = problems.problem_of(error)
+    return Response(
+        calls.as_json(found), found["status"], problems.headers_of(error), media_type=problems.MEDIA_TYPE
+    )
+
+
+def _service(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+def _json(body: bytes) -> Response:
+    return Response(body, media_type=JSON)
+
+
+def _is_lines(request: Request) -> bool:
+    return request.headers["content-type"].lower().startswith(NDJSON)
+
+
+def _in_parts(body: bytes) -> Iterator[list[tuple[int, bytes]]]:
+    part: list[tuple[int, bytes]] = []
+    for line in lines_of(body):
+        part.append(line)
+        if len(part) == LINES_AT_A_TIME:
+            yield part
+            part = []
+    if part:
+        yield part

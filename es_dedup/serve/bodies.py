@@ -1,0 +1,119 @@
+"""Bodies of requests: their models, and pages made of them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from es_dedup.model import Page
+from es_dedup.readers.binary import binary_kind
+from es_dedup.readers.records import MAX_ID_CHARS, problem_of_id
+from es_dedup.serve.problems import InvalidBody
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic_core import ErrorDetails
+
+JSON: Final = "application/json"
+NDJSON: Final = "application/x-ndjson"
+MOST_PROBLEMS: Final = 10
+"""Problems of one body that are named."""
+
+
+class Body(BaseModel):
+    """A JSON object; unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def read(cls, data: bytes) -> Self:
+        """The object in some bytes.
+
+        Raises:
+            InvalidBody: they are no JSON, or not of this form; all problems are named.
+        """
+        try:
+            return cls.model_validate_json(data)
+        except ValidationError as error:
+            details = error.errors(include_url=False, include_input=False, include_context=False)
+            problems = tuple(map(_in_words, details[:MOST_PROBLEMS]))
+            raise InvalidBody(problems) from None  # its text would quote the input
+
+
+class PageBody(Body):
+    """A page: an id, and its main text or its HTML."""
+
+    id: str = Field(
+        "", max_length=MAX_ID_CHARS, description="unique in the index; with PUT that of the address"
+    )
+    text: str | None = Field(None, description="main text that was extracted already; then HTML is ignored")
+    html: str | None = Field(None, description="decoded HTML")
+    html_base64: str | None = Field(None, description="HTML as served, in base64")
+    url: str | None = Field(None, description="where the page was found")
+    title: str | None = Field(None, description="in place of the extracted title")
+    published: str | None = Field(None, description="ISO 8601; in place of the extracted time")
+    site: str | None = Field(None, description="what pages of one site share; else the host of the URL")
+    http_charset: str | None = Field(None, description="charset of the HTTP header")
+
+    def page(self, page_id: str = "") -> Page:
+        """The page, under an id that comes before its own.
+
+        Raises:
+            InvalidBody: there is no usable id, or neither text nor HTML, or two ids differ.
+        """
+        if page_id and self.id not in ("", page_id):
+            raise InvalidBody((f"id: is {self.id!r}, the address names {page_id!r}",))
+        name = page_id or self.id
+        if problem := problem_of_id(name):
+            raise InvalidBody((f"id: {problem}",))
+        html: str | bytes | None = self.html
+        if self.html_base64 is not None and html is None:
+            html = _decoded(self.html_base64)
+        if self.text is None and html is None:
+            raise InvalidBody(("one of text, html and html_base64 is needed",))
+        if self.text is None and isinstance(html, bytes) and (kind := binary_kind(html)):
+            raise InvalidBody((f"html_base64: holds {kind}, not a page",))
+        named = self.model_dump(include={"url", "title", "published", "site", "http_charset"})
+        return Page(id=name, text=self.text, html=html, **named)
+
+
+class ExplainBody(Body):
+    """Two pages, each the id of a stored one or a page."""
+
+    left: str | PageBody
+    right: str | PageBody
+    also: tuple[str, ...] = Field((), description="methods that compare beside the enabled ones")
+    without: tuple[str, ...] = Field((), description="decision rules, or groups of them, that are left out")
+
+
+class JobBody(Body):
+    """A job to begin."""
+
+    what: Literal["recluster", "backfill"]
+    target: str | None = Field(None, description="of a backfill: an attached index; absent: all")
+    rate: Annotated[float, Field(gt=0)] | None = Field(None, description="documents a second at most")
+    force: bool = Field(default=False, description="even if very many documents change")
+    dry_run: bool = Field(default=False, description="of a recluster: say what would change, write nothing")
+
+
+def lines_of(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Lines of NDJSON that are not blank, with their numbers from 1."""
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.strip():
+            yield number, line
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise InvalidBody((f"html_base64: is not valid base64: {error}",)) from error
+
+
+def _in_words(detail: ErrorDetails | dict[str, Any]) -> str:
+    place = ".".join(str(part) for part in detail["loc"])
+    return f"{place}: {detail['msg']}" if place else str(detail["msg"])

@@ -1,0 +1,121 @@
+"""What each route asks the library: from bytes and parameters to the JSON of the answer, in the process that computes it."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from es_dedup.errors import DedupError
+from es_dedup.model.plain import plain
+from es_dedup.report.clusters import cluster_as_dict
+from es_dedup.serve.bodies import ExplainBody, PageBody, lines_of
+from es_dedup.serve.problems import InvalidBody, as_problem, problem_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from es_dedup.deduplicator.deduplicator import Deduplicator
+    from es_dedup.deduplicator.index_reader import IndexReader
+    from es_dedup.model import Page
+
+
+def as_json(value: Any) -> bytes:
+    """A value as JSON in UTF-8."""
+    return json.dumps(plain(value), ensure_ascii=False, allow_nan=False).encode()
+
+
+def check(reader: IndexReader, body: bytes) -> bytes:
+    """What a page is against all that is stored."""
+    return as_json(reader.check(PageBody.read(body).page()))
+
+
+def check_lines(reader: IndexReader, lines: Sequence[tuple[int, bytes]]) -> bytes:
+    """``check`` of numbered lines; a line of the answer for each, a decision or ``line`` with ``problem``."""
+    pages: dict[int, Page] = {}
+    answers: dict[int, Any] = {}
+    for number, line in lines:
+        try:
+            pages[number] = PageBody.read(line).page()
+        except InvalidBody as error:
+            answers[number] = {"line": number, "problem": problem_of(error)}
+    try:
+        answers |= zip(pages, reader.check_many(pages.values()), strict=True)
+    except (DedupError, TypeError, ValueError) as error:
+        answers |= {number: {"line": number, "problem": problem_of(as_problem(error))} for number in pages}
+    return b"".join(as_json(answers[number]) + b"\n" for number, _ in lines)
+
+
+def explain(reader: IndexReader, body: bytes) -> bytes:
+    """The relation of two pages with all evidence."""
+    asked = ExplainBody.read(body)
+    left, right = (
+        side if isinstance(side, str) else side.page(side.id or name)
+        for name, side in (("left", asked.left), ("right", asked.right))
+    )
+    return as_json(reader.explain(left, right, also=asked.also, without=asked.without))
+
+
+def page(reader: IndexReader, page_id: str) -> bytes:
+    """What is stored of a page."""
+    record = reader.record(page_id)
+    names = ("page_id", "title", "url", "site", "published", "language", "skipped")
+    stored = {name: getattr(record, name) for name in names}
+    return as_json(stored | {"text": reader.text(page_id), "cluster_id": reader.cluster(page_id).id})
+
+
+def cluster(reader: IndexReader, name: str, evidence: bool) -> bytes:  # noqa: FBT001 - sent to a process by position
+    """A cluster by its id, or by that of a page in it."""
+    return as_json(cluster_as_dict(reader, reader.cluster(name), evidence=evidence))
+
+
+def clusters(reader: IndexReader, min_size: int, limit: int, after: str | None) -> bytes:
+    """Clusters by id, and where to go on: ``next`` is the id after which the next ones come, null at the end."""
+    found = list(reader.clusters(min_size=min_size, after=after, limit=limit + 1))
+    listed = [cluster_as_dict(reader, each, evidence=False) for each in islice(found, limit)]
+    return as_json({"clusters": listed, "next": listed[-1]["id"] if len(found) > limit else None})
+
+
+def search(reader: IndexReader, query: str, limit: int, offset: int, collapse: bool) -> bytes:  # noqa: FBT001
+    """Full-text search, one hit per cluster when collapsed."""
+    return as_json(reader.search(query, limit=limit, offset=offset, collapse=collapse))
+
+
+def count(reader: IndexReader) -> bytes:
+    """Number of stored pages: the index answers."""
+    return as_json({"pages": reader.count()})
+
+
+def add_page(dedup: Deduplicator, body: bytes, policy: str, page_id: str = "") -> bytes:
+    """Store one page; the report of the library."""
+    report = dedup.add_many([PageBody.read(body).page(page_id)], policy=policy)
+    if report.failed:
+        raise InvalidBody(tuple(report.failed.values()))
+    return as_json(report)
+
+
+def add_lines(dedup: Deduplicator, body: bytes, policy: str) -> bytes:
+    """Store the pages of NDJSON in one call; lines that are none are named in ``failed`` and the others are stored."""
+    wrong: dict[str, str] = {}
+
+    def pages() -> Iterator[Page]:
+        for number, line in lines_of(body):
+            try:
+                yield PageBody.read(line).page()
+            except InvalidBody as error:
+                wrong[f"line {number}"] = "; ".join(error.problems)
+
+    report = plain(dedup.add_many(pages(), policy=policy))
+    report["failed"] |= wrong
+    report["read"] += len(wrong)
+    return as_json(report)
+
+
+def remove_page(dedup: Deduplicator, page_id: str) -> bytes:
+    """Remove a page and repair its cluster.
+
+    Raises:
+        UnknownPage: it is not stored.
+    """
+    dedup.record(page_id)
+    return as_json(dedup.remove(page_id))

@@ -1,0 +1,219 @@
+"""Errors as ``application/problem+json`` (RFC 9457): each with its status and what to do next."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from es_dedup import errors
+from es_dedup.errors import DedupError
+from es_dedup.model.plain import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MEDIA_TYPE: Final = "application/problem+json"
+RETRY_SECONDS: Final = 2
+"""Advised in ``Retry-After`` of errors after which the same request may succeed."""
+
+
+class RequestError(DedupError):
+    """A request that the server refuses by itself."""
+
+    status: ClassVar[HTTPStatus] = HTTPStatus.BAD_REQUEST
+
+
+class NoToken(RequestError):
+    """The request names no valid token."""
+
+    status = HTTPStatus.UNAUTHORIZED
+    message = (
+        "send a token of this server as `Authorization: Bearer TOKEN`; `es-dedup serve` says where they are"
+    )
+
+
+class NotAllowed(RequestError):
+    """The token is for reading only."""
+
+    status = HTTPStatus.FORBIDDEN
+    message = "this request writes and the token is for reading: send the token for writing"
+
+
+class ForeignHost(RequestError):
+    """Without tokens only requests that name this machine are answered."""
+
+    status = HTTPStatus.FORBIDDEN
+    message = "no token is required here, so that the host of a request must be localhost, 127.0.0.1 or [::1]"
+
+
+class InvalidBody(RequestError):
+    """A body that is not what the route takes."""
+
+    problems: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"the body is not as /openapi.json describes it: {'; '.join(self.problems)}"
+
+
+class InvalidQuery(RequestError):
+    """A parameter of the address is wrong."""
+
+    problem: str
+    message = "{problem}: see /openapi.json"
+
+
+class WrongMediaType(RequestError):
+    """The body is of another kind than the route takes."""
+
+    status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+    given: str
+    taken: str
+    message = "Content-Type is {given!r}: send {taken}"
+
+
+class BodyTooLarge(RequestError):
+    """The body passes the limit."""
+
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    limit: int
+    message = (
+        "the body is larger than {limit:,} bytes: send fewer pages at a time, or raise serve.max_body_bytes"
+    )
+
+
+class BodySlow(RequestError):
+    """The client took too long to send the body."""
+
+    status = HTTPStatus.REQUEST_TIMEOUT
+    retryable = True
+    seconds: float
+    message = "the body was not complete after {seconds:g} s: send it faster or in parts, or raise serve.body_seconds"
+
+
+class TooMany(RequestError):
+    """As many requests wait as may."""
+
+    status = HTTPStatus.TOO_MANY_REQUESTS
+    retryable = True
+    limit: int
+    message = "{limit} requests of this kind are waiting: repeat this one later, or raise serve.waiting"
+
+
+class Slow(RequestError):
+    """There was no answer in time; a write goes on."""
+
+    status = HTTPStatus.GATEWAY_TIMEOUT
+    retryable = True
+    seconds: float
+    message = (
+        "no answer within {seconds:g} s; what was to be written may still be: repeat the request, which is safe, with "
+        "its Idempotency-Key if it had one; or raise serve.request_seconds"
+    )
+
+
+class ReaderLost(RequestError):
+    """A process that was to answer has ended."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    retryable = True
+    message = "a process that answers requests has ended and is started again: repeat the request"
+
+
+class KeyReused(RequestError):
+    """An ``Idempotency-Key`` came with another request before."""
+
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+    message = "this Idempotency-Key belongs to another request: use a new key for each request"
+
+
+class NoSuchRoute(RequestError):
+    """Nothing is there."""
+
+    status = HTTPStatus.NOT_FOUND
+    path: str
+    message = "there is nothing at {path}: see /openapi.json"
+
+
+class WrongMethod(RequestError):
+    """The address does not take this method."""
+
+    status = HTTPStatus.METHOD_NOT_ALLOWED
+    method: str
+    path: str
+    message = "{path} does not take {method}: see /openapi.json"
+
+
+class NotOnThisIndex(RequestError):
+    """What this index cannot do."""
+
+    status = HTTPStatus.NOT_IMPLEMENTED
+    what: str
+    needs: str
+    message = "{what} is not possible here: it needs {needs}"
+
+
+class Unforeseen(RequestError):
+    """An error of the server's own."""
+
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+    message = "the server failed; its log has the cause. Repeating the request is safe"
+
+
+STATUS: Final[Mapping[type[DedupError], HTTPStatus]] = {
+    errors.ConfigError: HTTPStatus.BAD_REQUEST,  # names of methods and rules; those of the server are checked at its start
+    errors.InputError: HTTPStatus.BAD_REQUEST,
+    errors.SearchRefused: HTTPStatus.BAD_REQUEST,
+    errors.UnknownPage: HTTPStatus.NOT_FOUND,
+    errors.UnknownJob: HTTPStatus.NOT_FOUND,
+    errors.NotAttached: HTTPStatus.NOT_FOUND,
+    errors.DuplicatePage: HTTPStatus.CONFLICT,
+    errors.MassChange: HTTPStatus.CONFLICT,
+    errors.PreflightFailed: HTTPStatus.CONFLICT,
+    errors.SettingsMismatch: HTTPStatus.CONFLICT,
+    errors.SourceIncomplete: HTTPStatus.CONFLICT,
+    errors.MappingConflict: HTTPStatus.CONFLICT,
+    errors.MissingExtra: HTTPStatus.NOT_IMPLEMENTED,
+    errors.UnreadableAnswer: HTTPStatus.BAD_GATEWAY,
+    errors.IndexRefused: HTTPStatus.BAD_GATEWAY,
+    errors.ServerTooOld: HTTPStatus.BAD_GATEWAY,
+}
+"""Status of the library's errors, by the nearest class; of others 503 where the call may be repeated, else 500."""
+
+
+def problem_of(error: DedupError) -> dict[str, Any]:
+    """The body of an answer: ``type``, ``title``, ``status``, ``detail``, ``retryable`` and the fields of the error."""
+    kind = type(error)
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__.rstrip("_")).lower()
+    title, _, _ = (kind.__doc__ or name).partition(".\n")
+    given = {each.name: plain(getattr(error, each.name)) for each in fields(error)}  # type: ignore[arg-type]
+    return {
+        "type": f"urn:es-dedup:problem:{name}",
+        "title": title.partition("\n")[0].rstrip("."),
+        "status": int(_status(error)),
+        "detail": str(error),
+        "retryable": error.retryable,
+        **({"fields": given} if given else {}),
+    }
+
+
+def headers_of(error: DedupError) -> dict[str, str]:
+    """Headers that an error's answer has beside the usual ones."""
+    if isinstance(error, NoToken):
+        return {"WWW-Authenticate": 'Bearer realm="es-dedup"'}
+    return {"Retry-After": str(RETRY_SECONDS)} if error.retryable else {}
+
+
+def as_problem(error: BaseException) -> DedupError:
+    """The error that is answered in place of one that is none of ours: wrong values, or what nobody has foreseen."""
+    if isinstance(error, DedupError):
+        return error
+    return InvalidBody((str(error),)) if isinstance(error, TypeError | ValueError) else Unforeseen()
+
+
+def _status(error: DedupError) -> HTTPStatus:
+    if isinstance(error, RequestError):
+        return error.status
+    found = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), None)
+    return found or (HTTPStatus.SERVICE_UNAVAILABLE if error.retryable else HTTPStatus.INTERNAL_SERVER_ERROR)

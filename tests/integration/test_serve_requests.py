@@ -1,0 +1,341 @@
+"""The REST API refuses what it should, with a problem that says what to do, and keeps what it has accepted."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from es_dedup import Deduplicator
+from tests.serving import OTHER, PROGRAM, TEXT, Api, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PAGE = {"id": "a", "text": TEXT}
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """A server on a file, with narrow limits."""
+    folder = tmp_path_factory.mktemp("serve")
+    with serving(str(folder / "pages.db"), folder / "server", max_body_bytes=50_000, body_seconds=1) as api:
+        yield api
+
+
+def problem(answer: httpx.Response, status: int, name: str) -> Any:
+    """The problem of an answer, which must be of a kind."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    found = answer.json()
+    assert (found["status"], found["type"]) == (status, f"urn:es-dedup:problem:{name}")
+    assert found["title"]
+    assert found["detail"]
+    return found
+
+
+ROUTES = [
+    ("POST", "/v1/check", False),
+    ("POST", "/v1/explain", False),
+    ("GET", "/v1/pages/a", False),
+    ("GET", "/v1/clusters", False),
+    ("GET", "/v1/clusters/a", False),
+    ("GET", "/v1/search?q=a", False),
+    ("GET", "/v1/jobs", False),
+    ("GET", "/v1/jobs/a", False),
+    ("GET", "/metrics", False),
+    ("POST", "/v1/pages", True),
+    ("PUT", "/v1/pages/a", True),
+    ("DELETE", "/v1/pages/a", True),
+    ("POST", "/v1/jobs", True),
+    ("POST", "/v1/jobs/a/cancel", True),
+]
+
+
+def test_every_route_is_in_the_table(api: Api) -> None:
+    paths = api.get("/openapi.json").json()["paths"]
+    known = {(method.upper(), path) for path in paths for method in paths[path]}
+    assert len(known) == len(ROUTES) + len(("/healthz", "/readyz"))
+
+
+@pytest.mark.parametrize(("method", "path", "writes"), ROUTES)
+def test_requests_need_a_token_of_their_scope(api: Api, method: str, path: str, writes: bool) -> None:
+    for header in (
+        "",
+        "Bearer",
+        "Bearer wrong",
+        f"Basic {api.tokens['write']}",
+        f"Bearer {api.tokens['write'][:-1]}",
+    ):
+        answer = api.request(method, path, headers={"Authorization": header})
+        problem(answer, 401, "no-token")
+        assert answer.headers["www-authenticate"].startswith("Bearer")
+    answer = api.request(method, path, headers={"Authorization": f"Bearer {api.tokens['read']}"})
+    if writes:
+        problem(answer, 403, "not-allowed")
+    else:
+        assert answer.status_code not in (401, 403)
+
+
+def test_tokens_are_kept_from_others(api: Api) -> None:
+    path = api.folder / "es-dedup.tokens"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    shown = (api.folder / "err").read_bytes() + Path(f"/proc/{api.process.pid}/cmdline").read_bytes()
+    assert b"es-dedup.tokens" in shown
+    assert not [token for token in api.tokens.values() if token.encode() in shown]
+
+
+def test_answers_are_kept_from_browsers(api: Api) -> None:
+    for answer in (
+        api.get("/healthz"),
+        api.get("/nothing"),
+        api.options("/v1/check", headers={"Origin": "x"}),
+    ):
+        assert answer.headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "access-control-allow-origin" not in answer.headers
+        assert "server" not in answer.headers
+
+
+def run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """The command with an index in a folder."""
+    return subprocess.run(
+        [PROGRAM, "--db", "pages.db", "serve", "--port", "0", *words],
+        cwd=folder,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_what_is_not_safe_is_not_started(tmp_path: Path) -> None:
+    done = run(tmp_path, "--host", "0.0.0.0", ES_DEDUP_SERVE__REQUIRE_TOKEN="false")  # noqa: S104, S106 - refused
+    assert (done.returncode, "serve.require_token" in done.stderr) == (2, True)
+    done = run(tmp_path, ES_DEDUP_SERVE__READ_TOKEN="short")  # noqa: S106 - made up
+    assert (done.returncode, "16 characters" in done.stderr, "short" in done.stderr) == (2, True, False)
+    (tmp_path / "es-dedup.tokens").write_text("write 0123456789abcdef\n")
+    done = run(tmp_path)
+    assert (done.returncode, "chmod 600" in done.stderr) == (2, True)
+    (tmp_path / "es-dedup.tokens").chmod(0o600)
+    (tmp_path / "es-dedup.tokens").write_text("admin 0123456789abcdef\n")
+    done = run(tmp_path)
+    assert (done.returncode, "read TOKEN" in done.stderr) == (2, True)
+    assert not (tmp_path / "pages.db").exists()
+
+
+def test_tokens_of_the_environment(tmp_path: Path) -> None:
+    token = "of-the-environment-1"  # noqa: S105 - made up
+    with serving(str(tmp_path / "pages.db"), tmp_path, read_token=token) as api:
+        assert not (tmp_path / "es-dedup.tokens").exists()
+        api.headers["Authorization"] = f"Bearer {token}"
+        assert api.get("/v1/clusters").status_code == 200
+        problem(api.post("/v1/pages", json=PAGE), 403, "not-allowed")
+
+
+def test_without_tokens_requests_must_name_this_machine(tmp_path: Path) -> None:
+    with serving(str(tmp_path / "pages.db"), tmp_path, require_token=False) as api:
+        assert api.post("/v1/pages", json=PAGE).status_code == 200
+        problem(api.get("/v1/clusters", headers={"Host": "rebound.example"}), 403, "foreign-host")
+        problem(api.post("/v1/pages", content=json.dumps(PAGE)), 415, "wrong-media-type")
+        form = {"Content-Type": "text/plain"}  # what a page of another site may send unasked
+        problem(api.post("/v1/pages", content=json.dumps(PAGE), headers=form), 415, "wrong-media-type")
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"", "JSON"),
+        (b"{", "JSON"),
+        (b"[1]", "an object"),
+        (b'{"id": "a"}', "text, html"),
+        (b'{"text": "x"}', "id: the page id is empty"),
+        (b'{"id": "a", "text": 1}', "text: "),
+        (b'{"id": "a", "txt": "x"}', "txt: "),
+        (b'{"id": "a\\u0000", "text": "x"}', "id: "),
+        (b'{"id": "a\\ud800", "text": "x"}', "JSON"),
+        (json.dumps({"id": "a" * 513, "text": "x"}).encode(), "id: "),
+        (b'{"id": "a", "html_base64": "?"}', "base64"),
+        (json.dumps({"id": "a", "html_base64": base64.b64encode(b"%PDF-1.7 ...").decode()}).encode(), "PDF"),
+        (b"[" * 20_000, "JSON"),
+        (b'\xff{"id": "a"}', "JSON"),
+    ],
+)
+def test_bodies_that_are_no_pages_are_refused(api: Api, body: bytes, said: str) -> None:
+    for path in ("/v1/check", "/v1/pages"):
+        answer = api.post(path, content=body, headers={"Content-Type": "application/json"})
+        assert said in problem(answer, 400, "invalid-body")["detail"]
+
+
+def test_parameters_that_are_wrong_are_refused(api: Api) -> None:
+    for path in ("/v1/clusters?limit=0", "/v1/clusters?min_size=x", "/v1/search", "/v1/search?q=a&offset=-1"):
+        problem(api.get(path), 400, "invalid-query")
+    problem(api.post("/v1/pages?policy=none", json=PAGE), 400, "invalid-query")
+    problem(api.get("/nothing"), 404, "no-such-route")
+    problem(api.delete("/v1/check"), 405, "wrong-method")
+    problem(api.put("/v1/pages/b", json=PAGE), 400, "invalid-body")
+    problem(api.post("/v1/jobs", json={"what": "backfill"}), 501, "not-on-this-index")
+    problem(api.post("/v1/jobs", json={"what": "reindex"}), 400, "invalid-body")
+
+
+def test_large_bodies_are_refused(api: Api) -> None:
+    large = json.dumps({"id": "a", "text": "x" * 60_000}).encode()
+    headers = {"Content-Type": "application/json"}
+    problem(api.post("/v1/check", content=large, headers=headers), 413, "body-too-large")
+    parts = (large[at : at + 1000] for at in range(0, len(large), 1000))  # without a length
+    problem(api.post("/v1/check", content=parts, headers=headers), 413, "body-too-large")
+
+
+def test_slow_bodies_are_refused(api: Api) -> None:
+    host, port = api.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as slow:
+        head = f"POST /v1/check HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {api.tokens['read']}\r\n"
+        slow.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{".encode())
+        assert slow.recv(1000).startswith(b"HTTP/1.1 408 ")
+    assert api.get("/healthz").status_code == 200
+
+
+def test_broken_lines_do_not_keep_the_others_out(api: Api) -> None:
+    lines = (b"{", {"id": "l1", "text": OTHER}, b"", b'{"id": "l2"}', b"\xff", {"id": "l3", "text": OTHER})
+    answers = list(map(json.loads, api.lines("/v1/check", *lines).text.splitlines()))
+    assert [each.get("page_id", each.get("line")) for each in answers] == [1, "l1", 4, 5, "l3"]
+    assert answers[2]["problem"]["type"].endswith(":invalid-body")
+    report = api.lines("/v1/pages", *lines).json()
+    assert (report["read"], report["stored"], set(report["failed"])) == (5, 2, {"line 1", "line 4", "line 5"})
+    assert api.lines("/v1/check").text == ""
+
+
+def test_hostile_content_comes_back_as_text(api: Api) -> None:
+    text = "<script>alert(1)</script>\u202e\u200b\"'&\x00 " + TEXT
+    title = "</title><img src=x onerror=alert(1)>" * 200
+    assert api.post("/v1/pages", json={"id": "<b>", "text": text, "title": title}).status_code == 200
+    answer = api.get("/v1/pages/<b>")
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json()["text"] == text.replace("\x00", "") or answer.json()["text"] == text
+    assert api.post("/v1/check", json={"id": "c", "html": "<div>" * 9_000}).status_code == 200
+
+
+def test_policies(api: Api) -> None:
+    page = {
+        "id": "p1",
+        "text": "A policy decides what is done with a copy of the page about the new tram line.",
+    }
+    api.post("/v1/pages", json=page)
+    found = problem(api.post("/v1/pages?policy=fail", json={**page, "id": "p2"}), 409, "duplicate-page")
+    assert found["fields"] == {"page_id": "p2", "duplicate_of": "p1"}
+    assert api.post("/v1/pages?policy=skip", json={**page, "id": "p2"}).json()["left_out"] == 1
+    assert api.get("/v1/pages/p2").status_code == 404
+
+
+def test_a_write_with_a_key_is_done_once(api: Api) -> None:
+    headers = {"Idempotency-Key": "k1"}
+    first = api.post("/v1/pages", json={"id": "k", "text": TEXT}, headers=headers)
+    assert first.json()["stored"] == 1
+    assert api.delete("/v1/pages/k").status_code == 200
+    again = api.post("/v1/pages", json={"id": "k", "text": TEXT}, headers=headers)
+    assert again.content == first.content
+    assert api.get("/v1/pages/k").status_code == 404
+    problem(api.post("/v1/pages", json={"id": "k", "text": OTHER}, headers=headers), 422, "key-reused")
+    problem(api.delete("/v1/pages/k", headers=headers), 422, "key-reused")
+    problem(api.post("/v1/pages", json=PAGE, headers={"Idempotency-Key": "k" * 256}), 400, "invalid-query")
+
+
+def test_a_key_is_known_while_its_request_is_worked_on(api: Api) -> None:
+    def send(_: int) -> httpx.Response:
+        with httpx.Client(base_url=api.address, headers=api.headers, timeout=60) as client:
+            page = {"id": "once", "text": TEXT + " Once."}
+            return client.post("/v1/pages", json=page, headers={"Idempotency-Key": "k2"})
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(send, range(8)))
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.content for answer in answers}) == 1
+
+
+def many(count: int) -> list[dict[str, str]]:
+    """Pages that are not like each other."""
+    return [{"id": f"m{n}", "text": " ".join(f"word{n * 50 + at}" for at in range(50))} for n in range(count)]
+
+
+def test_more_requests_than_may_wait_are_told_to_come_back(tmp_path: Path) -> None:
+    with serving(str(tmp_path / "pages.db"), tmp_path / "server", waiting=1) as api:
+
+        def send(page: dict[str, str]) -> httpx.Response:
+            with httpx.Client(base_url=api.address, headers=api.headers, timeout=60) as client:
+                return client.post("/v1/pages", json=page)
+
+        with ThreadPoolExecutor(16) as pool:
+            answers = list(pool.map(send, many(64)))
+        refused = [each for each in answers if each.status_code == 429]
+        assert refused
+        assert all(each.headers["retry-after"] for each in refused)
+        assert problem(refused[0], 429, "too-many")["retryable"]
+        stored = sum(each.status_code == 200 for each in answers)
+        assert stored + len(refused) == len(answers)
+        assert len(api.lines("/v1/check", *many(64)).text.splitlines()) == 64
+
+
+def test_accepted_writes_are_finished_when_the_server_is_stopped(tmp_path: Path) -> None:
+    place, pages = str(tmp_path / "pages.db"), many(2_000)
+    with serving(place, tmp_path / "server") as api:
+        stopper = threading.Timer(0.3, api.process.send_signal, (signal.SIGTERM,))
+        stopper.start()
+        answer = api.lines("/v1/pages", *pages)
+        assert (answer.status_code, answer.json()["stored"]) == (200, 2_000)
+        assert api.process.wait(60) == 0
+        assert "Traceback" not in (api.folder / "err").read_text()
+    with Deduplicator.open(place, read_only=True) as dedup:
+        assert dedup.count() == 2_000
+        assert not dedup.clusters_pending
+
+
+def test_a_slow_answer_is_not_waited_for_and_its_write_is_kept(tmp_path: Path) -> None:
+    with serving(str(tmp_path / "pages.db"), tmp_path / "server", request_seconds=0.2) as api:
+        body = b"\n".join(json.dumps(page).encode() for page in many(2_000))
+        headers = {"Content-Type": "application/x-ndjson", "Idempotency-Key": "slow"}
+        answer = api.post("/v1/pages", content=body, headers=headers)
+        assert problem(answer, 504, "slow")["retryable"]
+        end = time.monotonic() + 60
+        while (answer := api.post("/v1/pages", content=body, headers=headers)).status_code == 504:
+            assert time.monotonic() < end
+        assert (answer.status_code, answer.json()["stored"], answer.json()["unchanged"]) == (200, 2_000, 0)
+
+
+def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
+    with serving(str(tmp_path / "pages.db"), tmp_path / "server") as api:
+        assert api.post("/v1/check", json=PAGE).status_code == 200
+        children = Path(f"/proc/{api.process.pid}/task/{api.process.pid}/children").read_text().split()
+        for child in map(int, children):
+            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                os.kill(child, signal.SIGKILL)
+        end = time.monotonic() + 60
+        while (answer := api.post("/v1/check", json=PAGE)).status_code != 200:
+            problem(answer, 503, "reader-lost")
+            assert time.monotonic() < end
+        assert api.get("/readyz").status_code == 200
+
+
+def test_processes_end_with_a_server_that_is_killed(tmp_path: Path) -> None:
+    with serving(str(tmp_path / "pages.db"), tmp_path / "server") as api:
+        assert api.get("/readyz").status_code == 200
+        children = Path(f"/proc/{api.process.pid}/task/{api.process.pid}/children").read_text().split()
+        assert children
+        api.process.kill()
+        api.process.wait()
+        end = time.monotonic() + 30
+        while any(Path(f"/proc/{child}").exists() for child in children):
+            assert time.monotonic() < end
+            time.sleep(0.1)

@@ -1,0 +1,90 @@
+"""A real server of the REST API for tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import httpx
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+PROGRAM: Final = str(Path(sys.executable).with_name("es-dedup"))
+SECONDS: Final = 120
+TEXT: Final = (
+    "The ferry ran aground at noon on Monday. All 214 passengers were taken off safely by three tugs."
+)
+OTHER: Final = "Nobody has seen the mayor of the upper town since the flood of last March broke the old dam."
+NDJSON: Final = {"Content-Type": "application/x-ndjson"}
+
+
+class Api(httpx.Client):
+    """A client with a token, and the process that it speaks to.
+
+    Attributes:
+        process: the server.
+        tokens: by scope.
+        folder: where the server runs, with its standard error in ``err``.
+    """
+
+    def __init__(self, process: subprocess.Popen[str], folder: Path, scope: str = "write") -> None:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line, (folder / "err").read_text()
+        path = folder / "es-dedup.tokens"
+        self.tokens = dict(each.split() for each in path.read_text().splitlines()) if path.exists() else {}
+        self.process, self.folder, self.address = process, folder, json.loads(line)["address"]
+        headers = {"Authorization": f"Bearer {self.tokens[scope]}"} if scope in self.tokens else {}
+        super().__init__(base_url=self.address, headers=headers, timeout=SECONDS, trust_env=False)
+
+    def lines(self, path: str, *pages: Any, **options: Any) -> httpx.Response:
+        """Send pages, or lines as they are, as NDJSON."""
+        parts = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in pages]
+        return self.post(path, content=b"\n".join(parts), headers=NDJSON, **options)
+
+    def stop(self) -> int:
+        """End the server by SIGTERM; its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(SECONDS)
+
+
+@contextmanager
+def serving(
+    place: str, folder: Path, *options: str, variables: Mapping[str, str] | None = None, **settings: Any
+) -> Iterator[Api]:
+    """A server on a free port, ended with the block.
+
+    Args:
+        place: of the index.
+        folder: where it runs and keeps its tokens.
+        options: of the command.
+        variables: of the environment.
+        settings: of section ``serve``.
+    """
+    folder.mkdir(exist_ok=True)
+    given = {f"ES_DEDUP_SERVE__{name.upper()}": str(value) for name, value in settings.items()}
+    with (folder / "err").open("w") as err:
+        process = subprocess.Popen(
+            [PROGRAM, "--json", "--db", place, "serve", "--port", "0", *options],
+            cwd=folder,
+            env={**os.environ, "ES_DEDUP_SERVE__PROCESSES": "1", **given, **(variables or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=err,
+            text=True,
+        )
+    try:
+        with Api(process, folder) as api:
+            yield api
+    finally:
+        process.terminate()
+        process.wait(SECONDS)
+        assert process.stdout is not None
+        process.stdout.close()
