@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Verdict,
         WritePolicy,
     )
+    from es_dedup.model.overrides import Override, OverrideKind, OverrideReport
     from es_dedup.settings import Settings, load_settings
     from es_dedup.tables.call import deduplicate
     from es_dedup.tables.result import DeduplicationResult
@@ -41,6 +42,9 @@ __all__ = [
     "Deduplicator",
     "Member",
     "Outcome",
+    "Override",
+    "OverrideKind",
+    "OverrideReport",
     "Page",
     "PairDecision",
     "Progress",
@@ -61,6 +65,9 @@ __version__ = "0.2.0"
 _MODULES: Final = {
     "DeduplicationResult": "es_dedup.tables.result",
     "Deduplicator": "es_dedup.deduplicator.deduplicator",
+    "Override": "es_dedup.model.overrides",
+    "OverrideKind": "es_dedup.model.overrides",
+    "OverrideReport": "es_dedup.model.overrides",
     "Settings": "es_dedup.settings.loading",
     "deduplicate": "es_dedup.tables.call",
     "extract": "es_dedup.extraction",

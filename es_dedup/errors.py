@@ -386,6 +386,33 @@ class UnknownPage(DedupError):
     message = "no page {page_id!r} is stored: check the id, or add the page first"
 
 
+class InvalidOverride(DedupError, ValueError):
+    """An override that says nothing: one page named twice, or no reason or author."""
+
+    problem: str
+    message = "no override ({problem}): name two different pages, a reason and an author"
+
+
+class OverrideConflict(DedupError):
+    """An override that cannot hold beside others."""
+
+    override: str
+    others: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"override {self.override} cannot hold beside {'; '.join(self.others)}: nothing was stored; "
+            f"undo one of these first (`es-dedup override undo ID`)"
+        )
+
+
+class UnknownOverride(DedupError):
+    """No override of that id."""
+
+    override_id: str
+    message = "there is no override {override_id!r}: `es-dedup override list --all` shows all ids"
+
+
 class DuplicatePage(DedupError):
     """Raised by the write policy ``fail``."""
 

@@ -19,6 +19,7 @@ from es_dedup.batch.ingest import (
     notes_of,
     repeated,
 )
+from es_dedup.batch.overrides import load_constraints
 from es_dedup.batch.recluster import LOOKUP_PAGES, decide_corpus, page_keys
 from es_dedup.batch.write_policy import StoredBatch, not_unique, outcomes_of
 from es_dedup.clustering import Neighbourhood, repair
@@ -112,6 +113,7 @@ def _assigned(
     new = {key.page_id for key in keys}
     others = {name for edge in edges for name in (edge.left, edge.right)} - new
     current = index.assignments(others)
-    near = [*keys, *page_keys(index, current).values()]
-    change = repair(Neighbourhood(tuple(near), tuple(edges), current), settings.cluster, loose=new)
+    keys = [*keys, *page_keys(index, current).values()]
+    near = Neighbourhood(tuple(keys), tuple(edges), current, load_constraints(index))
+    change = repair(near, settings.cluster, loose=new)
     return {each.page_id: each for each in change.assignments}

@@ -12,11 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from sys import maxsize
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.candidate_pairs import CorpusJoin
 from es_dedup.batch.corpus import Weighing, key_of
 from es_dedup.batch.memory import give_back
+from es_dedup.batch.overrides import OVERRIDES, load_constraints, note_of
 from es_dedup.batch.verify import BLOCK, Verified, verify_by
 from es_dedup.clustering import (
     Neighbourhood,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from es_dedup.decision.statistics import Statistics
     from es_dedup.index.port import Assignment, ClusterUpdates, Index, NeighbourhoodStore
     from es_dedup.model import Edge
+    from es_dedup.model.overrides import Override
     from es_dedup.settings import Settings
 
     ProgressListener = Callable[[Progress], None]
@@ -133,7 +136,7 @@ def recluster_corpus(
         clustering = decide_corpus(corpus, settings, report_progress)
     report_progress(Progress("cluster", 0, total))
     if fresh:
-        assigned = cluster_all(corpus.keys, clustering.edges, settings.cluster)
+        assigned = cluster_all(corpus.keys, clustering.edges, settings.cluster, load_constraints(index))
     else:
         assigned = _recluster(index, corpus, clustering.edges, settings)
     index.save_statistics(clustering.statistics.to_bytes())
@@ -275,12 +278,13 @@ def repair_around(
 
     Args:
         index: with the new edges in it and those of removed pages gone.
-        touched: pages that are new, and stored pages that had an edge to a page that was replaced or removed.
+        touched: pages that are new or were removed, and stored pages that had an edge to a page that was replaced or removed.
         lookup: finds and compares stored pages.
         settings: canonical order.
     """
     before = index.assignments(touched)
-    change = update_clusters(index, partial(page_keys, index), touched, settings.cluster)
+    constraints = load_constraints(index)
+    change = update_clusters(index, partial(page_keys, index), touched, settings.cluster, constraints)
     index.assign_many(change.assignments)
     changed = {assignment.cluster_id for assignment in change.assignments} | set(change.retired)
     alone = [
@@ -293,10 +297,42 @@ def repair_around(
     if len(alone) > 1:
         for start in range(0, len(alone), LOOKUP_PAGES):
             index.put_edges(lookup.of_stored(alone[start : start + LOOKUP_PAGES]).edges())
-        change = update_clusters(index, partial(page_keys, index), alone, settings.cluster)
+        change = update_clusters(index, partial(page_keys, index), alone, settings.cluster, constraints)
         index.assign_many(change.assignments)
         changed |= {assignment.cluster_id for assignment in change.assignments} | set(change.retired)
     return len(changed)
+
+
+def change_overrides(
+    index: Index, overrides: Mapping[str, Override], changes: Iterable[Override], settings: Settings
+) -> tuple[str, ...]:
+    """Store all overrides of an index anew, and cluster the pages that some of them concern again.
+
+    Args:
+        index: to write to; the caller keeps other writers out.
+        overrides: all that the index is to have, by id.
+        changes: those of them that are new or were undone.
+        settings: canonical order.
+
+    Returns:
+        Pages whose cluster has changed (other members, or another canonical document), ascending.
+    """
+    named = {page for each in changes for page in each.pages}
+    before = load_constraints(index).with_units(named)
+    with clusters_pending(index):
+        index.set_note(OVERRIDES, note_of(overrides.values()))
+        constraints = load_constraints(index)
+        touched = before | constraints.with_units(named)
+        change = update_clusters(
+            index, partial(page_keys, index), touched, settings.cluster, constraints, limit=maxsize
+        )
+        moved = [each.page_id for each in change.assignments]
+        left = index.members(each.cluster_id for each in index.assignments(moved).values())
+        index.assign_many(change.assignments)
+        joined = index.members(each.cluster_id for each in change.assignments)
+    return tuple(
+        sorted({each.page_id for groups in (left, joined) for group in groups.values() for each in group})
+    )
 
 
 def edge_neighbours(index: ClusterUpdates, page_ids: Collection[str]) -> set[str]:
@@ -314,7 +350,8 @@ def _recluster(
 ) -> dict[str, Assignment]:
     """All assignments by page id, the changed and the unchanged."""
     current = index.assignments(corpus.pages.ids)
-    change = repair(Neighbourhood(tuple(corpus.keys), tuple(edges), current), settings.cluster)
+    near = Neighbourhood(tuple(corpus.keys), tuple(edges), current, load_constraints(index))
+    change = repair(near, settings.cluster)
     return {**current, **{assignment.page_id: assignment for assignment in change.assignments}}
 
 

@@ -147,7 +147,7 @@ def apply_policy(
         return decisions, {}
     touched = edge_neighbours(index, drop)
     index.delete_many(drop)
-    repair_around(index, touched, lookup, settings)
+    repair_around(index, touched | drop, lookup, settings)
     kept = [edge for edge in edges if edge.left not in drop and edge.right not in drop]
     again = stored.decisions(decisions.keys() - drop, kept, index.assignments(decisions))
     if policy is WritePolicy.OVERWRITE:

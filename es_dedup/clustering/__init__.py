@@ -13,6 +13,7 @@ Traps:
 - A page's place in the order is part of the input: a changed time, site, length or URL is an update.
 """
 
+from es_dedup.clustering.constraints import UNCONSTRAINED, Constraints, constraints_of, contradiction
 from es_dedup.clustering.order import NEVER, PageKey, canonical_order, instant, sort_key
 from es_dedup.clustering.repair import Change, Neighbourhood, place, repair, same_neighbours
 from es_dedup.clustering.star import Stars, build_clusters, cluster_all, containment, join_stars
@@ -21,7 +22,9 @@ from es_dedup.clustering.upkeep import MAX_COMPONENT_PAGES, component, update_cl
 __all__ = [
     "MAX_COMPONENT_PAGES",
     "NEVER",
+    "UNCONSTRAINED",
     "Change",
+    "Constraints",
     "Neighbourhood",
     "PageKey",
     "Stars",
@@ -29,7 +32,9 @@ __all__ = [
     "canonical_order",
     "cluster_all",
     "component",
+    "constraints_of",
     "containment",
+    "contradiction",
     "instant",
     "join_stars",
     "place",

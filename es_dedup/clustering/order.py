@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from es_dedup.settings.loading import ClusterConfig
 
@@ -52,8 +52,15 @@ def sort_key(config: ClusterConfig) -> Callable[[PageKey], tuple[int, int, int, 
     return key
 
 
-def canonical_order(pages: Iterable[PageKey], config: ClusterConfig) -> list[PageKey]:
+def canonical_order(
+    pages: Iterable[PageKey], config: ClusterConfig, chosen: Collection[str] = ()
+) -> list[PageKey]:
     """Pages, first choice for a canonical document first.
+
+    Args:
+        pages: each page once.
+        config: the order.
+        chosen: pages decided to be canonical documents, which come before all others.
 
     Raises:
         ValueError: a page id occurs twice.
@@ -64,6 +71,8 @@ def canonical_order(pages: Iterable[PageKey], config: ClusterConfig) -> list[Pag
     ordered.sort(key=_MEASURES[config.order])
     if config.preferred_sites:
         ordered.sort(key=_favour(config))
+    if chosen:
+        ordered.sort(key=lambda page: page.page_id not in chosen)
     if len({page.page_id for page in ordered}) != len(ordered):
         raise ValueError("a page id occurs twice among the pages to cluster: pass each page once")
     return ordered

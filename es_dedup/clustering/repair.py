@@ -17,6 +17,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from es_dedup.clustering.constraints import UNCONSTRAINED
 from es_dedup.clustering.order import canonical_order, sort_key
 from es_dedup.clustering.star import join_stars, weakness
 from es_dedup.index.port import Assignment
@@ -24,6 +25,7 @@ from es_dedup.index.port import Assignment
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from es_dedup.clustering.constraints import Constraints
     from es_dedup.clustering.order import PageKey
     from es_dedup.model import Edge
     from es_dedup.settings.loading import ClusterConfig
@@ -37,11 +39,13 @@ class Neighbourhood:
         pages: keys of stored pages, each once.
         edges: edges between them; others are passed over.
         current: stored assignments by page id, of ``pages`` and possibly of more; a new page has none.
+        constraints: the demands of overrides.
     """
 
     pages: tuple[PageKey, ...]
     edges: tuple[Edge, ...]
     current: Mapping[str, Assignment]
+    constraints: Constraints = UNCONSTRAINED
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class Change:
 def place(page_id: str, near: Neighbourhood, config: ClusterConfig) -> Change | None:
     """Place one new page by its direct neighbours alone, if that equals a full run; else None.
 
-    It does when the page joins a canonical document that comes before it, or becomes a canonical document and no
+    It does when no override concerns the page or a page near it, and the page joins a canonical document that comes before it, or becomes a canonical document and no
     neighbour would rather have it than the canonical document it has. Otherwise the page's component has to be
     repaired.
 
@@ -75,7 +79,12 @@ def place(page_id: str, near: Neighbourhood, config: ClusterConfig) -> Change | 
     key = sort_key(config)
     keys = {page.page_id: key(page) for page in near.pages}
     beside = same_neighbours(near.edges, {page_id})
-    if page_id in near.current or not beside <= keys.keys() or not beside <= near.current.keys():
+    if (
+        near.constraints.touch(keys)
+        or page_id in near.current
+        or not beside <= keys.keys()
+        or not beside <= near.current.keys()
+    ):
         return None
     stars = {name for name in beside if near.current[name].canonical == name}
     before = {star for star in stars if keys[star] < keys[page_id]}
@@ -122,7 +131,7 @@ def repair(near: Neighbourhood, config: ClusterConfig, *, loose: Collection[str]
     """Cluster a neighbourhood again and keep cluster ids stable by the rules of this module.
 
     With ``loose`` left out the result equals a full run, if the pages are whole components: with a page,
-    every page that it has an exact or duplicate edge to, and every page of its cluster.
+    every page that it has an exact or duplicate edge to, every page of its cluster, and every page of its unit.
 
     Args:
         near: the neighbourhood.
@@ -134,7 +143,7 @@ def repair(near: Neighbourhood, config: ClusterConfig, *, loose: Collection[str]
     Raises:
         ValueError: a page id occurs twice, or a page that is not loose has no assignment.
     """
-    ordered = [page.page_id for page in canonical_order(near.pages, config)]
+    ordered = [page.page_id for page in canonical_order(near.pages, config, near.constraints.canonical)]
     free = set(ordered) if loose is None else set(loose) & set(ordered)
     if any(name not in free and name not in near.current for name in ordered):
         raise ValueError(
@@ -142,7 +151,8 @@ def repair(near: Neighbourhood, config: ClusterConfig, *, loose: Collection[str]
         )
     present = [name for name in ordered if name not in free and near.current[name].canonical == name]
     names = present + [name for name in ordered if name in free]
-    stars = join_stars(names, near.edges if loose is None else _touching(near.edges, free))
+    edges = near.edges if loose is None else _touching(near.edges, free)
+    stars = join_stars(names, edges, near.constraints)
     star_of = dict(zip(names, stars.canonical, strict=True))
     titles, retired = _titles(star_of, near.current, free)
     fresh = [

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from es_dedup.clustering.constraints import UNCONSTRAINED
 from es_dedup.clustering.order import canonical_order
 from es_dedup.index.port import Assignment
 from es_dedup.model import Cluster, Member, Relation
@@ -14,6 +15,7 @@ from es_dedup.model import Cluster, Member, Relation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from es_dedup.clustering.constraints import Constraints
     from es_dedup.clustering.order import PageKey
     from es_dedup.model import Edge
     from es_dedup.settings.loading import ClusterConfig
@@ -35,7 +37,10 @@ class Stars:
 
 
 def cluster_all(
-    pages: Iterable[PageKey], edges: Iterable[Edge], config: ClusterConfig
+    pages: Iterable[PageKey],
+    edges: Iterable[Edge],
+    config: ClusterConfig,
+    constraints: Constraints = UNCONSTRAINED,
 ) -> dict[str, Assignment]:
     """The one partition that these pages and edges have, in any input order.
 
@@ -43,11 +48,16 @@ def cluster_all(
     edge to: the one it agrees with most (exact before duplicate, then the higher score, then the earlier). A
     page without such an edge becomes a canonical document.
 
+    Constraints change this in three ways. Pages decided to be canonical come first in the order and join no other page. A
+    unit of pages decided same counts as one page: it has the place of its first page and the edges of all. A unit joins
+    no cluster that has a page it must be apart from: it takes its next best canonical document, or becomes one.
+
     Args:
         pages: each page once; may be empty.
         edges: verified relations. Those between the same two pages count once: exact before duplicate, then
             the higher score. Containment edges and edges to pages that are not given are passed over.
         config: the canonical order.
+        constraints: the demands of overrides.
 
     Returns:
         One assignment per page, in canonical order; a cluster's id is its canonical document's page id.
@@ -55,31 +65,77 @@ def cluster_all(
     Raises:
         ValueError: a page id occurs twice.
     """
-    names = [page.page_id for page in canonical_order(pages, config)]
-    stars = join_stars(names, edges)
+    names = [page.page_id for page in canonical_order(pages, config, constraints.canonical)]
+    stars = join_stars(names, edges, constraints)
     stands_for = stars.canonical
     return dict(
         zip(names, map(Assignment, names, stands_for, stands_for, stars.relation, stars.score), strict=True)
     )
 
 
-def join_stars(names: Sequence[str], edges: Iterable[Edge]) -> Stars:
+def join_stars(
+    names: Sequence[str], edges: Iterable[Edge], constraints: Constraints = UNCONSTRAINED
+) -> Stars:
     """Stars over pages that are in order already: each joins the best canonical document before it, if any.
+
+    A page that is in a cluster by its unit, without an edge of its own to the canonical document, is a duplicate of it, with
+    the score of the edge by which its unit joined; 1.0 in the unit of the canonical document itself.
 
     Args:
         names: page ids, distinct, first choice for a canonical document first.
-        edges: as for ``cluster_all``.
+        edges, constraints: as for ``cluster_all``.
     """
-    same, order, late, early = _sorted_edges(names, edges)
-    canonical = list(range(len(names)))
+    place = {name: at for at, name in enumerate(names)}
+    first = _first_of_units(place, constraints)
+    apart = {
+        place[name]: [first[place[other]] for other in others if other in place]
+        for name, others in constraints.apart.items()
+        if name in place
+    }
+    chosen = {first[place[name]] for name in constraints.canonical if name in place}
+    same, order, late, early = _sorted_edges(place, first, edges)
+    canonical = list(first)
     relation = [Relation.EXACT] * len(names)
     score = [1.0] * len(names)
     # Edges come by their later page: whether the earlier one is a canonical document is known by then.
     for at, page, other in zip(order, late, early, strict=True):
-        if canonical[other] == other and canonical[page] == page and other != page:
+        if (
+            canonical[other] == other
+            and canonical[page] == page
+            and other != page
+            and page not in chosen
+            and all(canonical[each] != other for each in apart.get(page, ()))
+        ):
             canonical[page] = other
             relation[page], score[page] = same[at].relation, same[at].score
-    return Stars([names[place] for place in canonical], relation, score)
+    if constraints.units:
+        canonical = [canonical[lead] for lead in first]
+        score = [score[lead] for lead in first]
+        direct = _direct([same[at] for at in order], place, canonical)
+        for at, star in enumerate(canonical):
+            if at != star:
+                relation[at], score[at] = direct.get(at, (Relation.DUPLICATE, score[at]))
+    return Stars([names[at] for at in canonical], relation, score)
+
+
+def _first_of_units(place: Mapping[str, int], constraints: Constraints) -> list[int]:
+    """For each page the place of the first page of its unit."""
+    first = list(range(len(place)))
+    for name in constraints.units.keys() & place.keys():
+        first[place[name]] = min(place[other] for other in constraints.units[name] if other in place)
+    return first
+
+
+def _direct(
+    edges: Iterable[Edge], place: Mapping[str, int], canonical: Sequence[int]
+) -> dict[int, tuple[Relation, float]]:
+    """Relation and score of each page's edge to its canonical document, if it has one; the strongest edges come first."""
+    found: dict[int, tuple[Relation, float]] = {}
+    for edge in edges:
+        for page, other in ((edge.left, edge.right), (edge.right, edge.left)):
+            if canonical[place[page]] == place[other]:
+                found.setdefault(place[page], (edge.relation, edge.score))
+    return found
 
 
 def weakness(relation: Relation, score: float) -> float:
@@ -88,15 +144,15 @@ def weakness(relation: Relation, score: float) -> float:
 
 
 def _sorted_edges(
-    names: Sequence[str], edges: Iterable[Edge]
+    place: Mapping[str, int], first: Sequence[int], edges: Iterable[Edge]
 ) -> tuple[list[Edge], list[int], list[int], list[int]]:
-    """Same-edges; their order by later page, strongest first, then by earlier page; the pages' places in it."""
-    place = {name: at for at, name in enumerate(names)}
+    """Same-edges; their order by later unit, strongest first, then by earlier unit; the first places of both units in it."""
     same = [edge for edge in edges if edge.relation in (Relation.EXACT, Relation.DUPLICATE)]
     # Flat lists of numbers rather than tuples: a third of the time, because nothing is left for the collector
     # to walk.
-    left = np.array([place.get(edge.left, -1) for edge in same], dtype=np.int64)
-    right = np.array([place.get(edge.right, -1) for edge in same], dtype=np.int64)
+    lead = dict(zip(place, first, strict=True))
+    left = np.array([lead.get(edge.left, -1) for edge in same], dtype=np.int64)
+    right = np.array([lead.get(edge.right, -1) for edge in same], dtype=np.int64)
     weak = np.array([weakness(edge.relation, edge.score) for edge in same], dtype=np.float64)
     late, early = np.maximum(left, right), np.minimum(left, right)
     order = np.lexsort((early, weak, late))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.clustering.constraints import UNCONSTRAINED
 from es_dedup.clustering.repair import Change, Neighbourhood, place, repair, same_neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
+    from es_dedup.clustering.constraints import Constraints
     from es_dedup.clustering.order import PageKey
     from es_dedup.index.port import ClusterUpdates
     from es_dedup.model import Edge
@@ -26,73 +29,87 @@ def update_clusters(
     keys_of: KeysOf,
     touched: Collection[str],
     config: ClusterConfig,
+    constraints: Constraints = UNCONSTRAINED,
     *,
     limit: int = MAX_COMPONENT_PAGES,
 ) -> Change:
     """The assignments to write after edges have changed; reads the store, writes nothing.
 
     The result is that of a full run, as long as no touched page is in a component of more than ``limit``
-    pages. In a larger one only the touched pages are placed, each at the present canonical document it agrees
-    with most; all clusters stay stars, but a better canonical document may be passed over until reclustering
-    (``repair`` of everything).
+    pages, or an override concerns it. In another larger one only the touched pages are placed, each at the
+    present canonical document it agrees with most; all clusters stay stars, but a better canonical document
+    may be passed over until reclustering (``repair`` of everything).
 
     Args:
         store: with the new edges in it and those of removed pages gone.
         keys_of: keys of stored pages; unknown ids are absent from its answer.
         touched: pages that are new or updated, and stored pages that had an exact or duplicate edge to a page
-            that was updated or removed (read ``same_neighbours`` before the change). Removed pages may be
-            named too.
+            that was updated or removed (read ``same_neighbours`` before the change). Removed pages have to be named,
+            too, where an override concerns them.
         config: the canonical order.
+        constraints: the demands of overrides.
         limit: pages of a component, at least 1.
     """
-    stored = set(keys_of(touched))
-    if len(stored) == 1 and (change := _place_one(store, keys_of, next(iter(stored)), config)) is not None:
-        return change
+    stored = set(keys_of(constraints.with_units(touched)))
+    if len(stored) == 1:
+        change = _place_one(store, keys_of, next(iter(stored)), config, constraints)
+        if change is not None:
+            return change
     # A deleted page's cluster keeps its id; pages that come under that id have to be named together with it.
     seeds = stored.union(each.page_id for group in store.members(stored).values() for each in group)
-    pages, edges, large = _components(seeds, store.edges_of, limit)
+    pages, edges, large = _components(seeds, store.edges_of, constraints, limit)
     if large:
-        return _place_loose(store, keys_of, pages, large, config)
-    near = Neighbourhood(tuple(keys_of(pages).values()), tuple(edges), store.assignments(pages))
+        return _place_loose(store, keys_of, pages, large, config, constraints)
+    near = Neighbourhood(tuple(keys_of(pages).values()), tuple(edges), store.assignments(pages), constraints)
     return repair(near, config)
 
 
 def component(
-    seeds: Iterable[str], edges_of: EdgesOf, limit: int, large: Collection[str] = ()
+    seeds: Iterable[str],
+    edges_of: EdgesOf,
+    limit: float,
+    large: Collection[str] = (),
+    constraints: Constraints = UNCONSTRAINED,
 ) -> tuple[set[str], list[Edge], bool]:
-    """Pages that exact and duplicate edges connect with the seeds, and these edges.
+    """Pages that exact and duplicate edges and units connect with the seeds, and these edges.
 
     Args:
         seeds: page ids.
         edges_of: as ``ClusterStore.edges_of``; called once per step away from the seeds.
         limit: the search stops when more pages than this are found.
         large: pages known to be in larger components; the search stops at the first of them.
+        constraints: the demands of overrides; pages of a unit that are not stored are found, too.
 
     Returns:
         Pages (seeds included), edges, and whether the component is complete; if not, both are only a part.
     """
-    pages = set(seeds)
+    pages = constraints.with_units(seeds)
     front = sorted(pages)
     edges: dict[tuple[str, str], Edge] = {}
     while front and len(pages) <= limit and pages.isdisjoint(large):
         fresh = [edge for edge in edges_of(front) if edge.relation.same]
         edges.update(((edge.left, edge.right), edge) for edge in fresh)
-        front = sorted(same_neighbours(fresh, set(front)) - pages)
+        front = sorted(constraints.with_units(same_neighbours(fresh, set(front))) - pages)
         pages.update(front)
     return pages, list(edges.values()), not front and len(pages) <= limit
 
 
 def _components(
-    seeds: Collection[str], edges_of: EdgesOf, limit: int
+    seeds: Collection[str], edges_of: EdgesOf, constraints: Constraints, limit: int
 ) -> tuple[set[str], list[Edge], set[str]]:
-    """Pages and edges of the seeds' components within the limit, and the seeds that are in larger ones."""
+    """Pages and edges of the seeds' components within the limit, and the seeds that are in larger ones.
+
+    No limit holds for the component of a constrained seed.
+    """
     pages: set[str] = set()
     edges: list[Edge] = []
     beyond: set[str] = set()
-    for seed in sorted(seeds):
+    free = {seed: not constraints.touch([seed]) for seed in sorted(seeds)}
+    for seed in sorted(free, key=free.__getitem__):  # the constrained ones first
         if seed in pages or seed in beyond:
             continue
-        found, between, complete = component([seed], edges_of, limit, beyond)
+        most = limit if free[seed] else inf
+        found, between, complete = component([seed], edges_of, most, beyond, constraints)
         if complete:
             pages |= found
             edges += between
@@ -101,7 +118,9 @@ def _components(
     return pages, edges, beyond.intersection(seeds)
 
 
-def _place_one(store: ClusterUpdates, keys_of: KeysOf, page_id: str, config: ClusterConfig) -> Change | None:
+def _place_one(
+    store: ClusterUpdates, keys_of: KeysOf, page_id: str, config: ClusterConfig, constraints: Constraints
+) -> Change | None:
     edges = store.edges_of([page_id])
     names = {page_id, *same_neighbours(edges, {page_id})}
     current = store.assignments(names)
@@ -109,7 +128,8 @@ def _place_one(store: ClusterUpdates, keys_of: KeysOf, page_id: str, config: Clu
     current.update(store.assignments(chiefs))
     names |= chiefs
     current.update((each.page_id, each) for group in store.members([page_id]).values() for each in group)
-    return place(page_id, Neighbourhood(tuple(keys_of(names).values()), tuple(edges), current), config)
+    near = Neighbourhood(tuple(keys_of(names).values()), tuple(edges), current, constraints)
+    return place(page_id, near, config)
 
 
 def _place_loose(
@@ -118,6 +138,7 @@ def _place_loose(
     pages: Collection[str],
     large: Collection[str],
     config: ClusterConfig,
+    constraints: Constraints,
 ) -> Change:
     """Cluster ``pages``, whole components, again; place those of ``large`` that stand for no other page."""
     touched = {*pages, *large}
@@ -127,4 +148,5 @@ def _place_loose(
     current.update((each.page_id, each) for group in groups.values() for each in group)
     loose = touched - {each.canonical for name, each in current.items() if name not in touched}
     names = {*loose, *same_neighbours(edges, loose)}
-    return repair(Neighbourhood(tuple(keys_of(names).values()), tuple(edges), current), config, loose=loose)
+    near = Neighbourhood(tuple(keys_of(names).values()), tuple(edges), current, constraints)
+    return repair(near, config, loose=loose)

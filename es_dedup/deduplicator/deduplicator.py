@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +14,11 @@ from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.dry_run import dry_run_report
 from es_dedup.batch.featurise import checked_id, checked_page, checked_pages, chunks, name_of
 from es_dedup.batch.ingest import Ingest, PageInput
+from es_dedup.batch.overrides import load_constraints, load_overrides, merged, same_in_force
 from es_dedup.batch.recluster import (
     CLUSTERS_PENDING,
     ClusteringResult,
+    change_overrides,
     clusters_pending,
     decide_corpus,
     edge_neighbours,
@@ -25,9 +29,18 @@ from es_dedup.batch.recluster import (
 from es_dedup.clustering import cluster_all
 from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.deduplicator.index_reader import ROOTS, IndexReader
-from es_dedup.errors import DuplicatePage, IndexLocked, NotAnIndex, RootsChanged, wrong_type
+from es_dedup.errors import (
+    DuplicatePage,
+    IndexLocked,
+    InvalidOverride,
+    NotAnIndex,
+    RootsChanged,
+    UnknownOverride,
+    wrong_type,
+)
 from es_dedup.index import factory
 from es_dedup.model import AddReport, Decision, Page, Progress, RemoveReport, WritePolicy
+from es_dedup.model.overrides import Override, OverrideKind, OverrideReport
 from es_dedup.settings.loading import settings_in_force
 from es_dedup.settings.recorded import STATISTICS, decisions_in, with_recorded
 
@@ -182,6 +195,81 @@ class Deduplicator(IndexReader):
                 repaired = repair_around(self._index, touched - known, self._lookup(), self._settings)
             return RemoveReport(removed, unknown, repaired)
 
+    def override_different(self, left: str, right: str, *, reason: str, author: str) -> OverrideReport:
+        """Decide that two stored pages are never in one cluster, not through a third page either; clusters follow at once.
+
+        Args:
+            left, right: ids of the pages.
+            reason, author: kept with the decision; not empty.
+
+        Raises:
+            UnknownPage: a page that is not stored.
+            OverrideConflict: it cannot hold beside other overrides; nothing was stored.
+            InvalidOverride: the pages are one, or reason or author is empty.
+        """
+        return self._override(OverrideKind.DIFFERENT, (left, right), reason, author)
+
+    def override_same(self, left: str, right: str, *, reason: str, author: str) -> OverrideReport:
+        """Decide that two stored pages are always in one cluster, whatever the rules say; see ``override_different``."""
+        return self._override(OverrideKind.SAME, (left, right), reason, author)
+
+    def override_canonical(self, page_id: str, *, reason: str, author: str) -> OverrideReport:
+        """Decide that a stored page is the canonical document of its cluster; see ``override_different``.
+
+        Members without an edge to it leave the cluster, unless they were decided same as a page that has one.
+        """
+        return self._override(OverrideKind.CANONICAL, (page_id,), reason, author)
+
+    def undo_override(self, override_id: str, *, reason: str = "", author: str = "") -> OverrideReport:
+        """End an override; it stays in the record, and clusters follow at once. One that was undone before stays as it is.
+
+        Raises:
+            UnknownOverride: there is none of that id.
+        """
+        with write_session(self._index):
+            known = load_overrides(self._index)
+            if override_id not in known:
+                raise UnknownOverride(override_id)
+            undone = replace(known[override_id], undone=_now(), undone_by=author, undone_reason=reason)
+            changed = self._merge_overrides([undone]).changed
+            return OverrideReport((load_overrides(self._index)[override_id],), changed)
+
+    def import_overrides(self, overrides: Iterable[Override]) -> OverrideReport:
+        """Take over overrides of another index or a file; their pages need not be stored.
+
+        Those that the index has already, or that are in force under another id, are passed over; one that was undone elsewhere is
+        undone here.
+
+        Returns:
+            Those that were taken over.
+
+        Raises:
+            OverrideConflict: one cannot hold beside others; nothing was stored.
+        """
+        with write_session(self._index):
+            return self._merge_overrides(overrides)
+
+    def _override(
+        self, kind: OverrideKind, pages: tuple[str, ...], reason: str, author: str
+    ) -> OverrideReport:
+        for page_id in pages:
+            self.record(page_id)
+        if len(set(pages)) != len(pages):
+            raise InvalidOverride(f"page {pages[0]!r} is named twice")
+        if not reason.strip() or not author.strip():
+            raise InvalidOverride("the reason or the author is empty")
+        new = Override(secrets.token_hex(6), kind, tuple(sorted(pages)), reason, author, _now())
+        with write_session(self._index):
+            changed = self._merge_overrides([new]).changed
+            stored = same_in_force(load_overrides(self._index).values(), new)
+        return OverrideReport((stored or new,), changed)
+
+    def _merge_overrides(self, given: Iterable[Override]) -> OverrideReport:
+        after, changes = merged(load_overrides(self._index), given)
+        if not changes:
+            return OverrideReport(())
+        return OverrideReport(tuple(changes), change_overrides(self._index, after, changes, self._settings))
+
     def record_roots(self, roots: Roots) -> None:
         """Record the roots of an input before its pages are stored, so that files below them keep their ids.
 
@@ -216,7 +304,8 @@ class Deduplicator(IndexReader):
             settings = self._given
             corpus, before = load_corpus(self._index), self._canonical()
             found = decide_corpus(corpus, settings, progress or _silent)
-            then = cluster_all(corpus.keys, found.edges, settings.cluster)
+            constraints = load_constraints(self._index)
+            then = cluster_all(corpus.keys, found.edges, settings.cluster, constraints)
             return _compared(before, then.values())
         with write_session(self._index):
             before = self._canonical()
@@ -316,6 +405,10 @@ def _compared(before: Mapping[str, str], assigned: Collection[Assignment]) -> Re
 def _several(canonical: Mapping[str, str]) -> int:
     """Number of clusters of at least two pages."""
     return sum(size > 1 for size in Counter(canonical.values()).values())
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _silent(_: Progress) -> None:

@@ -23,6 +23,7 @@ from es_dedup.batch.featurise import (
     pages_of,
     problem_of,
 )
+from es_dedup.batch.overrides import load_overrides
 from es_dedup.batch.recluster import CLUSTERS_PENDING
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages, compare, pair_decision
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from es_dedup.index.port import Assignment, Index
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Edge, Verdict
+    from es_dedup.model.overrides import Override
     from es_dedup.settings import Settings
 
 CLUSTERS_AT_A_TIME = 256  # whose evidence is computed together
@@ -87,6 +89,10 @@ class IndexReader(Closing):
     def roots(self) -> Roots:
         """The folders that ids of page files are relative to; for ``ReadOptions(roots=…)``."""
         return Roots.from_json(self._index.note(ROOTS))
+
+    def overrides(self, *, undone: bool = False) -> list[Override]:
+        """Decisions of people that go before the rules, by time; with ``undone`` also those that were undone."""
+        return [each for each in load_overrides(self._index).values() if undone or each.in_force]
 
     @property
     def settings_differ(self) -> SettingsDiffer | None:

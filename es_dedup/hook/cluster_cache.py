@@ -74,6 +74,10 @@ class ClusterCache:
             self._records.update(self._index.get_many(missing))
         return {name: self._records[name] for name in names if name in self._records}
 
+    def note(self, name: str) -> str | None:
+        """See ``FeatureIndex.note``."""
+        return self._index.note(name)
+
     def put_edges(self, edges: Iterable[Edge]) -> None:
         """See ``ClusterStore.put_edges``."""
         given = list(edges)

@@ -18,6 +18,7 @@ import numpy as np
 from es_dedup.batch.effective_settings import EffectiveSettings
 from es_dedup.batch.featurise import day_of, make_chunk
 from es_dedup.batch.ingest import changed, joined
+from es_dedup.batch.overrides import load_constraints
 from es_dedup.batch.recluster import repair_around
 from es_dedup.batch.write_policy import StoredBatch, left_out
 from es_dedup.clustering import same_neighbours
@@ -331,6 +332,8 @@ class BatchDecider:
         touched |= {name for name in related if name not in known}
         linked = {name for edge in edges if edge.relation.same for name in (edge.left, edge.right)} & touched
         linked |= {name for name in touched if name in known} | index.members(touched).keys() & touched
+        constraints = load_constraints(index)
+        linked |= {name for name in touched if constraints.touch([name])}
         alone = [Assignment(name, name, name, Relation.EXACT, 1.0) for name in sorted(touched - linked)]
         index.put_edges(edges)
         index.assign_many(alone)

@@ -203,10 +203,13 @@ class ClusterUpdates(Protocol):
 
 
 class NeighbourhoodStore(ClusterUpdates, Protocol):
-    """Clusters around some pages, with the records that canonical order needs."""
+    """Clusters around some pages, with the records that canonical order needs and the note of the overrides."""
 
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
         """See ``FeatureIndex.get_many``."""
+
+    def note(self, name: str) -> str | None:
+        """See ``FeatureIndex.note``."""
 
 
 class ClusterStore(ClusterUpdates, Protocol):

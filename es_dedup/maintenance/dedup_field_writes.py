@@ -10,11 +10,13 @@ from es_dedup.index.dedup_field import dedup_fields_of
 from es_dedup.maintenance.dead_letters import bury_failed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.index.source_index import DedupField, FieldUpdateReport
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.model import RemoveReport
+    from es_dedup.model.overrides import OverrideReport
 
 TRIES: Final = 5  # of writing clusters that others go on changing
 
@@ -82,6 +84,22 @@ def remove_pages(
     counts = Counter(update_dedup_fields(context, others - set(page_ids)))
     counts["gone"] += report.removed
     return report, counts
+
+
+def change_overrides(
+    context: MaintenanceContext, change: Callable[[Deduplicator], OverrideReport]
+) -> tuple[OverrideReport, Mapping[str, int]]:
+    """Change overrides, and write the clusters that follow into the documents.
+
+    Args:
+        context: with its attachments.
+        change: calls one method of the deduplicator, such as ``override_same``.
+
+    Returns:
+        What that returned, and counts as ``update_dedup_fields``.
+    """
+    report = change(context.dedup)
+    return report, update_dedup_fields(context, report.changed)
 
 
 def _write(context: MaintenanceContext, dedup_fields: Mapping[str, DedupField]) -> Mapping[str, int]:

@@ -16,6 +16,7 @@ from es_dedup.extraction import create_extractor
 from es_dedup.settings import Settings
 from es_dedup.text.hashing import hash64
 from tests.model.material import Version, text_of
+from tests.reference.star_clusters import star_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -136,14 +137,12 @@ class Plain:
         with most: exact before duplicate, then the higher score, then the earlier one. A page that finds none is canonical.
         """
         related = self.related()
-        chosen: dict[str, str] = {}
-        canonical: list[str] = []
-        for name in sorted(self.live, key=self.order):
-            before = [other for other in canonical if related.get((name, other), ("",))[0] in SAME]
-            ranked = sorted(before, key=lambda other: (*_agreement(related, name, other), self.order(other)))
-            chosen[name] = ranked[0] if ranked else name
-            if not ranked:
-                canonical.append(name)
+        strengths = {
+            frozenset(pair): (relation == "exact", score)
+            for pair, (relation, score) in related.items()
+            if relation in SAME
+        }
+        chosen = star_clusters(sorted(self.live, key=self.order), strengths)
         members: dict[str, set[str]] = {}
         for name, other in chosen.items():
             members.setdefault(other, set()).add(name)
@@ -165,11 +164,6 @@ class Plain:
         """Place of a live page in canonical order: the earliest, then the longest, then by id."""
         version = self.live[name]
         return version.published or NEVER, -len(text_of(version.content)[1]), name
-
-
-def _agreement(related: Related, name: str, other: str) -> tuple[bool, float]:
-    relation, score = related[name, other]
-    return relation == "duplicate", -score
 
 
 def _order(version: Version) -> tuple[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
@@ -11,6 +12,7 @@ import numpy as np
 
 from es_dedup.batch.out_of_core.components import Components, batches
 from es_dedup.batch.out_of_core.pages import SpilledCorpus
+from es_dedup.batch.overrides import load_constraints
 from es_dedup.batch.recluster import ClusteringResult, related_pairs
 from es_dedup.batch.verify import Verified
 from es_dedup.clustering import Neighbourhood, repair
@@ -74,9 +76,14 @@ def recluster_out_of_core(
 def _together(index: Index, stored: SpilledCorpus, related: Verified, pages: int) -> Rows:
     """Label of each row: equal for rows that have to be clustered together.
 
-    These are connected by equal or duplicate edges, or are in one cluster now, or one bears the name of the other's cluster.
+    These are connected by equal or duplicate edges, or are in one cluster now, or one bears the name of the other's cluster, or
+    they were decided same.
     """
     components = Components(len(stored))
+    for unit in set(load_constraints(index).units.values()):
+        rows_of_unit = [row for name in unit if (row := stored.row_of(name)) is not None]
+        for left, right in pairwise(rows_of_unit):
+            components.join(left, right)
     same = np.array([relation.same for relation in RELATIONS])[related.relation]
     for left, right in zip(related.left[same].tolist(), related.right[same].tolist(), strict=True):
         components.join(left, right)
@@ -112,6 +119,7 @@ def _assignments(
     index: Index, stored: SpilledCorpus, related: Verified, labels: Rows, settings: Settings, pages: int
 ) -> Iterator[Assignment]:
     """All assignments, component after component."""
+    constraints = load_constraints(index)
     owners = labels[related.left]
     order = np.argsort(owners, kind="stable")
     owners = owners[order]
@@ -121,6 +129,7 @@ def _assignments(
         keys = stored.keys_of(rows)
         current = index.assignments(key.page_id for key in keys)
         edges = _edges_at(stored, related, order[start:end])
-        change = repair(Neighbourhood(tuple(keys), tuple(edges), current), settings.cluster)
+        around = Neighbourhood(tuple(keys), tuple(edges), current, constraints)
+        change = repair(around, settings.cluster)
         current.update((each.page_id, each) for each in change.assignments)
         yield from current.values()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from es_dedup.clustering import PageKey, same_neighbours, sort_key, update_clusters
+from es_dedup.clustering import PageKey, constraints_of, same_neighbours, sort_key, update_clusters
 from es_dedup.model import Edge, Relation
+from es_dedup.model.overrides import Override, OverrideKind
 from es_dedup.settings.loading import ClusterConfig
+from tests.reference.star_clusters import star_clusters
 
 if TYPE_CHECKING:
     import random
@@ -46,23 +48,30 @@ def random_edges(draw: random.Random, pages: list[PageKey], count: int) -> list[
     return [Edge(left, right, draw.choice(list(Relation)), draw.random()) for left, right in sorted(pairs)]
 
 
-def slow_partition(pages: Iterable[PageKey], edges: Iterable[Edge], config: ClusterConfig) -> dict[str, str]:
+def slow_partition(
+    pages: Iterable[PageKey], edges: Iterable[Edge], config: ClusterConfig, overrides: Iterable[Override] = ()
+) -> dict[str, str]:
     """Page id to canonical document, by the definition: look at the pages one by one."""
     linked: dict[frozenset[str], tuple[bool, float]] = {}
     for edge in edges:
         if edge.relation.same:
             pair, strength = frozenset((edge.left, edge.right)), (edge.relation is Relation.EXACT, edge.score)
             linked[pair] = max(strength, linked.get(pair, strength))
-    stars: list[str] = []
-    result: dict[str, str] = {}
-    for page in sorted(pages, key=sort_key(config)):
-        chosen = [star for star in stars if frozenset((star, page.page_id)) in linked]
-        # of several as strong, max gives the first
-        best = max(chosen, key=lambda star: linked[frozenset((star, page.page_id))], default=page.page_id)
-        result[page.page_id] = best
-        if not chosen:
-            stars.append(page.page_id)
-    return result
+    decided = {kind: [each.pages for each in overrides if each.kind is kind] for kind in OverrideKind}
+    return star_clusters(
+        [page.page_id for page in sorted(pages, key=sort_key(config))],
+        linked,
+        decided[OverrideKind.SAME],
+        decided[OverrideKind.DIFFERENT],
+        {name for names in decided[OverrideKind.CANONICAL] for name in names},
+    )
+
+
+def override(kind: str, *pages: str) -> Override:
+    """An override, its id made of what it says."""
+    return Override(
+        f"{kind} {pages}", OverrideKind(kind), tuple(sorted(pages)), "why", "who", "2026-01-01T00:00:00Z"
+    )
 
 
 def partition(assignments: Mapping[str, Assignment]) -> dict[str, str]:
@@ -78,6 +87,7 @@ class Store:
     keys: dict[str, PageKey] = field(default_factory=dict)
     edges: dict[tuple[str, str], Edge] = field(default_factory=dict)
     stored: dict[str, Assignment] = field(default_factory=dict)
+    overrides: list[Override] = field(default_factory=list)
 
     def keys_of(self, page_ids: Iterable[str]) -> dict[str, PageKey]:
         return {name: self.keys[name] for name in page_ids if name in self.keys}
@@ -148,9 +158,19 @@ class Store:
         return touched
 
     def _update(self, touched: set[str]) -> Change:
-        change = update_clusters(self, self.keys_of, touched, self.config, limit=self.limit)
+        constraints = constraints_of(self.overrides)
+        change = update_clusters(self, self.keys_of, touched, self.config, constraints, limit=self.limit)
         self.assign_many(change.assignments)
         return change
+
+    def decide(self, overrides: Iterable[Override]) -> Change:
+        """Have these overrides in place of those before."""
+        after = list(overrides)
+        changed = [each for each in {*self.overrides, *after} if (each in after) != (each in self.overrides)]
+        named = {page for each in changed for page in each.pages}
+        touched = constraints_of(self.overrides).with_units(named) | constraints_of(after).with_units(named)
+        self.overrides = after
+        return self._update(touched)
 
     def check(self) -> None:
         """What holds after every change, exact or not."""
@@ -163,7 +183,7 @@ class Store:
             assert titles.setdefault(each.cluster_id, star) == star, "one id, two clusters"
             sizes[star] = sizes.get(star, 0) + 1
             edge = self.edges.get((min(name, star), max(name, star)))
-            if name != star:
+            if name != star and not constraints_of(self.overrides).units:
                 assert edge is not None, "a member without an edge to its canonical document"
                 assert edge.relation.same
                 assert (edge.relation, edge.score) == (each.relation, each.score)
@@ -175,4 +195,4 @@ class Store:
         assert all(self.stored[star].cluster_id == star for star, size in sizes.items() if size == 1)
 
     def full(self) -> dict[str, str]:
-        return slow_partition(self.keys.values(), self.edges.values(), self.config)
+        return slow_partition(self.keys.values(), self.edges.values(), self.config, self.overrides)

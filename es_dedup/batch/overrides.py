@@ -1,0 +1,130 @@
+"""Overrides of an index: the stored form, and the clusters that follow them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, Protocol
+
+from es_dedup.clustering import constraints_of, contradiction
+from es_dedup.errors import InputError, OverrideConflict, SchemaMismatch, reading_stored
+from es_dedup.model.overrides import Override, OverrideKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from es_dedup.clustering import Constraints
+
+    class _Notes(Protocol):
+        def note(self, name: str) -> str | None: ...
+
+
+OVERRIDES: Final = "overrides"
+"""Name of the note that holds all overrides of an index, those that were undone too."""
+FORMAT: Final = 1
+
+
+def load_overrides(index: _Notes) -> dict[str, Override]:
+    """All overrides by id, by time, those that were undone too.
+
+    Raises:
+        SchemaMismatch: they are of a later format.
+        DamagedData: they cannot be read.
+    """
+    return dict(_read(index.note(OVERRIDES))[0])
+
+
+def load_constraints(index: _Notes) -> Constraints:
+    """What the overrides in force demand of clusters; errors as of ``load_overrides``."""
+    return _read(index.note(OVERRIDES))[1]
+
+
+def note_of(overrides: Iterable[Override]) -> str:
+    """The text of the note ``OVERRIDES``."""
+    listed = sorted(overrides, key=lambda each: each.time)  # those of one second as they came
+    return json.dumps({"format": FORMAT, "overrides": [as_dict(each) for each in listed]}, ensure_ascii=False)
+
+
+def as_dict(override: Override) -> dict[str, Any]:
+    """JSON-ready form, without empty fields."""
+    return {name: value for name, value in asdict(override).items() if value}
+
+
+def from_dict(values: Mapping[str, Any]) -> Override:
+    """The override that ``as_dict`` was made of.
+
+    Raises:
+        ValueError: an unknown kind, or not as many pages as the kind has.
+        TypeError: a missing or unknown field.
+    """
+    override = Override(**{**values, "kind": OverrideKind(values["kind"]), "pages": tuple(values["pages"])})
+    count = 1 if override.kind is OverrideKind.CANONICAL else 2
+    if len(set(override.pages)) != count or "" in override.pages:
+        raise ValueError(f"{override.kind} needs {count} different page ids, not {list(override.pages)}")
+    return override
+
+
+def merged(
+    known: Mapping[str, Override], given: Iterable[Override]
+) -> tuple[dict[str, Override], list[Override]]:
+    """Stored overrides with others beside them, and those of the others that change something.
+
+    One that is stored changes something if it was undone since; a new one unless the same is in force already.
+
+    Raises:
+        OverrideConflict: one cannot hold beside others.
+    """
+    after, changes = dict(known), []
+    for override in sorted(given, key=lambda each: (each.in_force, each.time)):
+        stored = after.get(override.id)
+        if stored is not None and (override.in_force or not stored.in_force):
+            continue
+        if override.in_force:
+            if same_in_force(after.values(), override) is not None:
+                continue
+            if others := contradiction(after.values(), override):
+                raise OverrideConflict(
+                    _said(override), tuple(f"{_said(each)} ({each.id})" for each in others)
+                )
+        after[override.id] = override
+        changes.append(override)
+    return after, changes
+
+
+def same_in_force(overrides: Iterable[Override], wanted: Override) -> Override | None:
+    """The override in force that decides the same of the same pages, if any."""
+    for each in overrides:
+        if each.in_force and (each.kind, each.pages) == (wanted.kind, wanted.pages):
+            return each
+    return None
+
+
+def read_jsonl(lines: Iterable[str], source: str) -> Iterator[Override]:
+    """Overrides of a file, one JSON object a line, as ``as_dict`` gives them; empty lines are passed over.
+
+    Raises:
+        InputError: a line that is none; names the file and the line.
+    """
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                yield from_dict(json.loads(line))
+            except (LookupError, TypeError, ValueError) as error:
+                raise InputError(source, number, f"no override ({error})") from error
+
+
+def _said(override: Override) -> str:
+    return f"{override.kind} {' '.join(override.pages)}"
+
+
+@lru_cache(maxsize=4)
+def _read(note: str | None) -> tuple[Mapping[str, Override], Constraints]:
+    """Overrides by id and their constraints; the text of the note is read again only when it has changed."""
+    with reading_stored("overrides"):
+        stored: dict[str, Any] = json.loads(note) if note else {"format": FORMAT, "overrides": []}
+        if stored["format"] != FORMAT:
+            raise SchemaMismatch("the note of overrides", FORMAT, int(stored["format"]))
+        overrides = [from_dict(each) for each in stored["overrides"]]
+    return {each.id: each for each in overrides}, constraints_of(overrides)

@@ -1,0 +1,155 @@
+"""``override``: decisions of people that go before the rules."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from es_dedup.cli.session import session_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from es_dedup.deduplicator.deduplicator import Deduplicator
+    from es_dedup.model.overrides import Override, OverrideReport
+
+override_app = typer.Typer(
+    help="Decide pairs and canonical documents by hand; the rules never change what was decided.",
+    no_args_is_help=True,
+)
+Reason = Annotated[str, typer.Option(help="Why; kept with the decision.", show_default=False)]
+Author = Annotated[
+    str, typer.Option(help="Who decides; kept with the decision.", envvar="USER", show_default=False)
+]
+PageId = Annotated[str, typer.Argument(help="Id of a stored page.", show_default=False)]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.add_typer(override_app, name="override")
+
+
+@override_app.command()
+def different(context: typer.Context, left: PageId, right: PageId, reason: Reason, author: Author) -> None:
+    """Never put two pages into one cluster, not through a third page either."""
+    _change(context, lambda dedup: dedup.override_different(left, right, reason=reason, author=author))
+
+
+@override_app.command()
+def same(context: typer.Context, left: PageId, right: PageId, reason: Reason, author: Author) -> None:
+    """Always put two pages into one cluster, whatever the rules say."""
+    _change(context, lambda dedup: dedup.override_same(left, right, reason=reason, author=author))
+
+
+@override_app.command()
+def canonical(context: typer.Context, page: PageId, reason: Reason, author: Author) -> None:
+    """Make a page the canonical document of its cluster."""
+    _change(context, lambda dedup: dedup.override_canonical(page, reason=reason, author=author))
+
+
+@override_app.command()
+def undo(
+    context: typer.Context,
+    override: Annotated[str, typer.Argument(help="Id of the override.", show_default=False)],
+    author: Author,
+    reason: Annotated[str, typer.Option(help="Why; kept with the decision.")] = "",
+) -> None:
+    """End an override; it stays in the record."""
+    _change(context, lambda dedup: dedup.undo_override(override, reason=reason, author=author))
+
+
+@override_app.command("list")
+def list_(
+    context: typer.Context,
+    undone: Annotated[bool, typer.Option("--all", help="Also those that were undone.")] = False,
+) -> None:
+    """List the overrides in force, by time."""
+    from es_dedup.batch.overrides import as_dict
+
+    session = session_of(context)
+    with session.read(quiet=True) as dedup:
+        overrides = dedup.overrides(undone=undone)
+    for each in overrides:
+        session.output.emit(as_dict(each))
+    session.output.table(
+        ("id", "override", "pages", "author", "time", "reason", "undone"), map(_row, overrides)
+    )
+
+
+@override_app.command()
+def export(
+    context: typer.Context,
+    target: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Output file (default: standard output).", dir_okay=False),
+    ] = None,
+) -> None:
+    """Write all overrides, those that were undone too, as JSON lines."""
+    from es_dedup.batch.overrides import as_dict
+
+    session = session_of(context)
+    with session.read(quiet=True) as dedup:
+        overrides = dedup.overrides(undone=True)
+    text = "".join(json.dumps(as_dict(each), ensure_ascii=False) + "\n" for each in overrides)
+    if target is None:
+        sys.stdout.write(text)
+    else:
+        target.write_text(text, encoding="utf-8")
+    session.output.note(f"{len(overrides):,} overrides{f' in {target}' if target else ''}")
+
+
+@override_app.command("import")
+def import_(
+    context: typer.Context,
+    source: Annotated[
+        str, typer.Argument(help="File of JSON lines, as `export` writes them; `-` for standard input.")
+    ],
+) -> None:
+    """Take over overrides of a file; all of them, or none where one cannot hold. Their pages need not be stored."""
+    from es_dedup.batch.overrides import read_jsonl
+
+    with closing(sys.stdin if source == "-" else Path(source).open(encoding="utf-8")) as lines:
+        overrides = list(read_jsonl(lines, source))
+    _change(context, lambda dedup: dedup.import_overrides(overrides))
+
+
+def _change(context: typer.Context, change: Callable[[Deduplicator], OverrideReport]) -> None:
+    session = session_of(context)
+    session.read(quiet=True).close()
+    report = _changed(session, change)
+    session.output.emit(report)
+    for each in report.overrides:
+        session.output.line("  ".join(_row(each)))
+    session.output.note(
+        f"overrides: {len(report.overrides):,}, pages in changed clusters: {len(report.changed):,}"
+    )
+
+
+def _changed(session: Any, change: Callable[[Deduplicator], OverrideReport]) -> OverrideReport:
+    """Change overrides; where source indices are attached, their documents are updated, too."""
+    if session.remote:
+        from es_dedup.cli.sites import site_of
+        from es_dedup.maintenance.dedup_field_writes import change_overrides
+
+        with site_of(session) as site:
+            if site.attachments:
+                return change_overrides(site, change)[0]
+    with session.write() as dedup:
+        return change(dedup)
+
+
+def _row(each: Override) -> tuple[str, ...]:
+    return (
+        each.id,
+        str(each.kind),
+        " ".join(each.pages),
+        each.author,
+        each.time,
+        each.reason,
+        " ".join(filter(None, (each.undone, each.undone_by, each.undone_reason))),
+    )

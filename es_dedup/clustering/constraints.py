@@ -1,0 +1,90 @@
+"""What overrides demand of clusters, as pure values: pages that belong together, pages that do not, canonical documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.model.overrides import OverrideKind
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from es_dedup.model.overrides import Override
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """The demands of overrides, page by page; they hold whether the pages are stored or not.
+
+    Attributes:
+        units: of each page that was decided same as another, all pages of its unit, ascending: those that ``same``
+            overrides connect with it, itself included.
+        apart: of each page that must not share a cluster with some pages, these: the units of the two pages of a
+            ``different`` override are apart as wholes.
+        canonical: pages decided to be canonical documents.
+    """
+
+    units: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    apart: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    canonical: frozenset[str] = frozenset()
+
+    def touch(self, page_ids: Iterable[str]) -> bool:
+        """Whether any of the pages is constrained."""
+        return any(name in self.units or name in self.apart or name in self.canonical for name in page_ids)
+
+    def with_units(self, page_ids: Iterable[str]) -> set[str]:
+        """Pages and all those of their units."""
+        return {other for name in page_ids for other in self.units.get(name, (name,))}
+
+
+UNCONSTRAINED: Final = Constraints()
+
+
+def constraints_of(overrides: Iterable[Override]) -> Constraints:
+    """The demands of those overrides that are in force; they must not contradict each other."""
+    pairs: dict[OverrideKind, list[tuple[str, ...]]] = {kind: [] for kind in OverrideKind}
+    for override in overrides:
+        if override.in_force:
+            pairs[override.kind].append(override.pages)
+    units = _units(pairs[OverrideKind.SAME])
+    apart: dict[str, set[str]] = {}
+    for left, right in pairs[OverrideKind.DIFFERENT]:
+        ours, theirs = units.get(left, (left,)), units.get(right, (right,))
+        for some, others in ((ours, theirs), (theirs, ours)):
+            for name in some:
+                apart.setdefault(name, set()).update(others)
+    canonical = frozenset(name for names in pairs[OverrideKind.CANONICAL] for name in names)
+    return Constraints(units, {name: frozenset(others) for name, others in apart.items()}, canonical)
+
+
+def contradiction(overrides: Iterable[Override], new: Override) -> tuple[Override, ...]:
+    """The overrides in force because of which a new one cannot hold; empty if it can.
+
+    What cannot hold: two pages of one unit that are different; one unit with two canonical documents.
+    """
+    known = [each for each in overrides if each.in_force and each.id != new.id]
+    after = constraints_of([*known, new])
+    unit = {name for page in new.pages for name in after.units.get(page, (page,))}
+    inside = {
+        kind: [each for each in known if each.kind is kind and unit.issuperset(each.pages)]
+        for kind in OverrideKind
+    }
+    canonical = [each for each in inside[OverrideKind.CANONICAL] if each.pages != new.pages]
+    if new.kind is OverrideKind.DIFFERENT:
+        left, right = new.pages
+        against = inside[OverrideKind.SAME] if right in after.units.get(left, ()) else []
+    elif new.kind is OverrideKind.SAME:
+        against = inside[OverrideKind.DIFFERENT] + (canonical if len(canonical) > 1 else [])
+    else:
+        against = canonical
+    return tuple(against)
+
+
+def _units(pairs: Iterable[Collection[str]]) -> dict[str, tuple[str, ...]]:
+    """Connected components of pairs of pages, by page."""
+    found: dict[str, set[str]] = {}
+    for left, right in pairs:
+        joined = found.get(left, {left}) | found.get(right, {right})
+        found.update(dict.fromkeys(joined, joined))
+    return {name: tuple(sorted(unit)) for name, unit in found.items()}
