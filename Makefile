@@ -38,7 +38,7 @@ BENCH ?= features w1 candidates rules
 
 SITE := site
 
-.PHONY: help demo docs test test-slow test-traffic test-opensearch test-opensearch-all test-spark test-integrations test-all coverage test-model test-client9 test-lowest servers lint format types imports bench fuzz clean
+.PHONY: help demo console docs test test-slow test-traffic test-opensearch test-opensearch-all test-spark test-integrations test-all coverage test-model test-client9 test-lowest servers lint format types imports bench fuzz clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -53,6 +53,12 @@ demo: $(CORE)  ## find the duplicates among the sample pages, show them with the
 	@echo "The report is $(REPORT); the index is $(DEMO_DB): try"
 	@echo "  $(BIN)/es-dedup --db $(DEMO_DB) search 三桥"
 	@echo "  $(BIN)/es-dedup --db $(DEMO_DB) explain forum/bridge-excerpt.html zhportal/bridge-opening.html"
+	@echo "  make console"
+
+console: $(CORE)  ## the sample pages in the browser: clusters, pages and pairs with their evidence, until Ctrl-C
+	$(PIP_INSTALL) --editable '.[serve]'
+	@test -e $(DEMO_DB) || $(BIN)/es-dedup --quiet --db $(DEMO_DB) scan samples/pages
+	ES_DEDUP_SERVE__REQUIRE_TOKEN=false $(BIN)/es-dedup --db $(DEMO_DB) serve
 
 test: $(DEV)  ## the tests of every day, within ten minutes, on an Elasticsearch and a Redis it starts and stops; PYTEST_ARGS goes to pytest
 	@$(BIN)/es-dedup --quiet compile >/dev/null

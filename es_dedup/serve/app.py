@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import time
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, FastAPI, Header, Query, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import StreamingResponse
+from fastapi.responses import RedirectResponse, StreamingResponse
 from fastapi.security import HTTPBearer
 
 from es_dedup import __version__
+from es_dedup.console.frame import ROOT
 from es_dedup.errors import DedupError
 from es_dedup.model import WritePolicy
-from es_dedup.serve import calls, problems, schemas
+from es_dedup.serve import calls, console, problems, schemas
 from es_dedup.serve.bodies import JSON, NDJSON, ExplainBody, JobBody, PageBody, lines_of
 from es_dedup.serve.jobs import Jobs
 from es_dedup.serve.metrics import MEDIA_TYPE, Metrics
 from es_dedup.serve.repeats import Repeats
 from es_dedup.serve.tokens import Scope, Tokens
+from es_dedup.serve.watched import Watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,13 +32,6 @@ LINES_AT_A_TIME: Final = 32
 """Lines of a checked NDJSON body that one process works on together."""
 MAX_LISTED: Final = 1000
 """Clusters or hits of one answer."""
-_LOG: Final = logging.getLogger("es_dedup.serve")
-_HEADERS: Final = [
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cache-control", b"no-store"),
-]
 _OWN_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
@@ -55,11 +48,23 @@ class Service:
     def __init__(self, place: str, settings: Settings, workers: Workers, tokens: Tokens | None) -> None:
         self.workers, self.tokens, self.limits = workers, tokens, settings.serve
         self.jobs, self.repeats, self.metrics = Jobs(place, settings, workers), Repeats(), Metrics(workers)
+        self.sessions = console.Sessions()
 
     def close(self) -> None:
         """Finish what was accepted and let go of the index."""
         self.jobs.close()
         self.workers.close()
+
+    @staticmethod
+    def own_host(request: Request) -> None:
+        """Refuse a site whose name was made to lead here.
+
+        Raises:
+            ForeignHost: the request names another host than this machine.
+        """
+        host = request.headers.get("host", "").rpartition(":")
+        if not {host[0], "".join(host)} & _OWN_HOSTS:
+            raise problems.ForeignHost
 
     async def body_of(self, request: Request, *kinds: str) -> bytes:
         """The body of a request.
@@ -111,13 +116,11 @@ class Allowed(HTTPBearer):
         Raises:
             NoToken, NotAllowed, ForeignHost: see there.
         """
-        tokens = _service(request).tokens
-        if tokens is None:
-            host = request.headers.get("host", "").rpartition(":")
-            if not {host[0], "".join(host)} & _OWN_HOSTS:  # a site whose name was made to lead here
-                raise problems.ForeignHost
+        service = _service(request)
+        if service.tokens is None:
+            service.own_host(request)
             return
-        found = tokens.scope_of(request.headers.get("authorization", ""))
+        found = service.tokens.scope_of(request.headers.get("authorization", ""))
         if found is None:
             raise problems.NoToken
         if self._scope is Scope.WRITE and found is not Scope.WRITE:
@@ -271,6 +274,12 @@ async def change_job(request: Request, job_id: str, action: Literal["pause", "re
     return _json(await service.in_thread(service.jobs.change, job_id, action))
 
 
+@router.get("/", include_in_schema=False)
+async def root() -> Response:
+    """To the console."""
+    return RedirectResponse(ROOT)
+
+
 @router.get("/healthz", **schemas.route({"status": "ok"}))
 async def healthy() -> Response:
     """Whether the server runs; needs no token."""
@@ -301,6 +310,8 @@ def create_app(service: Service) -> Any:
     )
     app.state.service = service
     app.include_router(router)
+    app.include_router(console.router)
+    app.add_exception_handler(console.SignIn, console.to_sign_in)
     app.add_exception_handler(DedupError, _refused)
     app.add_exception_handler(RequestValidationError, _refused)
     app.add_exception_handler(404, _refused)
@@ -313,51 +324,27 @@ def create_app(service: Service) -> Any:
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
-    return Watched(app, service.metrics)
-
-
-class Watched:
-    """Around the application: headers of each answer, figures, and an answer to what nobody has foreseen."""
-
-    def __init__(self, app: Any, metrics: Metrics) -> None:
-        self._app, self._metrics = app, metrics
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """One request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        begun, status = time.perf_counter(), 0
-
-        async def answer(message: Any) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message["headers"] = [*message["headers"], *_HEADERS]
-            await send(message)
-
-        try:
-            await self._app(scope, receive, answer)
-        except Exception as error:  # noqa: BLE001 - logged, and answered where nothing was
-            if not status:
-                await _problem(problems.as_problem(error))(scope, receive, answer)
-            _LOG.exception("%s failed", scope["method"])
-        finally:
-            route = getattr(scope.get("route"), "path", "")
-            self._metrics.observe(scope["method"], route, status, time.perf_counter() - begun)
+    return Watched(app, service.metrics, _problem)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    """The answer to an error."""
+    """The answer to an error: a page to browsers in the console, else a problem."""
+    found = _named(request, error)
+    if request.url.path == ROOT or request.url.path.startswith(f"{ROOT}/"):
+        return console.problem(request, found, problems.problem_of(found)["status"])
+    return _problem(found)
+
+
+def _named(request: Request, error: Exception) -> DedupError:
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
-        return _problem(problems.InvalidQuery(f"{'.'.join(map(str, first['loc']))}: {first['msg']}"))
+        return problems.InvalidQuery(f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
     status = getattr(error, "status_code", None)
     if status == problems.NoSuchRoute.status:
-        return _problem(problems.NoSuchRoute(request.url.path))
+        return problems.NoSuchRoute(request.url.path)
     if status == problems.WrongMethod.status:
-        return _problem(problems.WrongMethod(request.method, request.url.path))
-    return _problem(problems.as_problem(error))
+        return problems.WrongMethod(request.method, request.url.path)
+    return problems.as_problem(error)
 
 
 def _problem(error: DedupError) -> Response:

@@ -1,0 +1,159 @@
+"""One thing each: a cluster, a page, two pages beside each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.console.frame import anchor, framed, path, time_of
+from es_dedup.console.views import short
+from es_dedup.console.words import words
+from es_dedup.model.explanation import percent
+from es_dedup.report.compare import comparison, relation_tag, title_of
+from es_dedup.report.data import MemberComparison, PageView
+from es_dedup.report.features import compared_fields, feature_rows
+from es_dedup.report.markup import element, escape, table
+
+if TYPE_CHECKING:
+    from es_dedup.deduplicator.index_reader import IndexReader
+    from es_dedup.model import Cluster
+
+MEMBERS: Final = 200
+"""Members of a cluster that are listed at a time."""
+CANDIDATES: Final = 20
+"""Candidates of a page that are decided and shown."""
+CHARS: Final = 100_000
+"""Characters of a text that are shown."""
+
+
+def cluster(reader: IndexReader, language: str, name: str, offset: int) -> bytes:
+    """The canonical document and the other pages by date, ``MEMBERS`` at a time.
+
+    Raises:
+        UnknownPage: neither a page nor a cluster of that id is stored.
+    """
+    found = reader.cluster(name)
+    record = reader.record(found.canonical)
+    heads = [
+        words(language, head)
+        for head in (
+            "Published",
+            "Page",
+            "Site",
+            "Relation",
+            "Shared of the canonical document",
+            "Shared of this page",
+            "",
+        )
+    ]
+    members = _by_date(reader, found)[offset : offset + MEMBERS]
+    canonical = (
+        time_of(record.published),
+        anchor(short(title_of(record)), path("pages", found.canonical)),
+        escape(record.site),
+        relation_tag(words(language, "canonical")),
+        "",
+        "",
+        "",
+    )
+    rows = [canonical, *(_member(reader, language, found, each) for each in members)]
+    size = element("p", f"{found.size:,} {escape(words(language, 'pages'))}", class_="note")
+    body = size + _inside(language, found) + table(heads, rows, class_="rows")
+    if offset + MEMBERS < len(found.members):
+        address = path("clusters", name, offset=offset + MEMBERS)
+        body += element("p", anchor(words(language, "Next"), address, rel="next"))
+    return framed(short(title_of(record)), body, language)
+
+
+def pair(reader: IndexReader, language: str, left: str, right: str) -> bytes:
+    """Two pages with all evidence and their shared text.
+
+    Raises:
+        UnknownPage: an id that is not stored.
+    """
+    ours, theirs = (PageView(reader.record(name), reader.text(name)) for name in (left, right))
+    compared = MemberComparison(
+        theirs,
+        reader.explain(left, right),
+        reader.shared_clauses(left, right),
+        compared_fields(reader.features(left), reader.features(right)),
+    )
+    links = element(
+        "p",
+        *(
+            anchor(short(title_of(view.record)), path("pages", view.record.page_id)) + " "
+            for view in (ours, theirs)
+        ),
+        class_="note",
+    )
+    body = links + element("div", comparison(ours, compared, CHARS), class_="sole")
+    return framed(words(language, "Two pages compared"), body, language)
+
+
+def page(reader: IndexReader, language: str, page_id: str) -> bytes:
+    """A page: its text and features, and what was decided of its candidates.
+
+    Raises:
+        UnknownPage: it is not stored.
+    """
+    record, text, found = reader.record(page_id), reader.text(page_id), reader.cluster(page_id)
+    facts = " · ".join(filter(None, (record.site, record.published[:16].replace("T", " "), f"{len(text):,}")))
+    where = anchor(f"{words(language, 'Cluster')} ({found.size:,})", path("clusters", found.id))
+    top = element("p", element("code", escape(page_id)), " ", escape(facts), " · ", where, class_="note")
+    shown = escape(text[:CHARS]) if text else escape(words(language, "The text is not kept."))
+    known = record.language if record.language != "und" else None
+    words_ = element("div", shown, class_="text", lang=known, tabindex="0", role="region", aria_label="text")
+    rows = ((escape(name), escape(value)) for name, value in feature_rows(reader.features(page_id)))
+    heads = words(language, "Feature"), words(language, "Value")
+    features = element("details", element("summary", escape(words(language, "Features"))), table(heads, rows))
+    body = top + element("div", words_, class_="sole") + _candidates(reader, language, page_id) + features
+    return framed(short(title_of(record)), body, language)
+
+
+def _candidates(reader: IndexReader, language: str, page_id: str) -> str:
+    note = words(language, "Pages that share search terms with this one, and what was decided of each.")
+    head = element("h2", escape(words(language, "Candidates"))) + element("p", escape(note), class_="note")
+    rows = []
+    for name in reader.candidates(page_id)[:CANDIDATES]:
+        decision = reader.explain(page_id, name)
+        rows.append(
+            (
+                anchor(short(title_of(reader.record(name))), path("compare", left=page_id, right=name)),
+                relation_tag(str(decision.relation)),
+                escape(decision.explanation[0]),
+            )
+        )
+    if not rows:
+        return head + element(
+            "p", escape(words(language, "No other page shares enough search terms.")), class_="note"
+        )
+    heads = [words(language, each) for each in ("Page", "Relation", "Decision")]
+    return head + table(heads, rows, class_="rows")
+
+
+def _by_date(reader: IndexReader, found: Cluster) -> list[tuple[str, int]]:
+    """Date and place of each member, the first published first and those without a date last."""
+    dates = ((reader.record(each.page_id).published, place) for place, each in enumerate(found.members))
+    return sorted(dates, key=lambda dated: (not dated[0], dated))
+
+
+def _member(reader: IndexReader, language: str, found: Cluster, dated: tuple[str, int]) -> tuple[str, ...]:
+    published, place = dated
+    member = found.members[place]
+    record = reader.record(member.page_id)
+    compare = path("compare", left=found.canonical, right=member.page_id)
+    shares = tuple(map(percent, member.shares)) if member.shares else ("", f"{member.score:.2f}")
+    return (
+        time_of(published),
+        anchor(short(title_of(record)), path("pages", member.page_id)),
+        escape(record.site),
+        relation_tag(str(member.relation)),
+        *shares,
+        anchor(words(language, "Compare"), compare),
+    )
+
+
+def _inside(language: str, found: Cluster) -> str:
+    if not found.contained_in:
+        return ""
+    links = (anchor(name, path("clusters", name)) for name in found.contained_in)
+    return element("p", escape(words(language, "Stands inside")), ": ", ", ".join(links), class_="note")

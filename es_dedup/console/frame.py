@@ -1,0 +1,119 @@
+"""The frame of every view: head, navigation, search, help on keys."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, urlencode
+
+from es_dedup.console.words import words
+from es_dedup.report.markup import element, escape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROOT: Final = "/console"
+POLICY: Final = "default-src 'none'; style-src 'self'; script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+"""Content security policy of the console: its own style and script, no inline ones, nothing of others."""
+FILES: Final = {
+    "console.css": ("text/css", ("es_dedup.report/page.css", "es_dedup.console/console.css")),
+    "console.js": ("text/javascript", ("es_dedup.console/console.js",)),
+}
+"""Files of the console: media type, and the files of packages that they are made of."""
+_KEYS: Final = (
+    ("j k", "next, previous row"),
+    ("Enter", "open the row"),
+    ("n", "next page of a list"),
+    ("/", "search"),
+    ("?", "these keys"),
+)
+
+
+def static(name: str) -> tuple[str, bytes]:
+    """Media type and content of a file of the console.
+
+    Raises:
+        KeyError: there is none of this name.
+    """
+    kind, parts = FILES[name]
+    read = (resources.files(package).joinpath(file) for package, _, file in (p.partition("/") for p in parts))
+    return kind, b"".join(each.read_bytes() for each in read)
+
+
+def path(*parts: str, **query: object) -> str:
+    """An address of the console; parts are quoted as they are ids."""
+    address = "/".join((ROOT, *(quote(part, safe="") for part in parts)))
+    given = {name: str(value) for name, value in query.items() if value not in (None, "")}
+    return f"{address}?{urlencode(given)}" if given else address
+
+
+def anchor(text: str, address: str, **attributes: object) -> str:
+    """A link within the console."""
+    return element("a", escape(text), href=address, **attributes)
+
+
+def time_of(published: str) -> str:
+    """A date, or a date and time to the minute."""
+    return element("time", escape(published[:16].replace("T", " "))) if published else ""
+
+
+def framed(title: str, body: str, language: str, *, query: str = "", signed_in: bool = True) -> bytes:
+    """A whole page of the console.
+
+    Args:
+        title: of the page, text.
+        body: markup.
+        language: ``en`` or ``zh``.
+        query: what the search field holds.
+        signed_in: whether navigation is shown.
+    """
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>{escape(title)} – es-dedup</title>"
+        f'<link rel="stylesheet" href="{ROOT}/static/console.css">'
+        f'<script src="{ROOT}/static/console.js" defer></script>'
+    )
+    skip = anchor(words(language, "Skip to content"), "#content", class_="skip")
+    top = _navigation(language, query) if signed_in else ""
+    main = element("main", element("h1", escape(title)), body, id="content", tabindex="-1")
+    return (
+        f'<!doctype html>\n<html lang="{language}"><head>{head}</head><body>{skip}{top}{main}{_help(language)}</body></html>\n'
+    ).encode("utf-8", "replace")
+
+
+def fields(names: Mapping[str, object]) -> str:
+    """Hidden fields of a form."""
+    return "".join(f'<input type="hidden" name="{escape(n)}" value="{escape(v)}">' for n, v in names.items())
+
+
+def _navigation(language: str, query: str) -> str:
+    links = (
+        anchor(words(language, "Overview"), path()),
+        anchor(words(language, "Clusters"), path("clusters")),
+    )
+    label = escape(words(language, "Search stored pages"))
+    form = element(
+        "form",
+        f'<input type="search" name="q" required maxlength="10000" aria-label="{label}" placeholder="{label}" value="{escape(query)}">',
+        element("button", escape(words(language, "Search"))),
+        action=path("search"),
+        role="search",
+    )
+    out = element(
+        "form", element("button", escape(words(language, "Sign out"))), action=path("sign-out"), method="post"
+    )
+    return element("header", element("nav", *links), form, out, class_="top")
+
+
+def _help(language: str) -> str:
+    rows = (
+        element("dt", *(element("kbd", escape(key)) for key in keys.split()))
+        + element("dd", escape(words(language, text)))
+        for keys, text in _KEYS
+    )
+    close = element(
+        "form", element("button", escape(words(language, "Close")), autofocus=""), method="dialog"
+    )
+    heading = element("h2", escape(words(language, "Keys")), id="keys-title")
+    return element("dialog", heading, element("dl", *rows), close, id="keys", aria_labelledby="keys-title")

@@ -1,0 +1,225 @@
+"""The routes of the console: signing in, views, files."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import parse_qs, urlsplit
+
+from fastapi import APIRouter, Query, Request, Response, Security
+from fastapi.responses import RedirectResponse
+
+from es_dedup.console import details, views
+from es_dedup.console.frame import POLICY, ROOT, fields, framed, path, static
+from es_dedup.console.words import chosen, words
+from es_dedup.report.markup import element, escape
+from es_dedup.serve.problems import ForeignHost, NoSuchRoute
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from es_dedup.errors import DedupError
+    from es_dedup.serve.tokens import Scope
+
+FORM: Final = "application/x-www-form-urlencoded"
+COOKIE: Final = "es-dedup-console"
+SESSION_SECONDS: Final = 43_200.0
+MOST_SESSIONS: Final = 1_000
+SEE_OTHER: Final = 303
+
+
+class SignIn(Exception):
+    """The browser has no session."""
+
+
+class Sessions:
+    """Who has signed in: the scope of their token by the value of a cookie; lost when the server ends."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, tuple[Scope, float]] = OrderedDict()
+
+    def begin(self, scope: Scope) -> str:
+        """The cookie of a new session."""
+        name = secrets.token_urlsafe(32)
+        self._known[name] = scope, time.monotonic() + SESSION_SECONDS
+        if len(self._known) > MOST_SESSIONS:
+            self._known.popitem(last=False)
+        return name
+
+    def scope_of(self, name: str) -> Scope | None:
+        """The scope of a session; None where there is none any more."""
+        scope, end = self._known.get(name, (None, 0.0))
+        return scope if end > time.monotonic() else None
+
+    def end(self, name: str) -> None:
+        """Forget a session."""
+        self._known.pop(name, None)
+
+
+async def _signed_in(request: Request) -> None:
+    """Lets requests pass that have a session.
+
+    Raises:
+        SignIn, ForeignHost: see there.
+    """
+    service = request.app.state.service
+    if service.tokens is None:
+        service.own_host(request)
+    elif service.sessions.scope_of(request.cookies.get(COOKIE, "")) is None:
+        raise SignIn
+
+
+Seen: Final = [Security(_signed_in)]
+Offset = Annotated[int, Query(ge=0)]
+router = APIRouter(prefix=ROOT, include_in_schema=False)
+
+
+@router.get("", dependencies=Seen)
+async def overview(request: Request) -> Response:
+    """Counts."""
+    return await _shown(request, views.overview)
+
+
+@router.get("/clusters", dependencies=Seen)
+async def clusters(
+    request: Request, min_size: Annotated[int, Query(ge=1)] = 2, after: str | None = None
+) -> Response:
+    """A list of clusters."""
+    return await _shown(request, views.clusters, min_size, after)
+
+
+@router.get("/clusters/{name:path}", dependencies=Seen)
+async def cluster(request: Request, name: str, offset: Offset = 0) -> Response:
+    """A cluster."""
+    return await _shown(request, details.cluster, name, offset)
+
+
+@router.get("/pages/{page_id:path}", dependencies=Seen)
+async def page(request: Request, page_id: str) -> Response:
+    """A stored page."""
+    return await _shown(request, details.page, page_id)
+
+
+@router.get("/compare", dependencies=Seen)
+async def compare(request: Request, left: str, right: str) -> Response:
+    """Two stored pages."""
+    return await _shown(request, details.pair, left, right)
+
+
+@router.get("/search", dependencies=Seen)
+async def search(
+    request: Request, q: Annotated[str, Query(min_length=1, max_length=10_000)], offset: Offset = 0
+) -> Response:
+    """Hits."""
+    return await _shown(request, views.search, q, offset)
+
+
+@router.get("/static/{name}")
+async def file(name: str) -> Response:
+    """Style and script; they need no session."""
+    try:
+        kind, content = static(name)
+    except KeyError:
+        raise NoSuchRoute(f"{ROOT}/static/{name}") from None
+    return Response(content, media_type=kind)
+
+
+@router.get("/sign-in")
+async def sign_in(request: Request, to: str = ROOT) -> Response:
+    """The form."""
+    return _form(request, to)
+
+
+@router.post("/sign-in")
+async def signed_in(request: Request) -> Response:
+    """Begin a session with a token; the form of another site is refused, as its cookie would be."""
+    service = request.app.state.service
+    _same_origin(request)
+    given = parse_qs((await service.body_of(request, FORM)).decode("utf-8", "replace"))
+    token, to = (given.get(name, [""])[0] for name in ("token", "to"))
+    scope = None if service.tokens is None else service.tokens.scope_of(f"Bearer {token}")
+    if scope is None:
+        return _form(request, to, wrong=True)
+    answer = RedirectResponse(_local(to), SEE_OTHER)
+    secure = request.url.scheme == "https"
+    session = service.sessions.begin(scope)
+    answer.set_cookie(COOKIE, session, path=ROOT, secure=secure, httponly=True, samesite="strict")
+    return answer
+
+
+@router.post("/sign-out")
+async def sign_out(request: Request) -> Response:
+    """End the session."""
+    _same_origin(request)
+    request.app.state.service.sessions.end(request.cookies.get(COOKIE, ""))
+    answer = RedirectResponse(path("sign-in"), SEE_OTHER)
+    answer.delete_cookie(COOKIE, path=ROOT)
+    return answer
+
+
+def to_sign_in(request: Request, _: Exception) -> Response:
+    """The answer to a browser without a session: the form, and afterwards what was asked for."""
+    asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return RedirectResponse(path("sign-in", to=asked), SEE_OTHER)
+
+
+def problem(request: Request, error: DedupError, status: int) -> Response:
+    """An error as a view."""
+    language = _language(request)
+    title = words(language, "Not found" if status == NoSuchRoute.status else "Something went wrong")
+    return _html(framed(title, element("p", escape(error), class_="empty"), language), status)
+
+
+async def _shown(request: Request, view: Callable[..., bytes], *arguments: Any) -> Response:
+    service = request.app.state.service
+    return _html(await service.workers.read(view, _language(request), *arguments))
+
+
+def _html(body: bytes, status: int = 200) -> Response:
+    return Response(body, status, {"Content-Security-Policy": POLICY}, "text/html; charset=utf-8")
+
+
+def _form(request: Request, to: str, *, wrong: bool = False) -> Response:
+    language = _language(request)
+    note = "The token for reading or for writing, from the file that serve.token_file names."
+    label = element(
+        "label",
+        escape(words(language, "Token")),
+        '<input type="password" name="token" required autofocus autocomplete="current-password">',
+    )
+    said = element("p", escape(words(language, "This token is not known.")), class_="wrong", role="alert")
+    form = element(
+        "form",
+        fields({"to": _local(to)}),
+        label,
+        said if wrong else "",
+        element("p", escape(words(language, note)), class_="note"),
+        element("button", escape(words(language, "Sign in"))),
+        action=path("sign-in"),
+        method="post",
+        class_="login",
+    )
+    return _html(framed(words(language, "Sign in"), form, language, signed_in=False), 403 if wrong else 200)
+
+
+def _language(request: Request) -> str:
+    return chosen(request.headers.get("accept-language", ""))
+
+
+def _local(address: str) -> str:
+    """An address of the console, whatever was asked for."""
+    inside = address == ROOT or address.startswith((f"{ROOT}/", f"{ROOT}?"))
+    return address if inside and "\\" not in address and address.isprintable() else ROOT
+
+
+def _same_origin(request: Request) -> None:
+    """Refuse forms of other sites.
+
+    Raises:
+        ForeignHost: the browser says that it is one.
+    """
+    origin = request.headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != request.headers.get("host", ""):
+        raise ForeignHost

@@ -1,0 +1,57 @@
+"""What surrounds every request."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.serve.problems import as_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from es_dedup.errors import DedupError
+    from es_dedup.serve.metrics import Metrics
+
+_LOG: Final = logging.getLogger("es_dedup.serve")
+HEADERS: Final = [
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+]
+"""Headers of every answer that does not have them otherwise."""
+
+
+class Watched:
+    """Around the application: headers of each answer, figures, and an answer to what nobody has foreseen."""
+
+    def __init__(self, app: Any, metrics: Metrics, answer_of: Callable[[DedupError], Any]) -> None:
+        self._app, self._metrics, self._answer_of = app, metrics, answer_of
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun, status = time.perf_counter(), 0
+
+        async def answer(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                given = {name for name, _ in message["headers"]}
+                added = [header for header in HEADERS if header[0] not in given]
+                message["headers"] = [*message["headers"], *added]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, answer)
+        except Exception as error:  # noqa: BLE001 - logged, and answered where nothing was
+            if not status:
+                await self._answer_of(as_problem(error))(scope, receive, answer)
+            _LOG.exception("%s failed", scope["method"])
+        finally:
+            route = getattr(scope.get("route"), "path", "")
+            self._metrics.observe(scope["method"], route, status, time.perf_counter() - begun)

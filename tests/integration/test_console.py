@@ -1,0 +1,136 @@
+"""The console: who may see it, what its views show, and what pages may not do to it."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from es_dedup.console.words import chosen
+from tests.serving import OTHER, TEXT, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HOSTILE = "<script>alert(1)</script>\u202e\x00\" onload='x' "
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    folder = tmp_path_factory.mktemp("console")
+    with serving(str(folder / "c.db"), folder) as api:
+        pages = [
+            {"id": "a/1?x=<i>", "text": TEXT, "title": "Ferry aground", "published": "2026-03-02T09:00"},
+            {"id": "b", "text": TEXT, "title": HOSTILE, "site": HOSTILE, "url": "javascript:alert(1)"},
+            {"id": "c", "text": f"{OTHER} {HOSTILE}", "title": "t" * 100_000},
+        ]
+        assert api.lines("/v1/pages", *pages).json()["stored"] == 3
+        yield api
+
+
+@pytest.fixture(scope="module")
+def browser(api: Any) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=api.address, trust_env=False, timeout=60) as client:
+        answer = client.post(
+            "/console/sign-in", data={"token": api.tokens["read"], "to": "/console/clusters"}
+        )
+        assert (answer.status_code, answer.headers["location"]) == (303, "/console/clusters")
+        cookie = answer.headers["set-cookie"]
+        assert {"HttpOnly", "Path=/console", "SameSite=strict"} <= set(cookie.split("; "))
+        assert api.tokens["read"] not in cookie
+        yield client
+
+
+def test_only_who_has_a_token_sees_anything(api: Any) -> None:
+    with httpx.Client(base_url=api.address, trust_env=False, timeout=60) as client:
+        for asked in (
+            "",
+            "/clusters",
+            "/clusters/b",
+            "/pages/b",
+            "/search?q=ferry",
+            "/compare?left=b&right=c",
+        ):
+            answer = client.get(f"/console{asked}")
+            assert answer.status_code == 303
+            assert answer.headers["location"].startswith("/console/sign-in?to=%2Fconsole")
+        wrong = client.post("/console/sign-in", data={"token": "x" * 43, "to": "/console"})
+        assert wrong.status_code == 403
+        assert "not known" in wrong.text
+        given = {"token": api.tokens["read"]}
+        foreign = client.post("/console/sign-in", data=given, headers={"Origin": "http://evil.example"})
+        assert foreign.status_code == 403
+        assert not client.cookies
+        outside = client.post("/console/sign-in", data={**given, "to": "//evil.example"})
+        assert outside.headers["location"] == "/console"
+        assert client.get("/console").status_code == 200
+        client.post("/console/sign-out")
+        assert client.get("/console").status_code == 303
+
+
+def test_views_lead_from_clusters_to_pages_and_pairs(browser: httpx.Client) -> None:
+    listed = browser.get("/console/clusters")
+    (cluster,) = _links(listed.text, "clusters/")
+    shown = browser.get(cluster)
+    assert shown.text.count("<tr>") == 3
+    assert "canonical" in shown.text
+    assert "2026-03-02 09:00" in shown.text
+    (pair,) = _links(shown.text, "compare")
+    compared = browser.get(pair).text
+    assert "merged (exact)" in compared
+    assert "<mark" in compared
+    page = next(each for each in _links(shown.text, "pages/") if each.endswith("/b"))
+    candidates = browser.get(page).text
+    assert "Candidates" in candidates
+    assert _links(candidates, "compare")
+    found = browser.get("/console/search", params={"q": "ferry"}).text
+    assert "1 hits" in found
+    assert "+1" in found
+    overview = browser.get("/console").text
+    assert re.search(r"<b>3</b><span>pages", overview)
+
+
+def test_content_of_pages_is_shown_as_text(browser: httpx.Client) -> None:
+    addresses = ["", "/clusters?min_size=1", "/clusters/b", "/pages/b", "/pages/c", "/compare?left=b&right=c"]
+    addresses += ["/search?q=%3Cscript%3E", "/pages/%3Cscript%3E", "/clusters?min_size=x", "/nothing<script>"]
+    for address in addresses:
+        answer = browser.get(f"/console{address}")
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "inline" not in policy
+        for tag, attributes in _tags(answer.text):
+            assert tag != "script" or attributes["src"] == "/console/static/console.js"
+            assert not [name for name in attributes if name == "style" or name.startswith("on")]
+            assert not (attributes.get("href") or "").startswith("javascript:")
+        assert not re.search("[\x00\u202e]", answer.text)
+        assert len(answer.content) < 60_000
+
+
+def test_an_error_is_a_page_with_its_status(browser: httpx.Client) -> None:
+    for address, status in (("/pages/none", 404), ("/nothing", 404), ("/clusters?min_size=0", 400)):
+        answer = browser.get(f"/console{address}")
+        assert (answer.status_code, "<h1>" in answer.text) == (status, True)
+
+
+def test_it_speaks_chinese_to_who_reads_it(browser: httpx.Client) -> None:
+    answer = browser.get("/console", headers={"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.8"})
+    assert '<html lang="zh">' in answer.text
+    assert "<h1>概览</h1>" in answer.text
+    assert [chosen(each) for each in ("de,zh;q=.5", "", "en-GB,zh", "*")] == ["zh", "en", "en", "en"]
+
+
+def _tags(text: str) -> list[tuple[str, dict[str, str | None]]]:
+    found: list[tuple[str, dict[str, str | None]]] = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, attrs: found.append((tag, dict(attrs)))  # type: ignore[method-assign]
+    parser.feed(text)
+    return found
+
+
+def _links(text: str, start: str) -> list[str]:
+    found = re.findall(rf'href="(/console/{start}[^"]*)"', text)
+    return [each.replace("&amp;", "&") for each in dict.fromkeys(found)]
