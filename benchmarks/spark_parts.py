@@ -120,6 +120,7 @@ def _heavy(pages: int) -> Callable[[], str]:
             queried=yes,
             stored=yes,
             fresh=yes,
+            fact=np.zeros(len(yes), dtype=np.int64),
         )
 
     def work() -> str:

@@ -62,6 +62,7 @@ class JoinMethod:
         terms: terms of a table, with what its grams and clauses count.
         keys: of pairs with all shared terms counted the candidates, as ``pair_keys``; given are ``RowTerms.facts`` of all rows
             and the stored terms.
+        by_fact: ``keys`` asks for the only fact of both rows, neither for the number of shared terms nor for the terms.
     """
 
     name: str
@@ -69,6 +70,7 @@ class JoinMethod:
     own: bool
     terms: Callable[[FeatureTable, Weigh], RowTerms]
     keys: Callable[[Hits, NDArray[np.uint64], Column], Keys]
+    by_fact: bool = False
 
     def rule(self, facts: NDArray[np.uint64], stored: Column) -> Callable[[Hits], Keys]:
         """``keys`` for rows with these facts and stored terms."""
@@ -101,7 +103,8 @@ def join_methods(settings: Settings) -> list[JoinMethod]:
         limit = settings.simhash.max_hamming_distance
         band_terms, keys = partial(_band_terms, limit), partial(_fingerprint_keys, limit)
         # of the band queried beyond three bits one bit differs: that page stores another one
-        made.append(JoinMethod("bands", TERM_BITS, limit <= fingerprint.BANDS - 1, band_terms, keys))
+        own = limit <= fingerprint.BANDS - 1
+        made.append(JoinMethod("bands", TERM_BITS, own, band_terms, keys, by_fact=True))
     return made
 
 

@@ -107,6 +107,7 @@ def _terms(settings: Settings, statistics: Broadcast[Statistics], batches: Batch
                 keep = np.repeat(answers, counts) if side else np.ones(len(values), dtype=np.bool_)
                 owners = np.repeat(ranks, counts)[keep]
                 rows = len(owners)
+                facts = terms.facts[:, 0] if method.by_fact else np.zeros(len(ranks), dtype=np.uint64)
                 yield batch_of(
                     method=np.full(rows, number, dtype=np.int8),
                     term=signed(values)[keep],
@@ -114,6 +115,7 @@ def _terms(settings: Settings, statistics: Broadcast[Statistics], batches: Batch
                     queried=np.full(rows, side == 0),
                     stored=np.repeat(answers, counts)[keep] if stored else np.zeros(rows, dtype=np.bool_),
                     fresh=np.repeat(fresh, counts)[keep],
+                    fact=signed(np.repeat(facts, counts)[keep]),
                 )
 
 
@@ -140,8 +142,8 @@ def _hits(settings: Settings, batches: Batches) -> Made:
     """Counted pairs of some terms."""
     methods = join_methods(settings)
     for batch in term_runs(batches, POSTINGS):
-        names = ("method", "term", "rank", "queried", "stored", "fresh")
-        which, terms, ranks, queried, stored, fresh = (numbers(batch, name) for name in names)
+        names = ("method", "term", "rank", "queried", "stored", "fresh", "fact")
+        which, terms, ranks, queried, stored, fresh, facts = (numbers(batch, name) for name in names)
         for number, method in enumerate(methods):
             mine = which == number
             if not fresh.all():
@@ -153,9 +155,15 @@ def _hits(settings: Settings, batches: Batches) -> Made:
             join = TermJoin(values[answers], owners[answers], lists_, method.bits, least=method.least)
             asked = np.zeros(len(known), dtype=np.bool_)
             asked[owners] = fresh[mine]
+            fact = np.zeros((len(known), 1), dtype=np.uint64)
+            fact[owners, 0] = facts[mine].view(np.uint64)
             values, owners = values[asks], owners[asks]
             order = np.argsort(owners, kind="stable")
-            for hits in join.run(values[order], offsets_from(owners[order], len(known))):
+            for counted in join.run(values[order], offsets_from(owners[order], len(known))):
+                hits = counted
+                if method.by_fact:  # most pairs share a band by chance
+                    low, high = _rows_of(method.rule(fact, MemoryColumn(method.kind))(counted))
+                    hits = Counted(low, high, np.ones_like(low))
                 some = np.flatnonzero(asked[hits.query] | asked[hits.stored])
                 yield batch_of(
                     method=np.full(len(some), number, dtype=np.int8),

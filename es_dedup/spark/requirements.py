@@ -41,7 +41,6 @@ def session(master: str | None = None, config: Mapping[str, str] | None = None) 
     java = os.path.join(home, "bin", "java") if home else "java"  # noqa: PTH118 - a program, not a file
     if shutil.which(java) is None:
         raise MissingJava("es_dedup.spark", home or "")
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("es-dedup")
     builder = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", str(ROWS))
     for name, value in (config or {}).items():
@@ -53,6 +52,9 @@ def session(master: str | None = None, config: Mapping[str, str] | None = None) 
 
         raise SparkUnavailable(cause(error)) from error
     context = made.sparkContext
-    if context.master.startswith("local") and not context.getConf().contains(PARTITIONS):
-        made.conf.set(PARTITIONS, LOCAL_PARTITIONS)
+    if context.master.startswith("local"):
+        if not context.getConf().contains(PARTITIONS):
+            made.conf.set(PARTITIONS, LOCAL_PARTITIONS)
+        if "PYSPARK_PYTHON" not in os.environ:  # the first one of PATH may have no es-dedup
+            context.pythonExec = sys.executable
     return made

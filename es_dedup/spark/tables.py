@@ -45,7 +45,9 @@ CLUSTERS: Final = (
 ORDER: Final = "page_id string, favour bigint, measure bigint, shortness bigint"
 RANKS: Final = "page_id string, rank bigint"
 COPIES: Final = "rank bigint, answering boolean, leader bigint"
-TERMS: Final = "method tinyint, term bigint, rank bigint, queried boolean, stored boolean, fresh boolean"
+TERMS: Final = (
+    "method tinyint, term bigint, rank bigint, queried boolean, stored boolean, fresh boolean, fact bigint"
+)
 FACTS: Final = "method tinyint, rank bigint, facts array<bigint>, stored array<bigint>"
 HITS: Final = "method tinyint, query bigint, stored bigint, shared bigint"
 CANDIDATES: Final = "left bigint, right bigint"

@@ -125,6 +125,7 @@ def test_a_term_of_many_rows_is_joined_in_pieces_as_in_one(spark: Any) -> None:
         "queried": rng.random(900) < 0.8,
         "stored": rng.random(900) < 0.5,
         "fresh": np.ones(900, dtype=np.bool_),
+        "fact": np.zeros(900, dtype=np.int64),
     }
     batches = [
         batch_of(**{name: values[at : at + 30] for name, values in whole.items()}) for at in range(0, 900, 30)
