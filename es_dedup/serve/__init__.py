@@ -3,7 +3,7 @@
 Modules:
     app: the routes; ``schemas``: what OpenAPI says of bodies and answers; ``server``: sockets, start and end.
     calls: each route's call of the library, on bytes and to bytes; ``bodies``: JSON of a request to pages.
-    workers: the processes that read, the thread that writes, and how many requests may wait for them.
+    readers: the processes that read; ``workers``: these, the thread that writes, and how many requests may wait for them.
     jobs: long calls; ``repeats``: ``Idempotency-Key``; ``tokens``: who may do what; ``problems``: errors as problem+json.
     metrics: figures for Prometheus.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, FastAPI, Header, Query, Request, Response, Security
@@ -23,7 +24,7 @@ from es_dedup.serve.tokens import Scope, Tokens
 from es_dedup.serve.watched import Watched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from es_dedup.serve.workers import Workers
     from es_dedup.settings import Settings
@@ -46,7 +47,7 @@ class Service:
     """
 
     def __init__(self, place: str, settings: Settings, workers: Workers, tokens: Tokens | None) -> None:
-        self.workers, self.tokens, self.limits = workers, tokens, settings.serve
+        self.place, self.workers, self.tokens, self.limits = place, workers, tokens, settings.serve
         self.jobs, self.repeats, self.metrics = Jobs(place, settings, workers), Repeats(), Metrics(workers)
         self.sessions = console.Sessions()
 
@@ -97,6 +98,12 @@ class Service:
         same = (request.method.encode(), str(request.url).encode(), body)
         work = self.repeats.once(key, same, lambda: self.workers.write(call, *arguments))
         return _json(await self.workers.in_time(work))
+
+    async def search(self, call: Callable[..., bytes], *arguments: Any) -> bytes:
+        """The answer of a call that searches texts; where nobody writes, new ones are added to the full-text index before."""
+        if not self.workers.writes.inside:
+            await self.workers.in_time(self.workers.write(calls.prepare_search, self.place))
+        return await self.workers.read(call, *arguments)
 
     async def in_thread(self, call: Callable[..., bytes], *arguments: Any) -> bytes:
         """The answer of a call that waits for storage."""
@@ -236,7 +243,7 @@ async def search(
     collapse: bool = True,
 ) -> Response:
     """Full-text search in stored pages, one hit per cluster unless `collapse` is false; totals are exact."""
-    return _json(await _service(request).workers.read(calls.search, q, limit, offset, collapse))
+    return _json(await _service(request).search(calls.search, q, limit, offset, collapse))
 
 
 @router.get("/v1/jobs", dependencies=Reading, **schemas.route({"jobs": [schemas.JOB]}))
@@ -301,7 +308,15 @@ async def metrics(request: Request) -> Response:
 
 def create_app(service: Service) -> Any:
     """The application, as ASGI has it; who calls it closes the service."""
+
+    @asynccontextmanager
+    async def running(_: FastAPI) -> AsyncIterator[None]:
+        await service.workers.readers.connect()
+        yield
+        service.workers.readers.disconnect()
+
     app = FastAPI(
+        lifespan=running,
         title="es-dedup",
         version=__version__,
         summary="Near-duplicate web pages",

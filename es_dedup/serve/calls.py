@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.errors import DedupError
+from es_dedup.errors import DedupError, IndexError_
+from es_dedup.index import factory
 from es_dedup.model.plain import plain
 from es_dedup.report.clusters import cluster_as_dict
 from es_dedup.serve.bodies import ExplainBody, PageBody, lines_of
@@ -79,6 +81,13 @@ def clusters(reader: IndexReader, min_size: int, limit: int, after: str | None) 
 def search(reader: IndexReader, query: str, limit: int, offset: int, collapse: bool) -> bytes:  # noqa: FBT001
     """Full-text search, one hit per cluster when collapsed."""
     return as_json(reader.search(query, limit=limit, offset=offset, collapse=collapse))
+
+
+def prepare_search(_: Deduplicator, place: str) -> bytes:
+    """Add new texts of a file to its full-text index, which each process would else do for itself."""
+    with suppress(IndexError_):
+        factory.prepare_search(place, lambda _done, _total: None)
+    return b""
 
 
 def count(reader: IndexReader) -> bytes:

@@ -113,7 +113,8 @@ async def search(
     request: Request, q: Annotated[str, Query(min_length=1, max_length=10_000)], offset: Offset = 0
 ) -> Response:
     """Hits."""
-    return await _shown(request, views.search, q, offset)
+    service = request.app.state.service
+    return _html(await service.search(views.search, _language(request), q, offset))
 
 
 @router.get("/static/{name}")

@@ -57,7 +57,7 @@ def serve(place: str, settings: Settings, tell: Callable[[str, Tokens | None], N
             server = uvicorn.Server(
                 uvicorn.Config(
                     create_app(service),
-                    lifespan="off",
+                    lifespan="on",
                     log_level="warning",
                     access_log=False,
                     server_header=False,

@@ -73,6 +73,7 @@ OTHER_VARIABLES: Final = frozenset(
             "COMPILED",
             "SERVERS_REQUIRED",
             "SERVERS_SET",
+            "TOKEN",
         ),
     )
 )

@@ -62,11 +62,17 @@ class TestEachService:
         ("elasticsearch", "ELASTIC_PASSWORD"),
         ("worker", "ES_DEDUP_ELASTIC__PASSWORD"),
         ("beat", "ES_DEDUP_ELASTIC__PASSWORD"),
+        ("serve", "ES_DEDUP_ELASTIC__PASSWORD"),
     ],
 )
 def test_there_is_no_default_password(service: str, variable: str) -> None:
     password = compose()["services"][service]["environment"][variable]
     assert re.fullmatch(r"\$\{ELASTIC_PASSWORD:\?.+\}", password)
+
+
+def test_there_is_no_default_token() -> None:
+    token = compose()["services"]["serve"]["environment"]["ES_DEDUP_SERVE__WRITE_TOKEN"]
+    assert re.fullmatch(r"\$\{ES_DEDUP_TOKEN:\?.+\}", token)
 
 
 def test_workers_wait_for_their_servers_and_one_sends_the_periodic_tasks() -> None:

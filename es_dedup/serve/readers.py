@@ -1,0 +1,163 @@
+"""Processes that answer what only reads: each has a reader of its own, so that requests use all cores.
+
+A call goes to an idle process and its answer comes back over a pair of sockets, as a length and a pickle. What
+``concurrent.futures`` has for this passes through two threads each way, which costs a request more than all of HTTP does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import multiprocessing
+import pickle
+import signal
+import socket
+import warnings
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from es_dedup.deduplicator.deduplicator import Deduplicator
+from es_dedup.errors import DedupError, SettingsDiffer
+from es_dedup.model import Page
+from es_dedup.serve.problems import ReaderLost, as_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from es_dedup.settings import Settings
+
+LENGTH_BYTES: Final = 8
+END_SECONDS: Final = 10.0
+"""Time for a process to end by itself."""
+_LOG: Final = logging.getLogger("es_dedup.serve")
+
+
+class _Process:
+    """One process, seen from the server."""
+
+    def __init__(self, place: str, settings: Settings) -> None:
+        self._ours, theirs = socket.socketpair()
+        context = multiprocessing.get_context("spawn")  # no forked locks and connections
+        self._process = context.Process(target=answer_calls, args=(place, settings, theirs), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    async def connect(self) -> None:
+        """Take the socket into the running loop."""
+        self._reader, self._writer = await asyncio.open_connection(sock=self._ours)
+
+    async def ask(self, call: bytes) -> bytes | DedupError:
+        """Send a call and wait for its answer; to be done wholly, or the process is not to be asked again.
+
+        Raises:
+            OSError, EOFError: it has ended.
+        """
+        self._writer.write(len(call).to_bytes(LENGTH_BYTES, "big") + call)
+        await self._writer.drain()
+        length = int.from_bytes(await self._reader.readexactly(LENGTH_BYTES), "big")
+        answer: bytes | DedupError = pickle.loads(await self._reader.readexactly(length))  # noqa: S301 - our own
+        return answer
+
+    def close(self) -> None:
+        """Let it end, which it does when its socket is closed."""
+        self._writer.close()
+
+    def join(self) -> None:
+        """Wait until it has ended."""
+        self._ours.close()
+        self._process.join(END_SECONDS)
+        self._process.kill()
+
+
+class Readers:
+    """So many processes on an index, started at once; one that ends is replaced.
+
+    Args:
+        place: file or address of the index, which must exist.
+        settings: all settings.
+        count: of processes, at least 1.
+    """
+
+    def __init__(self, place: str, settings: Settings, count: int) -> None:
+        self._place, self._settings = place, settings
+        self._all = [_Process(place, settings) for _ in range(count)]
+        self._idle: asyncio.LifoQueue[_Process] = asyncio.LifoQueue()  # the last one has its caches warm
+
+    async def connect(self) -> None:
+        """Take the processes into the running loop; before the first call."""
+        for process in self._all:
+            await process.connect()
+            self._idle.put_nowait(process)
+
+    async def ask(self, function: Callable[..., bytes], *arguments: Any) -> bytes:
+        """``function(reader, *arguments)`` in the next idle process. Must not be cancelled: shield it.
+
+        Raises:
+            DedupError: what the function raised; ``ReaderLost`` when its process has ended.
+        """
+        process = await self._idle.get()
+        try:
+            found = await process.ask(pickle.dumps((function, arguments)))
+        except (OSError, EOFError):
+            process.join()
+            self._all.remove(process)
+            process = _Process(self._place, self._settings)
+            self._all.append(process)
+            await process.connect()
+            raise ReaderLost from None
+        finally:
+            self._idle.put_nowait(process)
+        if isinstance(found, DedupError):
+            raise found
+        return found
+
+    def disconnect(self) -> None:
+        """Let the processes end; in the loop."""
+        for process in self._all:
+            process.close()
+
+    def close(self) -> None:
+        """Wait until they have ended."""
+        for process in self._all:
+            process.join()
+
+
+def answer_calls(place: str, settings: Settings, server: socket.socket) -> None:
+    """The work of a process: answer calls until the server closes its socket, or has died."""
+    for each in (signal.SIGINT, signal.SIGTERM):  # the server says when it is over
+        signal.signal(each, signal.SIG_IGN)
+    warnings.simplefilter("ignore", SettingsDiffer)
+    dedup: Deduplicator | None = None
+    stream: Any = server.makefile("rwb")
+    warm = pickle.dumps((_warm, ()))
+    with suppress(OSError):
+        call: bytes | None = warm
+        while call is not None:
+            try:
+                dedup = dedup or Deduplicator.open(place, settings=settings, read_only=True)
+                function, arguments = pickle.loads(call)  # noqa: S301 - our own
+                answer = function(dedup, *arguments)
+            except Exception as error:  # noqa: BLE001 - goes to who has asked
+                answer = as_problem(error)
+                if answer is not error:
+                    _LOG.exception("a call failed")
+            if call is not warm:
+                _send(stream, pickle.dumps(answer))
+            call = _received(stream)
+
+
+def _warm(dedup: Deduplicator) -> bytes:
+    """Do what the first request would otherwise wait for: load modules and compiled code."""
+    dedup.check(Page(id="-", text="The ferry ran aground at noon on Monday."))
+    return b""
+
+
+def _send(stream: IO[bytes], data: bytes) -> None:
+    stream.write(len(data).to_bytes(LENGTH_BYTES, "big") + data)
+    stream.flush()
+
+
+def _received(stream: IO[bytes]) -> bytes | None:
+    """The next message; None at the end."""
+    head = stream.read(LENGTH_BYTES)
+    return stream.read(int.from_bytes(head, "big")) if len(head) == LENGTH_BYTES else None
