@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -70,9 +71,10 @@ def alone(path: Path, pages: Sequence[Page]) -> Row:
     with Deduplicator.open(path, read_only=True) as dedup:
         for page in pages[:WARM]:
             dedup.check(page)
-        begun = time.perf_counter()
+        begun, used = time.perf_counter(), 1000 * time.process_time()
         times = [timed(partial(dedup.check, page)) for page in pages]
-        return row_of("library, one page at a time", times, time.perf_counter() - begun)
+        used = 1000 * time.process_time() - used
+        return row_of("library, one page at a time", times, time.perf_counter() - begun, used)
 
 
 def one_by_one(server: Server, pages: Sequence[Page], clients: int) -> Row:
@@ -82,15 +84,14 @@ def one_by_one(server: Server, pages: Sequence[Page], clients: int) -> Row:
 
     def client(share: Sequence[bytes]) -> list[float]:
         with closing(server.connection()) as connection:
-            for body in share[:WARM]:
-                server.ask(connection, body, JSON)
             return [timed(partial(server.ask, connection, body, JSON)) for body in share]
 
     with ThreadPoolExecutor(clients) as pool:
-        begun = time.perf_counter()
+        list(pool.map(client, [share[:WARM] for share in shares]))
+        begun, used = time.perf_counter(), server.cpu_ms()
         times = [each for some in pool.map(client, shares) for each in some]
-    name = f"HTTP, {clients} client{'s' if clients > 1 else ''}"
-    return row_of(name, times, time.perf_counter() - begun)
+        seconds, used = time.perf_counter() - begun, server.cpu_ms() - used
+    return row_of(f"HTTP, {clients} client{'s' if clients > 1 else ''}", times, seconds, used)
 
 
 def in_lines(server: Server, pages: Sequence[Page], rounds: int) -> Row:
@@ -98,18 +99,15 @@ def in_lines(server: Server, pages: Sequence[Page], rounds: int) -> Row:
     bodies = [
         b"\n".join(as_json(page) for page in pages[at : at + LINES]) for at in range(0, len(pages), LINES)
     ]
-    begun = time.perf_counter()
+    begun, used = time.perf_counter(), server.cpu_ms()
     with closing(server.connection()) as connection:
         for body in bodies * rounds:
             answers = server.ask(connection, body, NDJSON).splitlines()
             expect(len(answers) == body.count(b"\n") + 1, "a line of the answer for each page")
             expect(all("outcome" in json.loads(answer) for answer in answers), "a decision in each line")
-    seconds = time.perf_counter() - begun
-    return {
-        "checks": f"HTTP, NDJSON of {LINES}",
-        "asked": rounds * len(pages),
-        "a second": round(rounds * len(pages) / seconds),
-    }
+    seconds, used = time.perf_counter() - begun, server.cpu_ms() - used
+    asked = rounds * len(pages)
+    return {"checks": f"HTTP, NDJSON of {LINES}", "asked": asked, **rates(asked, seconds, used)}
 
 
 def timed(call: Any) -> float:
@@ -119,14 +117,16 @@ def timed(call: Any) -> float:
     return 1000 * (time.perf_counter() - begun)
 
 
-def row_of(name: str, times: Sequence[float], seconds: float) -> Row:
-    """Times in milliseconds, and checks a second."""
+def row_of(name: str, times: Sequence[float], seconds: float, used: float) -> Row:
+    """Times in milliseconds, and what ``rates`` has."""
     row = times_of(name, times)
-    return {
-        "checks": name,
-        **{key: row[key] for key in row if key != "pages"},
-        "a second": round(len(times) / seconds),
-    }
+    found = {key: row[key] for key in row if key != "pages"}
+    return {"checks": name, **found, **rates(len(times), seconds, used)}
+
+
+def rates(asked: int, seconds: float, used: float) -> Row:
+    """Checks a second, and the processor time of one, without that of clients."""
+    return {"a second": round(asked / seconds), "CPU ms": round(used / asked, 2)}
 
 
 def as_json(page: Page) -> bytes:
@@ -137,8 +137,18 @@ def as_json(page: Page) -> bytes:
 class Server:
     """A server process of this benchmark."""
 
-    def __init__(self, address: str, token: str) -> None:
-        self._host, self._token = address.removeprefix("http://"), token
+    def __init__(self, address: str, token: str, process: int) -> None:
+        self._host, self._token, self._process = address.removeprefix("http://"), token, process
+
+    def cpu_ms(self) -> float:
+        """Milliseconds of processor time of the server and the processes it has started; Linux only."""
+        threads = Path(f"/proc/{self._process}/task").iterdir()
+        children = [child for thread in threads for child in (thread / "children").read_text().split()]
+        used = 0
+        for process in (self._process, *children):
+            user, system = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+            used += int(user) + int(system)
+        return 1000 * used / os.sysconf("SC_CLK_TCK")
 
     def connection(self) -> http.client.HTTPConnection:
         """A connection, which is kept."""
@@ -169,7 +179,7 @@ def serving(path: Path, folder: Path) -> Iterator[Server]:
         try:
             address = json.loads(process.stdout.readline() if process.stdout else "{}")["address"]
             tokens = dict(line.split() for line in (folder / "es-dedup.tokens").read_text().splitlines())
-            yield Server(address, tokens["read"])
+            yield Server(address, tokens["read"], process.pid)
         finally:
             process.terminate()
 

@@ -16,7 +16,16 @@ from es_dedup.console.frame import ROOT
 from es_dedup.errors import DedupError
 from es_dedup.model import WritePolicy
 from es_dedup.serve import calls, console, problems, schemas
-from es_dedup.serve.bodies import JSON, NDJSON, ExplainBody, JobBody, PageBody, lines_of
+from es_dedup.serve.bodies import (
+    JSON,
+    NDJSON,
+    ExplainBody,
+    JobBody,
+    OverrideBody,
+    PageBody,
+    UndoBody,
+    lines_of,
+)
 from es_dedup.serve.jobs import Jobs
 from es_dedup.serve.metrics import MEDIA_TYPE, Metrics
 from es_dedup.serve.repeats import Repeats
@@ -47,7 +56,8 @@ class Service:
     """
 
     def __init__(self, place: str, settings: Settings, workers: Workers, tokens: Tokens | None) -> None:
-        self.place, self.workers, self.tokens, self.limits = place, workers, tokens, settings.serve
+        self.place, self.settings, self.limits = place, settings, settings.serve
+        self.workers, self.tokens = workers, tokens
         self.jobs, self.repeats, self.metrics = Jobs(place, settings, workers), Repeats(), Metrics(workers)
         self.sessions = console.Sessions()
 
@@ -244,6 +254,40 @@ async def search(
 ) -> Response:
     """Full-text search in stored pages, one hit per cluster unless `collapse` is false; totals are exact."""
     return _json(await _service(request).search(calls.search, q, limit, offset, collapse))
+
+
+@router.get("/v1/overrides", dependencies=Reading, **schemas.route(schemas.OVERRIDES))
+async def overrides(
+    request: Request, *, undone: Annotated[bool, Query(description="also those that were undone")] = False
+) -> Response:
+    """Decisions of people that go before the rules, by time."""
+    return _json(await _service(request).workers.read(calls.overrides, undone))
+
+
+@router.post(
+    "/v1/overrides",
+    dependencies=Writing,
+    **schemas.route(schemas.OVERRIDES, body=OverrideBody, sent=schemas.OVERRIDE, repeats=True),
+)
+async def override(request: Request, key: Key = None) -> Response:
+    """Decide that two pages are never or always in one cluster, or which page stands for its cluster; clusters follow at once."""
+    service = _service(request)
+    body = await service.body_of(request, JSON)
+    asked, where = OverrideBody.read(body), (service.place, service.settings)
+    return await service.write(request, key, body, calls.override, asked, *where)
+
+
+@router.post(
+    "/v1/overrides/{override_id}/undo",
+    dependencies=Writing,
+    **schemas.route(schemas.OVERRIDES, body=UndoBody, sent={"author": "mz"}, repeats=True),
+)
+async def undo_override(request: Request, override_id: str, key: Key = None) -> Response:
+    """End an override; it stays in the record."""
+    service = _service(request)
+    body = await service.body_of(request, JSON)
+    asked, where = UndoBody.read(body), (service.place, service.settings)
+    return await service.write(request, key, body, calls.undo_override, override_id, asked, *where)
 
 
 @router.get("/v1/jobs", dependencies=Reading, **schemas.route({"jobs": [schemas.JOB]}))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from es_dedup.model import Page
+from es_dedup.model.overrides import OverrideKind
 from es_dedup.readers.binary import binary_kind
 from es_dedup.readers.records import MAX_ID_CHARS, problem_of_id
 from es_dedup.serve.problems import InvalidBody
@@ -98,6 +99,22 @@ class JobBody(Body):
     rate: Annotated[float, Field(gt=0)] | None = Field(None, description="documents a second at most")
     force: bool = Field(default=False, description="even if very many documents change")
     dry_run: bool = Field(default=False, description="of a recluster: say what would change, write nothing")
+
+
+class OverrideBody(Body):
+    """A decision of a person that goes before the rules."""
+
+    kind: OverrideKind
+    pages: tuple[str, ...] = Field(description="ids of two stored pages; of one for `canonical`")
+    reason: str = Field(description="why; kept with the decision")
+    author: str = Field(description="who decides; kept with the decision")
+
+
+class UndoBody(Body):
+    """Who ends an override, and why."""
+
+    author: str
+    reason: str = ""
 
 
 def lines_of(data: bytes) -> Iterator[tuple[int, bytes]]:

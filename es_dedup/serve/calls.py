@@ -7,19 +7,26 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from es_dedup.batch.overrides import as_dict
 from es_dedup.errors import DedupError, IndexError_
 from es_dedup.index import factory
+from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.dedup_field_writes import change_overrides
+from es_dedup.model.overrides import OverrideKind
 from es_dedup.model.plain import plain
 from es_dedup.report.clusters import cluster_as_dict
 from es_dedup.serve.bodies import ExplainBody, PageBody, lines_of
 from es_dedup.serve.problems import InvalidBody, as_problem, problem_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.model import Page
+    from es_dedup.model.overrides import OverrideReport
+    from es_dedup.serve.bodies import OverrideBody, UndoBody
+    from es_dedup.settings import Settings
 
 
 def as_json(value: Any) -> bytes:
@@ -81,6 +88,54 @@ def clusters(reader: IndexReader, min_size: int, limit: int, after: str | None) 
 def search(reader: IndexReader, query: str, limit: int, offset: int, collapse: bool) -> bytes:  # noqa: FBT001
     """Full-text search, one hit per cluster when collapsed."""
     return as_json(reader.search(query, limit=limit, offset=offset, collapse=collapse))
+
+
+def overrides(reader: IndexReader, undone: bool) -> bytes:  # noqa: FBT001
+    """Decisions of people, by time."""
+    return as_json({"overrides": list(map(as_dict, reader.overrides(undone=undone)))})
+
+
+def override(dedup: Deduplicator, asked: OverrideBody, place: str, settings: Settings) -> bytes:
+    """Record a decision; clusters, and documents of attached indices, follow at once.
+
+    Raises:
+        InvalidBody: another number of pages.
+        DedupError: see ``Deduplicator.override_different``.
+    """
+    given = {"reason": asked.reason, "author": asked.author}
+    match asked.kind, asked.pages:
+        case OverrideKind.DIFFERENT, (left, right):
+            return _changed(dedup, place, settings, lambda to: to.override_different(left, right, **given))
+        case OverrideKind.SAME, (left, right):
+            return _changed(dedup, place, settings, lambda to: to.override_same(left, right, **given))
+        case OverrideKind.CANONICAL, (page_id,):
+            return _changed(dedup, place, settings, lambda to: to.override_canonical(page_id, **given))
+    raise InvalidBody(
+        (f"pages: {asked.kind} takes {1 + (asked.kind is not OverrideKind.CANONICAL)} of them",)
+    )
+
+
+def undo_override(
+    dedup: Deduplicator, override_id: str, asked: UndoBody, place: str, settings: Settings
+) -> bytes:
+    """End an override, which stays in the record."""
+    given = {"reason": asked.reason, "author": asked.author}
+    return _changed(dedup, place, settings, lambda to: to.undo_override(override_id, **given))
+
+
+def _changed(
+    dedup: Deduplicator, place: str, settings: Settings, change: Callable[[Deduplicator], OverrideReport]
+) -> bytes:
+    """Change overrides; where source indices are attached, their documents are updated, too."""
+    if factory.is_remote(place):
+        with open_context(place, settings) as site:
+            if site.attachments:
+                return _report(change_overrides(site, change)[0])
+    return _report(change(dedup))
+
+
+def _report(done: OverrideReport) -> bytes:
+    return as_json({"overrides": list(map(as_dict, done.overrides)), "changed": done.changed})
 
 
 def prepare_search(_: Deduplicator, place: str) -> bytes:

@@ -165,10 +165,13 @@ STATUS: Final[Mapping[type[DedupError], HTTPStatus]] = {
     errors.ConfigError: HTTPStatus.BAD_REQUEST,  # names of methods and rules; those of the server are checked at its start
     errors.InputError: HTTPStatus.BAD_REQUEST,
     errors.SearchRefused: HTTPStatus.BAD_REQUEST,
+    errors.InvalidOverride: HTTPStatus.BAD_REQUEST,
     errors.UnknownPage: HTTPStatus.NOT_FOUND,
+    errors.UnknownOverride: HTTPStatus.NOT_FOUND,
     errors.UnknownJob: HTTPStatus.NOT_FOUND,
     errors.NotAttached: HTTPStatus.NOT_FOUND,
     errors.DuplicatePage: HTTPStatus.CONFLICT,
+    errors.OverrideConflict: HTTPStatus.CONFLICT,
     errors.MassChange: HTTPStatus.CONFLICT,
     errors.PreflightFailed: HTTPStatus.CONFLICT,
     errors.SettingsMismatch: HTTPStatus.CONFLICT,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic.json_schema import models_json_schema
 
-from es_dedup.serve.bodies import JSON, NDJSON, Body, ExplainBody, JobBody, PageBody
+from es_dedup.serve.bodies import JSON, NDJSON, Body, ExplainBody, JobBody, OverrideBody, PageBody, UndoBody
 from es_dedup.serve.problems import MEDIA_TYPE
 
 if TYPE_CHECKING:
@@ -91,6 +91,16 @@ JOB: Final = {
     "counts": {"pages": 2, "changed": 0, "clusters_before": 1, "clusters": 1},
     "note": "",
 }
+OVERRIDE: Final = {
+    "kind": "different",
+    "pages": ["https://a.example/1", "https://b.example/1"],
+    "reason": "two ferries",
+    "author": "mz",
+}
+OVERRIDES: Final = {
+    "overrides": [{"id": "1a2b3c4d5e6f", **OVERRIDE, "time": "2026-11-23T12:00:00Z"}],
+    "changed": ["https://a.example/1", "https://b.example/1"],
+}
 PROBLEM: Final = {
     "type": "urn:es-dedup:problem:unknown-page",
     "title": "A page id that is not stored",
@@ -165,7 +175,7 @@ def route(
 
 def with_models(document: Mapping[str, Any]) -> dict[str, Any]:
     """The OpenAPI document with the schemas that its routes name."""
-    models = [(model, "validation") for model in (PageBody, ExplainBody, JobBody)]
+    models = [(model, "validation") for model in (PageBody, ExplainBody, JobBody, OverrideBody, UndoBody)]
     _, found = models_json_schema(models, ref_template=_REF)  # type: ignore[arg-type]
     components = dict(document.get("components", {}))
     schemas = {**components.get("schemas", {}), **found["$defs"], "Problem": _PROBLEM_SCHEMA}

@@ -107,6 +107,24 @@ def test_clusters_are_paged(api: Api) -> None:
     assert seen_ids == sorted(f"{word}-0" for word in words)
 
 
+def test_what_people_decide_goes_before_the_rules(api: Api) -> None:
+    api.lines("/v1/pages", {"id": "a", "text": TEXT}, {"id": "b", "text": TEXT})
+    decision = {"kind": "different", "pages": ["a", "b"], "reason": "two ferries", "author": "mz"}
+    (made,) = api.post("/v1/overrides", json=decision).json()["overrides"]
+    assert {name: made[name] for name in decision} == decision
+    assert [api.get(f"/v1/clusters/{name}").json()["size"] for name in "ab"] == [1, 1]
+    assert api.get("/v1/overrides").json()["overrides"] == [made]
+    refused = api.post("/v1/overrides", json={**decision, "kind": "same"})
+    assert (refused.status_code, refused.json()["type"]) == (409, "urn:es-dedup:problem:override-conflict")
+    assert api.post("/v1/overrides", json={**decision, "pages": ["a"]}).status_code == 400
+    assert api.post("/v1/overrides", json={**decision, "reason": ""}).status_code == 400
+    assert api.post("/v1/overrides/none/undo", json={"author": "mz"}).status_code == 404
+    undone = api.post(f"/v1/overrides/{made['id']}/undo", json={"author": "mz"})
+    assert undone.json()["changed"]
+    assert api.get("/v1/clusters/b").json()["size"] == 2
+    assert api.get("/v1/overrides").json()["overrides"] == []
+
+
 def test_reclustering_is_a_job(api: Api) -> None:
     api.lines("/v1/pages", {"id": "a", "text": TEXT}, {"id": "b", "text": TEXT})
     job = api.post("/v1/jobs", json={"what": "recluster"}).json()

@@ -55,10 +55,13 @@ ROUTES = [
     ("GET", "/v1/search?q=a", False),
     ("GET", "/v1/jobs", False),
     ("GET", "/v1/jobs/a", False),
+    ("GET", "/v1/overrides", False),
     ("GET", "/metrics", False),
     ("POST", "/v1/pages", True),
     ("PUT", "/v1/pages/a", True),
     ("DELETE", "/v1/pages/a", True),
+    ("POST", "/v1/overrides", True),
+    ("POST", "/v1/overrides/a/undo", True),
     ("POST", "/v1/jobs", True),
     ("POST", "/v1/jobs/a/cancel", True),
 ]

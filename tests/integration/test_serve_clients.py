@@ -1,0 +1,47 @@
+"""The clients that the guide shows, in Go and Node, against a real server; skipped where a toolchain is missing."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.serving import TEXT, serving
+
+GUIDE: Final = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "serve.md"
+COMMANDS: Final = {"go": ("go", "run"), "js": ("node",)}
+
+
+@pytest.mark.parametrize("kind", [pytest.param("go", marks=pytest.mark.slow), "js"])
+def test_a_client_of_the_guide_checks_a_page(kind: str, tmp_path: Path) -> None:
+    command = COMMANDS[kind]
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"needs {command[0]}")
+    (code,) = re.findall(rf"^```{kind}\n(.*?)^```$", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    program = tmp_path / f"client.{kind}"
+    program.write_text(code, encoding="utf-8")
+    with serving(str(tmp_path / "pages.db"), tmp_path / "server") as api:
+        api.post("/v1/pages", json={"id": "a", "text": TEXT})
+        environment = {**os.environ, "DEDUP_URL": api.address, "DEDUP_TOKEN": api.tokens["read"]}
+
+        def run(page_id: str) -> subprocess.CompletedProcess[str]:
+            return subprocess.run(
+                [*command, str(program), page_id, TEXT],
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+
+        done = run("b")
+        assert (done.returncode, done.stdout) == (0, "duplicate a\n"), done.stderr
+        refused = run("")
+        assert (refused.returncode, "the page id is empty" in refused.stderr) == (1, True)
+        environment["DEDUP_TOKEN"] = "wrong"  # noqa: S105 - it is
+        assert "send a token" in run("b").stderr
