@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.index.port import Assignment, Index
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.model import CandidateResult, PairDecision
     from es_dedup.settings import Settings
 
@@ -58,7 +60,7 @@ class CandidateSearchResult:
         inconclusive: rows of query pages whose candidate list was cut, or of which a part of the index did not answer,
             without a related page in it.
         unanswered: rows of which a part of the index did not answer.
-        assigned: clusters of the candidates, where they were wanted.
+        stored, assigned: records and clusters of the candidates, where they were wanted.
         truncated: pages whose candidate list was cut.
         use: of each query page, the terms that methods queried and the terms left out.
     """
@@ -71,6 +73,7 @@ class CandidateSearchResult:
     settings: Settings
     statistics: Statistics
     unanswered: frozenset[int] = frozenset()
+    stored: Mapping[str, FeatureRecord] = field(default_factory=dict)
     assigned: Mapping[str, Assignment] = field(default_factory=dict)
     use: Sequence[TermUse] = ()
 
@@ -141,13 +144,15 @@ class CandidateSearch:
         also: Callable[[], Sequence[Sequence[str]]] = tuple,
         *,
         assigned: bool = False,
+        at_hand: Mapping[str, FeatureRecord] = MappingProxyType({}),
     ) -> CandidateSearchResult:
         """Pages, stored or not, against all stored pages with another id.
 
         Args:
             pages: the query pages.
             also: for each page further stored pages to compare it with, wanted when candidates were results; empty: none.
-            assigned: read the candidates' clusters as well.
+            assigned: keep the candidates' records, and read their clusters as well.
+            at_hand: stored pages without a cluster that need not be read.
         """
         hashes = pages.table.hashes.tolist()
         answers, copies, use = self._search(pages, hashes)
@@ -164,7 +169,7 @@ class CandidateSearch:
             for row, (digest, answer) in enumerate(zip(hashes, answers, strict=True))
             if answer.truncated or _many_capped(use[row]) or len(copies.get(digest, ())) > limit
         ]
-        stored, known = self._read(names, partly, assigned=assigned)
+        stored, records, known = self._read(names, partly, at_hand, assigned=assigned)
         others = also()
         for row, more in enumerate(others):
             names[row].update(dict.fromkeys(more))
@@ -181,6 +186,7 @@ class CandidateSearch:
             truncated=len(cut),
             inconclusive=frozenset((*cut, *silent)) - related,
             unanswered=frozenset(silent) - related,
+            stored=records,
             assigned=known,
             use=use,
         )
@@ -208,27 +214,35 @@ class CandidateSearch:
         return CandidateSearchResult(pages, comparison, 0, 0, frozenset(), self.settings, self.statistics)
 
     def _read(
-        self, names: Sequence[dict[str, None]], more: Sequence[int], *, assigned: bool
-    ) -> tuple[dict[str, tuple[bytes, str]], dict[str, Assignment]]:
-        """Payloads of all names, and clusters when they are wanted.
+        self,
+        names: Sequence[dict[str, None]],
+        more: Sequence[int],
+        at_hand: Mapping[str, FeatureRecord],
+        *,
+        assigned: bool,
+    ) -> tuple[dict[str, tuple[bytes, str]], dict[str, FeatureRecord], dict[str, Assignment]]:
+        """Payloads of all names; records and clusters when they are wanted.
 
         To the rows of ``more``, which may have more candidates than were found, the pages that stand for those found are added.
         """
-        every = dict.fromkeys(chain.from_iterable(names))
-        payloads: dict[str, tuple[bytes, str]] = {}
-        some = dict.fromkeys(name for row in more for name in names[row])
+        found = dict.fromkeys(chain.from_iterable(names))
+        every = dict.fromkeys(name for name in found if name not in at_hand)
+        records = {name: at_hand[name] for name in found if name in at_hand}
+        some = dict.fromkeys(name for row in more for name in names[row] if name not in at_hand)
         if assigned or 2 * len(some) > len(every):
-            payloads, known = self._index.payloads_with_assignments(every)
+            read, known, _ = self._index.known(every)
+            records |= read
             every.clear()
         else:
             known = self._index.assignments(some) if some else {}
         for row in more:
             standing = dict.fromkeys(known[name].canonical for name in names[row] if name in known)
             names[row].update(standing)
-            every.update(dict.fromkeys(name for name in standing if name not in payloads))
+            every.update(dict.fromkeys(name for name in standing if name not in records))
+        payloads = {name: (record.payload, record.published) for name, record in records.items()}
         if every:
             payloads |= self._index.payloads(every)
-        return payloads, known if assigned else {}
+        return payloads, *((records, known) if assigned else ({}, {}))
 
     def _search(
         self, pages: Pages, hashes: Sequence[int]

@@ -70,7 +70,7 @@ class ComparedBatch:
         failed: page id to reason, for pages that cannot be processed.
         same: pages that are decided on and as they were.
         order: all pages of the batch that are stored now, in order.
-        held: how many sessions we had held.
+        held: how many sessions of ours had begun or ended; odd while one went on.
     """
 
     todo: Chunk
@@ -92,20 +92,20 @@ class PrefetchedBatch:
     seconds: Mapping[str, float] = field(default_factory=dict)
 
 
-def keys_only(records: RecordBatch) -> dict[str, FeatureRecord]:
-    """Records by page id with what the canonical order looks at, and nothing else."""
+def records_of(records: RecordBatch) -> dict[str, FeatureRecord]:
+    """Records by page id with what the canonical order and comparing look at, and nothing else."""
     return {
         key.page_id: FeatureRecord(
             page_id=key.page_id,
             length=key.length,
             content_hash=0,
             terms=(),
-            payload=b"",
+            payload=payload,
             published=key.published,
             site=key.site,
             url=key.url,
         )
-        for key in keys_of(records)
+        for key, payload in zip(keys_of(records), records.payloads, strict=True)
     }
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.clustering import same_neighbours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from es_dedup.index.port import Assignment, NeighbourhoodStore
+    from es_dedup.index.port import Assignment, Index
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Edge
 
@@ -25,9 +25,9 @@ class ClusterCache:
         changed: assignments that were written through it, by page id.
     """
 
-    def __init__(self, index: NeighbourhoodStore) -> None:
+    def __init__(self, index: Index) -> None:
         self._index = index
-        self._beside: dict[str, list[Edge]] = {}
+        self._beside: dict[str, dict[tuple[str, str], Edge]] = {}
         self._records: dict[str, FeatureRecord] = {}
         self._assigned: dict[str, Assignment | None] = {}
         self._groups: dict[str, dict[str, Assignment]] = {}
@@ -45,25 +45,51 @@ class ClusterCache:
         self._assigned.update(dict.fromkeys(unassigned))
         self._assigned.update(assigned)
 
+    def unknown(self, page_ids: Iterable[str]) -> set[str]:
+        """Those of the pages whose record or assignment has not been learned."""
+        return {name for name in page_ids if name not in self._records or name not in self._assigned}
+
+    def with_clusters(self, page_ids: Iterable[str]) -> set[str]:
+        """The pages, and those that are known to be in the same clusters."""
+        names = set(page_ids)
+        clusters = {each.cluster_id for name in names if (each := self._assigned.get(name))}
+        assigned = (each for each in self._assigned.values() if each)
+        return names | {each.page_id for each in assigned if each.cluster_id in clusters}
+
     def read_around(self, seeds: Iterable[str]) -> None:
-        """Read the edges of these pages, and of all that same-edges lead to, level by level."""
+        """Read the edges and clusters of these pages, and of all that same-edges and clusters lead to, level by level.
+
+        A page whose assignment is known leads to its cluster at once, and any other one a level later.
+        """
         front = set(seeds) - self._beside.keys()
         while front and len(self._beside) < MOST_PAGES:
-            edges = self._index.edges_of(front)
-            self._beside.update((name, []) for name in front)
-            for edge in edges:
-                for name in (edge.left, edge.right):
-                    if name in front:
-                        self._beside[name].append(edge)
+            assigned = (self._assigned.get(name) for name in front)
+            clusters = {*front, *(each.cluster_id for each in assigned if each)} - self._groups.keys()
+            edges, groups = self._index.around(front, clusters)
+            self._beside.update((name, {}) for name in front)
+            self._keep(edges)
+            self._learn_groups(clusters, groups)
             same = [edge for edge in edges if edge.relation.same]
-            front = same_neighbours(same, front) - self._beside.keys()
+            within = {each.page_id for group in groups.values() for each in group}
+            front = (same_neighbours(same, front) | within) - self._beside.keys()
+
+    def _keep(self, edges: Iterable[Edge]) -> None:
+        for edge in edges:
+            for name in (edge.left, edge.right):
+                if name in self._beside:
+                    self._beside[name][edge.left, edge.right] = edge
+
+    def _learn_groups(self, names: Iterable[str], groups: Mapping[str, Sequence[Assignment]]) -> None:
+        for name in names:
+            self._groups[name] = {each.page_id: each for each in groups.get(name, ())}
+            self._assigned.update(self._groups[name])
 
     def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
         """See ``ClusterStore.edges_of``."""
         names = set(page_ids)
         if not names <= self._beside.keys():
             return self._index.edges_of(names)
-        found = {(edge.left, edge.right): edge for name in names for edge in self._beside[name]}
+        found = {pair: edge for name in names for pair, edge in self._beside[name].items()}
         return [found[pair] for pair in sorted(found)]
 
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
@@ -79,12 +105,10 @@ class ClusterCache:
         return self._index.note(name)
 
     def put_edges(self, edges: Iterable[Edge]) -> None:
-        """See ``ClusterStore.put_edges``."""
+        """See ``ClusterStore.put_edges``; the lesser page id is on the left."""
         given = list(edges)
         self._index.put_edges(given)
-        for edge in given:
-            self._beside.pop(edge.left, None)
-            self._beside.pop(edge.right, None)
+        self._keep(given)
 
     def drop_edges(self, page_ids: Iterable[str]) -> None:
         """See ``ClusterStore.drop_edges``."""
@@ -104,9 +128,7 @@ class ClusterCache:
         names = sorted(set(cluster_ids))
         missing = [name for name in names if name not in self._groups]
         if missing:
-            found = self._index.members(missing)
-            for name in missing:
-                self._groups[name] = {each.page_id: each for each in found.get(name, ())}
+            self._learn_groups(missing, self._index.members(missing))
         groups = {name: self._groups[name] for name in names}
         return {
             name: [group[page_id] for page_id in sorted(group)] for name, group in groups.items() if group

@@ -34,7 +34,7 @@ from es_dedup.hook.batch_steps import (
     arrivals_of,
     decisions_of,
     distinct,
-    keys_only,
+    records_of,
     replaced_by,
     replaced_meanwhile,
     rows_to_do,
@@ -74,7 +74,7 @@ class BatchDecider:
         self._extractor = create_extractor(settings.extraction)
         self._in_force: EffectiveSettings | None = None
         self._session = 0  # rises whenever others have held a session
-        self._held = 0  # sessions of ours
+        self._held = 0  # beginnings and ends of sessions of ours
 
     def featurise(self, pages: Sequence[Page]) -> Chunk:
         """Features of pages; one that breaks an extractor is named in ``failed``, and the others go on."""
@@ -161,7 +161,8 @@ class BatchDecider:
             other = set() if as_seen else replaced_meanwhile(compared, index)
             cache = ClusterCache(index)
             if as_seen:
-                cache.learn({}, {}, (name for name in todo.records.ids if name not in seen.assigned))
+                unassigned = {*todo.records.ids, *compared.stored} - {*seen.assigned, *compared.assigned}
+                cache.learn(compared.stored, {**compared.assigned, **seen.assigned}, unassigned)
             with index.together():
                 decided = self._decide(
                     replace(seen, todo=without(todo, other)),
@@ -179,7 +180,10 @@ class BatchDecider:
             if not alone:
                 self._index.refresh_clusters()
                 self._session += 1
-            yield alone
+            try:
+                yield alone
+            finally:
+                self._held += 1
 
     def _decide(
         self,
@@ -286,14 +290,17 @@ class BatchDecider:
         asked = Pages(list(todo.records.ids), todo.table, days, todo.records.named)
         if not asked.ids:
             return lookup.of(asked)
-        recent = self._met(todo, lookup.settings)
+        recent, at_hand = self._met(todo, lookup.settings), records_of(todo.records)
         if self._claims is None:
-            return lookup.of(asked, lambda: recent)
+            return lookup.of(asked, lambda: recent, assigned=True, at_hand=at_hand)
         # To claim is to wait for the disk, and nothing is asked of the claims before candidates are there.
         with ThreadPoolExecutor(1, thread_name_prefix="es-dedup-claims") as pool:
             first = pool.submit(first_with, self._index, self._claims, todo)
             return lookup.of(
-                asked, lambda: [[*one, *more] for one, more in zip(first.result(), recent, strict=True)]
+                asked,
+                lambda: [[*one, *more] for one, more in zip(first.result(), recent, strict=True)],
+                assigned=True,
+                at_hand=at_hand,
             )
 
     def _met(self, todo: Chunk, settings: Settings) -> list[list[str]]:
@@ -322,10 +329,11 @@ class BatchDecider:
         """
         index, touched = cache, {*records.ids, *beside}
         ends = {name for edge in edges for name in (edge.left, edge.right)}
-        cache.learn(keys_only(records), {})
-        if further := (ends | touched) - set(records.ids):
+        cache.learn(records_of(records), {})
+        if further := cache.unknown(ends | touched) - set(records.ids):
             stored, assigned, _ = self._index.known(further)
             cache.learn(stored, assigned, further)
+        cache.read_around(cache.with_clusters(ends | touched))
         related = same_neighbours(edges, touched)
         known = index.assignments({*touched, *related})
         # A page that another process has stored, and that it has not yet decided on, is decided on with ours.
@@ -338,6 +346,5 @@ class BatchDecider:
         index.put_edges(edges)
         index.assign_many(alone)
         if linked:
-            cache.read_around(linked | related)
             repair_around(index, linked, lookup, lookup.settings)
         return alone

@@ -258,7 +258,7 @@ class DedupHook(Closing):
         # of updates and deletes nothing was stored, and an alias may still name them
         names = [item.page_id for item in whole]
         try:
-            self._targets.resolve(items, creates=creates, again=True)
+            self._targets.resolve(items, creates=creates)
         except REFUSALS:
             if prefetched:
                 self._take_back(names, report)
@@ -282,11 +282,16 @@ class DedupHook(Closing):
             except IndexError_ as error:
                 documents.undecided(whole, str(error), report)
         try:
-            self._targets.check(batch)
+            moved = self._targets.check(batch)
         except REFUSALS:
             self.take_back(items, report)
             raise
-        return batch
+        if not moved:
+            return batch
+        # a rollover since the index was asked for
+        self._take_back([item.page_id for item in whole], report)
+        self._forget(items, report)
+        return self.prepare(items, policy, report, creates=creates)
 
     def finish(
         self,
@@ -328,10 +333,7 @@ class DedupHook(Closing):
             except IndexError_ as error:
                 report.not_repaired.update(dict.fromkeys(batch.others, str(error)))
                 report.not_repaired.update(dict.fromkeys(batch.to_read(failed), str(error)))
-        for item in again:
-            report.take_back(item.page_id, item.decision)
-            item.dedup_field = item.decision = None
-            item.kept, item.because, item.withdrawn = True, (), False
+        self._forget(again, report)
         if refresh and self._changed:
             with suppress(IndexError_):
                 self._source_index.refresh(",".join(sorted(self._changed)))
@@ -403,6 +405,14 @@ class DedupHook(Closing):
         for name in self._source_index.read(old, ()) if old else ():
             old[name].withdrawn = True
 
+    @staticmethod
+    def _forget(items: Iterable[Item], report: HookReport) -> None:
+        """Take back what was decided on documents that are decided on once more."""
+        for item in items:
+            report.take_back(item.page_id, item.decision)
+            item.dedup_field = item.decision = None
+            item.kept, item.because, item.withdrawn = True, (), False
+
     def _hand_over(self, page_ids: list[str], report: HookReport) -> None:
         if self.dispatcher is None or not page_ids:
             return
@@ -423,7 +433,7 @@ class DedupHook(Closing):
             written = {name: each for name, each in dedup_fields.items() if name in own & sure}
             self._write_dedup_fields(written, report, own=True)
         others = {name: each for name, each in dedup_fields.items() if name not in own | set(read)}
-        self._write_dedup_fields(others, report)
+        self._write_dedup_fields(others, report, checked=not stale)
         self._overwrite(batch.decided, own, report)
 
     def _say(self, item: Item, decided: BatchDecisions, report: HookReport) -> None:
@@ -485,11 +495,16 @@ class DedupHook(Closing):
                 self._write_dedup_fields(self._decider.dedup_fields(dedup_fields), report)
 
     def _write_dedup_fields(
-        self, dedup_fields: Mapping[str, DedupField], report: HookReport, *, own: bool = False
+        self,
+        dedup_fields: Mapping[str, DedupField],
+        report: HookReport,
+        *,
+        own: bool = False,
+        checked: bool = False,
     ) -> None:
         if not dedup_fields:
             return
-        done = self._source_index.write_dedup_fields(dedup_fields)
+        done = self._source_index.write_dedup_fields(dedup_fields, checked=checked)
         if done.changed:
             self._changed |= {document_key(name).index for name in dedup_fields}
         if not own:

@@ -33,29 +33,27 @@ class Targets:
         """Ask for the index behind a target again."""
         self._known.pop(target, None)
 
-    def resolve(self, items: Iterable[Item], *, creates: bool = True, again: bool = False) -> None:
-        """Name the concrete index of each document.
+    def resolve(self, items: Iterable[Item], *, creates: bool = True) -> None:
+        """Name the concrete index of each document; one that is known is not asked for, see ``check``.
 
         Args:
             items: those with a problem are passed over.
             creates: an index that does not exist is created when the write would create it.
-            again: ask for each target, as a rollover may have moved its write alias.
 
         Raises:
             IndexRefused, SourceIncomplete: see ``SourceIndex.write_index``.
         """
-        known = {} if again else self._known
         for item in items:
             given = item.target
             if item.problem:
                 continue
-            index = known.get(given)  # another thread may forget it meanwhile
+            index = self._known.get(given)  # another thread may forget it meanwhile
             if index is None:
                 made = creates and item.operation != "delete" and not item.head.get("require_alias")
                 if not made and not self._source_index.indices(given):
                     continue
                 try:
-                    index = known[given] = self._known[given] = self._ready([item], given)
+                    index = self._known[given] = self._ready([item], given)
                 except REFUSALS:
                     raise
                 except IndexError_:
@@ -64,25 +62,37 @@ class Targets:
                 item.key = replace(item.key, index=index)
                 item.problem = item.key.problem  # an alias may be shorter than its index
 
-    def check(self, batch: Batch) -> None:
+    def check(self, batch: Batch) -> bool:
         """Refuse a batch right before it is written, when its documents, or others whose ``dedup`` field it changes, cannot be updated.
 
         An index that a rollover has made since the decision gets the mapping of ``dedup``. Where the server does not answer the batch
         passes: the write of ``dedup`` fields checks again, and changes nothing without an answer.
 
+        Returns:
+            Whether documents go to other indices than was known when they were decided on.
+
         Raises:
             IndexRefused, SourceIncomplete: see ``SourceIndex.write_index`` and ``SourceIndex.check``.
         """
         try:
-            for target in {item.target for item in batch if not item.problem} & self._known.keys():
-                self._known[target] = self._ready((item for item in batch if item.target == target), target)
-            if others := {document_key(name).index for name in batch.others}:
+            before = {
+                target: self._known[target]
+                for target in {item.target for item in batch if not item.problem} & self._known.keys()
+            }
+            now = {
+                target: self._ready((item for item in batch if item.target == target), target)
+                for target in before
+            }
+            self._known.update(now)
+            if others := {document_key(name).index for name in batch.others} - set(now.values()):
                 self._source_index.check(others)
         except REFUSALS:
             raise
         except IndexError_:
-            return
+            return False
+        return now != before
 
     def _ready(self, items: Iterable[Item], target: str) -> str:
         external = any(item.external for item in items)
-        return self._source_index.write_index(target, external_versions=external)
+        known = self._known.get(target, "")
+        return self._source_index.write_index(target, external_versions=external, known=known)

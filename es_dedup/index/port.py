@@ -215,6 +215,11 @@ class NeighbourhoodStore(ClusterUpdates, Protocol):
 class ClusterStore(ClusterUpdates, Protocol):
     """Verified edges and cluster assignments; same guarantees as ``FeatureIndex``."""
 
+    def around(
+        self, page_ids: Iterable[str], cluster_ids: Iterable[str]
+    ) -> tuple[list[Edge], dict[str, list[Assignment]]]:
+        """What ``edges_of`` the pages and ``members`` of the clusters answer, asked for together."""
+
     def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
         """Replace all stored edges and assignments by these, at once."""
 
@@ -241,11 +246,6 @@ class Index(FeatureIndex, ClusterStore, StatisticsStore, Protocol):
     @property
     def features(self) -> Mapping[str, Any]:
         """The settings that shape features which the index was made with, JSON-ready by name."""
-
-    def payloads_with_assignments(
-        self, page_ids: Iterable[str]
-    ) -> tuple[dict[str, tuple[bytes, str]], dict[str, Assignment]]:
-        """What ``payloads`` and ``assignments`` answer, asked for together."""
 
     def known(
         self, page_ids: Iterable[str], notes: Sequence[str] = ()

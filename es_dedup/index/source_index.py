@@ -358,8 +358,14 @@ class SourceIndex(Protocol):
     ) -> Iterator[list[SourceDocument]]:
         """Documents of a concrete index without ``dedup.cluster_id``, and those that wait for a decision."""
 
-    def write_dedup_fields(self, dedup_fields: Mapping[str, DedupField | None]) -> FieldUpdateReport:
+    def write_dedup_fields(
+        self, dedup_fields: Mapping[str, DedupField | None], *, checked: bool = False
+    ) -> FieldUpdateReport:
         """Write ``dedup`` fields by page id; None removes the field. Repeating it is safe.
+
+        Args:
+            dedup_fields: by page id.
+            checked: a ``check`` or ``write_index`` of all their indices within the last second counts as the check of this call.
 
         Raises:
             SourceIncomplete: see ``check``; no document was changed.
@@ -371,10 +377,15 @@ class SourceIndex(Protocol):
     def refresh(self, target: str) -> None:
         """Make earlier writes to a target visible to searches."""
 
-    def write_index(self, target: str, *, external_versions: bool = False) -> str:
+    def write_index(self, target: str, *, external_versions: bool = False, known: str = "") -> str:
         """The concrete index that a document written to a target goes to, ready for ``dedup``.
 
         An index that is not there is made; a target whose index the server alone can make is given back as it is.
+
+        Args:
+            target: index, alias or data stream.
+            external_versions: see ``prepare``.
+            known: what the last call gave; where it still is that, this takes one request.
         """
 
     def delete(self, page_ids: Iterable[str]) -> None:

@@ -128,16 +128,22 @@ class AssignmentContract(StoreFixtures):
         pages.put_many([record("b", [1])])
         assert grouped.assignments(["b"]) == {"b": assignment("b", "a")}
 
-    def test_payloads_and_assignments_together(self, grouped: ClusterStore, pages: FeatureIndex) -> None:
+    def test_records_and_assignments_together(self, grouped: ClusterStore, pages: FeatureIndex) -> None:
         names = ["b", "a", "unknown", "c"]
         pages.put_many(record(name) for name in ("a", "b", "stored only"))
         grouped.assign_many([assignment("assigned only")])
         names += ["stored only", "assigned only"]
-        both = cast("Index", pages).payloads_with_assignments(names)
-        assert both == (pages.payloads(names), grouped.assignments(names))
+        both = cast("Index", pages).known(names)[:2]
+        assert both == (pages.get_many(names), grouped.assignments(names))
         assert "stored only" in both[0]
         assert "assigned only" in both[1]
-        assert cast("Index", pages).payloads_with_assignments([]) == ({}, {})
+        assert cast("Index", pages).known([]) == ({}, {}, {})
+
+    def test_edges_and_members_together(self, grouped: ClusterStore) -> None:
+        grouped.put_edges([edge("a", "b"), edge("d", "e")])
+        for pages_, clusters in ((["b", "z"], ["d", "unknown"]), (["a", "e"], []), ([], ["a"]), ([], [])):
+            both = grouped.around(pages_, clusters)
+            assert both == (grouped.edges_of(pages_), grouped.members(clusters))
 
 
 class ClusterStoreContract(EdgeContract, AssignmentContract):

@@ -40,7 +40,7 @@ INDEX: Final[Mapping[str, Callable[[Any], object]]] = {
     "get": lambda index: index.get_many(IDS),
     "payloads": lambda index: index.payloads(IDS),
     "known": lambda index: index.known(IDS, ("a",)),
-    "both": lambda index: index.payloads_with_assignments(IDS),
+    "both": lambda index: index.around(IDS, IDS),
     "texts": lambda index: index.texts(IDS),
     "candidate_query": lambda index: index.candidates_with_copies(
         [candidate_query(1, 2), candidate_query(2, 3, limit=1)], [5, 6], limit=2

@@ -231,22 +231,6 @@ class ElasticIndex(Store, Closing):
             self._keeping.notes_in(said, notes),
         )
 
-    def payloads_with_assignments(
-        self, page_ids: Iterable[str]
-    ) -> tuple[dict[str, tuple[bytes, str]], dict[str, Assignment]]:
-        """See ``Index.payloads_with_assignments``."""
-        wanted = storable(page_ids)
-        keys = [key_of(page_id) for page_id in wanted]
-        features, kept = documents_of_several(
-            self._server,
-            (self._of[FEATURES], keys, records.COMPARED, records.PAYLOAD),
-            (self._of[CLUSTERS], keys, True, ()),
-        )
-        assigned = clusters.assignments_in(kept)
-        return dict(map(records.payload_of, features)), {
-            page_id: assigned[page_id] for page_id in wanted if page_id in assigned
-        }
-
     def named(self, page_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """See ``FeatureIndex.named``."""
         wanted = map(key_of, storable(page_ids))
@@ -362,10 +346,19 @@ class ElasticIndex(Store, Closing):
 
     def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
         """See ``ClusterStore.edges_of``."""
+        return self.around(page_ids, ())[0]
+
+    def around(
+        self, page_ids: Iterable[str], cluster_ids: Iterable[str]
+    ) -> tuple[list[Edge], dict[str, list[Assignment]]]:
+        """See ``ClusterStore.around``."""
         self._catch_up(CLUSTERS)
-        names = list(page_ids)
-        found = clusters.edges_of(self._server, self._of[CLUSTERS], names)
-        return self._changes.edges_of(names, found) if self._lock.inside() else found
+        pages, wanted = list(page_ids), list(cluster_ids)
+        edges, found = clusters.around(self._server, self._of[CLUSTERS], pages, wanted)
+        if self._lock.inside():
+            edges = self._changes.edges_of(pages, edges)
+            found = self._changes.members(wanted, found)
+        return edges, clusters.grouped(found)
 
     def drop_edges(self, page_ids: Iterable[str]) -> None:
         """See ``ClusterStore.drop_edges``."""
@@ -411,12 +404,7 @@ class ElasticIndex(Store, Closing):
 
     def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
         """See ``ClusterStore.members``."""
-        self._catch_up(CLUSTERS)
-        names = list(cluster_ids)
-        found: Iterable[Assignment] = clusters.members(self._server, self._of[CLUSTERS], names)
-        if self._lock.inside():
-            found = self._changes.members(names, found)
-        return clusters.grouped(found)
+        return self.around((), cluster_ids)[1]
 
     def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
         """See ``ClusterStore.clusters``."""

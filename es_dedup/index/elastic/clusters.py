@@ -9,6 +9,7 @@ from es_dedup.index.elastic.bulk import Write
 from es_dedup.index.elastic.reading import (
     VALUES_AT_A_TIME,
     WINDOW,
+    all_hits,
     any_of,
     chunked,
     documents,
@@ -75,17 +76,23 @@ def assignment_writes(assignments: Iterable[Assignment], index: str) -> Iterator
         yield Write("index", index, key_of(each.page_id), body)
 
 
-def edges_of(server: Server, index: str, page_ids: Iterable[str]) -> list[Edge]:
-    """Edges that touch any of the pages, by (left, right)."""
-    found: dict[tuple[str, str], Edge] = {}
-    for some in chunked(storable(page_ids), VALUES_AT_A_TIME):
-        either = [{"terms": {"left": some}}, {"terms": {"right": some}}]
-        query = {"bool": {"filter": [{"bool": {"should": either}}]}}
-        for hits in pages_of_hits(server, index, query, BY_EDGE):
-            for hit in hits:
-                edge = _edge(hit["_source"])
-                found[edge.left, edge.right] = edge
-    return [found[pair] for pair in sorted(found)]
+def around(
+    server: Server, index: str, page_ids: Iterable[str], cluster_ids: Iterable[str]
+) -> tuple[list[Edge], Iterable[Assignment]]:
+    """Edges that touch any of the pages, by (left, right); and assignments in the clusters."""
+    touching = [_touching(some) for some in chunked(storable(page_ids), VALUES_AT_A_TIME)]
+    inside = [any_of("cluster_id", some) for some in chunked(storable(cluster_ids), VALUES_AT_A_TIME)]
+    asked = [*((query, BY_EDGE) for query in touching), *((query, BY_CLUSTER) for query in inside)]
+    told = all_hits(server, index, asked)
+    edges = [_edge(hit["_source"]) for hits in told[: len(touching)] for hit in hits]
+    by_pair = {(edge.left, edge.right): edge for edge in edges}
+    found = [_assignment(hit["_source"]) for hits in told[len(touching) :] for hit in hits]
+    return [by_pair[pair] for pair in sorted(by_pair)], found
+
+
+def _touching(page_ids: Sequence[str]) -> dict[str, Any]:
+    either = [{"terms": {"left": page_ids}}, {"terms": {"right": page_ids}}]
+    return {"bool": {"filter": [{"bool": {"should": either}}]}}
 
 
 def assignments(server: Server, index: str, page_ids: Iterable[str]) -> dict[str, Assignment]:
@@ -99,14 +106,6 @@ def assignments_in(found: Iterable[Mapping[str, Any]]) -> dict[str, Assignment]:
     """Assignments by page id, out of documents that hold them."""
     read = (_assignment(document["_source"]) for document in found)
     return {each.page_id: each for each in read}
-
-
-def members(server: Server, index: str, cluster_ids: Iterable[str]) -> list[Assignment]:
-    """Assignments in these clusters."""
-    found: list[Assignment] = []
-    for some in chunked(storable(cluster_ids), VALUES_AT_A_TIME):
-        found += _all(server, index, any_of("cluster_id", some))
-    return found
 
 
 def grouped(found: Iterable[Assignment]) -> dict[str, list[Assignment]]:
@@ -125,7 +124,7 @@ def clusters(server: Server, index: str, *, min_size: int, after: str | None) ->
             yield list(group)
         return
     for large in _large(server, index, min_size, after):
-        yield from grouped(members(server, index, large)).values()
+        yield from grouped(around(server, index, (), large)[1]).values()
 
 
 def _large(server: Server, index: str, min_size: int, after: str | None) -> Iterator[list[str]]:

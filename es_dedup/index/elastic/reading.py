@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from es_dedup.errors import IndexUnavailable
-from es_dedup.index.elastic.server import Unanswered, reason_in, searched
+from es_dedup.index.elastic.server import BUSY, Unanswered, reason_in, searched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -182,6 +182,44 @@ def pages_of_hits(  # noqa: PLR0913 - what a search says
         if len(hits) < size:
             return
         last = hits[-1]["sort"]
+
+
+def all_hits(
+    server: Server, index: str, asked: Sequence[tuple[Mapping[str, Any], Sequence[Any]]]
+) -> list[Sequence[Document]]:
+    """All hits of some queries, each with its strict order, whole documents; in one request while none has more than ``WINDOW``.
+
+    Raises:
+        IndexUnavailable: a part of the index did not answer.
+    """
+    found: list[Sequence[Document]] = []
+    bodies = [{"query": query, "sort": list(sort), "size": WINDOW} for query, sort in asked]
+    for (query, sort), hits in zip(asked, searches(server, index, bodies), strict=True):
+        more = (
+            pages_of_hits(server, index, query, sort, after=hits[-1]["sort"]) if len(hits) == WINDOW else ()
+        )
+        found.append([*hits, *(hit for some in more for hit in some)])
+    return found
+
+
+def searches(server: Server, index: str, bodies: Sequence[Mapping[str, Any]]) -> list[Sequence[Document]]:
+    """The hits of some searches in one request; errors as of ``search``."""
+    if len(bodies) <= 1:
+        return [search(server, index, body) for body in bodies]
+    head = {"index": index, "allow_partial_search_results": False}
+    lines = [line for body in bodies for line in (head, {"track_total_hits": False, **body})]
+    answers = server.call(lambda client: _all_answered(client.msearch(searches=lines)["responses"]))
+    for answer in answers:
+        if problem := partial(answer):
+            raise IndexUnavailable(server.name, problem)
+    return [searched(answer) for _, answer in zip(bodies, answers, strict=True)]
+
+
+def _all_answered(answers: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    for answer in answers:
+        if answer.get("status") in BUSY:
+            raise Unanswered(partial(answer))
+    return answers
 
 
 def search(server: Server, index: str, body: Mapping[str, Any]) -> Sequence[Document]:

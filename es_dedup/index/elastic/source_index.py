@@ -58,6 +58,9 @@ REMOVE: Final = {
     "lang": "painless",
     "source": f"if (ctx._source.remove('{DEDUP}') == null) {{ ctx.op = 'none' }}",
 }
+CHECKED_SECONDS: Final = (
+    1.0  # for which what an index was found to be is relied on, where the caller allows it
+)
 RETRIES: Final = 5  # of one partial update that meets another writer
 _OURS: Final = re.compile(rf"-dedup-({'|'.join((*KINDS, 'jobs'))})-v\d+-\d+$")
 
@@ -74,6 +77,7 @@ class ElasticSourceIndex:
 
     def __init__(self, server: Server, name: str, options: Options) -> None:
         self._server, self._name, self._options = server, name, options
+        self._last: dict[str, tuple[float, IndexFacts]] = {}  # when facts were read, and which
 
     def close(self) -> None:
         """Let go of the connections; may be called twice."""
@@ -94,7 +98,9 @@ class ElasticSourceIndex:
 
     def prepare(self, indices: Iterable[str], *, external_versions: bool = False) -> None:
         """See ``SourceIndex.prepare``."""
-        found = self._checked(indices)
+        self._prepare(self._checked(indices), external_versions=external_versions)
+
+    def _prepare(self, found: Mapping[str, IndexFacts], *, external_versions: bool) -> None:
         for name, facts in found.items():
             if conflicts := _conflicts(facts):
                 raise MappingConflict(name, conflicts)
@@ -135,11 +141,20 @@ class ElasticSourceIndex:
 
     def _checked(self, indices: Iterable[str]) -> dict[str, IndexFacts]:
         """Facts of the indices that exist; asked for anew each time, as an index may be created again under its name."""
+        asked = time.monotonic()
         found = read_facts(self._server, dict.fromkeys(indices))
         for name, facts in found.items():
             if facts.source_problem:
                 raise SourceIncomplete(name, facts.source_problem)
+        self._last.update((name, (asked, facts)) for name, facts in found.items())
         return found
+
+    def _just_checked(self, indices: Iterable[str]) -> dict[str, IndexFacts]:
+        """As ``_checked``; indices that were checked within the last ``CHECKED_SECONDS`` are not asked for again."""
+        names = set(indices)
+        since = time.monotonic() - CHECKED_SECONDS
+        last = {name: each[1] for name in names if (each := self._last.get(name)) and each[0] >= since}
+        return last if last.keys() == names else self._checked(names)
 
     def install(
         self,
@@ -284,10 +299,12 @@ class ElasticSourceIndex:
             )["count"]
         )
 
-    def write_dedup_fields(self, dedup_fields: Mapping[str, DedupField | None]) -> FieldUpdateReport:
+    def write_dedup_fields(
+        self, dedup_fields: Mapping[str, DedupField | None], *, checked: bool = False
+    ) -> FieldUpdateReport:
         """See ``SourceIndex.write_dedup_fields``."""
         keys = {page_id: document_key(page_id) for page_id in dedup_fields}
-        there = self._checked(key.index for key in keys.values())
+        there = (self._just_checked if checked else self._checked)(key.index for key in keys.values())
         results = dict.fromkeys(dedup_fields, Result(NOT_FOUND, "there is no such index"))
         wanted = [page_id for page_id, key in keys.items() if key.index in there]  # others would be created
         whole = {page_id for page_id in wanted if there[keys[page_id].index].external}
@@ -321,8 +338,12 @@ class ElasticSourceIndex:
         """See ``SourceIndex.refresh``."""
         self._server.call(lambda client: client.indices.refresh(index=target, ignore_unavailable=True))
 
-    def write_index(self, target: str, *, external_versions: bool = False) -> str:
+    def write_index(self, target: str, *, external_versions: bool = False, known: str = "") -> str:
         """See ``SourceIndex.write_index``."""
+        facts = self._checked([known]).get(known) if known else None
+        if facts is not None and (known == target or target in facts.written_by):
+            self._prepare({known: facts}, external_versions=external_versions)
+            return known
         index = targets.write_index(self._server, target, source_properties(external_versions))
         self.prepare([index], external_versions=external_versions)
         return index

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 INDICES_AT_A_TIME: Final = 14  # of one request: its address has at most 4,096 bytes, a name 255
 FILTER: Final = (
+    "*.aliases.*.is_write_index",
     "*.mappings._source",
     f"*.mappings.properties.{DEDUP}",
     "*.settings.index.mode",
@@ -47,12 +48,14 @@ class IndexFacts:
         types: the type of each field below ``dedup``, by name.
         external: its documents keep the ``_version`` that their owner gives them; noted in the mapping, where all writers see it.
         final_pipeline: of the index, which a document that is indexed again cannot pass by; empty when there is none.
+        written_by: aliases of which it is marked as the write index.
     """
 
     source_problem: str
     types: Mapping[str, str]
     external: bool = False
     final_pipeline: str = ""
+    written_by: frozenset[str] = frozenset()
 
 
 def read_facts(server: Server, indices: Iterable[str]) -> dict[str, IndexFacts]:
@@ -80,6 +83,7 @@ def _facts(said: Mapping[str, Any]) -> IndexFacts:
         {name: field.get("type", "object") for name, field in fields.items()},
         fields.get("cluster_id", {}).get("meta") == EXTERNAL_VERSIONS,
         "" if pipeline == NO_PIPELINE else pipeline,
+        frozenset(name for name, each in said.get("aliases", {}).items() if each.get("is_write_index")),
     )
 
 

@@ -287,12 +287,11 @@ class EmbeddedIndex(Closing):
             copies = records.pages_with_hash(connection, hashes)
         return self.candidates_many(candidate_queries), {each: ids[:limit] for each, ids in copies.items()}
 
-    def payloads_with_assignments(
-        self, page_ids: Iterable[str]
-    ) -> tuple[dict[str, tuple[bytes, str]], dict[str, Assignment]]:
-        """See ``Index.payloads_with_assignments``."""
-        wanted = list(page_ids)
-        return self.payloads(wanted), self.assignments(wanted)
+    def around(
+        self, page_ids: Iterable[str], cluster_ids: Iterable[str]
+    ) -> tuple[list[Edge], dict[str, list[Assignment]]]:
+        """See ``ClusterStore.around``."""
+        return self.edges_of(page_ids), self.members(cluster_ids)
 
     def known(
         self, page_ids: Iterable[str], notes: Sequence[str] = ()
