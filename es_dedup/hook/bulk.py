@@ -67,7 +67,8 @@ def dedup_streaming_bulk(
     sender: Elasticsearch = as_elasticsearch(client)
     run = Run(hook, policy, report, chunk_size, options, sender)
     hook.cluster.check(sender)
-    yield from _one_by_one(sender, run, actions)
+    with hook.in_a_row():
+        yield from _one_by_one(sender, run, actions)
 
 
 def dedup_bulk(
@@ -94,8 +95,9 @@ def dedup_bulk(
     sender: Elasticsearch = as_elasticsearch(client)
     run = Run(hook, policy, tally.report, options.pop("chunk_size", CHUNK_SIZE), options, sender)
     hook.cluster.check(sender)
-    for ok, item in (_overlapping if run.overlaps else _one_by_one)(sender, run, actions):
-        tally.add(item, ok=ok)
+    with hook.in_a_row():
+        for ok, item in (_overlapping if run.overlaps else _one_by_one)(sender, run, actions):
+            tally.add(item, ok=ok)
     return tally.result
 
 

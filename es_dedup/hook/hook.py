@@ -23,6 +23,7 @@ from es_dedup.settings.loading import settings_in_force
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.hook.batch_steps import BatchDecisions
@@ -76,7 +77,7 @@ class DedupHook(Closing):
         settings: Settings | None = None,
         dispatcher: Dispatcher | None = None,
         window: Window | None = None,
-        claim: bool = True,
+        claim: bool | None = None,
     ) -> DedupHook:
         """Over the features at ``http://host:9200/name``, made when they are not there.
 
@@ -89,7 +90,8 @@ class DedupHook(Closing):
             window: of recent pages, shared by all writers; then the features are not refreshed before each batch. All
                 writers of an index need it, or none.
             claim: each content is claimed by the page that is first with it, at the cost of one more request a batch, so that
-                equal pages at once meet also while Redis forgets; all writers of an index claim, or none.
+                equal pages at once meet also while Redis forgets; all writers of an index claim, or none. None: with a window.
+                Without one, of two pages written at once the later one's search is preceded by a refresh that shows the other.
 
         Raises:
             ConfigError, MissingExtra, IndexError_, TypeError: as ``Deduplicator.open``.
@@ -99,7 +101,8 @@ class DedupHook(Closing):
         index = factory.open_index(address, settings, fresh_candidates=window is None)
         try:
             source_index = factory.open_source_index(address, settings)
-            claims = factory.open_claims(address, settings) if claim else None
+            claiming = window is not None if claim is None else claim
+            claims = factory.open_claims(address, settings) if claiming else None
             return cls(
                 index, source_index, fields, settings, dispatcher=dispatcher, window=window, claims=claims
             )
@@ -166,6 +169,10 @@ class DedupHook(Closing):
         self.finish(batch, failed, report)
 
     # What the bulk helpers are made of
+
+    def in_a_row(self) -> AbstractContextManager[None]:
+        """Batches of one call inside follow each other more quickly; see ``Index.in_a_row``."""
+        return self._index.in_a_row()
 
     def featurise(self, items: Sequence[Item]) -> Chunk:
         """Features of documents, computed ahead of ``prepare`` or in another process; only the index behind an alias is asked for."""

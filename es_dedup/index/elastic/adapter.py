@@ -11,6 +11,7 @@ from es_dedup.index.closing import Closing
 from es_dedup.index.elastic import clusters, fulltext, records
 from es_dedup.index.elastic.bulk import Write
 from es_dedup.index.elastic.candidates import CandidateSearcher
+from es_dedup.index.elastic.locking import WAITING
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS
 from es_dedup.index.elastic.notes import NoteStore, note_key
 from es_dedup.index.elastic.options import Options
@@ -121,6 +122,7 @@ class ElasticIndex(Store, Closing):
 
     def close(self) -> None:
         """Let go of the connections; may be called twice. Later calls raise ``IndexUnavailable``."""
+        self._lock.give_up()
         self._server.close()
 
     # FeatureIndex
@@ -152,16 +154,17 @@ class ElasticIndex(Store, Closing):
 
     def _write_pages(self, batch: RecordBatch, places: Sequence[int]) -> list[Result]:
         """Write features; where that can be, searches are completed by what is kept here, and need no refresh."""
-        with self._guard:
-            clean = FEATURES not in self._dirty
         schema = self._schema
         pages = records.writes(batch, places, self._of[FEATURES], schema.fields, named=schema.keeps_named)
-        results = self._write(FEATURES, pages)
-        written = [place for place, result in zip(places, results, strict=True) if result.done]
-        whole_ = self._recent.add(batch, written, [result for result in results if result.done])
-        if clean and whole_ and self._searcher.one_shard:
+        with self._one_write:
             with self._guard:
-                self._dirty.discard(FEATURES)
+                clean = FEATURES not in self._dirty
+            results = self._write(FEATURES, pages)
+            written = [place for place, result in zip(places, results, strict=True) if result.done]
+            whole_ = self._recent.add(batch, written, [result for result in results if result.done])
+            if clean and whole_ and self._searcher.one_shard:
+                with self._guard:
+                    self._dirty.discard(FEATURES)
         return results
 
     def _must_be_ours(self, results: Sequence[Result], page_ids: Iterable[str]) -> None:
@@ -213,12 +216,16 @@ class ElasticIndex(Store, Closing):
         """See ``Index.known``."""
         wanted = storable(page_ids)
         keys = [key_of(page_id) for page_id in wanted]
-        features, kept, said = documents_of_several(
+        kept_lock = self._lock.kept
+        features, kept, said, waiting = documents_of_several(
             self._server,
             (self._of[FEATURES], keys, records.FIELDS, records.PAYLOAD),
             (self._of[CLUSTERS], keys, True, ()),
             (self._of[META], [note_key(name) for name in notes], True, ()),
+            (self._of[META], [WAITING] if kept_lock else [], False, ()),
         )
+        if kept_lock:
+            self._lock.saw(next(iter(waiting), None))
         found = {record.page_id: record for record in map(records.record_of, features)}
         assigned = clusters.assignments_in(kept)
         if self._lock.inside():

@@ -19,6 +19,7 @@ from es_dedup.index.elastic.tokens import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from es_dedup.index.elastic.address import Address
     from es_dedup.index.elastic.bulk import Result
@@ -49,6 +50,9 @@ class Store:
         self._watch = GenerationWatch(self._schema)
         self._lock = WriterLock(self._server, self._of[META])
         self._guard = threading.Lock()
+        self._one_write = (
+            threading.Lock()
+        )  # of features: whether a search shows all before it is known of one at a time
         self._dirty: set[str] = set()
         self._recent = PageWriteCache()
         self._changes = ClusterWriteCache()
@@ -77,6 +81,10 @@ class Store:
             if not nested and (self._others or not self._lock.alone):
                 self._distrust()
             yield self._lock.alone
+
+    def in_a_row(self) -> AbstractContextManager[None]:
+        """See ``Index.in_a_row``."""
+        return self._lock.in_a_row()
 
     @contextmanager
     def together(self) -> Iterator[None]:

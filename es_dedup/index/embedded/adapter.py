@@ -305,6 +305,11 @@ class EmbeddedIndex(Closing):
         """See ``Index.together``; each call is kept by itself."""
         yield
 
+    @contextmanager
+    def in_a_row(self) -> Iterator[None]:
+        """See ``Index.in_a_row``; sessions need nothing that could be kept."""
+        yield
+
     def undisturbed(self) -> bool:
         """See ``Index.undisturbed``; not known here."""
         return False
