@@ -7,12 +7,14 @@ user's index, no page may be lost, and each cluster has one canonical document. 
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import secrets
 import sys
 import time
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -56,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--durability", default="request", choices=("request", "async"))
     parser.add_argument("--refresh", default="1s", help="time until searches see a write of the features")
     parser.add_argument("--merge", action="store_true", help="merge the stored features into one segment")
+    parser.add_argument("--processes", type=int, default=1, help="processes that write at once")
     parser.add_argument("--requests", action="store_true", help="show what each request of a batch costs")
     given = parser.parse_args(arguments)
     if not given.url:
@@ -78,6 +81,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     warm_up(first, stored, hook, client, name)
                 for kind, new in (("at hand", rest[: given.pages]), ("computed", rest[given.pages :])):
                     sent, trace = sent_pages(kind, new, stored), Trace(pid_of(client), whole=given.requests)
+                    if given.processes > 1:
+                        writers = Writers(given.url, name, settings, given.processes)
+                        found.append(writers.measured(sent, client, trace))
+                        continue
                     found.append(measured(kind, sent, hook, client, name, trace))
                     if given.requests:
                         report(f"One batch of {BATCH}, features {kind}", trace.rows(), None)
@@ -188,12 +195,7 @@ def measured(
     cut = len(said.inconclusive)
     expect(cut <= 0.1 * len(sent), f"{cut} pages were left undecided")
     expect(not hook.recheck(name).inconclusive, "a re-check decides on all that was cut")
-    client.indices.refresh(index=name)
-    copies = [page.id for page, original in sent if original]
-    marked = client.mget(index=name, ids=copies, source_includes="dedup")["docs"] if copies else []
-    hits = sum(each["_source"]["dedup"]["cluster_size"] > 1 for each in marked)
-    inside = sum(bool(each["_source"]["dedup"].get("contained_in")) for each in marked)
-    expect(hits + inside >= LEAST_FOUND * len(copies), f"only {hits} of {len(copies)} copies are marked")
+    marked = copies_marked(sent, client, name)
     return {
         "features": kind,
         "pages": len(sent),
@@ -203,10 +205,79 @@ def measured(
         "own CPU ms a page": round(1000 * watched.own / len(sent), 2),
         "server CPU ms a page": round(1000 * watched.server / len(sent), 2),
         "of it compiling": round(1000 * watched.compiling / len(sent), 2),
-        "copies marked": f"{hits} + {inside} inside, of {len(copies)}",
+        "requests a batch": round(watched.requests / watched.batches, 1),
+        "copies marked": marked,
         "re-checked": cut,
         "decide s": round(said.seconds["decide"], 1),
     }
+
+
+def copies_marked(sent: Sequence[tuple[Page, str]], client: Elasticsearch, name: str) -> str:
+    """How many of the copies their documents say to be copies; refuses fewer than ``LEAST_FOUND``."""
+    client.indices.refresh(index=name)
+    copies = [page.id for page, original in sent if original]
+    marked = client.mget(index=name, ids=copies, source_includes="dedup")["docs"] if copies else []
+    hits = sum(each["_source"]["dedup"]["cluster_size"] > 1 for each in marked)
+    inside = sum(bool(each["_source"]["dedup"].get("contained_in")) for each in marked)
+    expect(hits + inside >= LEAST_FOUND * len(copies), f"only {hits} of {len(copies)} copies are marked")
+    return f"{hits} + {inside} inside, of {len(copies)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Writers:
+    """Processes with a hook each that write to one index at once."""
+
+    url: str
+    name: str
+    settings: Settings
+    count: int
+
+    def measured(self, sent: Sequence[tuple[Page, str]], client: Elasticsearch, watched: Trace) -> Row:
+        """Let each write its part of the pages; features are always computed in the run."""
+        spawn = multiprocessing.get_context("spawn")
+        started, told = spawn.Barrier(self.count + 1), spawn.Queue()
+        parts = [[page for page, _ in sent[number :: self.count]] for number in range(self.count)]
+        processes = [spawn.Process(target=self.write, args=(part, started, told)) for part in parts]
+        for process in processes:
+            process.start()
+        started.wait()
+        with watched.batch(-(-len(sent) // BATCH)):
+            begun = time.perf_counter()
+            answers = [told.get() for _ in processes]
+            took = time.perf_counter() - begun
+        for process in processes:
+            process.join()
+        written, own, requests, again = map(sum, zip(*answers, strict=True))
+        expect(written == len(sent), f"{len(sent) - written} pages were not written")
+        return {
+            "features": f"computed, {self.count} processes",
+            "pages": len(sent),
+            "pages/s": round(len(sent) / took, 1),
+            "own CPU ms a page": round(1000 * own / len(sent), 2),
+            "server CPU ms a page": round(1000 * watched.server / len(sent), 2),
+            "of it compiling": round(1000 * watched.compiling / len(sent), 2),
+            "requests a batch": round(requests / watched.batches, 1),
+            "copies marked": copies_marked(sent, client, self.name),
+            "re-checked": again,
+        }
+
+    def write(self, pages: Sequence[Page], started: Any, told: Any) -> None:
+        """One process: pages written, seconds of processor time, requests, and pages that were decided on again."""
+        address = f"{self.url}/{self.name}"
+        with (
+            Elasticsearch(self.url, request_timeout=120) as client,
+            DedupHook.open(address, FIELDS, settings=self.settings) as hook,
+        ):
+            hook.featurise([])
+            started.wait()
+            watched = Trace(None)
+            with watched.batch(-(-len(pages) // BATCH)):
+                actions = [action_of(page, self.name) for page in pages]
+                said = dedup_bulk(client, actions, hook=hook, chunk_size=BATCH).report
+            again = len(said.inconclusive)
+            if again:
+                hook.recheck(self.name)
+        told.put((said.written, watched.own, watched.requests, again))
 
 
 @contextmanager

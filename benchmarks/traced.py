@@ -11,7 +11,7 @@ import re
 import threading
 import time
 from collections import defaultdict
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -58,7 +58,7 @@ class Trace:
 
     Attributes:
         whole: as given.
-        batches: how many.
+        batches, requests: how many.
         own, server: seconds of processor time.
         compiling: those of the server in which it compiled its own code, as it does in its first minutes.
     """
@@ -68,12 +68,12 @@ class Trace:
         self._bytes = threading.local()
         self._one = threading.Lock()  # of two requests at once nobody could tell which the server works for
         self.spent: defaultdict[str, Spent] = defaultdict(Spent)
-        self.batches, self.own, self.server, self.compiling = 0, 0.0, 0.0, 0.0
+        self.batches, self.requests, self.own, self.server, self.compiling = 0, 0, 0.0, 0.0, 0.0
 
     @contextmanager
     def batch(self, count: int) -> Iterator[None]:
         """Count what is done inside as so many batches."""
-        with self._watching() if self.whole else nullcontext():
+        with self._watching() if self.whole else self._counting():
             compiling, server, own = self._compiling(), self.server_seconds(), time.process_time()
             yield
             self.own += time.process_time() - own
@@ -90,6 +90,21 @@ class Trace:
 
     def _threads(self) -> list[Path]:
         return [] if self._pid is None else list(Path(f"/proc/{self._pid}/task").iterdir())
+
+    @contextmanager
+    def _counting(self) -> Iterator[None]:
+        """Count the requests of this process's clients."""
+        ask = Transport.perform_request
+
+        def counted(self_: Transport, *given: Any, **more: Any) -> Any:
+            self.requests += 1
+            return ask(self_, *given, **more)
+
+        Transport.perform_request = counted  # type: ignore[method-assign]
+        try:
+            yield
+        finally:
+            Transport.perform_request = ask  # type: ignore[method-assign]
 
     @contextmanager
     def _watching(self) -> Iterator[None]:

@@ -63,6 +63,7 @@ class CandidateSearchResult:
         stored, assigned: records and clusters of the candidates, where they were wanted.
         truncated: pages whose candidate list was cut.
         use: of each query page, the terms that methods queried and the terms left out.
+        notes: those that were wanted, by name.
     """
 
     pages: Pages
@@ -76,6 +77,7 @@ class CandidateSearchResult:
     stored: Mapping[str, FeatureRecord] = field(default_factory=dict)
     assigned: Mapping[str, Assignment] = field(default_factory=dict)
     use: Sequence[TermUse] = ()
+    notes: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
     def pairs(self) -> int:
@@ -145,6 +147,7 @@ class CandidateSearch:
         *,
         assigned: bool = False,
         at_hand: Mapping[str, FeatureRecord] = MappingProxyType({}),
+        notes: Sequence[str] = (),
     ) -> CandidateSearchResult:
         """Pages, stored or not, against all stored pages with another id.
 
@@ -152,7 +155,8 @@ class CandidateSearch:
             pages: the query pages.
             also: for each page further stored pages to compare it with, wanted when candidates were results; empty: none.
             assigned: keep the candidates' records, and read their clusters as well.
-            at_hand: stored pages without a cluster that need not be read.
+            at_hand: stored pages of which only clusters are read, where ``assigned``.
+            notes: names of notes of the index that are read with the candidates, where ``assigned``.
         """
         hashes = pages.table.hashes.tolist()
         answers, copies, use = self._search(pages, hashes)
@@ -169,7 +173,7 @@ class CandidateSearch:
             for row, (digest, answer) in enumerate(zip(hashes, answers, strict=True))
             if answer.truncated or _many_capped(use[row]) or len(copies.get(digest, ())) > limit
         ]
-        stored, records, known = self._read(names, partly, at_hand, assigned=assigned)
+        stored, records, known, noted = self._read(names, partly, at_hand, notes, assigned=assigned)
         others = also()
         for row, more in enumerate(others):
             names[row].update(dict.fromkeys(more))
@@ -188,6 +192,7 @@ class CandidateSearch:
             unanswered=frozenset(silent) - related,
             stored=records,
             assigned=known,
+            notes=noted,
             use=use,
         )
 
@@ -218,10 +223,13 @@ class CandidateSearch:
         names: Sequence[dict[str, None]],
         more: Sequence[int],
         at_hand: Mapping[str, FeatureRecord],
+        notes: Sequence[str],
         *,
         assigned: bool,
-    ) -> tuple[dict[str, tuple[bytes, str]], dict[str, FeatureRecord], dict[str, Assignment]]:
-        """Payloads of all names; records and clusters when they are wanted.
+    ) -> tuple[
+        dict[str, tuple[bytes, str]], dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]
+    ]:
+        """Payloads of all names; records, clusters and notes when they are wanted.
 
         To the rows of ``more``, which may have more candidates than were found, the pages that stand for those found are added.
         """
@@ -230,11 +238,11 @@ class CandidateSearch:
         records = {name: at_hand[name] for name in found if name in at_hand}
         some = dict.fromkeys(name for row in more for name in names[row] if name not in at_hand)
         if assigned or 2 * len(some) > len(every):
-            read, known, _ = self._index.known(every)
+            read, known, noted = self._index.known(every, notes, assigned=at_hand)
             records |= read
             every.clear()
         else:
-            known = self._index.assignments(some) if some else {}
+            known, noted = self._index.assignments(some) if some else {}, {}
         for row in more:
             standing = dict.fromkeys(known[name].canonical for name in names[row] if name in known)
             names[row].update(standing)
@@ -242,7 +250,7 @@ class CandidateSearch:
         payloads = {name: (record.payload, record.published) for name, record in records.items()}
         if every:
             payloads |= self._index.payloads(every)
-        return payloads, *((records, known) if assigned else ({}, {}))
+        return payloads, *((records, known) if assigned else ({}, {})), noted
 
     def _search(
         self, pages: Pages, hashes: Sequence[int]

@@ -45,7 +45,7 @@ from es_dedup.hook.claims import first_with
 from es_dedup.hook.cluster_cache import ClusterCache
 from es_dedup.hook.redis_window import WindowUnavailable
 from es_dedup.index.dedup_field import dedup_fields_of, dedup_fields_of_groups
-from es_dedup.index.port import Assignment
+from es_dedup.index.port import Assignment, WriteReport
 from es_dedup.model import Decision, Outcome, Relation, WritePolicy
 from es_dedup.settings.recorded import STATISTICS
 
@@ -73,6 +73,7 @@ class BatchDecider:
         self._window, self._claims = window, claims
         self._extractor = create_extractor(settings.extraction)
         self._in_force: EffectiveSettings | None = None
+        self._mostly_new = True  # the pages of the last batch
         self._session = 0  # rises whenever others have held a session
         self._held = 0  # beginnings and ends of sessions of ours
 
@@ -135,17 +136,26 @@ class BatchDecider:
         index, ids, held = self._index, list(chunk.records.ids), self._held
         if not ids:
             return ComparedBatch(chunk, None, {}, {}, chunk.failed, (), (), held)
-        stored, assigned, notes = index.known(ids, [STATISTICS])
-        todo = take(chunk, rows_to_do(chunk, stored, {} if again else assigned))
-        failed = dict(chunk.failed)
-        if todo.records.ids:
-            failed |= index.put_batch(todo.records).failed
-            todo = take(todo, [row for row, name in enumerate(todo.records.ids) if name not in failed])
-        same = [name for name in ids if name not in failed and name not in set(todo.records.ids)]
-        lookup = self.lookup(notes[STATISTICS])
+        # Most pages are new as a rule: they are stored before it is asked which are not.
+        new, there = index.put_new(chunk.records) if self._mostly_new else (WriteReport(0), set(ids))
+        failed = {**chunk.failed, **new.failed}
+        stored, assigned, _ = index.known(there) if there else ({}, {}, {})
+        self._mostly_new = 2 * len(stored) <= len(ids)
+        known = self.some(chunk, there)
+        changed_ = take(known, rows_to_do(known, stored, {} if again else assigned))
+        if changed_.records.ids:
+            failed |= index.put_batch(changed_.records).failed
+        same = set(known.records.ids) - {*changed_.records.ids, *failed}
+        todo = without(chunk, {*same, *failed})
+        lookup = self.lookup(*([self._in_force.note] if self._in_force else ()))
         compared = self._compare(todo, lookup)
+        note = compared.notes.get(STATISTICS, self._in_force.note if self._in_force else None)
+        if self._in_force is None or note != self._in_force.note:  # learned anew since the last batch
+            lookup = self.lookup(note)
+            compared = self._compare(todo, lookup)
         order = [name for name in ids if name not in failed]
-        return ComparedBatch(todo, (compared, lookup), stored, assigned, failed, same, order, held)
+        same_ = [name for name in order if name in same]
+        return ComparedBatch(todo, (compared, lookup), stored, assigned, failed, same_, order, held)
 
     def conclude(self, seen: ComparedBatch, policy: WritePolicy) -> BatchDecisions:
         """The second part: edges, clusters and decisions, while no other process changes clusters."""
@@ -292,7 +302,7 @@ class BatchDecider:
             return lookup.of(asked)
         recent, at_hand = self._met(todo, lookup.settings), records_of(todo.records)
         if self._claims is None:
-            return lookup.of(asked, lambda: recent, assigned=True, at_hand=at_hand)
+            return lookup.of(asked, lambda: recent, assigned=True, at_hand=at_hand, notes=[STATISTICS])
         # To claim is to wait for the disk, and nothing is asked of the claims before candidates are there.
         with ThreadPoolExecutor(1, thread_name_prefix="es-dedup-claims") as pool:
             first = pool.submit(first_with, self._index, self._claims, todo)
@@ -301,6 +311,7 @@ class BatchDecider:
                 lambda: [[*one, *more] for one, more in zip(first.result(), recent, strict=True)],
                 assigned=True,
                 at_hand=at_hand,
+                notes=[STATISTICS],
             )
 
     def _met(self, todo: Chunk, settings: Settings) -> list[list[str]]:

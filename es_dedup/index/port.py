@@ -83,6 +83,12 @@ class FeatureIndex(Protocol):
     def put_batch(self, batch: RecordBatch) -> WriteReport:
         """Store records given as columns, with the guarantees of ``put_many``; fastest in large batches."""
 
+    def put_new(self, batch: RecordBatch) -> tuple[WriteReport, set[str]]:
+        """Store those records whose page is not stored, with the guarantees of ``put_batch``; and the ids of the pages that are stored.
+
+        Of these nothing is changed. Where the call was interrupted before, its own pages may be among them.
+        """
+
     def writing(self) -> AbstractContextManager[bool]:
         """Keep other writers out over several calls; may be nested within one thread.
 
@@ -248,9 +254,15 @@ class Index(FeatureIndex, ClusterStore, StatisticsStore, Protocol):
         """The settings that shape features which the index was made with, JSON-ready by name."""
 
     def known(
-        self, page_ids: Iterable[str], notes: Sequence[str] = ()
+        self, page_ids: Iterable[str], notes: Sequence[str] = (), *, assigned: Iterable[str] = ()
     ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
-        """What ``get_many``, ``assignments`` and ``note`` (for each name) answer, asked for together."""
+        """What ``get_many``, ``assignments`` and ``note`` (for each name) answer, asked for together.
+
+        Args:
+            page_ids: pages of which both are read.
+            notes: names of notes.
+            assigned: further pages, of which only assignments are read.
+        """
 
     def together(self) -> AbstractContextManager[None]:
         """Let the edges and assignments changed inside be kept when the block ends, all at once where that is quicker.

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from es_dedup.index.port import WriteReport
+from es_dedup.index.records import RecordBatch
 from es_dedup.testing.builders import (
     candidate_query,
     copies,
@@ -110,6 +112,27 @@ class PutContract(IndexFixtures):
         index.refresh()
         assert list(other_reader.get_many(["a"])) == ["a"]
         assert ids(other_reader.candidates_many([candidate_query(1)])[0]) == ["a"]
+
+
+class PutNewContract(IndexFixtures):
+    """``put_new``."""
+
+    def test_only_pages_that_are_not_stored_are_written(self, index: FeatureIndex) -> None:
+        index.put_many([record("b", [1])])
+        report, there = index.put_new(RecordBatch.of([record("a", [2]), record("b", [3], length=7)]))
+        assert (report, there) == (WriteReport(1), {"b"})
+        assert posting_counts(index, 1, 2, 3) == [1, 1, 0]
+        assert index.get_many(["b"])["b"].length == record("b").length
+        assert index.put_new(RecordBatch.of([record("a"), record("b")])) == (WriteReport(0), {"a", "b"})
+        assert index.put_new(RecordBatch.of([])) == (WriteReport(0), set())
+
+    def test_a_new_page_is_found_by_its_terms(self, index: FeatureIndex) -> None:
+        index.put_new(RecordBatch.of([record("a", [1, 2])]))
+        assert posting_counts(index, 1, 2, 3) == [1, 1, 0]
+
+    def test_what_cannot_be_stored_is_named(self, index: FeatureIndex) -> None:
+        report, there = index.put_new(RecordBatch.of([record("a"), record("")]))
+        assert (report.written, list(report.failed), there) == (1, [""], set())
 
 
 class GetContract(IndexFixtures):
@@ -265,6 +288,7 @@ class ScanContract(IndexFixtures):
 
 class FeatureIndexContract(
     PutContract,
+    PutNewContract,
     GetContract,
     HashContract,
     NoteContract,

@@ -24,7 +24,7 @@ from es_dedup.index.elastic.reading import (
     pages_of_hits,
     whole,
 )
-from es_dedup.index.elastic.server import reading, reads_answers
+from es_dedup.index.elastic.server import CONFLICT, reading, reads_answers
 from es_dedup.index.elastic.store import Store
 from es_dedup.index.elastic.tokens import key_of, storable
 from es_dedup.index.port import WriteReport
@@ -138,24 +138,34 @@ class ElasticIndex(Store, Closing):
 
     def put_batch(self, batch: RecordBatch) -> WriteReport:
         """See ``FeatureIndex.put_batch``."""
+        return self._put(batch, "index")[0]
+
+    def put_new(self, batch: RecordBatch) -> tuple[WriteReport, set[str]]:
+        """See ``FeatureIndex.put_new``."""
+        return self._put(batch, "create")
+
+    def _put(self, batch: RecordBatch, operation: str) -> tuple[WriteReport, set[str]]:
         wrong = dict(validation.problems(batch))
         failed = {batch.ids[place]: reason for place, reason in wrong.items()}
         last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in wrong}
         places = list(last.values())
-        results = self._write_pages(batch, places)
-        self._must_be_ours(results, last)
+        results = self._write_pages(batch, places, operation)
+        there = {page_id for page_id, result in zip(last, results, strict=True) if result.status == CONFLICT}
+        self._must_be_ours(results, last.keys() - there)
         for page_id, result in zip(last, results, strict=True):
-            if not result.done:
+            if not result.done and page_id not in there:
                 failed[page_id] = result.reason
         # A page that was not there before has no text that could be left over.
         new = {page_id for page_id, result in zip(last, results, strict=True) if result.status == CREATED}
-        self._put_texts(batch, [place for page_id, place in last.items() if page_id not in failed], new)
-        return WriteReport(sum(result.done for result in results), failed)
+        stored = [place for page_id, place in last.items() if page_id not in failed and page_id not in there]
+        self._put_texts(batch, stored, new)
+        return WriteReport(sum(result.done for result in results), failed), there
 
-    def _write_pages(self, batch: RecordBatch, places: Sequence[int]) -> list[Result]:
+    def _write_pages(self, batch: RecordBatch, places: Sequence[int], operation: str) -> list[Result]:
         """Write features; where that can be, searches are completed by what is kept here, and need no refresh."""
         schema = self._schema
-        pages = records.writes(batch, places, self._of[FEATURES], schema.fields, named=schema.keeps_named)
+        index, named = self._of[FEATURES], schema.keeps_named
+        pages = records.writes(batch, places, index, schema.fields, named=named, operation=operation)
         with self._one_write:
             with self._guard:
                 clean = FEATURES not in self._dirty
@@ -211,30 +221,29 @@ class ElasticIndex(Store, Closing):
         return dict(map(records.payload_of, found))
 
     def known(
-        self, page_ids: Iterable[str], notes: Sequence[str] = ()
+        self, page_ids: Iterable[str], notes: Sequence[str] = (), *, assigned: Iterable[str] = ()
     ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
         """See ``Index.known``."""
         wanted = storable(page_ids)
         keys = [key_of(page_id) for page_id in wanted]
+        clustered = storable([*wanted, *assigned])
         kept_lock = self._lock.kept
         features, kept, said, waiting = documents_of_several(
             self._server,
             (self._of[FEATURES], keys, records.FIELDS, records.PAYLOAD),
-            (self._of[CLUSTERS], keys, True, ()),
+            (self._of[CLUSTERS], [key_of(page_id) for page_id in clustered], True, ()),
             (self._of[META], [note_key(name) for name in notes], True, ()),
             (self._of[META], [WAITING] if kept_lock else [], False, ()),
         )
         if kept_lock:
             self._lock.saw(next(iter(waiting), None))
         found = {record.page_id: record for record in map(records.record_of, features)}
-        assigned = clusters.assignments_in(kept)
+        groups: dict[str, Assignment | None] = {**clusters.assignments_in(kept)}
         if self._lock.inside():
-            changed = self._changes.known(wanted)
-            assigned |= {name: each for name, each in changed.items() if each is not None}
-            assigned = {name: each for name, each in assigned.items() if changed.get(name, each) is not None}
+            groups |= self._changes.known(clustered)
         return (
             {page_id: found[page_id] for page_id in wanted if page_id in found},
-            {page_id: assigned[page_id] for page_id in wanted if page_id in assigned},
+            {page_id: each for page_id in clustered if (each := groups.get(page_id)) is not None},
             self._keeping.notes_in(said, notes),
         )
 

@@ -35,7 +35,13 @@ what comparing two pages needs."""
 
 
 def writes(
-    batch: RecordBatch, places: Sequence[int], index: str, fields: TermFields, *, named: bool
+    batch: RecordBatch,
+    places: Sequence[int],
+    index: str,
+    fields: TermFields,
+    *,
+    named: bool,
+    operation: str = "index",
 ) -> Iterator[Write]:
     """One write per page.
 
@@ -45,6 +51,7 @@ def writes(
         index: where to.
         fields: of the index.
         named: see ``TermFields.columns_of``.
+        operation: ``index``, or ``create``.
     """
     size = len(batch.ids)
     columns = {
@@ -65,7 +72,7 @@ def writes(
         body.update({name: column[place] for name, column in columns.items() if column[place]})
         room = OVERHEAD_BYTES + len(body["payload"]) + fields.room_of(terms)
         room += 3 * (len(body.get("title", "")) + len(body.get("url", "")))
-        yield Write("index", index, key_of(batch.ids[place]), body, room)
+        yield Write(operation, index, key_of(batch.ids[place]), body, room)
 
 
 def record_of(document: Mapping[str, Any]) -> FeatureRecord:

@@ -294,11 +294,22 @@ class EmbeddedIndex(Closing):
         return self.edges_of(page_ids), self.members(cluster_ids)
 
     def known(
-        self, page_ids: Iterable[str], notes: Sequence[str] = ()
+        self, page_ids: Iterable[str], notes: Sequence[str] = (), *, assigned: Iterable[str] = ()
     ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
         """See ``Index.known``."""
         wanted = list(page_ids)
-        return self.get_many(wanted), self.assignments(wanted), {name: self.note(name) for name in notes}
+        return (
+            self.get_many(wanted),
+            self.assignments([*wanted, *assigned]),
+            {name: self.note(name) for name in notes},
+        )
+
+    def put_new(self, batch: RecordBatch) -> tuple[WriteReport, set[str]]:
+        """See ``FeatureIndex.put_new``."""
+        with self.writing():
+            there = set(self.get_many(batch.ids))
+            rows = [row for row, page_id in enumerate(batch.ids) if page_id not in there]
+            return self.put_batch(batch.take(rows)), there
 
     @contextmanager
     def together(self) -> Iterator[None]:
