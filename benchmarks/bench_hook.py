@@ -233,7 +233,7 @@ class Writers:
     count: int
 
     def measured(self, sent: Sequence[tuple[Page, str]], client: Elasticsearch, watched: Trace) -> Row:
-        """Let each write its part of the pages; features are always computed in the run."""
+        """Let each write its part of the pages, the first batch before it is measured; features are always computed in the run."""
         spawn = multiprocessing.get_context("spawn")
         started, told = spawn.Barrier(self.count + 1), spawn.Queue()
         parts = [[page for page, _ in sent[number :: self.count]] for number in range(self.count)]
@@ -241,7 +241,8 @@ class Writers:
         for process in processes:
             process.start()
         started.wait()
-        with watched.batch(-(-len(sent) // BATCH)):
+        count = len(sent) - self.count * BATCH
+        with watched.batch(-(-count // BATCH)):
             begun = time.perf_counter()
             answers = [told.get() for _ in processes]
             took = time.perf_counter() - begun
@@ -251,11 +252,11 @@ class Writers:
         expect(written == len(sent), f"{len(sent) - written} pages were not written")
         return {
             "features": f"computed, {self.count} processes",
-            "pages": len(sent),
-            "pages/s": round(len(sent) / took, 1),
-            "own CPU ms a page": round(1000 * own / len(sent), 2),
-            "server CPU ms a page": round(1000 * watched.server / len(sent), 2),
-            "of it compiling": round(1000 * watched.compiling / len(sent), 2),
+            "pages": count,
+            "pages/s": round(count / took, 1),
+            "own CPU ms a page": round(1000 * own / count, 2),
+            "server CPU ms a page": round(1000 * watched.server / count, 2),
+            "of it compiling": round(1000 * watched.compiling / count, 2),
             "requests a batch": round(requests / watched.batches, 1),
             "copies marked": copies_marked(sent, client, self.name),
             "re-checked": again,
@@ -268,12 +269,12 @@ class Writers:
             Elasticsearch(self.url, request_timeout=120) as client,
             DedupHook.open(address, FIELDS, settings=self.settings) as hook,
         ):
-            hook.featurise([])
+            actions = [action_of(page, self.name) for page in pages]
+            said = dedup_bulk(client, actions[:BATCH], hook=hook, chunk_size=BATCH).report
             started.wait()
             watched = Trace(None)
-            with watched.batch(-(-len(pages) // BATCH)):
-                actions = [action_of(page, self.name) for page in pages]
-                said = dedup_bulk(client, actions, hook=hook, chunk_size=BATCH).report
+            with watched.batch(1):
+                dedup_bulk(client, actions[BATCH:], hook=hook, chunk_size=BATCH, report=said)
             again = len(said.inconclusive)
             if again:
                 hook.recheck(self.name)

@@ -100,7 +100,7 @@ class Trace:
             self.requests += 1
             return ask(self_, *given, **more)
 
-        Transport.perform_request = counted  # type: ignore[method-assign]
+        Transport.perform_request = counted  # type: ignore[method-assign,assignment]
         try:
             yield
         finally:

@@ -66,7 +66,7 @@ def test_who_waits_is_let_in_when_the_holder_looks(index: ElasticIndex, address:
             pass
         thread = threading.Thread(target=wait)
         thread.start()
-        assert not taken.wait(0.5)
+        assert not taken.wait(1.5)
         index.known(["a"])
         assert taken.wait(5)
         thread.join()

@@ -35,9 +35,10 @@ TOUCH_SECONDS: Final = 2.0
 POLL_SECONDS: Final = 0.1
 STILL_SECONDS: Final = 1.0  # between two looks; a few of them leave room for touches within a lease
 IDLE_SECONDS: Final = 3.0  # that it is kept without being taken
-SHARED_SECONDS: Final = 5.0  # after somebody has waited, in which it is not kept
+SHARED_SECONDS: Final = 30.0  # after others have held it or waited, in which it is not kept
+PATIENT_SECONDS: Final = 0.4  # of waiting before it is said: one that is not kept is free sooner as a rule
 KEY: Final = "lock:writer"
-WAITING: Final = "lock:waiting"  # written by each who begins to wait
+WAITING: Final = "lock:waiting"  # written by each who waits
 NOBODY: Final = ""  # owner of a document that is free
 
 
@@ -92,7 +93,10 @@ class WriterLock:
                 self.alone = True
             else:
                 self._end()
+                before = self._left
                 self._take(seconds)
+                if before is not None and not self.alone:
+                    self._shared = time.monotonic()
                 self._begin()
             self._holder, self._kept_by = threading.get_ident(), 0
             try:
@@ -194,7 +198,8 @@ class WriterLock:
             self.alone = self.place == left[1]
             return
         watched: tuple[Seen | None, float] = (None, time.monotonic())
-        looked, said = watched[1], False
+        begun = looked = watched[1]
+        said = False
         while True:
             seen, owner = self._read()
             if seen is None or owner == NOBODY:
@@ -204,9 +209,9 @@ class WriterLock:
             if owner == self._owner:  # our own write, whose answer was lost
                 self._seen = seen
                 return
-            if not said:
-                said = self._say_waiting()
             now = time.monotonic()
+            if not said and now - begun > PATIENT_SECONDS:
+                said = self._say_waiting()
             stood_still, looked = now - looked > STILL_SECONDS, now
             if seen != watched[0] or stood_still:
                 watched = (seen, now)

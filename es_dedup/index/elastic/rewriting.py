@@ -14,6 +14,7 @@ from es_dedup.errors import IndexUnavailable
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
 from es_dedup.index.elastic.reading import chunked, mget
 from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, OK, reason_in
+from es_dedup.index.source_index import FieldUpdateReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -101,3 +102,26 @@ def _write(
     return Write(
         "index", key.index, key.id, source, size, condition=condition, routing=key.routing, pipeline="_none"
     )
+
+
+def report_of(results: Mapping[str, Result]) -> FieldUpdateReport:
+    """What became of writes of ``dedup`` fields, from the result of each."""
+    changed = unchanged = 0
+    gone: list[str] = []
+    failed: dict[str, str] = {}
+    for page_id, result in results.items():
+        if result.status == NOT_FOUND:
+            gone.append(page_id)
+        elif result.done:
+            changed += not result.noop
+            unchanged += result.noop
+        else:
+            failed[page_id] = f"{_class_of(result)}: {result.reason}"
+    return FieldUpdateReport(changed, unchanged, tuple(gone), failed)
+
+
+def _class_of(result: Result) -> str:
+    if result.status == CONFLICT:
+        return "conflict"
+    parsing = ("document_parsing_exception", "mapper_parsing_exception", "strict_dynamic_mapping_exception")
+    return "mapping" if any(name in result.reason for name in parsing) else "refused"

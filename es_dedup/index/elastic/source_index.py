@@ -13,7 +13,7 @@ from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
 from es_dedup.index.elastic.mappings import KINDS, SOURCE_INDEX, load_mapping
 from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, chunked, mget
 from es_dedup.index.elastic.reading import partial as partial_answer
-from es_dedup.index.elastic.rewriting import place_of, rewrite
+from es_dedup.index.elastic.rewriting import place_of, report_of, rewrite
 from es_dedup.index.elastic.server import (
     BAD_REQUEST,
     CONFLICT,
@@ -28,7 +28,6 @@ from es_dedup.index.elastic.source_metadata import EXTERNAL_VERSIONS, INDICES_AT
 from es_dedup.index.source_index import (
     DEDUP,
     DocumentKey,
-    FieldUpdateReport,
     ServerFacts,
     Shard,
     SourceDocument,
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.rewriting import Change
     from es_dedup.index.elastic.server import Server
     from es_dedup.index.elastic.source_metadata import IndexFacts
-    from es_dedup.index.source_index import DedupField
+    from es_dedup.index.source_index import DedupField, FieldUpdateReport
 
 # unmapped: an index that has never had a document
 BY_SEQUENCE: Final = ({"_seq_no": {"order": "asc", "unmapped_type": "long"}},)
@@ -450,29 +449,6 @@ def _conflicts(facts: IndexFacts) -> str:
         for name, found in facts.types.items()
         if name in wanted and found != wanted[name]["type"]
     )
-
-
-def report_of(results: Mapping[str, Result]) -> FieldUpdateReport:
-    """What became of writes of ``dedup`` fields, from the result of each."""
-    changed = unchanged = 0
-    gone: list[str] = []
-    failed: dict[str, str] = {}
-    for page_id, result in results.items():
-        if result.status == NOT_FOUND:
-            gone.append(page_id)
-        elif result.done:
-            changed += not result.noop
-            unchanged += result.noop
-        else:
-            failed[page_id] = f"{_class_of(result)}: {result.reason}"
-    return FieldUpdateReport(changed, unchanged, tuple(gone), failed)
-
-
-def _class_of(result: Result) -> str:
-    if result.status == CONFLICT:
-        return "conflict"
-    parsing = ("document_parsing_exception", "mapper_parsing_exception", "strict_dynamic_mapping_exception")
-    return "mapping" if any(name in result.reason for name in parsing) else "refused"
 
 
 def _write(key: DocumentKey, dedup_field: DedupField | None) -> Write:
