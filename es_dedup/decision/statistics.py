@@ -19,7 +19,7 @@ from es_dedup.detectors.ccdet import learn_noise
 from es_dedup.detectors.coverage_pairs import Weights
 from es_dedup.errors import DamagedData
 from es_dedup.kernels.dispatch import worthwhile
-from es_dedup.text.ragged import Buckets, find, owners_of
+from es_dedup.text.ragged import Buckets, find, gather, owners_of, take
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -188,24 +188,26 @@ def learn(
         config: pruning of period signatures.
         most_pages: bounds memory.
     """
-    pages = len(table)
-    if pages > most_pages:
-        rows = np.sort(np.argsort(keys, kind="stable")[:most_pages])
-        sites = [sites[row] for row in rows.tolist()]
-        table, keys, days = table.take(rows), keys[rows], days[rows]
-    cover = table.coverage
-    pages_ = PostingSample(keys, title_signatures(cover), table.fingerprints, days)
+    rows = np.sort(np.argsort(keys, kind="stable")[:most_pages])
+    cover, periods = table.coverage, table.periods
+    if len(rows) < len(table):
+        sites, periods = [sites[row] for row in rows.tolist()], take(periods, rows)
+    pages = PostingSample(keys, title_signatures(cover), table.fingerprints, days)
     learned = []
     for values, offsets, masks in (
         (cover.grams, cover.gram_offsets, cover.gram_masks),
         (cover.clauses, cover.clause_offsets, cover.clause_masks),
     ):
-        learned.append(weigh(values, offsets, masks, pages_))
-    return Statistics(*learned[0], *learned[1], learn_noise(table.periods, sites, config), pages)
+        learned.append(weigh(values, offsets, masks, pages, rows))
+    return Statistics(*learned[0], *learned[1], learn_noise(periods, sites, config), len(table))
 
 
 def weigh(
-    values: NDArray[np.uint32], offsets: NDArray[np.int64], masks: NDArray[np.uint32], pages: PostingSample
+    values: NDArray[np.uint32],
+    offsets: NDArray[np.int64],
+    masks: NDArray[np.uint32],
+    pages: PostingSample,
+    rows: NDArray[np.int64],
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     """Features that recur, ascending, and what each counts.
 
@@ -214,10 +216,12 @@ def weigh(
     Args:
         values, offsets, masks: features of each page, and where they hold words of its title.
         pages: what is known of the pages.
+        rows: pages whose features count, ascending.
     """
     if worthwhile(len(values)):
-        return _weighed_by_kernel(values, offsets, masks, pages)
-    sampled = _sampled_postings(values, offsets, masks, pages.keys)
+        return _weighed_by_kernel(values, offsets, masks, pages, rows)
+    places, at = gather(offsets, rows)
+    sampled = _sampled_postings(values[places], rows[at], masks[places], pages.keys)
     return sampled.values, _weigh(sampled, pages)
 
 
@@ -247,11 +251,15 @@ def _places(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def _weighed_by_kernel(
-    values: NDArray[np.uint32], offsets: NDArray[np.int64], masks: NDArray[np.uint32], pages: PostingSample
+    values: NDArray[np.uint32],
+    offsets: NDArray[np.int64],
+    masks: NDArray[np.uint32],
+    pages: PostingSample,
+    rows: NDArray[np.int64],
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     from es_dedup.decision.kernels import statistics as kernels  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
-    ordered = kernels.keyed(values)
+    ordered = kernels.recurring(values, offsets, masks, rows, MIN_POSTINGS)
     ordered.sort()
     sizes = np.bitwise_count(pages.titles).sum(axis=1).astype(np.int64)
     postings = kernels.SortedPostings(
@@ -266,13 +274,12 @@ def _weighed_by_kernel(
         LONG_SPAN_DAYS,
         LEAST_WEIGHT,
     )
-    owners = np.repeat(np.arange(len(pages.keys), dtype=np.int32), np.diff(offsets))
-    return kernels.weighed(ordered, owners, masks, postings, rules)
+    return kernels.weighed(ordered, postings, rules)
 
 
 def _sampled_postings(
     values: NDArray[np.uint32],
-    offsets: NDArray[np.int64],
+    owners: NDArray[np.int64],
     masks: NDArray[np.uint32],
     keys: NDArray[np.uint64],
 ) -> _SampledPostings:
@@ -286,7 +293,7 @@ def _sampled_postings(
     recurring = counts >= MIN_POSTINGS
     known, counts = ordered[starts[recurring]], counts[recurring]
     element, feature = find(known, values, HASH_BITS)
-    owner = owners_of(offsets)[element]
+    owner = owners[element]
     order = np.argsort(feature * len(keys) + _places(keys)[owner])  # by feature, then by page key
     element, owner, feature = element[order], owner[order], feature[order]
     first = np.cumsum(counts) - counts

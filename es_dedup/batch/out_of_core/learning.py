@@ -108,7 +108,7 @@ def _weighed(
         found, owners = column.between(low, high)
         offsets = offsets_from(owners, len(about.keys))
         mine = np.ascontiguousarray(found["value"]), offsets, np.ascontiguousarray(found["mask"])
-        known, counted = weigh(*mine, about)
+        known, counted = weigh(*mine, about, np.arange(len(about.keys)))
         values.append(known)
         weights.append(counted)
         give_back()

@@ -11,6 +11,8 @@ from es_dedup.kernels.dispatch import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from es_dedup.kernels.arrays import Ints
+
 HALF = np.uint64(32)
 LOW = np.uint64(0xFFFFFFFF)
 _PAIRS, _FOURS, _NIBBLES = (
@@ -18,8 +20,9 @@ _PAIRS, _FOURS, _NIBBLES = (
     np.uint64(0x3333333333333333),
     np.uint64(0x0F0F0F0F0F0F0F0F),
 )
-_EACH, _ONE, _TWO, _FOUR, _TOP = (
+_EACH, _ZERO, _ONE, _TWO, _FOUR, _TOP = (
     np.uint64(0x0101010101010101),
+    np.uint64(0),
     np.uint64(1),
     np.uint64(2),
     np.uint64(4),
@@ -58,27 +61,51 @@ class SortedPostings(NamedTuple):
 
 
 @kernel
-def keyed(values: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """Each value above its own position: sorted, equal values stand together, and each says where it came from."""
+def recurring(
+    values: NDArray[np.uint32], offsets: Ints, masks: NDArray[np.uint32], rows: Ints, least: int
+) -> NDArray[np.uint64]:
+    """Postings of the features that may recur: feature, row and whether it is linked, as one number; sorted, postings stand together.
+
+    Counted are features of equal low bits together, so some that do not recur are among them; most are left out, which saves
+    most of the sorting.
+
+    Args:
+        values, offsets, masks: features of each row, and where they hold words of its title.
+        rows: those to look at, below 2^31.
+        least: postings from which a feature recurs, at most 255.
+    """
+    size = 1 << 16
+    while size < 2 * len(values):
+        size *= 2
+    low = np.uint32(size - 1)
+    counts = np.zeros(size, dtype=np.uint8)
+    for row in rows:
+        for place in range(offsets[row], offsets[row + 1]):
+            bucket = values[place] & low
+            if counts[bucket] < least:
+                counts[bucket] += 1
     keys = np.empty(len(values), dtype=np.uint64)
-    for at in range(len(values)):
-        keys[at] = (np.uint64(values[at]) << HALF) | np.uint64(at)
-    return keys
+    done = 0
+    for row in rows:
+        for place in range(offsets[row], offsets[row + 1]):
+            value = values[place]
+            if counts[value & low] == least:
+                linked = _ONE if masks[place] != 0 else _ZERO
+                keys[done] = (np.uint64(value) << HALF) | (np.uint64(row) << _ONE) | linked
+                done += 1
+    return keys[:done].copy()
 
 
 @kernel
 def weighed(
     keys: NDArray[np.uint64],
-    owners: NDArray[np.int32],
-    masks: NDArray[np.uint32],
     pages: SortedPostings,
     rules: Rules,
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     """Features that recur, ascending, and what each counts.
 
     Args:
-        keys: ``keyed`` features of all pages, sorted.
-        owners, masks: row and title mask of each feature, by its position.
+        keys: ``recurring`` postings, sorted.
         pages: their columns.
         rules: limits.
     """
@@ -93,7 +120,7 @@ def weighed(
         while end < len(keys) and keys[end] >> HALF == value:
             end += 1
         if end - start >= rules.min_postings:
-            size = _first_postings(keys[start:end], owners, masks, pages.place, (rows, places, linked))
+            size = _first_postings(keys[start:end], pages.place, (rows, places, linked))
             known[count] = value
             weights[count] = _weight(rows[:size], linked[:size], pages, rules)
             count += 1
@@ -104,8 +131,6 @@ def weighed(
 @kernel
 def _first_postings(
     keys: NDArray[np.uint64],
-    owners: NDArray[np.int32],
-    masks: NDArray[np.uint32],
     place: NDArray[np.int64],
     kept: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]],
 ) -> int:
@@ -113,8 +138,7 @@ def _first_postings(
     rows, places, linked = kept
     size = 0
     for key in keys:
-        element = key & LOW
-        row = owners[element]
+        row = np.int64((key & LOW) >> _ONE)
         mine = place[row]
         if size == len(rows) and mine > places[size - 1]:
             continue
@@ -122,7 +146,7 @@ def _first_postings(
         while at > 0 and places[at - 1] > mine:
             rows[at], places[at], linked[at] = rows[at - 1], places[at - 1], linked[at - 1]
             at -= 1
-        rows[at], places[at], linked[at] = row, mine, masks[element] != 0
+        rows[at], places[at], linked[at] = row, mine, (key & _ONE) != 0
         size = min(size + 1, len(rows))
     return size
 
