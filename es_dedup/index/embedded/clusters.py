@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.index.embedded import names
+from es_dedup.index.embedded.rows import insert
 from es_dedup.index.port import Assignment
 from es_dedup.model import Edge, Relation
 
@@ -71,8 +73,9 @@ def assign_many(connection: sqlite3.Connection, kept: Sequence[Assignment]) -> N
     docs = names.give_numbers(
         connection, (page_id for a in kept for page_id in (a.page_id, a.cluster_id, a.canonical))
     )
-    rows = ((docs[a.page_id], docs[a.cluster_id], docs[a.canonical], str(a.relation), a.score) for a in kept)
-    connection.executemany("INSERT OR REPLACE INTO assignments VALUES (?, ?, ?, ?, ?)", rows)
+    rows = [(docs[a.page_id], docs[a.cluster_id], docs[a.canonical], str(a.relation), a.score) for a in kept]
+    rows.sort(key=itemgetter(0))  # rows that follow each other are written in half the time
+    insert(connection, "INSERT OR REPLACE INTO assignments VALUES", "(?, ?, ?, ?, ?)", rows)
 
 
 def assignments(connection: sqlite3.Connection, page_ids: Iterable[str]) -> dict[str, Assignment]:
