@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -393,6 +394,7 @@ def _prepare(settings: Settings, codec: TextCodec | None, named: bool, parent: i
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C reaches all processes of a terminal; the parent ends these
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    gc.freeze()  # what was inherited is shared with the parent as long as the collector does not touch it
     _worker.update(
         settings=settings, codec=codec, named=named, extractor=create_extractor(settings.extraction)
     )

@@ -11,6 +11,7 @@ import numpy as np
 
 from es_dedup.batch.corpus import corpus_of, load_corpus
 from es_dedup.batch.featurise import CHUNK_PAGES, Chunk
+from es_dedup.batch.memory import give_back
 from es_dedup.batch.pipelined import WORTH_PAGES, PipelinedDecisions
 from es_dedup.batch.recluster import (
     CLUSTERS_PENDING,
@@ -124,6 +125,7 @@ class Ingest:
                 if size >= WRITE_BYTES or len(waiting) * CHUNK_PAGES >= self.write_pages:
                     self._flush(waiting)
                     waiting, size = [], 0
+                    give_back()
                 self._report_progress(Progress("features", self._read, None))
         except IndexError_:
             raise  # storage failed: to try again at once would fail again
@@ -141,6 +143,7 @@ class Ingest:
     def finish(self, policy: WritePolicy, *, whole: bool) -> AddReport:
         """Cluster, apply the policy, report."""
         started = time.perf_counter()
+        give_back()
         clustering = self._cluster(whole=whole)
         decisions, left_out = self._apply(policy, clustering) if clustering else ({}, {})
         if clustering:
@@ -200,6 +203,7 @@ class Ingest:
         """Decide pairs while the last pages are written, when all pages are new and at hand."""
         if total >= WORTH_PAGES and sum(len(keys) for keys, _ in self._kept) == total:
             keys, tables = [part[0] for part in self._kept], [part[1] for part in self._kept]
+            self._kept.clear()  # the thread alone holds them, and lets go of the parts
             self._pipelined = PipelinedDecisions(keys, tables, self._settings)
 
     def _forget(self) -> None:
@@ -247,7 +251,6 @@ class Ingest:
     def _recluster(self, total: int) -> ClusteringResult:
         clustering = None
         if self._pipelined is not None:
-            self._kept.clear()
             corpus, clustering = self._pipelined.result(self._report_progress)
         elif self._before == 0 and sum(len(keys) for keys, _ in self._kept) == total:
             keys = [key for keys, _ in self._kept for key in keys]
