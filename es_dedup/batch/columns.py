@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.text.ragged import owners_of
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ class Column:
         """How many elements of each of these rows, which ascend within a row, are at most the bound beside it."""
         distinct, at = np.unique(rows, return_inverse=True)
         values, offsets = self.take(distinct)
+        if worthwhile(len(rows)):
+            return _at_most_by_kernel(values, offsets, at, bounds)
         return _at_most(_row_major(values, offsets), offsets, at, bounds)
 
     def take(self, rows: Rows) -> tuple[NDArray[Any], Rows]:
@@ -141,6 +144,8 @@ class MemoryColumn(Column):
     def below(self, rows: Rows, bounds: NDArray[Any]) -> Rows:
         """See ``Column.below``."""
         offsets = self.offsets
+        if worthwhile(len(rows)):
+            return _at_most_by_kernel(self._parts[0], offsets, rows, bounds)
         if self._ordered is None:
             self._ordered = _row_major(self._parts[0], offsets)
         return _at_most(self._ordered, offsets, rows, bounds)
@@ -169,6 +174,12 @@ def _at_most(ordered: NDArray[np.uint64], offsets: Rows, rows: Rows, bounds: NDA
     wanted: NDArray[np.uint64] = (rows.astype(np.uint64) << np.uint64(32)) | bounds
     at: Rows = np.searchsorted(ordered, wanted, side="right") - offsets[rows]
     return at
+
+
+def _at_most_by_kernel(values: NDArray[Any], offsets: Rows, rows: Rows, bounds: NDArray[Any]) -> Rows:
+    from es_dedup.text.kernels.ragged import at_most  # noqa: PLC0415 - see es_dedup.kernels.dispatch
+
+    return at_most(values, offsets, rows, bounds)
 
 
 def value_ranges(columns: Sequence[Column], most: int | None, bits: int) -> Iterator[tuple[int, int]]:

@@ -92,7 +92,7 @@ class Statistics:
             self.clause_weights_of(table.clauses),
         )
 
-    def clause_weights_of(self, hashes: NDArray[np.uint32]) -> NDArray[np.float64]:
+    def clause_weights_of(self, hashes: NDArray[np.uint32]) -> NDArray[np.float32]:
         """What clauses of these hashes count, in [0.02, 1]."""
         return _look_up(hashes, self.clauses, self.clause_weights, self._buckets[1])
 
@@ -227,8 +227,8 @@ def weigh(
 
 def _look_up(
     values: NDArray[np.uint32], known: NDArray[np.uint32], weights: NDArray[np.float32], buckets: Buckets
-) -> NDArray[np.float64]:
-    found = np.ones(len(values))
+) -> NDArray[np.float32]:
+    found = np.ones(len(values), dtype=np.float32)
     at, place = find(known, values, HASH_BITS, buckets)
     found[at] = weights[place]
     return found

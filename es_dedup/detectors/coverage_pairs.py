@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from es_dedup.detectors.coverage_features import CoverageTable
 
     Floats: TypeAlias = NDArray[np.float64]
+    Floats32: TypeAlias = NDArray[np.float32]
     Counts: TypeAlias = NDArray[np.int64]
     _Measured: TypeAlias = tuple[Sequence[Floats], Floats, dict[str, Any]]
 
@@ -32,8 +33,8 @@ _COLUMNS: Final = {"gram": "grams", "clause": "clauses", "number": "numbers"}
 class Weights:
     """What each sampled gram and clause of a table counts, in [0, 1]: 1 content, towards 0 template."""
 
-    grams: Floats
-    clauses: Floats
+    grams: Floats32
+    clauses: Floats32
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ class _Chosen:
 
 def uniform_weights(table: CoverageTable) -> Weights:
     """Every feature counts fully: what is known without corpus statistics."""
-    return Weights(np.ones(len(table.grams)), np.ones(len(table.clauses)))
+    return Weights(np.ones(len(table.grams), np.float32), np.ones(len(table.clauses), np.float32))
 
 
 def listed(table: CoverageTable, rows: Counts) -> tuple[Floats, Floats]:
@@ -296,7 +297,7 @@ def _side(
     )
 
 
-def _cover(matched: _Matched, weight: Floats, size: Floats, pairs: int) -> tuple[Floats, Floats]:
+def _cover(matched: _Matched, weight: Floats32, size: Floats, pairs: int) -> tuple[Floats, Floats]:
     """Weighted and raw share of this side that was found on the other; template counts little, shared or not."""
     owners, hit = matched.owners[matched.hit], matched.hit
     counted = size * weight

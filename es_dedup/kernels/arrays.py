@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+Floats32 = NDArray[np.float32]
 Ints32 = NDArray[np.int32]
 Ints = NDArray[np.int64]
 UInts32 = NDArray[np.uint32]

@@ -102,10 +102,10 @@ class Buckets:
 
     @cached_property
     def seen(self) -> NDArray[np.uint64]:
-        """A bit per value of the highest ``FILTER_BITS`` bits: it spares most look-ups where most values are unknown."""
+        """A bit per lowest ``FILTER_BITS`` bits of a value: it spares most look-ups where most values are unknown."""
         from es_dedup.text.kernels.ragged import bitmap_of  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
-        return bitmap_of(self.known, self.bits - FILTER_BITS)
+        return bitmap_of(self.known)
 
 
 def find(
@@ -116,7 +116,7 @@ def find(
     Args:
         known: ascending, distinct, below 2^bits.
         values: in any order, below 2^bits, of the same type.
-        bits: width of the values, at least ``FILTER_BITS``; they should be spread evenly, as hashes are.
+        bits: width of the values; they should be spread evenly, as hashes are.
         buckets: ``Buckets.of(known, bits)``, for repeated calls.
 
     Returns:
@@ -131,20 +131,20 @@ def find(
         filtered = buckets is not None or len(values) >= FILTER_FROM
         ranges = buckets or Buckets.of(known, bits)
         seen = ranges.seen if filtered else _NO_BITMAP
-        return found_in(known, values, ranges.starts, ranges.shift, seen, bits - FILTER_BITS)
-    at = np.arange(len(values)) if len(values) < FILTER_FROM else _likely(known, values, bits)
+        return found_in(known, values, ranges.starts, ranges.shift, seen)
+    at = np.arange(len(values)) if len(values) < FILTER_FROM else _likely(known, values)
     place = np.searchsorted(known, values[at])
     place[place == len(known)] = 0
     found = known[place] == values[at]
     return at[found], place[found]
 
 
-def _likely(known: NDArray[Any], values: NDArray[Any], bits: int) -> NDArray[np.int64]:
+def _likely(known: NDArray[Any], values: NDArray[Any]) -> NDArray[np.int64]:
     """Places of values that may be known: a bitmap in the cache spares most of the searches."""
-    shift = known.dtype.type(bits - FILTER_BITS)
+    low = known.dtype.type((1 << FILTER_BITS) - 1)
     likely = np.zeros(1 << FILTER_BITS, dtype=np.bool_)
-    likely[known >> shift] = True
-    return np.flatnonzero(likely[values >> shift])
+    likely[known & low] = True
+    return np.flatnonzero(likely[values & low])
 
 
 def take(table: T, rows: NDArray[np.int64]) -> T:

@@ -14,10 +14,10 @@ from es_dedup.kernels.dispatch import kernel
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from es_dedup.kernels.arrays import Bools, Bytes, Floats, Ints, UInts32
+    from es_dedup.kernels.arrays import Bools, Bytes, Floats, Floats32, Ints, UInts32
 
     Pair: TypeAlias = tuple[int, int]  # rows in the left and in the right table
-    Weights: TypeAlias = tuple[Floats, Floats]
+    Weights: TypeAlias = tuple[Floats32, Floats32]
     Rows: TypeAlias = tuple[Floats, Ints]  # covers and shared counts of a pair
     # title terms in what both pages have and in what this page alone has, for either page
     Masks: TypeAlias = tuple[tuple[np.uint32, np.uint32], tuple[np.uint32, np.uint32]]
@@ -119,7 +119,7 @@ def _hits(
 
 @kernel
 def _grams(
-    masks: UInts32, weights: Floats, first: int, hit: Bools
+    masks: UInts32, weights: Floats32, first: int, hit: Bools
 ) -> tuple[float, float, float, np.uint32, np.uint32]:
     """Weighted cover, raw cover, weighted share; title terms in what is shared and in what is not."""
     raw = weighted = informative = 0.0
@@ -146,7 +146,7 @@ def _grams(
 
 @kernel
 def _clauses(
-    masks: UInts32, lengths: Bytes, weights: Floats, first: int, hit: Bools
+    masks: UInts32, lengths: Bytes, weights: Floats32, first: int, hit: Bools
 ) -> tuple[float, float, np.uint32, np.uint32]:
     """As ``_grams``, by characters."""
     raw = weighted = informative = total = 0.0
@@ -214,8 +214,8 @@ def _pair_of_grams(
     left: PairColumns,
     right: PairColumns,
     pair: Pair,
-    left_weights: Floats,
-    right_weights: Floats,
+    left_weights: Floats32,
+    right_weights: Floats32,
     covers: Floats,
 ) -> Masks:
     """Write what the grams of a pair have in common into its rows of covers."""
@@ -231,7 +231,12 @@ def _pair_of_grams(
 
 @kernel
 def _pair_of_clauses(
-    left: PairColumns, right: PairColumns, pair: Pair, left_weights: Floats, right_weights: Floats, rows: Rows
+    left: PairColumns,
+    right: PairColumns,
+    pair: Pair,
+    left_weights: Floats32,
+    right_weights: Floats32,
+    rows: Rows,
 ) -> Masks:
     """The same of the clauses, after the grams; and the shared counts."""
     covers, shared = rows

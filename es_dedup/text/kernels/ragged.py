@@ -14,22 +14,23 @@ if TYPE_CHECKING:
     from es_dedup.kernels.arrays import Ints, Ints32, UInts64
 
 FILTER_BITS = 22
+_FILTER = np.uint64((1 << FILTER_BITS) - 1)
 _ONE, _SIX, _LOW = np.uint64(1), np.uint64(6), np.uint64(63)
 
 
 @kernel
-def bitmap_of(known: NDArray[Any], shift: int) -> UInts64:
-    """A bit for each ``value >> shift`` that occurs, 64 to a word; it fits into a near cache."""
+def bitmap_of(known: NDArray[Any]) -> UInts64:
+    """A bit for each lowest ``FILTER_BITS`` bits that occur, 64 to a word; it fits into a near cache."""
     seen = np.zeros(1 << (FILTER_BITS - 6), dtype=np.uint64)
     for value in known:
-        bit = np.uint64(value) >> np.uint64(shift)
+        bit = np.uint64(value) & _FILTER
         seen[bit >> _SIX] |= _ONE << (bit & _LOW)
     return seen
 
 
 @kernel
 def found_in(
-    known: NDArray[Any], values: NDArray[Any], starts: Ints32, shift: int, seen: UInts64, filter_shift: int
+    known: NDArray[Any], values: NDArray[Any], starts: Ints32, shift: int, seen: UInts64
 ) -> tuple[Ints, Ints]:
     """See ``find``.
 
@@ -38,7 +39,6 @@ def found_in(
         starts: where the known values of each bucket begin; a value's bucket is ``value >> shift``.
         shift: bits below those that name the bucket.
         seen: ``bitmap_of`` the known values; empty: none.
-        filter_shift: what it was made with.
     """
     filtered = len(seen) > 0
     at, place = np.empty(len(values), dtype=np.int64), np.empty(len(values), dtype=np.int64)
@@ -46,7 +46,7 @@ def found_in(
     for element in range(len(values)):
         value = values[element]
         if filtered:
-            bit = np.uint64(value) >> np.uint64(filter_shift)
+            bit = np.uint64(value) & _FILTER
             if not (seen[bit >> _SIX] >> (bit & _LOW)) & _ONE:
                 continue
         bucket = np.int64(np.uint64(value) >> np.uint64(shift))
@@ -61,3 +61,20 @@ def found_in(
             at[count], place[count] = element, low
             count += 1
     return at[:count].copy(), place[:count].copy()
+
+
+@kernel
+def at_most(values: NDArray[Any], offsets: Ints, rows: Ints, bounds: NDArray[np.uint64]) -> Ints:
+    """How many values of each of these rows, which ascend within a row, are at most the bound beside it."""
+    result = np.empty(len(rows), dtype=np.int64)
+    for at in range(len(rows)):
+        low, high = offsets[rows[at]], offsets[rows[at] + 1]
+        first, bound = low, bounds[at]
+        while low < high:
+            middle = (low + high) // 2
+            if np.uint64(values[middle]) <= bound:
+                low = middle + 1
+            else:
+                high = middle
+        result[at] = low - first
+    return result

@@ -24,7 +24,7 @@ from tests.reference import coverage as slow
 
 pytestmark = pytest.mark.usefixtures("both_paths")
 
-WEIGHTS: Final = st.dictionaries(st.integers(0, 30), st.sampled_from((0.0, 0.05, 0.25, 0.5, 0.75, 1.0)))
+WEIGHTS: Final = st.dictionaries(st.integers(0, 30), st.sampled_from((0.0, 0.0625, 0.25, 0.5, 0.75, 1.0)))
 
 
 class Case(NamedTuple):
@@ -49,10 +49,10 @@ def weights_of(case: Case, rows: list[Row]) -> Weights:
     """Weights of a table's columns."""
     return Weights(
         np.array(
-            [case.grams.get(value, 1.0) for row in rows for value in sorted(row.grams)], dtype=np.float64
+            [case.grams.get(value, 1.0) for row in rows for value in sorted(row.grams)], dtype=np.float32
         ),
         np.array(
-            [case.clauses.get(value, 1.0) for row in rows for value in sorted(row.clauses)], dtype=np.float64
+            [case.clauses.get(value, 1.0) for row in rows for value in sorted(row.clauses)], dtype=np.float32
         ),
     )
 

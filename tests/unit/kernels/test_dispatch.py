@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_dedup.decision.statistics import Statistics
-from es_dedup.detectors.coverage_pairs import Weights, measure
+from es_dedup.detectors.coverage_pairs import Weights, measure, uniform_weights
 from es_dedup.detectors.features import featurise, pack, unpack
 from es_dedup.kernels import dispatch
 from es_dedup.kernels.dispatch import _State
@@ -81,7 +81,8 @@ def test_measures_are_the_same(texts: list[str], source: Any) -> None:
     rows = np.array([source.randrange(len(texts)) for _ in range(9)], dtype=np.int64)
     others = np.array([source.randrange(len(texts)) for _ in range(9)], dtype=np.int64)
     weights = Weights(
-        np.array([source.random() for _ in table.grams]), np.array([source.random() for _ in table.clauses])
+        np.array([source.random() for _ in table.grams], dtype=np.float32),
+        np.array([source.random() for _ in table.clauses], dtype=np.float32),
     )
     assert_same(*by_both(lambda: measure(table, rows, table, others, weights, weights)))
 
@@ -95,7 +96,7 @@ def test_sample_pages_give_the_same_features_measures_and_payloads() -> None:
     payloads = pack(left)
     assert_same(*by_both(lambda: unpack(payloads)))
     every = np.arange(len(texts), dtype=np.int64)
-    weights = Weights(np.ones(len(left.coverage.grams)), np.ones(len(left.coverage.clauses)))
+    weights = uniform_weights(left.coverage)
     pairs = np.repeat(every, len(texts)), np.tile(every, len(texts))
     assert_same(*by_both(lambda: measure(left.coverage, pairs[0], left.coverage, pairs[1], weights, weights)))
 
