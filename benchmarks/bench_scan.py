@@ -1,8 +1,9 @@
 """How fast is a whole scan, and does its cost per page stay the same as the corpus grows?
 
-From raw texts of broadcast-zh in memory to clusters in a file on disk. Every size runs in a process of its own, one
-after the other, on the first so many items. Memory: the high-water mark of the main process and of its largest worker,
-and the sum over all of them, sampled without counting shared memory twice.
+From raw texts of broadcast-zh, or with ``--w1`` of W1, in memory to clusters in a file on disk. Every size runs in a
+process of its own, one after the other, on the first so many items, or on W1 of so many bases. Memory: the high-water
+mark of the main process and of its largest worker, and the sum over all of them, sampled without counting shared
+memory twice.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from harness import Row, cpu_seconds, data_file, expect, page_of, parser_of, peak_mib, report, rows_of
+from w1 import documents
 
-from es_dedup import Deduplicator, Settings
+from es_dedup import Deduplicator, Page, Settings
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from es_dedup import Page
-
 SIZES: Final = (10_000, 70_000, 0)
 SAMPLE_SECONDS: Final = 0.5
+SEED: Final = 7  # of W1
 GOALS: Final = {"pages/s": 5_000, "peak MiB": 1_536, "bytes/page": 2_048}
 LEAST_CHARS: Final = 100  # of equal texts that must be found in one cluster
 
@@ -36,20 +37,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark."""
     parser = parser_of(__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="first so many items; 0: all")
+    parser.add_argument("--w1", action="store_true", help="W1; sizes are documents before copies")
     parser.add_argument("--workers", type=int, default=0, help="worker processes; 0: one per core")
     parser.add_argument("--one", type=int, help="internal: run this size here and print its figures as JSON")
     given = parser.parse_args(arguments)
     if given.one is not None:
         print(json.dumps(run(given, given.one)))
         return 0
-    data_file(given.data, "broadcast-zh.jsonl.xz")
+    if not given.w1:
+        data_file(given.data, "broadcast-zh.jsonl.xz")
     rows = [in_its_own_process(given, size) for size in given.sizes]
     per_page = [row["seconds"] / row["pages"] for row in rows]
     growth = {
         f"{row['pages']:,} pages against the first": round(cost / per_page[0], 3)
         for row, cost in zip(rows, per_page, strict=True)
     }
-    report("Whole scan of broadcast-zh", rows, given.json, {"cost per page": growth, "goals": GOALS})
+    report(
+        f"Whole scan of {'W1' if given.w1 else 'broadcast-zh'}",
+        rows,
+        given.json,
+        {"cost per page": growth, "goals": GOALS},
+    )
     return 0
 
 
@@ -58,6 +66,8 @@ def in_its_own_process(given: argparse.Namespace, size: int) -> Row:
     command = [sys.executable, __file__, "--one", str(size), "--workers", str(given.workers)]
     if given.data:
         command += ["--data", str(given.data)]
+    if given.w1:
+        command.append("--w1")
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         memory = Memory(process.pid)
         memory.start()
@@ -71,9 +81,7 @@ def in_its_own_process(given: argparse.Namespace, size: int) -> Row:
 
 def run(given: argparse.Namespace, size: int) -> Row:
     """Scan in this process."""
-    rows = rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), size or None)
-    pages = [page_of(row) for row in rows]
-    del rows
+    pages = pages_of(given, size)
     settings = Settings(workers=given.workers)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "pages.db"
@@ -100,6 +108,13 @@ def run(given: argparse.Namespace, size: int) -> Row:
         **{f"{name} B/page": round(value / len(pages)) for name, value in sizes.items()},
         **{f"{name} s": round(value, 2) for name, value in found.seconds.items()},
     }
+
+
+def pages_of(given: argparse.Namespace, size: int) -> list[Page]:
+    """The pages of a size."""
+    if given.w1:
+        return [Page(id=each.id, text=each.text) for each in documents(size, SEED)]
+    return [page_of(row) for row in rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), size or None)]
 
 
 def check(dedup: Deduplicator, pages: Sequence[Page], stats: dict[str, Any]) -> None:
