@@ -387,7 +387,7 @@ class UnknownPage(DedupError):
 
 
 class InvalidOverride(DedupError, ValueError):
-    """An override that says nothing: one page named twice, or no reason or author."""
+    """An override that cannot be stored: one page named twice, no reason or author, or a string that is no text."""
 
     problem: str
     message = "no override ({problem}): name two different pages, a reason and an author"

@@ -68,6 +68,7 @@ def dry_run_report(
     beside, pairs, inconclusive, use = _beside(corpus.pages, new, lookup)
     edges = [*among.edges, *beside]
     assigned = _assigned(corpus.keys, edges, index, settings)
+    edges = load_constraints(index).accepted(edges)
     decisions = not_unique(StoredBatch(new, known, inconclusive).decisions(new, edges, assigned))
     skipped = {name: why for name, why in zip(chunk.records.ids, chunk.records.skipped, strict=True) if why}
     return AddReport(
@@ -110,10 +111,13 @@ def _assigned(
     keys: Sequence[PageKey], edges: Sequence[Edge], index: Index, settings: Settings
 ) -> dict[str, Assignment]:
     """Where the pages would be placed, each at the canonical document it agrees with most; stored pages stay."""
+    constraints = load_constraints(index)
     new = {key.page_id for key in keys}
-    others = {name for edge in edges for name in (edge.left, edge.right)} - new
-    current = index.assignments(others)
+    others = {name for edge in edges for name in (edge.left, edge.right)} | constraints.with_units(new)
+    others |= {name for page_id in new for name in constraints.apart.get(page_id, ())}
+    current = index.assignments(others - new)
+    current |= index.assignments({each.canonical for each in current.values()} - new)
     keys = [*keys, *page_keys(index, current).values()]
-    near = Neighbourhood(tuple(keys), tuple(edges), current, load_constraints(index))
+    near = Neighbourhood(tuple(keys), tuple(edges), current, constraints)
     change = repair(near, settings.cluster, loose=new)
     return {each.page_id: each for each in change.assignments}

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Protocol
 
 from es_dedup.clustering import constraints_of, contradiction
-from es_dedup.errors import InputError, OverrideConflict, SchemaMismatch, reading_stored
+from es_dedup.errors import InputError, InvalidOverride, OverrideConflict, SchemaMismatch, reading_stored
 from es_dedup.model.overrides import Override, OverrideKind
 
 if TYPE_CHECKING:
@@ -49,7 +49,9 @@ def note_of(overrides: Iterable[Override]) -> str:
 
 def as_dict(override: Override) -> dict[str, Any]:
     """JSON-ready form, without empty fields."""
-    return {name: value for name, value in asdict(override).items() if value}
+    return {name: value for name, value in asdict(override).items() if value} | {
+        "pages": list(override.pages)
+    }
 
 
 def from_dict(values: Mapping[str, Any]) -> Override:
@@ -57,13 +59,16 @@ def from_dict(values: Mapping[str, Any]) -> Override:
 
     Raises:
         ValueError: an unknown kind, or not as many pages as the kind has.
-        TypeError: a missing or unknown field.
+        TypeError: a missing or unknown field, or a value of another type.
     """
-    override = Override(**{**values, "kind": OverrideKind(values["kind"]), "pages": tuple(values["pages"])})
-    count = 1 if override.kind is OverrideKind.CANONICAL else 2
-    if len(set(override.pages)) != count or "" in override.pages:
-        raise ValueError(f"{override.kind} needs {count} different page ids, not {list(override.pages)}")
-    return override
+    pages = values["pages"]
+    texts = [value for name, value in values.items() if name != "pages"]
+    if not isinstance(pages, list) or not all(isinstance(each, str) for each in (*pages, *texts)):
+        raise TypeError("pages must be a list of strings, all other fields strings")
+    kind = OverrideKind(values["kind"])
+    if len(set(pages) - {""}) != len(pages) or len(pages) != 1 + (kind is not OverrideKind.CANONICAL):
+        raise ValueError(f"{kind} of the pages {pages}")
+    return Override(**{**values, "kind": kind, "pages": tuple(sorted(pages))})
 
 
 def merged(
@@ -75,6 +80,7 @@ def merged(
 
     Raises:
         OverrideConflict: one cannot hold beside others.
+        InvalidOverride: one has half a surrogate pair in a string.
     """
     after, changes = dict(known), []
     for override in sorted(given, key=lambda each: (each.in_force, each.time)):
@@ -90,6 +96,10 @@ def merged(
                 )
         after[override.id] = override
         changes.append(override)
+    try:
+        note_of(changes).encode()
+    except UnicodeEncodeError as error:
+        raise InvalidOverride("a string is no text") from error
     return after, changes
 
 
@@ -111,7 +121,7 @@ def read_jsonl(lines: Iterable[str], source: str) -> Iterator[Override]:
         if line.strip():
             try:
                 yield from_dict(json.loads(line))
-            except (LookupError, TypeError, ValueError) as error:
+            except (LookupError, TypeError, ValueError, RecursionError) as error:
                 raise InputError(source, number, f"no override ({error})") from error
 
 
@@ -125,6 +135,6 @@ def _read(note: str | None) -> tuple[Mapping[str, Override], Constraints]:
     with reading_stored("overrides"):
         stored: dict[str, Any] = json.loads(note) if note else {"format": FORMAT, "overrides": []}
         if stored["format"] != FORMAT:
-            raise SchemaMismatch("the note of overrides", FORMAT, int(stored["format"]))
+            raise SchemaMismatch("the note of overrides", FORMAT, int(str(stored["format"])))
         overrides = [from_dict(each) for each in stored["overrides"]]
     return {each.id: each for each in overrides}, constraints_of(overrides)

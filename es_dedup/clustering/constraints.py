@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from es_dedup.model.overrides import OverrideKind
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from es_dedup.model import Edge, PairDecision
     from es_dedup.model.overrides import Override
+
+_Related = TypeVar("_Related", "Edge", "PairDecision")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,26 @@ class Constraints:
     def with_units(self, page_ids: Iterable[str]) -> set[str]:
         """Pages and all those of their units."""
         return {other for name in page_ids for other in self.units.get(name, (name,))}
+
+    def accepted(self, related: Iterable[_Related]) -> list[_Related]:
+        """Edges or decided pairs without those that call two pages the same that must be apart."""
+        return [
+            each
+            for each in related
+            if not each.relation.same or each.right not in self.apart.get(each.left, ())
+        ]
+
+    def seen_at(self, places: Mapping[str, str]) -> Constraints:
+        """The same demands, with pages replaced by others that stand for them, such as their canonical documents."""
+        units = [{places.get(name, name) for name in unit} for unit in set(self.units.values())]
+        apart: dict[str, set[str]] = {}
+        for name, others in self.apart.items():
+            apart.setdefault(places.get(name, name), set()).update(places.get(each, each) for each in others)
+        return Constraints(
+            {name: tuple(sorted(unit)) for unit in units for name in unit},
+            {name: frozenset(others) for name, others in apart.items()},
+            self.canonical,
+        )
 
 
 UNCONSTRAINED: Final = Constraints()

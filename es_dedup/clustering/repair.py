@@ -23,7 +23,7 @@ from es_dedup.clustering.star import join_stars, weakness
 from es_dedup.index.port import Assignment
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from es_dedup.clustering.constraints import Constraints
     from es_dedup.clustering.order import PageKey
@@ -151,8 +151,13 @@ def repair(near: Neighbourhood, config: ClusterConfig, *, loose: Collection[str]
         )
     present = [name for name in ordered if name not in free and near.current[name].canonical == name]
     names = present + [name for name in ordered if name in free]
-    edges = near.edges if loose is None else _touching(near.edges, free)
-    stars = join_stars(names, edges, near.constraints)
+    edges: Sequence[Edge] = near.edges
+    constraints = near.constraints
+    if loose is not None:
+        edges = _touching(edges, free)
+        stay_at = {name: each.canonical for name, each in near.current.items() if name not in free}
+        constraints = constraints.seen_at(stay_at) if constraints.touch(free) else constraints
+    stars = join_stars(names, edges, constraints)
     star_of = dict(zip(names, stars.canonical, strict=True))
     titles, retired = _titles(star_of, near.current, free)
     fresh = [

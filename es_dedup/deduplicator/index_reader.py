@@ -23,7 +23,7 @@ from es_dedup.batch.featurise import (
     pages_of,
     problem_of,
 )
-from es_dedup.batch.overrides import load_overrides
+from es_dedup.batch.overrides import load_constraints, load_overrides
 from es_dedup.batch.recluster import CLUSTERS_PENDING
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages, compare, pair_decision
@@ -128,7 +128,8 @@ class IndexReader(Closing):
     def _check_some(self, pages: list[Page]) -> list[Decision]:
         asked, _ = self._featurise(pages)
         compared = self._lookup().of(asked, assigned=True)
-        related = [compared.related(row) for row in range(len(asked.ids))]
+        accepted = load_constraints(self._index).accepted
+        related = [accepted(compared.related(row)) for row in range(len(asked.ids))]
         decisions = []
         row = 0
         for page in pages:

@@ -215,10 +215,11 @@ class BatchDecider:
         alone = self._place(todo.records, touched, edges, cache, lookup) if new else []
         cut = {compared.pages.ids[row] for row in compared.inconclusive}
         stored_now = StoredBatch(new, replaced, cut)
-        of_same = index.edges_of(same) if same else []
-        decisions = decisions_of(index, stored_now, edges, (same, of_same))
-        gone = left_out(new, edges) if policy is WritePolicy.SKIP else {}
-        decisions.update(stored_now.without(gone, edges, index.assignments(new)) if gone else {})
+        accepted = load_constraints(index).accepted
+        counted, of_same = accepted(edges), accepted(index.edges_of(same)) if same else []
+        decisions = decisions_of(index, stored_now, counted, (same, of_same))
+        gone = left_out(new, counted) if policy is WritePolicy.SKIP else {}
+        decisions.update(stored_now.without(gone, counted, index.assignments(new)) if gone else {})
         add_evidence(decisions, compared)
         for name in set(compared.pages.ids).intersection(other):
             decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
@@ -238,7 +239,7 @@ class BatchDecider:
             decisions=decisions,
             dedup_fields=dedup_fields,
             left_out=gone,
-            replaces=replaced_by(policy, seen, edges, of_same),
+            replaces=replaced_by(policy, seen, counted, of_same),
             unanswered=[
                 *(compared.pages.ids[row] for row in compared.unanswered),
                 *other,

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.featurise import make_chunk
+from es_dedup.batch.overrides import load_overrides
 from es_dedup.errors import DedupError
 from es_dedup.index import factory
 from es_dedup.index.jobs import JobState
@@ -96,6 +97,7 @@ def reindex(
         with open_context(address, settings) as new:
             save_attachments(new.index, attachments)
             note_positions(new)
+            new.dedup.import_overrides(load_overrides(old).values())
             _run(new, "refill", report_progress)
             report_progress("taking in later writes")
             _remove_orphans(new)
@@ -106,6 +108,7 @@ def reindex(
             with old.writing():  # no decision falls between the last following and the swap
                 documents, pages, dead, sampled = _verified(new)
                 _keep_dead(new, place)
+                new.dedup.import_overrides(load_overrides(old).values())  # those made meanwhile
                 factory.swap_generation(place, generation, settings)
     with open_context(place, settings) as context:
         follow(context)  # decided on with the old settings, written after the swap
@@ -173,6 +176,8 @@ def roll_back(
     factory.must_fit(address, settings)
     with factory.open_stored(place, settings) as present, present.writing():
         _check_sources(place, settings, load_attachments(present))
+        with open_context(address, settings) as previous:
+            previous.dedup.import_overrides(load_overrides(present).values())
         factory.swap_generation(place, generation, settings)
     with open_context(place, settings) as context:
         context.index.set_note(NOTE, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.batch.overrides import load_overrides
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.deduplicator.index_reader import ROOTS
 from es_dedup.model import Page
@@ -56,6 +57,7 @@ def refill(old: Index, new: Index, settings: Settings) -> Refilled:
 
     new.set_note(ROOTS, old.note(ROOTS))
     dedup = Deduplicator(new, settings)
+    dedup.import_overrides(load_overrides(old).values())
     dedup.scan(pages())
     if gone := [name for records in new.scan(batch=BATCH) for name in _gone(old, records)]:
         dedup.remove(gone)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import PythonException
 
+from es_dedup.batch.overrides import load_overrides
 from es_dedup.batch.recluster import CLUSTERS_PENDING, write_session
 from es_dedup.detectors.features import stored_terms, unpack
 from es_dedup.errors import ConfigError, IndexInterrupted, InputError
@@ -40,6 +41,8 @@ NAMED: Final = (
 )
 HOLDS_PAGES: Final = "the index holds pages that did not come from these tables: load into a new index, and let the hook add later pages"
 
+HAS_OVERRIDES: Final = "the index has overrides, which clusters made on Spark do not follow: load into another index, then `override import` them there"
+
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
@@ -63,7 +66,7 @@ def load(spark: SparkSession, tables: str, place: str, settings: Settings | None
         settings: those that the tables were made with; None: those of the settings file and the environment.
 
     Raises:
-        ConfigError: the index is not on Elasticsearch, holds other pages, or keeps named fields that the tables have not.
+        ConfigError: the index is not on Elasticsearch, holds other pages, has overrides, or keeps named fields that the tables have not.
         InputError: there are no finished tables, or they cannot be read.
         SettingsMismatch: the tables were made with other settings.
         IndexError_: see ``errors``; the same call goes on.
@@ -87,6 +90,8 @@ def load(spark: SparkSession, tables: str, place: str, settings: Settings | None
                 raise ConfigError((NAMED,), "index")
             if index.note(CLUSTERS_PENDING) != LOADING and index.count():
                 raise ConfigError((HOLDS_PAGES,), "index")
+            if any(each.in_force for each in load_overrides(index).values()):
+                raise ConfigError((HAS_OVERRIDES,), "index")
             index.set_note(CLUSTERS_PENDING, LOADING)
             _put_all(pages, index, place, chosen)
             index.save_statistics(statistics.to_bytes())

@@ -217,6 +217,11 @@ class NoteContract(IndexFixtures):
         index.set_note("b", None)
         assert (index.note("a"), index.note("b")) == ("three", None)
 
+    def test_a_note_may_have_megabytes(self, index: FeatureIndex) -> None:
+        text = "一 note " * 500_000
+        index.set_note("a", text)
+        assert index.note("a") == text
+
 
 class RepeatContract(IndexFixtures):
     """To repeat a call is safe."""

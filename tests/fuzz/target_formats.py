@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import contextmanager, suppress
 from functools import cache, partial
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from es_dedup.batch.overrides import OVERRIDES
 from es_dedup.decision.comparison import Pages, compare, pair_decision
 from es_dedup.decision.statistics import Statistics, learn
 from es_dedup.deduplicator.deduplicator import Deduplicator
@@ -24,7 +26,7 @@ from es_dedup.model import Content, Page, Skipped
 from es_dedup.settings import Settings
 from tests.fuzz.corpus import texts
 from tests.fuzz.harness import Target
-from tests.fuzz.mutate import VALUES, damaged, window
+from tests.fuzz.mutate import VALUES, damaged, damaged_json, window
 from tests.fuzz.target_readers import folder
 
 if TYPE_CHECKING:
@@ -188,6 +190,25 @@ def learned(on: bool, data: bytes) -> None:
         _ = found.version
 
 
+def override_note(rng: random.Random) -> str:
+    """Overrides as an index keeps them, damaged."""
+    kinds = {"same": ["a", "b"], "different": ["b", "c"], "canonical": ["a"]}
+    listed = [
+        {"id": kind, "kind": kind, "pages": pages, "reason": "r", "author": "a", "time": "2026-01-01"}
+        for kind, pages in kinds.items()
+    ]
+    with suppress(RecursionError):  # nested too deep to be written
+        return json.dumps(damaged_json(rng, {"format": 1, "overrides": listed}))
+    return "{"
+
+
+def noted(note: str) -> None:
+    """Overrides out of a note."""
+    with Deduplicator.open(":memory:", settings=PLAIN) as dedup:
+        dedup._index.set_note(OVERRIDES, note)
+        dedup.import_overrides(dedup.overrides(undone=True))
+
+
 def codes(rng: random.Random) -> tuple[str, bytes]:
     """A damaged list of terms, as a file keeps it, or a hash, as a server does."""
     if rng.random() < 0.5:
@@ -307,6 +328,7 @@ TARGETS: Final = (
         partial(compared, FURTHER, False),
         20_000,
     ),
+    Target("overrides", override_note, noted, 20_000),
     Target("methods", of_method, unpacked, 60_000),
     Target("texts", packed_text, decompress_text, 60_000),
     Target("statistics", snapshot, partial(learned, False), 20_000),

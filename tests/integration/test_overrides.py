@@ -125,9 +125,28 @@ def test_what_cannot_hold_is_refused_and_changes_nothing(dedup: Deduplicator) ->
         dedup.override_same("copy-0", "copy-0", **WHY)
     with pytest.raises(InvalidOverride, match="author"):
         dedup.override_canonical("copy-0", reason="x", author=" ")
+    with pytest.raises(InvalidOverride, match="no text"):
+        dedup.override_canonical("copy-0", reason="\ud800", author="ed")
     with pytest.raises(UnknownOverride):
         dedup.undo_override("nothing")
     assert (dedup.overrides(undone=True), partition(dedup)) == ([first], before)
+
+
+def test_pages_decided_different_are_no_duplicates_for_policies_checks_and_dry_runs(
+    dedup: Deduplicator,
+) -> None:
+    dedup.remove(COPIES[1:])
+    copy = story(0, "copy-0", day=8)
+    assert dedup.check(copy).duplicate_of == "story-0"
+    dedup.override_different("story-0", "copy-0", **WHY)
+    assert dedup.check(copy).outcome == "unique"
+    assert dedup.add_many([copy], dry_run=True).decisions == {}
+    dedup.add_many([copy], policy="fail")
+    assert dedup.add_many([story(0, "copy-0", day=9)], policy="skip").left_out == 0
+    assert canonical(dedup, "copy-0") == "copy-0"
+    dedup.override_same("copy-0", "story-1", **WHY)
+    dry = dedup.add_many([story(0, "copy-0", day=7)], dry_run=True).decisions
+    assert dry["copy-0"].duplicate_of == canonical(dedup, "story-1")
 
 
 def test_import_takes_all_or_nothing_and_is_idempotent(dedup: Deduplicator) -> None:

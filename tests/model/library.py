@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.deduplicator.deduplicator import Deduplicator
-from es_dedup.errors import DuplicatePage, UnknownPage
+from es_dedup.errors import DuplicatePage, OverrideConflict, UnknownPage
 from es_dedup.settings import Settings
 from tests.model.material import EDITS, FAMILIES, TEMPLATES, WINDOWS, Version, drawn, text_of
-from tests.model.plain import SAME, Oracle, Plain
+from tests.model.plain import KINDS, SAME, Oracle, Plain
 from tests.model.system import (
     PAGES,
     RARELY,
@@ -32,8 +32,17 @@ if TYPE_CHECKING:
     import random
 
 SETTINGS: Final = Settings.model_validate({"workers": 1, "index": {"lock_seconds": 60}})
-WEIGHTS: Final = {"add": 10, "update": 3, "remove": 4, "recluster": 1, "reopen": 1, "kill": 1}
-KILLABLE: Final = ("add", "remove", "recluster")
+WEIGHTS: Final = {
+    "add": 10,
+    "update": 3,
+    "remove": 4,
+    "override": 3,
+    "undo": 1,
+    "recluster": 1,
+    "reopen": 1,
+    "kill": 1,
+}
+KILLABLE: Final = ("add", "remove", "recluster", "override", "undo")
 LAST_WRITE: Final = 120
 
 
@@ -65,6 +74,12 @@ class Library:
             return {"op": op, "ids": [name_of(rng.randrange(PAGES)) for _ in range(rng.randint(1, 4))]}
         if op in ("recluster", "reopen"):
             return {"op": op}
+        if op in ("override", "undo"):
+            kind = rng.choice(KINDS)
+            ids = rng.sample(range(PAGES), 1 if kind == "canonical" else 2)
+            if op == "undo" and (known := self._model.overrides[kind]):
+                return {"op": op, "kind": kind, "ids": list(rng.choice(known))}
+            return {"op": op, "kind": kind, "ids": sorted(map(name_of, ids))}
         count = 1 if op == "update" else rng.choice((1, 1, 2, 5, 9))
         pages = []
         for name in (
@@ -74,7 +89,13 @@ class Library:
             pages.append([name_of(name), version.content, version.day])
         how = rng.choice(("one", "many", "many", "scan")) if count > 1 else "many"
         policy = "mark"
-        if how == "many" and not self._templates and len({page[0] for page in pages}) == count:
+        decided = any(self._model.overrides.values())  # policies look at pairs alone
+        if (
+            how == "many"
+            and not self._templates
+            and not decided
+            and len({page[0] for page in pages}) == count
+        ):
             policy = rng.choice(("mark", "mark", "mark", "skip", "overwrite", "fail"))
         return {"op": op, "pages": pages, "how": how, "policy": policy}
 
@@ -120,12 +141,20 @@ class Library:
             live.update({name: each for name, each in versions(step["pages"]).items() if name in live})
         elif step["op"] == "add":
             live.update(versions(step["pages"]))
-        for name in step.get("ids", ()):
-            live.pop(name, None)
+        if step["op"] == "remove":
+            for name in step["ids"]:
+                live.pop(name, None)
+        elif step["op"] in ("override", "undo"):
+            pages, known = tuple(step["ids"]), self._model.overrides[step["kind"]]
+            if step["op"] == "undo":
+                known[:] = [each for each in known if each != pages]
+            elif live.keys() >= set(pages) and pages not in known and self._model.allows(step["kind"], pages):
+                known.append(pages)
 
     def _killed(self, step: Step) -> None:
         """What was kept before the death is kept, of each page the version before or the new one; then the same call does the rest."""
         before = dict(self._model.live)
+        decided = {kind: list(known) for kind, known in self._model.overrides.items()}
         if step["op"] == "crash":
             crossed(partial(act, self._dedup), step["step"], step["after"])
             self._reopen()
@@ -143,9 +172,13 @@ class Library:
                 real.get(name) in either, "neither the old nor the new version", name, real.get(name), either
             )
         intended, self._model.live = self._model.live, real
+        wanted, self._model.overrides = self._model.overrides, self._decided()
+        demand(
+            self._model.overrides in (decided, wanted), "overrides", self._model.overrides, decided, wanted
+        )
         self._check(reclustered=False)
         act(self._dedup, step["step"])
-        self._model.live = intended
+        self._model.live, self._model.overrides = intended, wanted
 
     def _with_policy(self, step: Step) -> None:
         given = versions(step["pages"])
@@ -173,6 +206,10 @@ class Library:
             # a known page may take its own place in its cluster again
             demand(known <= before.keys(), "not refused though a page is a duplicate", step)
 
+    def _decided(self) -> dict[str, list[tuple[str, ...]]]:
+        in_force = self._dedup.overrides()
+        return {kind: [each.pages for each in in_force if each.kind == kind] for kind in KINDS}
+
     def _stored(self) -> dict[str, Version]:
         found = {}
         for records in self._dedup._index.scan():
@@ -185,6 +222,7 @@ class Library:
         """Compare pages, and where they must be equal clusters."""
         demand(not self._dedup.clusters_pending, "clusters were left pending")
         equal("pages", self._stored(), self._model.live)
+        equal("overrides", self._decided(), self._model.overrides)
         found, ids = {}, {}
         for cluster in self._dedup.clusters():
             pages = {cluster.canonical: "exact"} | {m.page_id: str(m.relation) for m in cluster.members}
@@ -208,6 +246,14 @@ def act(dedup: Deduplicator, step: Step) -> None:
         dedup.remove(step["ids"])
     elif step["op"] == "recluster":
         dedup.recluster()
+    elif step["op"] == "override":
+        with suppress(UnknownPage, OverrideConflict):
+            decide = getattr(dedup, f"override_{step['kind']}")
+            decide(*step["ids"], reason="why", author="who")
+    elif step["op"] == "undo":
+        for each in dedup.overrides():
+            if (each.kind, list(each.pages)) == (step["kind"], step["ids"]):
+                dedup.undo_override(each.id)
     elif step["how"] == "one":
         for page in pages:
             dedup.add(page)

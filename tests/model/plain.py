@@ -16,7 +16,7 @@ from es_dedup.extraction import create_extractor
 from es_dedup.settings import Settings
 from es_dedup.text.hashing import hash64
 from tests.model.material import Version, text_of
-from tests.reference.star_clusters import star_clusters
+from tests.reference.star_clusters import same_unit, star_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SAME: Final = ("exact", "duplicate")
 REVERSED: Final = {"contains": "contained", "contained": "contains"}
 NEVER: Final = "9999"
+KINDS: Final = ("different", "same", "canonical")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +117,12 @@ class Plain:
 
     Attributes:
         live: page id to version.
+        overrides: the pages of those in force, by kind.
     """
 
     def __init__(self, oracle: Oracle) -> None:
         self.live: dict[str, Version] = {}
+        self.overrides: dict[str, list[tuple[str, ...]]] = {kind: [] for kind in KINDS}
         self._oracle = oracle
 
     def related(self) -> Related:
@@ -130,11 +133,20 @@ class Plain:
         """See ``Oracle.relation``."""
         return self._oracle.relation(first, second)
 
+    def allows(self, kind: str, pages: tuple[str, ...]) -> bool:
+        """Whether an override can hold beside those in force."""
+        after = {each: [*known, pages] if each == kind else known for each, known in self.overrides.items()}
+        same, chosen = after["same"], {name for names in after["canonical"] for name in names}
+        return not any(same_unit(left, right, same) for left, right in after["different"]) and not any(
+            same_unit(left, right, same) for left, right in combinations(chosen, 2)
+        )
+
     def expected(self) -> dict[str, Expected]:
         """What must be said of each live page.
 
         In canonical order a page joins, of the canonical pages before it to which it is exact or duplicate, the one that it agrees
-        with most: exact before duplicate, then the higher score, then the earlier one. A page that finds none is canonical.
+        with most: exact before duplicate, then the higher score, then the earlier one. A page that finds none is canonical. Overrides
+        go before this, see ``star_clusters``.
         """
         related = self.related()
         strengths = {
@@ -142,7 +154,13 @@ class Plain:
             for pair, (relation, score) in related.items()
             if relation in SAME
         }
-        chosen = star_clusters(sorted(self.live, key=self.order), strengths)
+        chosen = star_clusters(
+            sorted(self.live, key=self.order),
+            strengths,
+            self.overrides["same"],
+            self.overrides["different"],
+            {name for names in self.overrides["canonical"] for name in names},
+        )
         members: dict[str, set[str]] = {}
         for name, other in chosen.items():
             members.setdefault(other, set()).add(name)
@@ -154,7 +172,9 @@ class Plain:
             name: Expected(
                 frozenset(members[other]),
                 other,
-                related[name, other][0] if name != other else ("contained" if name in within else "unique"),
+                _member(related, name, other)
+                if name != other
+                else ("contained" if name in within else "unique"),
                 tuple(sorted(within.get(name, ()))),
             )
             for name, other in chosen.items()
@@ -164,6 +184,11 @@ class Plain:
         """Place of a live page in canonical order: the earliest, then the longest, then by id."""
         version = self.live[name]
         return version.published or NEVER, -len(text_of(version.content)[1]), name
+
+
+def _member(related: Related, name: str, canonical: str) -> str:
+    relation = related.get((name, canonical), ("",))[0]
+    return relation if relation in SAME else "duplicate"
 
 
 def _order(version: Version) -> tuple[str, int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import es_dedup.spark
-from es_dedup import Deduplicator
+from es_dedup import Deduplicator, Override, OverrideKind
 from es_dedup.batch.recluster import CLUSTERS_PENDING
 from es_dedup.errors import ConfigError, IndexInterrupted, InputError, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk
@@ -113,6 +113,12 @@ def test_a_load_that_was_stopped_is_repeated_and_unfit_tables_are_refused(
     with pytest.raises(ConfigError, match="is not on Elasticsearch"):
         es_dedup.spark.load(spark, plain, "file.db", settings())
     made = tables(spark, pages, tmp_path, named=True)
+    decided = Override("1", OverrideKind.CANONICAL, ("a",), "r", "a", "2026-01-01T00:00:00Z")
+    with Deduplicator.open(place, settings=settings()) as dedup:
+        dedup.import_overrides([decided])
+        with pytest.raises(ConfigError, match="has overrides"):
+            es_dedup.spark.load(spark, made, place, settings())
+        dedup.undo_override("1")
     assert es_dedup.spark.load(spark, made, place, settings()).pages == 6
     with Deduplicator.open(place, settings=settings()) as dedup:
         dedup._index.set_note(CLUSTERS_PENDING, "1")  # of other pages: a scan that was stopped

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from es_dedup.batch.overrides import OVERRIDES, load_overrides
 from es_dedup.errors import DamagedData
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.maintenance.attachment import NOTE, load_attachments
@@ -27,3 +28,6 @@ def test_a_damaged_note_is_an_error_of_ours(text: str, tmp_path: Path) -> None:
         index.set_note(NOTE, text)
         with pytest.raises(DamagedData):
             load_attachments(index)
+        index.set_note(OVERRIDES, text)
+        with pytest.raises(DamagedData):
+            load_overrides(index)

@@ -1,0 +1,67 @@
+"""Overrides as they are stored in an index and exported: what format 1 wrote is read, and written again the same."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from es_dedup import Deduplicator, Override, OverrideKind
+from es_dedup.batch.overrides import FORMAT, OVERRIDES, as_dict, load_overrides, note_of, read_jsonl
+from es_dedup.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINES: Final = (
+    '{"id": "a1", "kind": "different", "pages": ["b", "一"], "reason": "r", "author": "ed", "time": "2026-11-23T10:00:00Z"}',
+    '{"id": "a2", "kind": "same", "pages": ["b", "c"], "reason": "r", "author": "ed", "time": "2026-11-23T10:00:01Z"}'.replace(
+        "}", ', "undone": "2026-11-23T10:00:02Z", "undone_by": "al", "undone_reason": "wrong"}'
+    ),
+    '{"id": "a3", "kind": "canonical", "pages": ["b"], "reason": "r", "author": "ed", "time": "2026-11-23T10:00:03Z"}',
+)
+NOTE: Final = f'{{"format": 1, "overrides": [{", ".join(LINES)}]}}'
+
+
+def test_format_1_is_read_and_written_again(tmp_path: Path) -> None:
+    assert FORMAT == 1, "keep a test of format 1 beside one of the new format"
+    with Deduplicator.open(tmp_path / "pages.db") as dedup:
+        dedup._index.set_note(OVERRIDES, NOTE)
+        stored = load_overrides(dedup._index)
+    assert stored["a2"] == Override(
+        "a2",
+        OverrideKind.SAME,
+        ("b", "c"),
+        "r",
+        "ed",
+        "2026-11-23T10:00:01Z",
+        "2026-11-23T10:00:02Z",
+        "al",
+        "wrong",
+    )
+    assert note_of(stored.values()) == NOTE
+    assert list(read_jsonl(LINES, "x")) == list(stored.values())
+    assert [json.dumps(as_dict(each), ensure_ascii=False) for each in stored.values()] == list(LINES)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[]",
+        "{",
+        "3",
+        '{"kind": "same"}',
+        LINES[0].replace("different", "unlike"),
+        LINES[0].replace('"b"', '"一"'),
+        LINES[2].replace('["b"]', '["b", "c"]'),
+        LINES[2].replace('["b"]', "3"),
+        LINES[2].replace('["b"]', "[3]"),
+        LINES[2].replace('["b"]', '"b"'),
+        LINES[2].replace('"ed"', "3"),
+        LINES[2].replace('"id"', '"number"'),
+    ],
+)
+def test_a_line_that_is_no_override_is_named(line: str) -> None:
+    with pytest.raises(InputError, match=r"x:2: "):
+        list(read_jsonl([LINES[0], line], "x"))

@@ -1,0 +1,99 @@
+"""Overrides of an index with attached source indices: documents follow, and jobs and the hook keep to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_dedup import Deduplicator
+from es_dedup.hook import DedupHook, dedup_bulk
+from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.dedup_field_writes import change_overrides
+from es_dedup.maintenance.reindex import reindex, roll_back
+from es_dedup.maintenance.runner import Runner
+from es_dedup.settings.sections import CcdetConfig
+from tests.samples import partition, story
+from tests.servers import fresh_name, remove, url_of
+from tests.source_indices import FIELDS, attached, documents, settings, source_index
+
+if TYPE_CHECKING:
+    from elasticsearch import Elasticsearch
+
+    from es_dedup.maintenance.context import MaintenanceContext
+
+WHY = {"reason": "read both", "author": "ed"}
+FIRST, COPY, OTHER = "made-00001", "made-00002", "made-00004"
+
+
+def dedup_field(client: Elasticsearch, name: str, key: str) -> dict[str, Any]:
+    return dict(client.get(index=name, id=key)["_source"]["dedup"])
+
+
+def run(site: MaintenanceContext, what: str) -> None:
+    runner = Runner(site)
+    runner.run(runner.start(what, {"target": None}).id)
+
+
+def agreed(client: Elasticsearch, name: str, site: MaintenanceContext) -> None:
+    """Documents say that the copy is apart from its first page and with another one."""
+    assert audit(site).as_dict()["found"] == {}
+    assert dedup_field(client, name, FIRST)["cluster_size"] == 1
+    found = [dedup_field(client, name, key)["cluster_id"] for key in (COPY, OTHER)]
+    assert found[0] == found[1]
+
+
+@pytest.mark.slow
+def test_documents_follow_and_no_job_loses_overrides() -> None:
+    given = {key: each for key, each in documents(made_up=12).items() if key.startswith("made")}
+    old, new = settings(), settings().model_copy(update={"ccdet": CcdetConfig(window=8)})
+    with source_index(given) as (client, name):
+        first, copy, other = (f"{name}/{key}" for key in (FIRST, COPY, OTHER))
+        with attached(name, old) as site:
+            place = site.place
+            run(site, "backfill")
+            assert dedup_field(client, name, COPY)["duplicate_of"] == first
+            _, counts = change_overrides(site, lambda dedup: dedup.override_different(first, copy, **WHY))
+            assert counts["updated"] == 2
+            assert dedup_field(client, name, COPY)["canonical"]
+            change_overrides(site, lambda dedup: dedup.override_same(copy, other, **WHY))
+            agreed(client, name, site)
+            for what in ("recluster", "backfill"):
+                run(site, what)
+                agreed(client, name, site)
+        with DedupHook.open(place, FIELDS, settings=old) as hook:
+            actions = [{"_index": name, "_id": key, **given[key]} for key in (COPY, FIRST)]
+            dedup_bulk(client, actions, hook=hook)
+            client.delete(index=name, id=OTHER)
+            dedup_bulk(client, [{"_index": name, "_id": OTHER, **given[OTHER]}], hook=hook)
+        with open_context(place, old) as site:
+            agreed(client, name, site)
+        reindex(place, new)
+        with open_context(place, new) as site:
+            agreed(client, name, site)
+            chosen = change_overrides(site, lambda dedup: dedup.override_canonical(copy, **WHY))[0]
+            assert dedup_field(client, name, OTHER)["duplicate_of"] == copy
+        roll_back(place, old)
+        with open_context(place, old) as site:
+            agreed(client, name, site)
+            assert dedup_field(client, name, OTHER)["duplicate_of"] == copy
+            change_overrides(site, lambda dedup: dedup.undo_override(chosen.overrides[0].id))
+            agreed(client, name, site)
+            assert len(site.dedup.overrides()) == 2
+
+
+def test_a_reindex_from_texts_keeps_overrides() -> None:
+    place = f"{url_of('es8')}/{fresh_name()}"
+    try:
+        with Deduplicator.open(place, settings=settings()) as dedup:
+            dedup.scan([story(0), story(1), story(0, "copy", day=3)])
+            dedup.override_different("story-0", "copy", **WHY)
+            dedup.override_same("story-1", "copy", **WHY)
+            before = dedup.overrides(), partition(dedup)
+        changed = settings().model_copy(update={"ccdet": CcdetConfig(window=8)})
+        reindex(place, changed)
+        with Deduplicator.open(place, settings=changed) as dedup:
+            assert (dedup.overrides(), partition(dedup)) == before
+    finally:
+        remove(place)
