@@ -112,7 +112,9 @@ class Service:
     async def search(self, call: Callable[..., bytes], *arguments: Any) -> bytes:
         """The answer of a call that searches texts; where nobody writes, new ones are added to the full-text index before."""
         if not self.workers.writes.inside:
-            await self.workers.in_time(self.workers.write(calls.prepare_search, self.place))
+            await self.workers.in_time(
+                self.workers.write(calls.prepare_search, self.place, self.workers.busy)
+            )
         return await self.workers.read(call, *arguments)
 
     async def in_thread(self, call: Callable[..., bytes], *arguments: Any) -> bytes:

@@ -138,10 +138,19 @@ def _report(done: OverrideReport) -> bytes:
     return as_json({"overrides": list(map(as_dict, done.overrides)), "changed": done.changed})
 
 
-def prepare_search(_: Deduplicator, place: str) -> bytes:
-    """Add new texts of a file to its full-text index, which each process would else do for itself."""
-    with suppress(IndexError_):
-        factory.prepare_search(place, lambda _done, _total: None)
+class Interrupted(Exception):
+    """Others wait; what was added so far is kept."""
+
+
+def prepare_search(_: Deduplicator, place: str, busy: Callable[[], bool]) -> bytes:
+    """Add new texts of a file to its full-text index, which each process would else do for itself, until others wait."""
+
+    def told(_done: int, _total: int) -> None:
+        if busy():
+            raise Interrupted
+
+    with suppress(IndexError_, Interrupted):
+        factory.prepare_search(place, told)
     return b""
 
 

@@ -68,12 +68,18 @@ class Workers:
         processes = given.processes or min(MOST_PROCESSES, os.cpu_count() or 1)
         self.reads, self.writes = Gate(processes + given.waiting), Gate(1 + given.waiting)
         self._parts, self._seconds = PARTS_AHEAD * processes, given.request_seconds
+        self._closing = False
         self.writer = Deduplicator.open(place, settings=settings)
         self._thread = ThreadPoolExecutor(1, "es-dedup-write")
         self.readers = Readers(place, settings, processes)
 
+    def busy(self) -> bool:
+        """Whether a write waits behind the one that is worked on, or the server ends."""
+        return self.writes.inside > 1 or self._closing
+
     def close(self) -> None:
         """Finish accepted writes and let go of the index."""
+        self._closing = True
         self._thread.shutdown(wait=True)
         self.readers.close()
         self.writer.close()
