@@ -83,24 +83,36 @@ def merged(
         InvalidOverride: one has half a surrogate pair in a string.
     """
     after, changes = dict(known), []
+    decided = {(each.kind, each.pages) for each in known.values() if each.in_force}
     for override in sorted(given, key=lambda each: (each.in_force, each.time)):
         stored = after.get(override.id)
         if stored is not None and (override.in_force or not stored.in_force):
             continue
         if override.in_force:
-            if same_in_force(after.values(), override) is not None:
+            if (override.kind, override.pages) in decided:
                 continue
-            if others := contradiction(after.values(), override):
-                raise OverrideConflict(
-                    _said(override), tuple(f"{_said(each)} ({each.id})" for each in others)
-                )
+            decided.add((override.kind, override.pages))
+        elif stored is not None:
+            decided.discard((override.kind, override.pages))
         after[override.id] = override
         changes.append(override)
+    if not constraints_of(after.values()).consistent:
+        _refuse({name: after[name] for name in known}, changes)
     try:
         note_of(changes).encode()
     except UnicodeEncodeError as error:
         raise InvalidOverride("a string is no text") from error
     return after, changes
+
+
+def _refuse(known: Mapping[str, Override], changes: Iterable[Override]) -> None:
+    """Name the first of the changes that cannot hold beside those before it."""
+    before = list(known.values())
+    for override in changes:
+        if override.in_force and (others := contradiction(before, override)):
+            against = tuple(f"{_said(each)} ({each.id})" for each in others)
+            raise OverrideConflict(_said(override), against)
+        before.append(override)
 
 
 def same_in_force(overrides: Iterable[Override], wanted: Override) -> Override | None:

@@ -36,6 +36,14 @@ class Constraints:
         """Whether any of the pages is constrained."""
         return any(name in self.units or name in self.apart or name in self.canonical for name in page_ids)
 
+    @property
+    def consistent(self) -> bool:
+        """Whether they can hold together."""
+        chosen = [self.units.get(name, (name,)) for name in self.canonical]
+        return len(set(chosen)) == len(chosen) and all(
+            name not in others for name, others in self.apart.items()
+        )
+
     def with_units(self, page_ids: Iterable[str]) -> set[str]:
         """Pages and all those of their units."""
         return {other for name in page_ids for other in self.units.get(name, (name,))}
