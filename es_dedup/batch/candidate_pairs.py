@@ -215,8 +215,7 @@ class CorpusJoin:
                 yield len(ranges) == 1, hits
             self.capped_terms += join.capped
             self._left_out += join.left_out
-            if corpus.folder:
-                give_back()
+            give_back()
 
 
 class _Group:

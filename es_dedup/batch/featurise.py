@@ -45,7 +45,7 @@ CHUNK_PAGES: Final = 256  # arrays of so many pages stay in the processor's cach
 CHUNK_CHARS: Final = 1_000_000
 POOL_FROM_PAGES: Final = 1_000  # below, starting processes costs more than it saves
 AHEAD: Final = (
-    72  # chunks in flight per worker: as many pages as are written at a time, so that all go on meanwhile
+    36  # chunks in flight per worker: as many pages as are written at a time, so that all go on meanwhile
 )
 PARENT_SECONDS: Final = 0.5  # between a worker's checks whether its parent still lives
 MAX_TITLE_CHARS: Final = 1_000

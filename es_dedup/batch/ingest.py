@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from es_dedup.model import Page
     from es_dedup.settings import Settings
 
-WRITE_PAGES: Final = 36_864  # written at a time, and at most lost when the process is killed
+WRITE_PAGES: Final = 18_432  # written at a time, and at most lost when the process is killed
 WRITE_BYTES: Final = 128 * 2**20
 INTERRUPTED_SECONDS: Final = 1.5  # an interrupted run goes on storing for so long
 INTERRUPTED_CHUNKS: Final = 4  # and so many chunks at a time

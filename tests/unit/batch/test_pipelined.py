@@ -42,7 +42,7 @@ def from_one_page(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("from_one_page")
-@pytest.mark.parametrize("write_pages", [256, 36_864])
+@pytest.mark.parametrize("write_pages", [256, 18_432])
 def test_the_clusters_are_those_of_judging_afterwards(
     monkeypatch: pytest.MonkeyPatch, write_pages: int
 ) -> None:
