@@ -21,6 +21,7 @@ from harness import Row, cpu_seconds, data_file, expect, page_of, parser_of, pea
 from w1 import documents
 
 from es_dedup import Deduplicator, Page, Settings
+from es_dedup.batch.memory import give_back
 
 if TYPE_CHECKING:
     import argparse
@@ -113,7 +114,9 @@ def run(given: argparse.Namespace, size: int) -> Row:
 def pages_of(given: argparse.Namespace, size: int) -> list[Page]:
     """The pages of a size."""
     if given.w1:
-        return [Page(id=each.id, text=each.text) for each in documents(size, SEED)]
+        made = [Page(id=each.id, text=each.text) for each in documents(size, SEED)]
+        give_back()  # what making them took
+        return made
     return [page_of(row) for row in rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), size or None)]
 
 
