@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.console import overrides
 from es_dedup.console.frame import anchor, framed, path, time_of
 from es_dedup.console.views import short
 from es_dedup.console.words import words
 from es_dedup.model.explanation import percent
+from es_dedup.model.overrides import OverrideKind
 from es_dedup.report.compare import comparison, relation_tag, title_of
 from es_dedup.report.data import MemberComparison, PageView
 from es_dedup.report.features import compared_fields, feature_rows
@@ -64,8 +66,8 @@ def cluster(reader: IndexReader, language: str, name: str, offset: int) -> bytes
     return framed(short(title_of(record)), body, language)
 
 
-def pair(reader: IndexReader, language: str, left: str, right: str) -> bytes:
-    """Two pages with all evidence and their shared text.
+def pair(reader: IndexReader, language: str, writes: bool, left: str, right: str) -> bytes:  # noqa: FBT001 - sent to a process by position
+    """Two pages with all evidence and their shared text; with ``writes`` they can be decided the same or different.
 
     Raises:
         UnknownPage: an id that is not stored.
@@ -85,12 +87,16 @@ def pair(reader: IndexReader, language: str, left: str, right: str) -> bytes:
         ),
         class_="note",
     )
-    body = links + element("div", comparison(ours, compared, CHARS), class_="sole")
+    kinds = (OverrideKind.DIFFERENT, OverrideKind.SAME) if writes and left != right else ()
+    decided = overrides.form(language, (left, right), kinds) + overrides.of_pages(
+        reader, language, left, right
+    )
+    body = links + decided + element("div", comparison(ours, compared, CHARS), class_="sole")
     return framed(words(language, "Two pages compared"), body, language)
 
 
-def page(reader: IndexReader, language: str, page_id: str) -> bytes:
-    """A page: its text and features, and what was decided of its candidates.
+def page(reader: IndexReader, language: str, writes: bool, page_id: str) -> bytes:  # noqa: FBT001
+    """A page: its text and features, and what was decided of its candidates; with ``writes`` it can be made canonical.
 
     Raises:
         UnknownPage: it is not stored.
@@ -99,13 +105,16 @@ def page(reader: IndexReader, language: str, page_id: str) -> bytes:
     facts = " · ".join(filter(None, (record.site, record.published[:16].replace("T", " "), f"{len(text):,}")))
     where = anchor(f"{words(language, 'Cluster')} ({found.size:,})", path("clusters", found.id))
     top = element("p", element("code", escape(page_id)), " ", escape(facts), " · ", where, class_="note")
-    shown = escape(text[:CHARS]) if text else escape(words(language, "The text is not kept."))
+    content = escape(text[:CHARS] if text else words(language, "The text is not kept."))
     known = record.language if record.language != "und" else None
-    words_ = element("div", shown, class_="text", lang=known, tabindex="0", role="region", aria_label="text")
+    box = element("div", content, class_="text", lang=known, tabindex="0", role="region", aria_label="text")
     rows = ((escape(name), escape(value)) for name, value in feature_rows(reader.features(page_id)))
     heads = words(language, "Feature"), words(language, "Value")
     features = element("details", element("summary", escape(words(language, "Features"))), table(heads, rows))
-    body = top + element("div", words_, class_="sole") + _candidates(reader, language, page_id) + features
+    kinds = (OverrideKind.CANONICAL,) if writes else ()
+    decided = overrides.form(language, (page_id,), kinds) + overrides.of_pages(reader, language, page_id)
+    shown = element("div", box, class_="sole")
+    body = top + decided + shown + _candidates(reader, language, page_id) + features
     return framed(short(title_of(record)), body, language)
 
 

@@ -91,6 +91,7 @@ def _navigation(language: str, query: str) -> str:
     links = (
         anchor(words(language, "Overview"), path()),
         anchor(words(language, "Clusters"), path("clusters")),
+        anchor(words(language, "Overrides"), path("overrides")),
     )
     label = escape(words(language, "Search stored pages"))
     form = element(

@@ -11,17 +11,19 @@ from urllib.parse import parse_qs, urlsplit
 from fastapi import APIRouter, Query, Request, Response, Security
 from fastapi.responses import RedirectResponse
 
-from es_dedup.console import details, views
+from es_dedup.console import details, overrides, views
 from es_dedup.console.frame import POLICY, ROOT, fields, framed, path, static
 from es_dedup.console.words import chosen, words
 from es_dedup.report.markup import element, escape
-from es_dedup.serve.problems import ForeignHost, NoSuchRoute
+from es_dedup.serve import calls
+from es_dedup.serve.bodies import OverrideBody, UndoBody
+from es_dedup.serve.problems import ForeignHost, NoSuchRoute, NotAllowed
+from es_dedup.serve.tokens import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from es_dedup.errors import DedupError
-    from es_dedup.serve.tokens import Scope
 
 FORM: Final = "application/x-www-form-urlencoded"
 COOKIE: Final = "es-dedup-console"
@@ -99,13 +101,13 @@ async def cluster(request: Request, name: str, offset: Offset = 0) -> Response:
 @router.get("/pages/{page_id:path}", dependencies=Seen)
 async def page(request: Request, page_id: str) -> Response:
     """A stored page."""
-    return await _shown(request, details.page, page_id)
+    return await _shown(request, details.page, _writes(request), page_id)
 
 
 @router.get("/compare", dependencies=Seen)
 async def compare(request: Request, left: str, right: str) -> Response:
     """Two stored pages."""
-    return await _shown(request, details.pair, left, right)
+    return await _shown(request, details.pair, _writes(request), left, right)
 
 
 @router.get("/search", dependencies=Seen)
@@ -115,6 +117,33 @@ async def search(
     """Hits."""
     service = request.app.state.service
     return _html(await service.search(views.search, _language(request), q, offset))
+
+
+@router.get("/overrides", dependencies=Seen)
+async def listed(request: Request) -> Response:
+    """Decisions of people."""
+    return await _shown(request, overrides.listed, _writes(request))
+
+
+@router.post("/overrides", dependencies=Seen)
+async def override(request: Request) -> Response:
+    """Decide, and show the cluster that follows."""
+    given = await _written(request)
+    pages = given.get("page", [])
+    asked = OverrideBody.read(calls.as_json({"kind": _first(given, "kind"), "pages": pages, **_who(given)}))
+    service = request.app.state.service
+    await service.write(request, None, b"", calls.override, asked, service.place, service.settings)
+    return RedirectResponse(path("clusters", pages[0]), SEE_OTHER)
+
+
+@router.post("/overrides/{override_id}/undo", dependencies=Seen)
+async def undo(request: Request, override_id: str) -> Response:
+    """End an override."""
+    asked = UndoBody.read(calls.as_json(_who(await _written(request))))
+    service = request.app.state.service
+    where = service.place, service.settings
+    await service.write(request, None, b"", calls.undo_override, override_id, asked, *where)
+    return RedirectResponse(path("overrides"), SEE_OTHER)
 
 
 @router.get("/static/{name}")
@@ -137,9 +166,8 @@ async def sign_in(request: Request, to: str = ROOT) -> Response:
 async def signed_in(request: Request) -> Response:
     """Begin a session with a token; the form of another site is refused, as its cookie would be."""
     service = request.app.state.service
-    _same_origin(request)
-    given = parse_qs((await service.body_of(request, FORM)).decode("utf-8", "replace"))
-    token, to = (given.get(name, [""])[0] for name in ("token", "to"))
+    given = await _sent(request)
+    token, to = _first(given, "token"), _first(given, "to")
     scope = None if service.tokens is None else service.tokens.scope_of(f"Bearer {token}")
     if scope is None:
         return _form(request, to, wrong=True)
@@ -213,6 +241,43 @@ def _local(address: str) -> str:
     """An address of the console, whatever was asked for."""
     inside = address == ROOT or address.startswith((f"{ROOT}/", f"{ROOT}?"))
     return address if inside and "\\" not in address and address.isprintable() else ROOT
+
+
+async def _sent(request: Request) -> dict[str, list[str]]:
+    """Fields of a form of this server.
+
+    Raises:
+        ForeignHost, WrongMediaType: see there.
+    """
+    _same_origin(request)
+    body = await request.app.state.service.body_of(request, FORM)
+    return parse_qs(body.decode("utf-8", "replace"))
+
+
+async def _written(request: Request) -> dict[str, list[str]]:
+    """Fields of a form that writes.
+
+    Raises:
+        NotAllowed: the session is for reading.
+    """
+    given = await _sent(request)
+    if not _writes(request):
+        raise NotAllowed
+    return given
+
+
+def _writes(request: Request) -> bool:
+    """Whether the session may write."""
+    service = request.app.state.service
+    return service.tokens is None or service.sessions.scope_of(request.cookies.get(COOKIE, "")) is Scope.WRITE
+
+
+def _first(given: Mapping[str, list[str]], name: str) -> str:
+    return given.get(name, [""])[0]
+
+
+def _who(given: Mapping[str, list[str]]) -> dict[str, str]:
+    return {name: _first(given, name) for name in ("reason", "author")}
 
 
 def _same_origin(request: Request) -> None:

@@ -116,6 +116,38 @@ def test_an_error_is_a_page_with_its_status(browser: httpx.Client) -> None:
         assert (answer.status_code, "<h1>" in answer.text) == (status, True)
 
 
+def test_who_may_write_decides_and_undoes(api: Any, browser: httpx.Client) -> None:
+    pages = {"page": ["a/1?x=<i>", "b"], "reason": HOSTILE, "author": "mz"}
+    with httpx.Client(base_url=api.address, trust_env=False, timeout=60) as client:
+        client.post("/console/sign-in", data={"token": api.tokens["write"], "to": "/console"})
+        pair = _links(client.get("/console/clusters/b").text, "compare")[0]
+        assert 'value="different"' in client.get(pair).text
+        assert 'value="different"' not in browser.get(pair).text
+        refused = browser.post("/console/overrides", data={**pages, "kind": "different"})
+        foreign = {"Origin": "http://evil.example"}
+        sent = client.post("/console/overrides", data={**pages, "kind": "different"}, headers=foreign)
+        assert (refused.status_code, sent.status_code) == (403, 403)
+        assert client.post("/console/overrides", data={**pages, "kind": "x"}).status_code == 400
+        assert api.get("/v1/overrides").json() == {"overrides": []}
+        done = client.post("/console/overrides", data={**pages, "kind": "different"})
+        assert (done.status_code, done.headers["location"]) == (
+            303,
+            "/console/clusters/a%2F1%3Fx%3D%3Ci%3E",
+        )
+        assert client.get(done.headers["location"]).text.count("<tr>") == 2
+        conflict = client.post("/console/overrides", data={**pages, "kind": "same"})
+        assert conflict.status_code == 409
+        assert "&lt;script&gt;" in client.get(pair).text
+        (found,) = api.get("/v1/overrides").json()["overrides"]
+        undone = client.post(f"/console/overrides/{found['id']}/undo", data={"author": "mz", "reason": "no"})
+        assert undone.status_code == 303
+        assert client.get("/console/clusters/b").text.count("<tr>") == 3
+        assert "mz no" in client.get("/console/overrides").text
+        chosen_page = {"page": "b", "kind": "canonical", "reason": "older", "author": "mz"}
+        assert client.post("/console/overrides", data=chosen_page).status_code == 303
+        assert api.get("/v1/clusters/b").json()["canonical"]["page_id"] == "b"
+
+
 def test_it_speaks_chinese_to_who_reads_it(browser: httpx.Client) -> None:
     answer = browser.get("/console", headers={"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.8"})
     assert '<html lang="zh">' in answer.text
