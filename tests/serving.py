@@ -88,3 +88,12 @@ def serving(
         process.wait(SECONDS)
         assert process.stdout is not None
         process.stdout.close()
+
+
+@contextmanager
+def browsing(api: Api, scope: str = "write") -> Iterator[httpx.Client]:
+    """A browser's requests to the console, signed in."""
+    with httpx.Client(base_url=api.address, timeout=SECONDS, trust_env=False) as client:
+        given = {"token": api.tokens[scope], "to": "/console"}
+        assert client.post("/console/sign-in", data=given).status_code == 303
+        yield client

@@ -23,3 +23,18 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   keys[event.key]();
 });
+
+async function refresh() {
+  const live = document.querySelector("[data-live]");
+  if (live === null) return;
+  if (!document.hidden && !live.contains(document.activeElement)) {
+    const answer = await fetch(location.href).catch(() => null);
+    if (answer?.ok && !answer.redirected) {
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(live.id);
+      if (fresh === null) live.remove();
+      else if (!live.contains(document.activeElement)) live.replaceWith(fresh);
+    }
+  }
+  setTimeout(refresh, 2000);
+}
+setTimeout(refresh, 2000);

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ROOT: Final = "/console"
-POLICY: Final = "default-src 'none'; style-src 'self'; script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-"""Content security policy of the console: its own style and script, no inline ones, nothing of others."""
+POLICY: Final = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+"""Content security policy of the console: its own style, script and addresses, no inline ones, nothing of others."""
 FILES: Final = {
     "console.css": ("text/css", ("es_dedup.report/page.css", "es_dedup.console/console.css")),
     "console.js": ("text/javascript", ("es_dedup.console/console.js",)),
@@ -92,6 +92,7 @@ def _navigation(language: str, query: str) -> str:
         anchor(words(language, "Overview"), path()),
         anchor(words(language, "Clusters"), path("clusters")),
         anchor(words(language, "Overrides"), path("overrides")),
+        anchor(words(language, "Jobs"), path("jobs")),
     )
     label = escape(words(language, "Search stored pages"))
     form = element(

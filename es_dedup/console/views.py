@@ -28,8 +28,8 @@ _TILES: Final = (
 )
 
 
-def overview(reader: IndexReader, language: str) -> bytes:
-    """Counts, and the facts of the index."""
+def overview(reader: IndexReader, language: str, jobs: str) -> bytes:
+    """Counts, jobs that are not over (markup), and the facts of the index."""
     stats = reader.stats()
     tiles = []
     for name, label, note in _TILES:
@@ -45,7 +45,7 @@ def overview(reader: IndexReader, language: str) -> bytes:
     about = element(
         "details", element("summary", escape(words(language, "About this index"))), table(heads, rows)
     )
-    body = element("section", *tiles, class_="tiles") + about
+    body = element("section", *tiles, class_="tiles") + jobs + about
     return framed(words(language, "Overview"), body, language)
 
 

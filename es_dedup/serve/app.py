@@ -15,7 +15,7 @@ from es_dedup import __version__
 from es_dedup.console.frame import ROOT
 from es_dedup.errors import DedupError
 from es_dedup.model import WritePolicy
-from es_dedup.serve import calls, console, problems, schemas
+from es_dedup.serve import calls, console, console_jobs, problems, schemas
 from es_dedup.serve.bodies import (
     JSON,
     NDJSON,
@@ -117,8 +117,8 @@ class Service:
             )
         return await self.workers.read(call, *arguments)
 
-    async def in_thread(self, call: Callable[..., bytes], *arguments: Any) -> bytes:
-        """The answer of a call that waits for storage."""
+    async def in_thread(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        """What a call returns that waits for storage."""
         return await asyncio.to_thread(call, *arguments)
 
 
@@ -296,7 +296,7 @@ async def undo_override(request: Request, override_id: str, key: Key = None) -> 
 async def jobs(request: Request) -> Response:
     """Jobs with progress, the newest first."""
     service = _service(request)
-    return _json(await service.in_thread(service.jobs.listed))
+    return _json(calls.as_json({"jobs": await service.in_thread(service.jobs.listed)}))
 
 
 @router.post(
@@ -309,7 +309,11 @@ async def start_job(request: Request, key: Key = None) -> Response:
     service = _service(request)
     body = await service.body_of(request, JSON)
     asked = JobBody.read(body)
-    work = service.repeats.once(key, (b"job", body), lambda: service.in_thread(service.jobs.start, asked))
+
+    async def started() -> bytes:
+        return calls.as_json(await service.in_thread(service.jobs.start, asked))
+
+    work = service.repeats.once(key, (b"job", body), started)
     return _json(await service.workers.in_time(work))
 
 
@@ -317,14 +321,14 @@ async def start_job(request: Request, key: Key = None) -> Response:
 async def job(request: Request, job_id: str) -> Response:
     """One job."""
     service = _service(request)
-    return _json(await service.in_thread(service.jobs.one, job_id))
+    return _json(calls.as_json(await service.in_thread(service.jobs.one, job_id)))
 
 
 @router.post("/v1/jobs/{job_id}/{action}", dependencies=Writing, **schemas.route(schemas.JOB))
 async def change_job(request: Request, job_id: str, action: Literal["pause", "resume", "cancel"]) -> Response:
     """Pause, resume or cancel a job on attached indices."""
     service = _service(request)
-    return _json(await service.in_thread(service.jobs.change, job_id, action))
+    return _json(calls.as_json(await service.in_thread(service.jobs.change, job_id, action)))
 
 
 @router.get("/", include_in_schema=False)
@@ -372,6 +376,7 @@ def create_app(service: Service) -> Any:
     app.state.service = service
     app.include_router(router)
     app.include_router(console.router)
+    app.include_router(console_jobs.router)
     app.add_exception_handler(console.SignIn, console.to_sign_in)
     app.add_exception_handler(DedupError, _refused)
     app.add_exception_handler(RequestValidationError, _refused)

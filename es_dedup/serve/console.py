@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 from fastapi import APIRouter, Query, Request, Response, Security
 from fastapi.responses import RedirectResponse
 
-from es_dedup.console import details, overrides, views
+from es_dedup.console import details, jobs, overrides, views
 from es_dedup.console.frame import POLICY, ROOT, fields, framed, path, static
 from es_dedup.console.words import chosen, words
 from es_dedup.report.markup import element, escape
@@ -80,8 +80,10 @@ router = APIRouter(prefix=ROOT, include_in_schema=False)
 
 @router.get("", dependencies=Seen)
 async def overview(request: Request) -> Response:
-    """Counts."""
-    return await _shown(request, views.overview)
+    """Counts, and jobs that are not over."""
+    service = request.app.state.service
+    running = jobs.running(language_of(request), await service.in_thread(service.jobs.listed))
+    return await shown(request, views.overview, running)
 
 
 @router.get("/clusters", dependencies=Seen)
@@ -89,25 +91,25 @@ async def clusters(
     request: Request, min_size: Annotated[int, Query(ge=1)] = 2, after: str | None = None
 ) -> Response:
     """A list of clusters."""
-    return await _shown(request, views.clusters, min_size, after)
+    return await shown(request, views.clusters, min_size, after)
 
 
 @router.get("/clusters/{name:path}", dependencies=Seen)
 async def cluster(request: Request, name: str, offset: Offset = 0) -> Response:
     """A cluster."""
-    return await _shown(request, details.cluster, name, offset)
+    return await shown(request, details.cluster, name, offset)
 
 
 @router.get("/pages/{page_id:path}", dependencies=Seen)
 async def page(request: Request, page_id: str) -> Response:
     """A stored page."""
-    return await _shown(request, details.page, _writes(request), page_id)
+    return await shown(request, details.page, writes(request), page_id)
 
 
 @router.get("/compare", dependencies=Seen)
 async def compare(request: Request, left: str, right: str) -> Response:
     """Two stored pages."""
-    return await _shown(request, details.pair, _writes(request), left, right)
+    return await shown(request, details.pair, writes(request), left, right)
 
 
 @router.get("/search", dependencies=Seen)
@@ -116,21 +118,21 @@ async def search(
 ) -> Response:
     """Hits."""
     service = request.app.state.service
-    return _html(await service.search(views.search, _language(request), q, offset))
+    return html(await service.search(views.search, language_of(request), q, offset))
 
 
 @router.get("/overrides", dependencies=Seen)
 async def listed(request: Request) -> Response:
     """Decisions of people."""
-    return await _shown(request, overrides.listed, _writes(request))
+    return await shown(request, overrides.listed, writes(request))
 
 
 @router.post("/overrides", dependencies=Seen)
 async def override(request: Request) -> Response:
     """Decide, and show the cluster that follows."""
-    given = await _written(request)
+    given = await written(request)
     pages = given.get("page", [])
-    asked = OverrideBody.read(calls.as_json({"kind": _first(given, "kind"), "pages": pages, **_who(given)}))
+    asked = OverrideBody.read(calls.as_json({"kind": first(given, "kind"), "pages": pages, **_who(given)}))
     service = request.app.state.service
     await service.write(request, None, b"", calls.override, asked, service.place, service.settings)
     return RedirectResponse(path("clusters", pages[0]), SEE_OTHER)
@@ -139,7 +141,7 @@ async def override(request: Request) -> Response:
 @router.post("/overrides/{override_id}/undo", dependencies=Seen)
 async def undo(request: Request, override_id: str) -> Response:
     """End an override."""
-    asked = UndoBody.read(calls.as_json(_who(await _written(request))))
+    asked = UndoBody.read(calls.as_json(_who(await written(request))))
     service = request.app.state.service
     where = service.place, service.settings
     await service.write(request, None, b"", calls.undo_override, override_id, asked, *where)
@@ -167,7 +169,7 @@ async def signed_in(request: Request) -> Response:
     """Begin a session with a token; the form of another site is refused, as its cookie would be."""
     service = request.app.state.service
     given = await _sent(request)
-    token, to = _first(given, "token"), _first(given, "to")
+    token, to = first(given, "token"), first(given, "to")
     scope = None if service.tokens is None else service.tokens.scope_of(f"Bearer {token}")
     if scope is None:
         return _form(request, to, wrong=True)
@@ -196,22 +198,24 @@ def to_sign_in(request: Request, _: Exception) -> Response:
 
 def problem(request: Request, error: DedupError, status: int) -> Response:
     """An error as a view."""
-    language = _language(request)
+    language = language_of(request)
     title = words(language, "Not found" if status == NoSuchRoute.status else "Something went wrong")
-    return _html(framed(title, element("p", escape(error), class_="empty"), language), status)
+    return html(framed(title, element("p", escape(error), class_="empty"), language), status)
 
 
-async def _shown(request: Request, view: Callable[..., bytes], *arguments: Any) -> Response:
+async def shown(request: Request, view: Callable[..., bytes], *arguments: Any) -> Response:
+    """A view made by ``view(reader, language, *arguments)`` in a process that reads."""
     service = request.app.state.service
-    return _html(await service.workers.read(view, _language(request), *arguments))
+    return html(await service.workers.read(view, language_of(request), *arguments))
 
 
-def _html(body: bytes, status: int = 200) -> Response:
+def html(body: bytes, status: int = 200) -> Response:
+    """The answer with a view."""
     return Response(body, status, {"Content-Security-Policy": POLICY}, "text/html; charset=utf-8")
 
 
 def _form(request: Request, to: str, *, wrong: bool = False) -> Response:
-    language = _language(request)
+    language = language_of(request)
     note = "The token for reading or for writing, from the file that serve.token_file names."
     label = element(
         "label",
@@ -230,10 +234,11 @@ def _form(request: Request, to: str, *, wrong: bool = False) -> Response:
         method="post",
         class_="login",
     )
-    return _html(framed(words(language, "Sign in"), form, language, signed_in=False), 403 if wrong else 200)
+    return html(framed(words(language, "Sign in"), form, language, signed_in=False), 403 if wrong else 200)
 
 
-def _language(request: Request) -> str:
+def language_of(request: Request) -> str:
+    """The language of the console for who asks."""
     return chosen(request.headers.get("accept-language", ""))
 
 
@@ -254,30 +259,31 @@ async def _sent(request: Request) -> dict[str, list[str]]:
     return parse_qs(body.decode("utf-8", "replace"))
 
 
-async def _written(request: Request) -> dict[str, list[str]]:
+async def written(request: Request) -> dict[str, list[str]]:
     """Fields of a form that writes.
 
     Raises:
         NotAllowed: the session is for reading.
     """
     given = await _sent(request)
-    if not _writes(request):
+    if not writes(request):
         raise NotAllowed
     return given
 
 
-def _writes(request: Request) -> bool:
+def writes(request: Request) -> bool:
     """Whether the session may write."""
     service = request.app.state.service
     return service.tokens is None or service.sessions.scope_of(request.cookies.get(COOKIE, "")) is Scope.WRITE
 
 
-def _first(given: Mapping[str, list[str]], name: str) -> str:
+def first(given: Mapping[str, list[str]], name: str) -> str:
+    """The first value of a field of a form; empty where there is none."""
     return given.get(name, [""])[0]
 
 
 def _who(given: Mapping[str, list[str]]) -> dict[str, str]:
-    return {name: _first(given, name) for name in ("reason", "author")}
+    return {name: first(given, name) for name in ("reason", "author")}
 
 
 def _same_origin(request: Request) -> None:

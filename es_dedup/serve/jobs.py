@@ -9,17 +9,20 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from es_dedup.console.jobs import JobsState
 from es_dedup.errors import DedupError, UnknownJob
 from es_dedup.index.factory import is_remote
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.recluster import preview
+from es_dedup.maintenance.replay import replay
 from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.status import JobStatus, job_status
-from es_dedup.serve.calls import as_json
 from es_dedup.serve.problems import NotOnThisIndex
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from es_dedup.model import Progress
     from es_dedup.serve.bodies import JobBody
     from es_dedup.serve.workers import Workers
@@ -50,7 +53,7 @@ class Jobs:
                 Runner(site).set_state(job_id, JobState.PAUSED, "the server was stopped")
         self._thread.shutdown(wait=True, cancel_futures=True)
 
-    def start(self, body: JobBody) -> bytes:
+    def start(self, body: JobBody) -> JobStatus:
         """Begin a job.
 
         Raises:
@@ -66,36 +69,63 @@ class Jobs:
                     given = {name: value for name, value in options.items() if value is not None}
                     job = Runner(site).start(body.what, given if body.what == "backfill" else {})
                     self._work_on(job.id)
-                    return as_json(job_status(site, job))
+                    return job_status(site, job)
         if body.what == "backfill":
             raise NotOnThisIndex("a backfill", "an index on Elasticsearch with attached indices")
-        return as_json(self._recluster(dry_run=body.dry_run))
+        return self._recluster(dry_run=body.dry_run)
 
-    def listed(self) -> bytes:
+    def listed(self) -> list[JobStatus]:
         """All jobs, the newest first."""
         found = list(self._own.values())
         if is_remote(self._place):
             with open_context(self._place, self._settings, read_only=True) as site:
                 found += [job_status(site, job) for job in site.jobs.jobs()]
-        return as_json({"jobs": sorted(found, key=lambda job: job.id, reverse=True)})
+        return sorted(found, key=lambda job: job.id, reverse=True)
 
-    def one(self, job_id: str) -> bytes:
+    def state(self) -> JobsState:
+        """All jobs with the attached indices and the dead letters, of which at most ``MOST_LISTED`` are given."""
+        jobs = self.listed()
+        steered = {job.id for job in jobs} - self._own.keys()
+        if not is_remote(self._place):
+            return JobsState(jobs, steered)
+        with open_context(self._place, self._settings, read_only=True) as site:
+            attached = tuple(each.target for each in site.attachments)
+            dead, count = site.jobs.dead(MOST_LISTED), site.jobs.count_dead()
+        return JobsState(jobs, steered, attached, dead, count)
+
+    def replay(self, page_ids: Sequence[str]) -> JobStatus:
+        """Process dead letters again: those of some pages, or all of them.
+
+        Raises:
+            NotOnThisIndex: an index in a file has none.
+        """
+        if not is_remote(self._place):
+            raise NotOnThisIndex("dead letters", "an index on Elasticsearch with attached indices")
+        job = self._own_job("replay")
+        self._thread.submit(self._noting, job.id, self._replay, page_ids)
+        return job
+
+    def one(self, job_id: str) -> JobStatus:
         """One job.
 
         Raises:
             UnknownJob: there is none of that id.
         """
         if job_id in self._own:
-            return as_json(self._own[job_id])
+            return self._own[job_id]
         if not is_remote(self._place):
             raise UnknownJob(job_id)
         with open_context(self._place, self._settings, read_only=True) as site:
             stored = site.jobs.job(job_id)
             if stored is None:
                 raise UnknownJob(job_id)
-            return as_json(job_status(site, stored[0]))
+            return job_status(site, stored[0])
 
-    def change(self, job_id: str, action: str) -> bytes:
+    def is_own(self, job_id: str) -> bool:
+        """Whether a job is known to this process alone; it ends by itself."""
+        return job_id in self._own
+
+    def change(self, job_id: str, action: str) -> JobStatus:
         """Pause, resume or cancel a job on attached indices.
 
         Raises:
@@ -112,7 +142,7 @@ class Jobs:
             job = Runner(site).set_state(job_id, STATES[action])
             if job.state is JobState.RUNNING:
                 self._work_on(job_id)
-            return as_json(job_status(site, job))
+            return job_status(site, job)
 
     def _work_on(self, job_id: str) -> None:
         if job_id not in self._running:
@@ -126,27 +156,39 @@ class Jobs:
         finally:
             self._running.discard(job_id)
 
-    def _recluster(self, *, dry_run: bool) -> JobStatus:
+    def _own_job(self, what: str) -> JobStatus:
+        """A new job that this process alone knows; the oldest of too many are forgotten."""
         job_id = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
-        waiting = JobStatus(job_id, "recluster", "running", "waiting", 0, 0, 0.0, None, 0, {}, "")
         while len(self._own) >= MOST_LISTED:
             del self._own[min(self._own)]
-        self._own[job_id] = waiting
-        self._workers.submit(self._recluster_here, job_id, dry_run)
-        return waiting
+        self._own[job_id] = JobStatus(job_id, what, "running", "waiting", 0, 0, 0.0, None, 0, {}, "")
+        return self._own[job_id]
 
-    def _recluster_here(self, job_id: str, dry_run: bool) -> None:  # noqa: FBT001 - submitted by position
-        def told(now: Progress) -> None:
-            self._note(job_id, stage=now.stage, done=now.done, total=now.total or 0, workers=1)
+    def _recluster(self, *, dry_run: bool) -> JobStatus:
+        job = self._own_job("recluster")
+        self._workers.submit(self._noting, job.id, self._recluster_here, job.id, dry_run)
+        return job
 
+    def _noting(self, job_id: str, work: Callable[..., Mapping[str, int]], *arguments: Any) -> None:
+        """Do the work of a job and note how it ended."""
         try:
-            report = self._workers.writer.recluster(told, dry_run=dry_run)
+            counts = work(*arguments)
         except Exception as error:  # noqa: BLE001 - the job's note is where it is looked for
             self._note(job_id, state=str(JobState.FAILED), workers=0, note=str(error))
         else:
-            names = ("pages", "changed", "clusters_before", "clusters")
-            counts = {name: getattr(report, name) for name in names}
             self._note(job_id, state=str(JobState.DONE), stage="", workers=0, counts=counts)
+
+    def _recluster_here(self, job_id: str, dry_run: bool) -> Mapping[str, int]:  # noqa: FBT001 - submitted by position
+        def told(now: Progress) -> None:
+            self._note(job_id, stage=now.stage, done=now.done, total=now.total or 0, workers=1)
+
+        report = self._workers.writer.recluster(told, dry_run=dry_run)
+        return {name: getattr(report, name) for name in ("pages", "changed", "clusters_before", "clusters")}
+
+    def _replay(self, page_ids: Sequence[str]) -> Mapping[str, int]:
+        with open_context(self._place, self._settings) as site:
+            replayed = replay(site, page_ids)
+            return {"replayed": replayed, "dead": site.jobs.count_dead()}
 
     def _note(self, job_id: str, **changes: Any) -> None:
         if job_id in self._own:
