@@ -1,9 +1,9 @@
 """How fast is a whole scan, and does its cost per page stay the same as the corpus grows?
 
-From raw texts of broadcast-zh, or with ``--w1`` of W1, in memory to clusters in a file on disk. Every size runs in a
-process of its own, one after the other, on the first so many items, or on W1 of so many bases. Memory: the high-water
-mark of the main process and of its largest worker, and the sum over all of them, sampled without counting shared
-memory twice.
+From raw texts of broadcast-zh, or with ``--w1`` of W1, in memory to clusters in a file on disk; with ``--dump`` from
+a file of JSON Lines that is read meanwhile, as the command ``scan`` does. Every size runs in a process of its own, one
+after the other, on the first so many items, or on W1 of so many bases. Memory: the high-water mark of the main process
+and of its largest worker, and the sum over all of them, sampled without counting shared memory twice.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ from w1 import documents
 
 from es_dedup import Deduplicator, Page, Settings
 from es_dedup.batch.memory import give_back
+from es_dedup.readers import read_pages
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 SIZES: Final = (10_000, 70_000, 0)
 SAMPLE_SECONDS: Final = 0.5
 SEED: Final = 7  # of W1
 GOALS: Final = {"pages/s": 5_000, "peak MiB": 1_536, "bytes/page": 2_048}
+FIELDS: Final = ("id", "url", "title", "text", "published", "site")  # written to a dump
 LEAST_CHARS: Final = 100  # of equal texts that must be found in one cluster
 
 
@@ -40,7 +42,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="first so many items; 0: all")
     parser.add_argument("--w1", action="store_true", help="W1; sizes are documents before copies")
     parser.add_argument("--workers", type=int, default=0, help="worker processes; 0: one per core")
+    parser.add_argument(
+        "--dump", action="store_true", help="read the pages from a file while they are scanned"
+    )
     parser.add_argument("--one", type=int, help="internal: run this size here and print its figures as JSON")
+    parser.add_argument("--file", type=Path, help="internal: the pages of this run")
     given = parser.parse_args(arguments)
     if given.one is not None:
         print(json.dumps(run(given, given.one)))
@@ -69,12 +75,18 @@ def in_its_own_process(given: argparse.Namespace, size: int) -> Row:
         command += ["--data", str(given.data)]
     if given.w1:
         command.append("--w1")
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        memory = Memory(process.pid)
-        memory.start()
-        assert process.stdout is not None
-        printed = process.stdout.read()
-    memory.stop()
+    with tempfile.TemporaryDirectory() as folder:
+        if given.dump:
+            path = Path(folder) / "pages.jsonl"
+            with path.open("w") as file:
+                file.writelines(json.dumps(_raw(page)) + "\n" for page in pages_of(given, size))
+            command += ["--file", str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            memory = Memory(process.pid)
+            memory.start()
+            assert process.stdout is not None
+            printed = process.stdout.read()
+        memory.stop()
     expect(process.returncode == 0, "the run failed")
     row: Row = json.loads(printed.splitlines()[-1])
     return {**row, "peak MiB all": memory.peak_mib or None}
@@ -82,16 +94,17 @@ def in_its_own_process(given: argparse.Namespace, size: int) -> Row:
 
 def run(given: argparse.Namespace, size: int) -> Row:
     """Scan in this process."""
-    pages = pages_of(given, size)
+    held = None if given.file else pages_of(given, size)
     settings = Settings(workers=given.workers)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "pages.db"
         begun, cpu = time.perf_counter(), cpu_seconds()
         with Deduplicator.open(path, settings=settings) as dedup:
-            found = dedup.scan(pages)
+            found = dedup.scan(_read(given.file) if held is None else held)
         seconds, cpu = time.perf_counter() - begun, cpu_seconds() - cpu
         main_peak, worker_peak = peak_mib()
         expect(not found.failed, f"{len(found.failed)} pages failed")
+        pages = list(_read(given.file)) if held is None else held
         with Deduplicator.open(path, settings=settings, read_only=True) as dedup:
             stats: dict[str, Any] = dedup.stats()
             check(dedup, pages, stats)
@@ -118,6 +131,16 @@ def pages_of(given: argparse.Namespace, size: int) -> list[Page]:
         give_back()  # what making them took
         return made
     return [page_of(row) for row in rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), size or None)]
+
+
+def _raw(page: Page) -> Row:
+    return {name: value for name in FIELDS if (value := getattr(page, name))}
+
+
+def _read(path: Path) -> Iterator[Page]:
+    for page in read_pages([path]):
+        assert isinstance(page, Page)
+        yield page
 
 
 def check(dedup: Deduplicator, pages: Sequence[Page], stats: dict[str, Any]) -> None:
