@@ -1,8 +1,8 @@
 """What does a run on Spark cost: time, processor time, bytes shuffled, stages, and peak memory of JVM and Python workers?
 
 The steps one after the other over W1 in files, on a session of this machine. Bytes and stages are read from Spark's event log; memory is
-the proportional share (PSS) of this process and its children, looked at twice a second. ``--parts`` measures what the driver and a
-heavy term take at most, without Spark.
+the proportional share (PSS) of this process and its children, looked at twice a second. ``--nodes`` also simulates the run on more
+nodes. ``--parts`` measures what the driver and a heavy term take at most, without Spark.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from harness import MIB, Row, expect, parser_of, report
+from spark_nodes import table, work_of
 from spark_parts import parts
 from w1 import documents
 
@@ -102,6 +103,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--memory", default="2g", help="spark.driver.memory")
     parser.add_argument(
+        "--nodes", type=int, metavar="PAGES", help="simulate so many pages on more nodes from this run"
+    )
+    parser.add_argument(
         "--parts", type=float, metavar="SCALE", help="measure parts alone; 1: at their limits"
     )
     given = parser.parse_args(arguments)
@@ -125,7 +129,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         spark.stop()
         _check(canonical, family, folder / "pages.jsonl")
         rows = [_row(step, at, folder) for step, at in zip(STEPS, times, strict=True)]
+        work = work_of(folder / "log", [(at["begun"], at["ended"]) for at in times])
     report(f"Spark, W1, {len(family):,} pages, {given.master}", rows, given.json)
+    if given.nodes:
+        print(f"driver alone: {work.alone:.1f} s, tasks: {sum(map(sum, work.stages)):.1f} s")
+        report(
+            f"{given.nodes:,} pages on more nodes, simulated", table(work, given.nodes / len(family)), None
+        )
     return 0
 
 
