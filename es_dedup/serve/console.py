@@ -30,6 +30,8 @@ COOKIE: Final = "es-dedup-console"
 SESSION_SECONDS: Final = 43_200.0
 MOST_SESSIONS: Final = 1_000
 SEE_OTHER: Final = 303
+HEADERS: Final = {"Content-Security-Policy": POLICY, "Referrer-Policy": "same-origin"}
+"""Of every page: without a referrer, browsers send forms with the origin ``null``, which is refused."""
 
 
 class SignIn(Exception):
@@ -211,7 +213,7 @@ async def shown(request: Request, view: Callable[..., bytes], *arguments: Any) -
 
 def html(body: bytes, status: int = 200) -> Response:
     """The answer with a view."""
-    return Response(body, status, {"Content-Security-Policy": POLICY}, "text/html; charset=utf-8")
+    return Response(body, status, HEADERS, "text/html; charset=utf-8")
 
 
 def _form(request: Request, to: str, *, wrong: bool = False) -> Response:

@@ -99,6 +99,7 @@ def test_content_of_pages_is_shown_as_text(browser: httpx.Client) -> None:
     for address in addresses:
         answer = browser.get(f"/console{address}")
         assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        assert answer.headers["referrer-policy"] == "same-origin"  # else browsers send forms from `null`
         policy = answer.headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "inline" not in policy
