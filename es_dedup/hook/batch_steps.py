@@ -164,6 +164,31 @@ def replaced_meanwhile(candidates: CandidateSearchResult, index: Index) -> set[s
     return {name for name, payload in compared.items() if name not in now or now[name][0] != payload}
 
 
+def not_compared(
+    candidates: CandidateSearchResult,
+    other: Collection[str],
+    edges: Iterable[Edge],
+    replaced: Collection[str],
+) -> list[set[str]]:
+    """For each compared page those that stored edges relate it to, and that it was not compared with as they are now.
+
+    Args:
+        candidates: pairs that were compared.
+        other: pages replaced since then.
+        edges: stored ones.
+        replaced: pages whose edges are made anew.
+    """
+    ids, comparison = candidates.pages.ids, candidates.comparison
+    rows = zip(comparison.left_rows.tolist(), comparison.right_rows.tolist(), strict=True)
+    known = {(ids[left], comparison.right.ids[right]) for left, right in rows}
+    missing: dict[str, set[str]] = {name: set() for name in ids}
+    for edge in edges:
+        for name, beside in ((edge.left, edge.right), (edge.right, edge.left)):
+            if name in replaced and (beside in other or not {(name, beside), (beside, name)} & known):
+                missing[name].add(beside)
+    return [missing[name] for name in ids]
+
+
 def without(chunk: Chunk, names: Collection[str]) -> Chunk:
     """The batch without these pages."""
     return take(chunk, [row for row, name in enumerate(chunk.records.ids) if name not in names])

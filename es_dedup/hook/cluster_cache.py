@@ -1,7 +1,8 @@
-"""Cache of edges, clusters and keys around some pages, within one write session."""
+"""Cache of edges, clusters, keys and notes around some pages, within one write session."""
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.clustering import same_neighbours
@@ -17,16 +18,20 @@ MOST_PAGES: Final = 20_000  # whose edges are read ahead
 
 
 class ClusterCache:
-    """A cluster store with cached edges, assignments and page keys; the rest is read from the index.
+    """A cluster store with cached edges, assignments, page keys and notes; the rest is read from the index.
 
     Writes of others are not seen: hold ``index.writing()`` as long as it is used. Records may lack payload and terms.
+
+    Args:
+        index: what is cached of.
+        notes: those that are known.
 
     Attributes:
         changed: assignments that were written through it, by page id.
     """
 
-    def __init__(self, index: Index) -> None:
-        self._index = index
+    def __init__(self, index: Index, notes: Mapping[str, str | None] = MappingProxyType({})) -> None:
+        self._index, self._notes = index, dict(notes)
         self._beside: dict[str, dict[tuple[str, str], Edge]] = {}
         self._records: dict[str, FeatureRecord] = {}
         self._assigned: dict[str, Assignment | None] = {}
@@ -102,7 +107,9 @@ class ClusterCache:
 
     def note(self, name: str) -> str | None:
         """See ``FeatureIndex.note``."""
-        return self._index.note(name)
+        if name not in self._notes:
+            self._notes[name] = self._index.note(name)
+        return self._notes[name]
 
     def put_edges(self, edges: Iterable[Edge]) -> None:
         """See ``ClusterStore.put_edges``; the lesser page id is on the left."""

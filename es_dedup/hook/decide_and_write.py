@@ -11,14 +11,14 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from es_dedup.batch.effective_settings import EffectiveSettings
 from es_dedup.batch.featurise import day_of, make_chunk
 from es_dedup.batch.ingest import changed, joined
-from es_dedup.batch.overrides import load_constraints
+from es_dedup.batch.overrides import OVERRIDES, load_constraints
 from es_dedup.batch.recluster import repair_around
 from es_dedup.batch.write_policy import StoredBatch, left_out
 from es_dedup.clustering import same_neighbours
@@ -34,6 +34,7 @@ from es_dedup.hook.batch_steps import (
     arrivals_of,
     decisions_of,
     distinct,
+    not_compared,
     records_of,
     replaced_by,
     replaced_meanwhile,
@@ -61,6 +62,9 @@ if TYPE_CHECKING:
     from es_dedup.index.source_index import DedupField
     from es_dedup.model import Edge, Page
     from es_dedup.settings import Settings
+
+
+NOTES: Final = (STATISTICS, OVERRIDES)  # read with the candidates
 
 
 class BatchDecider:
@@ -168,14 +172,14 @@ class BatchDecider:
                 # reclustered with other settings meanwhile
                 compared, lookup = self._compare(todo, latest), latest
             as_seen = alone and seen.held == self._held - 1
-            other = set() if as_seen else replaced_meanwhile(compared, index)
-            cache = ClusterCache(index)
+            other = None if as_seen else replaced_meanwhile(compared, index)
+            cache = ClusterCache(index, compared.notes if as_seen else {})
             if as_seen:
                 unassigned = {*todo.records.ids, *compared.stored} - {*seen.assigned, *compared.assigned}
                 cache.learn(compared.stored, {**compared.assigned, **seen.assigned}, unassigned)
             with index.together():
                 decided = self._decide(
-                    replace(seen, todo=without(todo, other)),
+                    replace(seen, todo=without(todo, other or ())),
                     (compared, other),
                     (cache, lookup),
                     policy,
@@ -198,26 +202,33 @@ class BatchDecider:
     def _decide(
         self,
         seen: ComparedBatch,
-        found: tuple[CandidateSearchResult, Collection[str]],
+        found: tuple[CandidateSearchResult, Collection[str] | None],
         around: tuple[ClusterCache, CandidateSearch],
         policy: WritePolicy,
     ) -> BatchDecisions:
+        """``found``: related pages, and those replaced since; None: nobody can have changed the store since."""
         todo, same, stored = seen.todo, seen.same, seen.stored
         new = list(todo.records.ids)
-        (compared, other), (cache, lookup) = found, around
-        index = cache
+        (compared, replaced_since), (cache, lookup) = found, around
+        index, other = cache, replaced_since or ()
         replaced = {name for name in new if name in stored}
         before = index.edges_of(replaced) if replaced else []
         touched = same_neighbours(before, replaced)
         if before:
             index.drop_edges(replaced)
-        edges = [edge for edge in distinct(compared.edges()) if not {edge.left, edge.right} & set(other)]
+        searched = [edge for edge in distinct(compared.edges()) if not {edge.left, edge.right} & set(other)]
+        pairs, edges = compared.pairs, searched
+        if before and replaced_since is not None:  # another may have stored some of them since
+            again = lookup.among(compared.pages, not_compared(compared, other, before, replaced))
+            pairs, edges = pairs + again.pairs, distinct([*searched, *again.edges()])
         alone = self._place(todo.records, touched, edges, cache, lookup) if new else []
         cut = {compared.pages.ids[row] for row in compared.inconclusive}
         stored_now = StoredBatch(new, replaced, cut)
         accepted = load_constraints(index).accepted
-        counted, of_same = accepted(edges), accepted(index.edges_of(same)) if same else []
-        decisions = decisions_of(index, stored_now, counted, (same, of_same))
+        of_same = accepted(index.edges_of(same)) if same else []
+        decisions = decisions_of(index, stored_now, accepted(edges), (same, of_same))
+        # Of two pages at once only the one whose search has found the other gives way to it, so that one of them stays.
+        counted = accepted(searched)
         gone = left_out(new, counted) if policy is WritePolicy.SKIP else {}
         decisions.update(stored_now.without(gone, counted, index.assignments(new)) if gone else {})
         add_evidence(decisions, compared)
@@ -246,7 +257,7 @@ class BatchDecider:
                 *(name for name in same if MEANWHILE in decisions[name].notes),
             ],
             session=self._session,
-            pairs=compared.pairs,
+            pairs=pairs,
             truncated=compared.truncated,
         )
 
@@ -303,7 +314,7 @@ class BatchDecider:
             return lookup.of(asked)
         recent, at_hand = self._met(todo, lookup.settings), records_of(todo.records)
         if self._claims is None:
-            return lookup.of(asked, lambda: recent, assigned=True, at_hand=at_hand, notes=[STATISTICS])
+            return lookup.of(asked, lambda: recent, assigned=True, at_hand=at_hand, notes=NOTES)
         # To claim is to wait for the disk, and nothing is asked of the claims before candidates are there.
         with ThreadPoolExecutor(1, thread_name_prefix="es-dedup-claims") as pool:
             first = pool.submit(first_with, self._index, self._claims, todo)
@@ -312,7 +323,7 @@ class BatchDecider:
                 lambda: [[*one, *more] for one, more in zip(first.result(), recent, strict=True)],
                 assigned=True,
                 at_hand=at_hand,
-                notes=[STATISTICS],
+                notes=NOTES,
             )
 
     def _met(self, todo: Chunk, settings: Settings) -> list[list[str]]:
