@@ -393,6 +393,13 @@ class InvalidOverride(DedupError, ValueError):
     message = "no override ({problem}): name two different pages, a reason and an author"
 
 
+class InvalidAnnotation(DedupError, ValueError):
+    """An annotation that cannot be stored: one page named twice, no reader, or a string that is no text."""
+
+    problem: str
+    message = "no annotation ({problem}): name two different pages and a reader"
+
+
 class OverrideConflict(DedupError):
     """An override that cannot hold beside others."""
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from es_dedup.cli.output import Output
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.evaluation.uncertain import Uncertain
-    from es_dedup.model import Cluster
 
 ANSWERS: Final = {
     "y": "dup", "yes": "dup", "dup": "dup", "n": "diff", "no": "diff", "diff": "diff",
@@ -66,8 +65,7 @@ def label(
     with session.scratch() as dedup:
         with ProgressDisplay(quiet=session.output.quiet) as progress:
             dedup.scan(intake.pages(), progress=progress)
-        pages = [page for cluster in dedup.clusters() for page in _members(cluster)]
-        pairs = uncertain_pairs(dedup, pages, count=count, known=known, seed=seed)
+        pairs = uncertain_pairs(dedup, dedup.page_ids(), count=count, known=known, seed=seed)
         if not pairs:
             session.output.note("no uncertain pairs: pass more pages, or more similar pages")
         written = _ask(session.output, dedup, pairs, output, chars)
@@ -75,10 +73,6 @@ def label(
     session.output.line(f"{written} labels written to {output}, {len(known)} were in it before")
     if intake.failed:
         raise typer.Exit(ExitCode.LEFT_OUT)
-
-
-def _members(cluster: Cluster) -> list[str]:
-    return [cluster.canonical, *(member.page_id for member in cluster.members)]
 
 
 def _ask(output: Output, dedup: Deduplicator, pairs: list[Uncertain], target: Path, chars: int) -> int:

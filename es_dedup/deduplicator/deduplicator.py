@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from es_dedup.batch.annotations import ANNOTATIONS, load_annotations, note_of
 from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.dry_run import dry_run_report
 from es_dedup.batch.featurise import checked_id, checked_page, checked_pages, chunks, name_of
@@ -32,6 +33,7 @@ from es_dedup.deduplicator.index_reader import ROOTS, IndexReader
 from es_dedup.errors import (
     DuplicatePage,
     IndexLocked,
+    InvalidAnnotation,
     InvalidOverride,
     NotAnIndex,
     RootsChanged,
@@ -39,13 +41,14 @@ from es_dedup.errors import (
     wrong_type,
 )
 from es_dedup.index import factory
-from es_dedup.model import AddReport, Decision, Page, Progress, RemoveReport, WritePolicy
+from es_dedup.model import AddReport, Decision, Page, Progress, Relation, RemoveReport, WritePolicy
+from es_dedup.model.annotations import Annotation, Label
 from es_dedup.model.overrides import Override, OverrideKind, OverrideReport
 from es_dedup.settings.loading import settings_in_force
 from es_dedup.settings.recorded import STATISTICS, decisions_in, with_recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.index.port import Assignment
@@ -248,6 +251,41 @@ class Deduplicator(IndexReader):
         """
         with write_session(self._index):
             return self._merge_overrides(overrides)
+
+    def annotate(self, left: str, right: str, label: Label, *, reader: str) -> Annotation:
+        """Keep what a reader says of two stored pages, in place of what the same reader said before; decisions stay as they are.
+
+        Of a pair labelled ``contain`` the longer page contains the other one.
+
+        Raises:
+            UnknownPage: a page that is not stored.
+            InvalidAnnotation: the pages are one, or the reader is empty.
+        """
+        left, right = sorted((left, right))
+        lengths = [self.record(page_id).length for page_id in (left, right)]
+        if left == right:
+            raise InvalidAnnotation(f"page {left!r} is named twice")
+        if not reader.strip():
+            raise InvalidAnnotation("the reader is empty")
+        relation = None
+        if label is Label.CONTAIN:
+            relation = Relation.CONTAINS if lengths[0] >= lengths[1] else Relation.CONTAINED
+        made = Annotation(left, right, label, reader, _now(), relation)
+        self._change_annotations((left, right), reader, [made])
+        return made
+
+    def remove_annotation(self, left: str, right: str, *, reader: str) -> bool:
+        """Forget what a reader said of two pages; whether there was something."""
+        pair = (min(left, right), max(left, right))
+        return self._change_annotations(pair, reader, [])
+
+    def _change_annotations(self, pair: tuple[str, str], reader: str, made: Sequence[Annotation]) -> bool:
+        with self._index.writing():
+            known = load_annotations(self._index)
+            others = [each for each in known if (each.pair, each.reader) != (pair, reader)]
+            if made or len(others) < len(known):
+                self._index.set_note(ANNOTATIONS, note_of([*others, *made]))
+        return len(others) < len(known)
 
     def _override(
         self, kind: OverrideKind, pages: tuple[str, ...], reason: str, author: str

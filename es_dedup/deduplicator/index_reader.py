@@ -6,11 +6,12 @@ import time
 import warnings
 from collections import Counter
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from es_dedup.batch.annotations import load_annotations
 from es_dedup.batch.cluster_evidence import clusters_with_evidence
 from es_dedup.batch.effective_settings import EffectiveSettings
 from es_dedup.batch.featurise import (
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from es_dedup.index.port import Assignment, Index
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Edge, Verdict
+    from es_dedup.model.annotations import Annotation
     from es_dedup.model.overrides import Override
     from es_dedup.settings import Settings
 
@@ -93,6 +95,10 @@ class IndexReader(Closing):
     def overrides(self, *, undone: bool = False) -> list[Override]:
         """Decisions of people that go before the rules, by time; with ``undone`` also those that were undone."""
         return [each for each in load_overrides(self._index).values() if undone or each.in_force]
+
+    def annotations(self) -> tuple[Annotation, ...]:
+        """What readers said of pairs of pages, by time; decisions do not depend on it."""
+        return load_annotations(self._index)
 
     @property
     def settings_differ(self) -> SettingsDiffer | None:
@@ -183,7 +189,7 @@ class IndexReader(Closing):
         return replace(
             decision,
             verdicts=verdicts,
-            rules=rule_results(comparison) if settings.decision.method == BY_RULES else (),
+            rules=next(rule_results(comparison)) if settings.decision.method == BY_RULES else (),
             skipped={name: self._why_skipped(name, left, right) for name in sorted(silent)},
         )
 
@@ -226,6 +232,18 @@ class IndexReader(Closing):
         self.record(page_id)
         compared = self._lookup().of_stored([page_id])
         return list(compared.comparison.right.ids)
+
+    def candidate_decisions(self, page_ids: Sequence[str]) -> Iterator[PairDecision]:
+        """Stored pages with all their candidates, decided as ``explain`` does; a pair of two of the pages may come twice.
+
+        Ids that are not stored are passed over.
+        """
+        settings, statistics = self._settings, self._statistics()
+        comparison = self._lookup().of_stored(page_ids).comparison
+        by_rules = settings.decision.method == BY_RULES
+        results = rule_results(comparison) if by_rules else repeat((), len(comparison.left_rows))
+        for pair, rules in enumerate(results):
+            yield replace(pair_decision(comparison, pair, settings, statistics), rules=rules)
 
     def shared_clauses(self, left: str, right: str) -> list[SharedClause]:
         """Clauses that two stored pages have in common, with their places in both texts and what they count.
@@ -270,6 +288,10 @@ class IndexReader(Closing):
         if page_id not in found:
             raise UnknownPage(page_id)
         return found[page_id]
+
+    def page_ids(self) -> Iterator[str]:
+        """Ids of all stored pages that are clustered, by cluster."""
+        return (each.page_id for group in self._index.clusters() for each in group)
 
     def records(self) -> Iterator[FeatureRecord]:
         """What is stored of all pages, without their texts, by page id."""

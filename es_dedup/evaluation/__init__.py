@@ -14,7 +14,6 @@ Traps:
 
 from es_dedup.evaluation.groups import BCubed, bcubed, connected, label_groups
 from es_dedup.evaluation.labels import (
-    Label,
     LabelledPair,
     LabelsError,
     Pair,
@@ -40,6 +39,7 @@ from es_dedup.evaluation.metrics import (
 )
 from es_dedup.evaluation.report import EvaluationReport, MethodReport, evaluate, method_decision
 from es_dedup.evaluation.tune import Axis, Fold, Goal, TuneReport, fold_of, tune
+from es_dedup.model.annotations import Label
 
 __all__ = [
     "BANDS",

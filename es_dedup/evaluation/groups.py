@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.evaluation.labels import Label
+from es_dedup.model.annotations import Label
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping

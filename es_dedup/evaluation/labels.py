@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import InputError
 from es_dedup.model import Relation
+from es_dedup.model.annotations import Label
 from es_dedup.settings.loading import read_regular
 
 if TYPE_CHECKING:
@@ -22,25 +22,6 @@ NAMED_PROBLEMS: Final = 20
 """Different problems of a file that are named."""
 Pair = tuple[str, str]
 """Two page ids, the smaller one first."""
-
-
-class Label(StrEnum):
-    """What a reader says of two pages.
-
-    ``dup``: the same article; ``contain``: nearly all of one stands in the other, which has much of its own;
-    ``partial``: a real passage is shared, but neither of these; ``diff``: other text, or only boilerplate is
-    shared.
-    """
-
-    DUP = "dup"
-    CONTAIN = "contain"
-    PARTIAL = "partial"
-    DIFF = "diff"
-
-    @property
-    def positive(self) -> bool:
-        """True for ``dup`` and ``contain``: the pairs that have to be found."""
-        return self in (Label.DUP, Label.CONTAIN)
 
 
 _LABELS: Final = {str(label): label for label in Label} | {

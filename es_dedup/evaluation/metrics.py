@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.evaluation.labels import Label
 from es_dedup.model import Relation
+from es_dedup.model.annotations import Label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

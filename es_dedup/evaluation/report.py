@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.evaluation.groups import bcubed, label_groups
-from es_dedup.evaluation.labels import Label, digest, ordered_pair
+from es_dedup.evaluation.labels import digest, ordered_pair
 from es_dedup.evaluation.metrics import (
     MethodDecisions,
     by_band,
@@ -15,6 +15,7 @@ from es_dedup.evaluation.metrics import (
     pair_scores,
     relation_scores,
 )
+from es_dedup.model.annotations import Label
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping

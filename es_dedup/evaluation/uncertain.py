@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from es_dedup.model import PairDecision
 
 POOL: Final = 20  # pairs compared for each pair that is wanted
+PAGES: Final = 16  # whose candidates are compared together
 MIDDLE: Final = 0.5
 
 
@@ -69,15 +70,24 @@ def uncertain_pairs(
     random.Random(seed).shuffle(ids)  # noqa: S311 - a seeded draw, no secrets
     compared = set(known)
     uncertain: list[Uncertain] = []
-    for page in ids:
-        for other in dedup.candidates(page):
-            pair = ordered_pair(page, other)
-            if page == other or pair in compared:
-                continue
-            compared.add(pair)
-            decision = dedup.explain(*pair)
-            if decision.relation is not Relation.EXACT:
-                uncertain.append(Uncertain(decision, doubt_of(decision)))
+    for start in range(0, len(ids), PAGES):
+        for decision in dedup.candidate_decisions(ids[start : start + PAGES]):
+            each = Uncertain(decision, doubt_of(decision))
+            if each.pair not in compared and decision.relation is not Relation.EXACT:
+                uncertain.append(each)
+            compared.add(each.pair)
         if len(uncertain) >= POOL * count:
             break
     return sorted(uncertain, key=lambda each: (-each.doubt, each.pair))[:count]
+
+
+def sampled(dedup: IndexReader, count: int, seed: int) -> list[str]:
+    """A random draw of clustered pages, at most so many, in memory for these alone; the same for one seed and index."""
+    draw = random.Random(seed)  # noqa: S311 - a seeded draw, no secrets
+    pages: list[str] = []
+    for place, page in enumerate(dedup.page_ids()):
+        if place < count:
+            pages.append(page)
+        elif (at := draw.randrange(place + 1)) < count:
+            pages[at] = page
+    return pages

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.featurise import make_chunk
-from es_dedup.batch.overrides import load_overrides
 from es_dedup.errors import DedupError
 from es_dedup.index import factory
 from es_dedup.index.jobs import JobState
@@ -26,7 +25,7 @@ from es_dedup.maintenance.change_capture import follow, note_positions
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.pending import DEAD_READ
 from es_dedup.maintenance.runner import Runner
-from es_dedup.maintenance.texts import refill
+from es_dedup.maintenance.texts import carry_over, refill
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -97,7 +96,7 @@ def reindex(
         with open_context(address, settings) as new:
             save_attachments(new.index, attachments)
             note_positions(new)
-            new.dedup.import_overrides(load_overrides(old).values())
+            carry_over(old, new.dedup, new.index)
             _run(new, "refill", report_progress)
             report_progress("taking in later writes")
             _remove_orphans(new)
@@ -108,7 +107,7 @@ def reindex(
             with old.writing():  # no decision falls between the last following and the swap
                 documents, pages, dead, sampled = _verified(new)
                 _keep_dead(new, place)
-                new.dedup.import_overrides(load_overrides(old).values())  # those made meanwhile
+                carry_over(old, new.dedup, new.index)  # those made meanwhile
                 factory.swap_generation(place, generation, settings)
     with open_context(place, settings) as context:
         follow(context)  # decided on with the old settings, written after the swap
@@ -177,7 +176,7 @@ def roll_back(
     with factory.open_stored(place, settings) as present, present.writing():
         _check_sources(place, settings, load_attachments(present))
         with open_context(address, settings) as previous:
-            previous.dedup.import_overrides(load_overrides(present).values())
+            carry_over(present, previous.dedup, previous.index)
         factory.swap_generation(place, generation, settings)
     with open_context(place, settings) as context:
         context.index.set_note(NOTE, None)

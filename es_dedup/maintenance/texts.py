@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.batch.annotations import ANNOTATIONS
 from es_dedup.batch.overrides import load_overrides
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.deduplicator.index_reader import ROOTS
@@ -57,12 +58,18 @@ def refill(old: Index, new: Index, settings: Settings) -> Refilled:
 
     new.set_note(ROOTS, old.note(ROOTS))
     dedup = Deduplicator(new, settings)
-    dedup.import_overrides(load_overrides(old).values())
+    carry_over(old, dedup, new)
     dedup.scan(pages())
     if gone := [name for records in new.scan(batch=BATCH) for name in _gone(old, records)]:
         dedup.remove(gone)
         new.refresh()  # whoever opens the index after the swap sees no removed page
     return Refilled(counted["pages"], counted["without"])
+
+
+def carry_over(old: Index, dedup: Deduplicator, new: Index) -> None:
+    """Give a new generation, which ``dedup`` works on, the overrides and annotations of the old one."""
+    dedup.import_overrides(load_overrides(old).values())
+    new.set_note(ANNOTATIONS, old.note(ANNOTATIONS))
 
 
 def _page(record: FeatureRecord, text: str) -> Page:

@@ -35,7 +35,7 @@ def explained(left: Small, right: Small, limits: Thresholds = BALANCED) -> PairD
     pages, known = rows_of([left, right]), Statistics.empty()
     comparison = compare(pages, np.array([0]), pages, np.array([1]), known, limits)
     decision = pair_decision(comparison, 0, SETTINGS, known)
-    return replace(decision, left="A", right="B", rules=rule_results(comparison))
+    return replace(decision, left="A", right="B", rules=next(rule_results(comparison)))
 
 
 @pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))

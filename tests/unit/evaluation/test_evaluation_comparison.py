@@ -16,16 +16,18 @@ from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.detectors.registry import create_detectors, detector_names
 from es_dedup.evaluation import Goal, labelled
 from es_dedup.evaluation.comparison import compare
-from es_dedup.evaluation.labels import Label, LabelledPair
 from es_dedup.evaluation.methods import Cost, MethodRun, run_method, run_rules
 from es_dedup.evaluation.selfjoin import self_join
 from es_dedup.model import CandidateQuery, Content, Page, Relation, TermGroup, Verdict
+from es_dedup.model.annotations import Label
 from es_dedup.settings import Settings
 from tests.comparator_cases import real_pages
 from tests.texts import article
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from es_dedup.evaluation.labels import LabelledPair
 
 FREE: Final = Cost(1.0, 8.0, 4.0, 2.0, 0.5, 100.0)
 

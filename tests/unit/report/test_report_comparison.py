@@ -10,9 +10,9 @@ from lxml import html
 
 from es_dedup.evaluation import labelled
 from es_dedup.evaluation.comparison import compare
-from es_dedup.evaluation.labels import Label
 from es_dedup.evaluation.methods import Cost, MethodRun
 from es_dedup.model import Relation, Verdict
+from es_dedup.model.annotations import Label
 from es_dedup.report.comparison import COST, QUALITY, cost_row, quality_row, render_comparison
 from es_dedup.report.curves import bar_list, line_chart
 

@@ -1,0 +1,77 @@
+"""What several readers say of the same pairs: how far they agree, and the labels on which they do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from es_dedup.evaluation.labels import UNDECIDED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from es_dedup.evaluation.labels import Pair
+    from es_dedup.model.annotations import Annotation, Label
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Two readers on the pairs that both have labelled.
+
+    Attributes:
+        readers: their names, in order.
+        pairs: labelled by both; at least 1.
+        agreed: of them, with the same label.
+        kappa: Cohen's kappa, agreement beyond chance, in [-1, 1]; None where both gave all pairs one label.
+            Source: Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological Measurement 20 (1960).
+    """
+
+    readers: tuple[str, str]
+    pairs: int
+    agreed: int
+    kappa: float | None
+
+    @property
+    def share(self) -> float:
+        """Share of the pairs with the same label, in [0, 1]."""
+        return self.agreed / self.pairs
+
+
+def agreements(annotations: Iterable[Annotation]) -> list[Agreement]:
+    """Agreement of each two readers who have labelled pairs in common, by their names."""
+    by_reader: dict[str, dict[Pair, Label]] = {}
+    for each in annotations:
+        by_reader.setdefault(each.reader, {})[each.pair] = each.label
+    found = []
+    for left, right in combinations(sorted(by_reader), 2):
+        common = by_reader[left].keys() & by_reader[right].keys()
+        said = [(by_reader[left][pair], by_reader[right][pair]) for pair in common]
+        if said:
+            agreed = sum(ours == theirs for ours, theirs in said)
+            found.append(Agreement((left, right), len(said), agreed, _kappa(said, agreed)))
+    return found
+
+
+def consensus(annotations: Iterable[Annotation]) -> list[dict[str, Any]]:
+    """A line for each labelled pair as ``read_labels`` reads it, by pair: its label, or ``UNDECIDED`` where readers differ, and who said what."""
+    by_pair: dict[Pair, list[Annotation]] = {}
+    for each in annotations:
+        by_pair.setdefault(each.pair, []).append(each)
+    rows = []
+    for (left, right), said in sorted(by_pair.items()):
+        labels, relations = {each.label for each in said}, {each.relation for each in said}
+        label = str(said[0].label) if len(labels) == 1 else UNDECIDED
+        row: dict[str, Any] = {"id_a": left, "id_b": right, "label": label}
+        if len(relations) == 1 and said[0].relation is not None:
+            row["relation"] = str(said[0].relation)
+        rows.append(row | {"readers": {each.reader: str(each.label) for each in said}})
+    return rows
+
+
+def _kappa(said: list[tuple[Label, Label]], agreed: int) -> float | None:
+    total = len(said)
+    left, right = (Counter(each[side] for each in said) for side in (0, 1))
+    chance = sum(left[label] * right[label] for label in left) / total**2
+    return None if chance == 1 else (agreed / total - chance) / (1 - chance)

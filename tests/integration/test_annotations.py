@@ -1,0 +1,75 @@
+"""What readers say of pairs, on the embedded index and on Elasticsearch: kept beside decisions, and lost by nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_dedup import Deduplicator, Relation, Settings
+from es_dedup.errors import InvalidAnnotation, UnknownPage
+from es_dedup.evaluation.uncertain import sampled
+from es_dedup.index.factory import is_remote
+from es_dedup.maintenance.reindex import reindex
+from es_dedup.model.annotations import Label
+from tests.samples import partition, story
+from tests.servers import fresh_name, remove, url_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ALONE = Settings(workers=1)
+
+
+@pytest.fixture(params=["file", "es8"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Where an index can be made."""
+    if request.param == "file":
+        yield str(tmp_path / "pages.db")
+        return
+    url = f"{url_of('es8')}/{fresh_name()}"
+    yield url
+    remove(url)
+
+
+def test_labels_are_kept_and_change_no_cluster(place: str) -> None:
+    with Deduplicator.open(place, settings=ALONE) as dedup:
+        dedup.scan([*(story(seed) for seed in range(3)), story(0, "copy", day=2)])
+        clusters = partition(dedup)
+        assert dedup.annotate("story-0", "copy", Label.DIFF, reader="mz").pair == ("copy", "story-0")
+        dedup.annotate("copy", "story-0", Label.DUP, reader="mz")
+        first = dedup.annotate("copy", "story-0", Label.CONTAIN, reader="al")
+        assert first.relation in (Relation.CONTAINS, Relation.CONTAINED)
+        assert [(each.label, each.reader) for each in dedup.annotations()] == [
+            (Label.DUP, "mz"),
+            (Label.CONTAIN, "al"),
+        ]
+        for left, right, reader in (("copy", "copy", "mz"), ("copy", "story-0", " "), ("copy", "a", "mz")):
+            with pytest.raises((InvalidAnnotation, UnknownPage)):
+                dedup.annotate(left, right, Label.DUP, reader=reader)
+        with pytest.raises(InvalidAnnotation):
+            dedup.annotate("copy", "story-0", Label.DUP, reader="\ud800")
+        assert dedup.remove_annotation("story-0", "copy", reader="al")
+        assert not dedup.remove_annotation("story-0", "copy", reader="al")
+        kept = dedup.annotations()
+        assert len(kept) == 1
+        dedup.recluster()
+        assert (dedup.annotations(), partition(dedup)) == (kept, clusters)
+        assert sorted(dedup.page_ids()) == ["copy", "story-0", "story-1", "story-2"]
+        assert sampled(dedup, 2, seed=1) == sampled(dedup, 2, seed=1)
+        assert len(sampled(dedup, 2, seed=1)) == 2
+        assert sorted(sampled(dedup, 9, seed=1)) == sorted(dedup.page_ids())
+        pairs = [(each.left, each.right) for each in dedup.candidate_decisions(["copy", "none", "story-0"])]
+        assert {("copy", "story-0"), ("story-0", "copy")} <= set(pairs)
+        for each in dedup.candidate_decisions(["copy"]):
+            explained = dedup.explain(each.left, each.right)
+            assert (each.relation, each.rules, each.evidence) == (
+                explained.relation,
+                explained.rules,
+                explained.evidence,
+            )
+    if is_remote(place):
+        reindex(place, ALONE)
+    with Deduplicator.open(place, settings=ALONE) as dedup:
+        assert dedup.annotations() == kept
