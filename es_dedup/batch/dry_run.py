@@ -19,7 +19,7 @@ from es_dedup.batch.ingest import (
     notes_of,
     repeated,
 )
-from es_dedup.batch.overrides import load_constraints
+from es_dedup.batch.overrides import decided_edges, load_constraints
 from es_dedup.batch.recluster import LOOKUP_PAGES, decide_corpus, page_keys
 from es_dedup.batch.write_policy import StoredBatch, not_unique, outcomes_of
 from es_dedup.clustering import Neighbourhood, repair
@@ -68,7 +68,7 @@ def dry_run_report(
     beside, pairs, inconclusive, use = _beside(corpus.pages, new, lookup)
     edges = [*among.edges, *beside]
     assigned = _assigned(corpus.keys, edges, index, settings)
-    edges = load_constraints(index).accepted(edges)
+    edges = decided_edges(index, edges, new, new)
     decisions = not_unique(StoredBatch(new, known, inconclusive).decisions(new, edges, assigned))
     skipped = {name: why for name, why in zip(chunk.records.ids, chunk.records.skipped, strict=True) if why}
     return AddReport(

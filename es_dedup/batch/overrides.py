@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Protocol
 
-from es_dedup.clustering import constraints_of, contradiction
+from es_dedup.clustering import constraints_of, contradiction, deciding
 from es_dedup.errors import InputError, InvalidOverride, OverrideConflict, SchemaMismatch, reading_stored
+from es_dedup.model import Edge, Relation
 from es_dedup.model.overrides import Override, OverrideKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from typing import Any
 
     from es_dedup.clustering import Constraints
+    from es_dedup.index.port import Assignment
 
     class _Notes(Protocol):
         def note(self, name: str) -> str | None: ...
+
+    class _Assigned(_Notes, Protocol):
+        def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]: ...
 
 
 OVERRIDES: Final = "overrides"
@@ -41,21 +45,52 @@ def load_constraints(index: _Notes) -> Constraints:
     return _read(index.note(OVERRIDES))[1]
 
 
+def decided_edges(
+    index: _Assigned, edges: Iterable[Edge], page_ids: Collection[str], there: Collection[str] = ()
+) -> list[Edge]:
+    """Edges as people have decided: none that calls two pages the same that must be apart, and one for each two that were decided same.
+
+    Args:
+        index: has the overrides, and knows which pages are stored.
+        edges: those that touch the pages.
+        page_ids: pages whose decided pairs are wanted.
+        there: pages that count as stored.
+    """
+    constraints = load_constraints(index)
+    found = constraints.accepted(edges)
+    units = {name: constraints.units[name] for name in page_ids if name in constraints.units}
+    if not units:
+        return found
+    others = {other for unit in units.values() for other in unit}
+    stored = {*index.assignments(others), *others.intersection(there)}
+    pairs = {
+        (min(name, other), max(name, other))
+        for name, unit in units.items()
+        for other in stored.intersection(unit) - {name}
+    }
+    kept = [each for each in found if each.relation.same or (each.left, each.right) not in pairs]
+    pairs -= {(each.left, each.right) for each in kept}
+    return kept + [Edge(left, right, Relation.DUPLICATE, 1.0) for left, right in sorted(pairs)]
+
+
+def overrides_on(index: _Notes, left: str, right: str) -> tuple[Override, ...]:
+    """The overrides that decide on two pages; see ``clustering.deciding``."""
+    constraints = load_constraints(index)
+    if right in constraints.units.get(left, ()) or right in constraints.apart.get(left, ()):
+        return deciding(load_overrides(index).values(), left, right)
+    return ()
+
+
 def note_of(overrides: Iterable[Override]) -> str:
     """The text of the note ``OVERRIDES``."""
     listed = sorted(overrides, key=lambda each: each.time)  # those of one second as they came
-    return json.dumps({"format": FORMAT, "overrides": [as_dict(each) for each in listed]}, ensure_ascii=False)
-
-
-def as_dict(override: Override) -> dict[str, Any]:
-    """JSON-ready form, without empty fields."""
-    return {name: value for name, value in asdict(override).items() if value} | {
-        "pages": list(override.pages)
-    }
+    return json.dumps(
+        {"format": FORMAT, "overrides": [each.as_dict() for each in listed]}, ensure_ascii=False
+    )
 
 
 def from_dict(values: Mapping[str, Any]) -> Override:
-    """The override that ``as_dict`` was made of.
+    """The override that ``Override.as_dict`` was made of.
 
     Raises:
         ValueError: an unknown kind, or not as many pages as the kind has.
@@ -124,7 +159,7 @@ def same_in_force(overrides: Iterable[Override], wanted: Override) -> Override |
 
 
 def read_jsonl(lines: Iterable[str], source: str) -> Iterator[Override]:
-    """Overrides of a file, one JSON object a line, as ``as_dict`` gives them; empty lines are passed over.
+    """Overrides of a file, one JSON object a line, as ``Override.as_dict`` gives them; empty lines are passed over.
 
     Raises:
         InputError: a line that is none; names the file and the line.

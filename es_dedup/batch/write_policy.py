@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from es_dedup.batch.overrides import load_constraints
+from es_dedup.batch.overrides import decided_edges
 from es_dedup.batch.recluster import edge_neighbours, repair_around
 from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.index.port import Assignment
@@ -132,7 +132,7 @@ def apply_policy(
     Returns:
         Decisions on the new pages that are not unique, and on those that were left out.
     """
-    edges = load_constraints(index).accepted(clustering.edges)
+    edges = decided_edges(index, clustering.edges, stored.new)
     names = {name for edge in edges for name in (edge.left, edge.right) if name in stored.new}
     names.update(stored.inconclusive)
     decisions = not_unique(stored.decisions(names, edges, clustering.assigned or index.assignments(names)))

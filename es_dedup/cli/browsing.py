@@ -132,6 +132,9 @@ def _show(session: Session, dedup: Deduplicator, cluster: Cluster, *, evidence: 
     record = dedup.record(cluster.canonical)
     output.line(f"cluster {clean(cluster.id)}: {cluster.size} pages")
     output.line(f"  canonical document {clean(record.page_id)}  {clean(record.title)}  {clean(record.url)}")
+    overrides = dedup.overrides_of((cluster.canonical, *(member.page_id for member in cluster.members)))
+    for each in overrides.get(cluster.canonical, ()):
+        output.line(f"    {clean(each.of(cluster.canonical))}")
     if cluster.contained_in:
         output.line(f"  contained in {', '.join(map(clean, cluster.contained_in))}")
     for member in cluster.members:
@@ -139,6 +142,8 @@ def _show(session: Session, dedup: Deduplicator, cluster: Cluster, *, evidence: 
         shared = shares_in_words(member.shares, "the canonical document", "this page", member.score)
         head = f"  {member.relation}, {shared}  {clean(page.page_id)}  {clean(page.title)}  {clean(page.url)}"
         output.line(head)
+        for each in overrides.get(member.page_id, ()):
+            output.line(f"    {clean(each.of(member.page_id))}")
         if evidence:
             show_pair(output, dedup.explain(cluster.canonical, member.page_id))
     output.line()

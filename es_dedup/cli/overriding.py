@@ -69,13 +69,11 @@ def list_(
     undone: Annotated[bool, typer.Option("--all", help="Also those that were undone.")] = False,
 ) -> None:
     """List the overrides in force, by time."""
-    from es_dedup.batch.overrides import as_dict
-
     session = session_of(context)
     with session.read(quiet=True) as dedup:
         overrides = dedup.overrides(undone=undone)
     for each in overrides:
-        session.output.emit(as_dict(each))
+        session.output.emit(each)
     session.output.table(
         ("id", "override", "pages", "author", "time", "reason", "undone"), map(_row, overrides)
     )
@@ -90,12 +88,10 @@ def export(
     ] = None,
 ) -> None:
     """Write all overrides, those that were undone too, as JSON lines."""
-    from es_dedup.batch.overrides import as_dict
-
     session = session_of(context)
     with session.read(quiet=True) as dedup:
         overrides = dedup.overrides(undone=True)
-    text = "".join(json.dumps(as_dict(each), ensure_ascii=False) + "\n" for each in overrides)
+    text = "".join(json.dumps(each.as_dict(), ensure_ascii=False) + "\n" for each in overrides)
     if target is None:
         sys.stdout.write(text)
     else:

@@ -13,7 +13,13 @@ Traps:
 - A page's place in the order is part of the input: a changed time, site, length or URL is an update.
 """
 
-from es_dedup.clustering.constraints import UNCONSTRAINED, Constraints, constraints_of, contradiction
+from es_dedup.clustering.constraints import (
+    UNCONSTRAINED,
+    Constraints,
+    constraints_of,
+    contradiction,
+    deciding,
+)
 from es_dedup.clustering.order import NEVER, PageKey, canonical_order, instant, sort_key
 from es_dedup.clustering.repair import Change, Neighbourhood, place, repair, same_neighbours
 from es_dedup.clustering.star import Stars, build_clusters, cluster_all, containment, join_stars
@@ -35,6 +41,7 @@ __all__ = [
     "constraints_of",
     "containment",
     "contradiction",
+    "deciding",
     "instant",
     "join_stars",
     "place",

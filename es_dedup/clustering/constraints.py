@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from es_dedup.model.overrides import OverrideKind
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from es_dedup.model import Edge, PairDecision
+    from es_dedup.model import Edge
     from es_dedup.model.overrides import Override
-
-_Related = TypeVar("_Related", "Edge", "PairDecision")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +46,11 @@ class Constraints:
         """Pages and all those of their units."""
         return {other for name in page_ids for other in self.units.get(name, (name,))}
 
-    def accepted(self, related: Iterable[_Related]) -> list[_Related]:
-        """Edges or decided pairs without those that call two pages the same that must be apart."""
+    def accepted(self, edges: Iterable[Edge]) -> list[Edge]:
+        """Edges without those that call two pages the same that must be apart."""
         return [
             each
-            for each in related
+            for each in edges
             if not each.relation.same or each.right not in self.apart.get(each.left, ())
         ]
 
@@ -110,6 +108,42 @@ def contradiction(overrides: Iterable[Override], new: Override) -> tuple[Overrid
     else:
         against = canonical
     return tuple(against)
+
+
+def deciding(overrides: Iterable[Override], left: str, right: str) -> tuple[Override, ...]:
+    """The overrides in force by which two pages belong together or must be apart, as a shortest chain from left to right.
+
+    Empty where none decides on the pair.
+    """
+    known = [each for each in overrides if each.in_force and each.kind is not OverrideKind.CANONICAL]
+    same = [each for each in known if each.kind is OverrideKind.SAME]
+    ours, theirs = _chains(same, left), _chains(same, right)
+    if right in ours:
+        return ours[right]
+    found = [
+        (*ours[one], each, *reversed(theirs[other]))
+        for each in known
+        if each.kind is OverrideKind.DIFFERENT
+        for one, other in (each.pages, each.pages[::-1])
+        if one in ours and other in theirs
+    ]
+    return min(found, key=len, default=())
+
+
+def _chains(same: Iterable[Override], start: str) -> dict[str, tuple[Override, ...]]:
+    """Of each page of the unit of a page, the overrides that lead there, as few as possible."""
+    beside: dict[str, list[tuple[str, Override]]] = {}
+    for each in same:
+        for one, other in (each.pages, each.pages[::-1]):
+            beside.setdefault(one, []).append((other, each))
+    found: dict[str, tuple[Override, ...]] = {start: ()}
+    front = [start]
+    for page in front:
+        for other, each in beside.get(page, ()):
+            if other not in found:
+                found[other] = (*found[page], each)
+                front.append(other)
+    return found
 
 
 def _units(pairs: Iterable[Collection[str]]) -> dict[str, tuple[str, ...]]:

@@ -59,7 +59,10 @@ def cluster(reader: IndexReader, language: str, name: str, offset: int) -> bytes
     )
     rows = [canonical, *(_member(reader, language, found, each) for each in members)]
     size = element("p", f"{found.size:,} {escape(words(language, 'pages'))}", class_="note")
-    body = size + _inside(language, found) + table(heads, rows, class_="rows")
+    decided = overrides.of_pages(
+        reader, language, (found.canonical, *(each.page_id for each in found.members))
+    )
+    body = size + _inside(language, found) + table(heads, rows, class_="rows") + decided
     if offset + MEMBERS < len(found.members):
         address = path("clusters", name, offset=offset + MEMBERS)
         body += element("p", anchor(words(language, "Next"), address, rel="next"))
@@ -88,9 +91,8 @@ def pair(reader: IndexReader, language: str, writes: bool, left: str, right: str
         class_="note",
     )
     kinds = (OverrideKind.DIFFERENT, OverrideKind.SAME) if writes and left != right else ()
-    decided = overrides.form(language, (left, right), kinds) + overrides.of_pages(
-        reader, language, left, right
-    )
+    decided = overrides.form(language, (left, right), kinds)
+    decided += overrides.of_pages(reader, language, (left, right))
     body = links + decided + element("div", comparison(ours, compared, CHARS), class_="sole")
     return framed(words(language, "Two pages compared"), body, language)
 
@@ -112,7 +114,7 @@ def page(reader: IndexReader, language: str, writes: bool, page_id: str) -> byte
     heads = words(language, "Feature"), words(language, "Value")
     features = element("details", element("summary", escape(words(language, "Features"))), table(heads, rows))
     kinds = (OverrideKind.CANONICAL,) if writes else ()
-    decided = overrides.form(language, (page_id,), kinds) + overrides.of_pages(reader, language, page_id)
+    decided = overrides.form(language, (page_id,), kinds) + overrides.of_pages(reader, language, (page_id,))
     shown = element("div", box, class_="sole")
     body = top + decided + shown + _candidates(reader, language, page_id) + features
     return framed(short(title_of(record)), body, language)
@@ -128,7 +130,7 @@ def _candidates(reader: IndexReader, language: str, page_id: str) -> str:
             (
                 anchor(short(title_of(reader.record(name))), path("compare", left=page_id, right=name)),
                 relation_tag(str(decision.relation)),
-                escape(decision.explanation[0]),
+                escape(decision.explanation[2 if decision.overrides else 0]),
             )
         )
     if not rows:

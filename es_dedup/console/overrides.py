@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MAX_CHARS: Final = 1_000
 """Characters of a reason or name."""
+MOST: Final = 100
+"""Overrides that are listed beside pages."""
 LABELS: Final = {
     OverrideKind.DIFFERENT: "Never in one cluster",
     OverrideKind.SAME: "Always in one cluster",
@@ -48,9 +50,10 @@ def listed(reader: IndexReader, language: str, writes: bool) -> bytes:  # noqa: 
     return framed(words(language, "Overrides"), body, language)
 
 
-def of_pages(reader: IndexReader, language: str, *pages: str) -> str:
-    """Overrides in force that name all of these pages; nothing where there is none."""
-    found = [each for each in reader.overrides() if set(pages) <= set(each.pages)]
+def of_pages(reader: IndexReader, language: str, pages: Iterable[str]) -> str:
+    """Overrides in force that name any of these pages, at most ``MOST``; nothing where there is none."""
+    named = reader.overrides_of(pages).values()
+    found = list({each.id: each for some in named for each in some}.values())[:MOST]
     return _table(found, language, writes=False) if found else ""
 
 

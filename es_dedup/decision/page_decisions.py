@@ -36,7 +36,7 @@ def decide(
 
     Returns:
         A duplicate names the canonical document it matches directly, if it matches one, else the page it matches best; it
-        then would start a cluster of its own.
+        then would start a cluster of its own. A page that people have decided to be the same as another is in the cluster of that one.
     """
     same = [pair for pair in related if pair.relation.same]
     inside = tuple(pair.right for pair in related if pair.relation is Relation.CONTAINED)
@@ -44,10 +44,12 @@ def decide(
     stars = [
         pair.right
         for pair in same
-        if pair.right not in assigned or assigned[pair.right].canonical == pair.right
+        if pair.overrides or pair.right not in assigned or assigned[pair.right].canonical == pair.right
     ]
     star = assigned.get(stars[0]) if stars else None
     duplicate_of = stars[0] if stars else same[0].right if same else None
+    if star and star.canonical != page_id:
+        duplicate_of = star.canonical
     return Decision(
         page_id=page_id,
         outcome=_outcome(duplicate_of, inside, outside, inconclusive=inconclusive),

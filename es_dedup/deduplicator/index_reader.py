@@ -24,7 +24,7 @@ from es_dedup.batch.featurise import (
     pages_of,
     problem_of,
 )
-from es_dedup.batch.overrides import load_constraints, load_overrides
+from es_dedup.batch.overrides import load_constraints, load_overrides, overrides_on
 from es_dedup.batch.recluster import CLUSTERS_PENDING
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages, compare, pair_decision
@@ -40,12 +40,22 @@ from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import NotAnIndex, SettingsDiffer, UnknownPage, wrong_type
 from es_dedup.extraction import create_extractor
 from es_dedup.index.closing import Closing
-from es_dedup.model import Cluster, Content, Decision, Page, PairDecision, SearchHit, SearchResult, Skipped
+from es_dedup.model import (
+    Cluster,
+    Content,
+    Decision,
+    Page,
+    PairDecision,
+    Relation,
+    SearchHit,
+    SearchResult,
+    Skipped,
+)
 from es_dedup.readers import Roots
 from es_dedup.settings.recorded import STATISTICS, decision_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.decision.spans import SharedClause
     from es_dedup.decision.statistics import Statistics
@@ -100,6 +110,15 @@ class IndexReader(Closing):
         """What readers said of pairs of pages, by time; decisions do not depend on it."""
         return load_annotations(self._index)
 
+    def overrides_of(self, page_ids: Iterable[str]) -> dict[str, list[Override]]:
+        """Overrides in force that name a page, by time, for each of some pages that has any."""
+        found: dict[str, list[Override]] = {}
+        wanted = set(page_ids)
+        for each in self.overrides():
+            for page in wanted.intersection(each.pages):
+                found.setdefault(page, []).append(each)
+        return found
+
     @property
     def settings_differ(self) -> SettingsDiffer | None:
         """The caller's settings that are not in force, because the index was made or clustered with others; None: all are."""
@@ -134,8 +153,8 @@ class IndexReader(Closing):
     def _check_some(self, pages: list[Page]) -> list[Decision]:
         asked, _ = self._featurise(pages)
         compared = self._lookup().of(asked, assigned=True)
-        accepted = load_constraints(self._index).accepted
-        related = [accepted(compared.related(row)) for row in range(len(asked.ids))]
+        by_people = self._decided_by_people(asked)
+        assigned = {**compared.assigned, **self._index.assignments(chain.from_iterable(by_people))}
         decisions = []
         row = 0
         for page in pages:
@@ -143,10 +162,30 @@ class IndexReader(Closing):
                 decisions.append(decide(name_of(page), [], {}, problem=problem))
                 continue
             cut = row in compared.inconclusive
-            notes = compared.use[row].notes()
-            decisions.append(decide(page.id, related[row], compared.assigned, inconclusive=cut, notes=notes))
+            decided, related = by_people[row], compared.related(row)
+            notes = (*_changed_by_people(decided), *compared.use[row].notes())
+            related = _beside(decided, related)
+            decisions.append(decide(page.id, related, assigned, inconclusive=cut, notes=notes))
             row += 1
         return decisions
+
+    def _decided_by_people(self, asked: Pages) -> list[dict[str, PairDecision]]:
+        """For each page its pairs with stored pages that overrides decide on, by the other page; those decided same first."""
+        constraints = load_constraints(self._index)
+        same = [[name for name in constraints.units.get(page, ()) if name != page] for page in asked.ids]
+        apart = [sorted(constraints.apart.get(page, ())) for page in asked.ids]
+        if not any(same) and not any(apart):
+            return [{} for _ in asked.ids]
+        names = [[*one, *other] for one, other in zip(same, apart, strict=True)]
+        compared = self._lookup().among(asked, names)
+        found: list[dict[str, PairDecision]] = [{} for _ in asked.ids]
+        for pair, row in enumerate(compared.comparison.left_rows.tolist()):
+            each = pair_decision(compared.comparison, pair, self._settings, self._statistics())
+            found[row][each.right] = self._overridden(each)
+        return found
+
+    def _overridden(self, pair: PairDecision) -> PairDecision:
+        return pair.overridden(overrides_on(self._index, pair.left, pair.right))
 
     def _verdicts(self, page: Page, decision: Decision, edges: Sequence[Edge]) -> list[PairDecision]:
         """The decided pairs that a decision rests on, strongest first; of very many the strongest."""
@@ -158,12 +197,15 @@ class IndexReader(Closing):
             asked, _ = self._featurise([page])
             names = [decision.duplicate_of or page.id, *decision.contained_in, *decision.contains]
         most = self._settings.index.limit
-        return lookup.among(asked, [[name for name in names[:most] if name != page.id]]).related(0)
+        related = lookup.among(asked, [[name for name in names[:most] if name != page.id]]).related(0)
+        return _beside(self._decided_by_people(asked)[0], related)
 
     def explain(
         self, left: str | Page, right: str | Page, *, also: Sequence[str] = (), without: Sequence[str] = ()
     ) -> PairDecision:
         """The relation of two pages, stored (by id) or given, with all evidence, each rule's result and each method's verdict.
+
+        Overrides go before the rules; what these say is ``otherwise``.
 
         Args:
             left, right: the pages.
@@ -186,12 +228,13 @@ class IndexReader(Closing):
         further = dict.fromkeys((*stored, *also))
         verdicts = (*decision.verdicts, *self._verdicts_of(further, left, right))
         silent = dict.fromkeys((*settings.detectors, *further)).keys() - {each.detector for each in verdicts}
-        return replace(
+        explained = replace(
             decision,
             verdicts=verdicts,
             rules=next(rule_results(comparison)) if settings.decision.method == BY_RULES else (),
             skipped={name: self._why_skipped(name, left, right) for name in sorted(silent)},
         )
+        return self._overridden(explained)
 
     def _verdicts_of(self, names: Iterable[str], *sides: str | Page) -> Iterator[Verdict]:
         """What methods that are not enabled say of a pair; nothing of one that skips a page or cannot have its text."""
@@ -444,3 +487,16 @@ class IndexReader(Closing):
                 SearchHit(name, score, record.title, record.url, cluster, max(sizes.get(cluster, 1) - 1, 0))
             )
         return tuple(hits)
+
+
+def _beside(by_people: Mapping[str, PairDecision], related: Iterable[PairDecision]) -> list[PairDecision]:
+    """Related pairs of a page, those that people have decided on first and in place of what the rules say of them."""
+    decided = [each for each in by_people.values() if each.relation is not Relation.DIFFERENT]
+    return decided + [each for each in related if each.right not in by_people]
+
+
+def _changed_by_people(by_people: Mapping[str, PairDecision]) -> Iterator[str]:
+    """In words, where people have decided otherwise than the rules."""
+    for name, each in by_people.items():
+        if each.otherwise is not None and each.otherwise.relation.same != each.relation.same:
+            yield f"{name}: {each.reason}"

@@ -18,7 +18,7 @@ import numpy as np
 from es_dedup.batch.effective_settings import EffectiveSettings
 from es_dedup.batch.featurise import day_of, make_chunk
 from es_dedup.batch.ingest import changed, joined
-from es_dedup.batch.overrides import OVERRIDES, load_constraints
+from es_dedup.batch.overrides import OVERRIDES, decided_edges, load_constraints
 from es_dedup.batch.recluster import repair_around
 from es_dedup.batch.write_policy import StoredBatch, left_out
 from es_dedup.clustering import same_neighbours
@@ -224,11 +224,10 @@ class BatchDecider:
         alone = self._place(todo.records, touched, edges, cache, lookup) if new else []
         cut = {compared.pages.ids[row] for row in compared.inconclusive}
         stored_now = StoredBatch(new, replaced, cut)
-        accepted = load_constraints(index).accepted
-        of_same = accepted(index.edges_of(same)) if same else []
-        decisions = decisions_of(index, stored_now, accepted(edges), (same, of_same))
+        of_same = decided_edges(index, index.edges_of(same), same) if same else []
+        decisions = decisions_of(index, stored_now, decided_edges(index, edges, new), (same, of_same))
         # Of two pages at once only the one whose search has found the other gives way to it, so that one of them stays.
-        counted = accepted(searched)
+        counted = decided_edges(index, searched, new)
         gone = left_out(new, counted) if policy is WritePolicy.SKIP else {}
         decisions.update(stored_now.without(gone, counted, index.assignments(new)) if gone else {})
         add_evidence(decisions, compared)

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from es_dedup.model.explanation import WithExplanation
+from es_dedup.model.overrides import OverrideKind
 from es_dedup.model.shares import WithShares, turned
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from es_dedup.model.explanation import RuleResult
     from es_dedup.model.extraction import Why
+    from es_dedup.model.overrides import Override
 
 Number: TypeAlias = float | int | str | bool | None
 """A value that evidence may hold."""
@@ -275,9 +277,11 @@ class PairDecision(WithExplanation):
         reason: the rule that decided, in one phrase.
         evidence: the numbers it rests on, with limits and with what was discounted.
         verdicts: each detector's own verdict.
-        decided_by: ``rules``, the method that decides in its place, or a rule with the methods: ``any: ccdet, simhash``.
+        decided_by: ``rules``, the method that decides in its place, a rule with the methods (``any: ccdet, simhash``), or ``overrides``.
         rules: what each rule says, in order; empty where the pair was not explained, or methods decide.
         skipped: methods that give no verdict because a page has too little for them, with the reason; of an explained pair.
+        overrides: decisions of people that hold for the pair: one that names both pages, or a chain from the left page to the right one.
+        otherwise: the decision without these.
     """
 
     left: str
@@ -290,10 +294,14 @@ class PairDecision(WithExplanation):
     decided_by: str = "rules"
     rules: tuple[RuleResult, ...] = ()
     skipped: Mapping[str, str] = field(default_factory=dict)
+    overrides: tuple[Override, ...] = ()
+    otherwise: PairDecision | None = None
 
     @property
     def all_verdicts(self) -> tuple[Verdict, ...]:
-        """The decision rules', where it decided, then each detector's."""
+        """The decision rules', where it decided or would without overrides, then each detector's."""
+        if self.otherwise is not None:
+            return self.otherwise.all_verdicts
         if self.decided_by != "rules":
             return self.verdicts
         return (Verdict("rules", self.relation, self.score, self.evidence), *self.verdicts)
@@ -302,7 +310,26 @@ class PairDecision(WithExplanation):
     def reversed(self) -> PairDecision:
         """The same decision seen from the right page (detectors' verdicts are left as they are)."""
         found = replace(self, left=self.right, right=self.left, relation=self.relation.reversed)
-        return replace(found, evidence=turned(self.evidence))
+        otherwise = self.otherwise and self.otherwise.reversed
+        return replace(
+            found, evidence=turned(self.evidence), overrides=self.overrides[::-1], otherwise=otherwise
+        )
+
+    def overridden(self, overrides: tuple[Override, ...]) -> PairDecision:
+        """The same pair as people have decided on it; itself without overrides.
+
+        Pages decided different are no duplicates, but one may contain the other.
+        """
+        if not overrides:
+            return self
+        relation = self.relation
+        if any(each.kind is OverrideKind.DIFFERENT for each in overrides):
+            relation = Relation.DIFFERENT if relation.same else relation
+        elif not relation.same:
+            relation = Relation.DUPLICATE
+        reason = "; ".join(each.words for each in overrides)
+        decided = replace(self, relation=relation, reason=reason, decided_by="overrides")
+        return replace(decided, overrides=overrides, otherwise=self)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -322,6 +349,9 @@ class PairDecision(WithExplanation):
                 for verdict in self.verdicts
             ],
             "skipped": dict(self.skipped),
+            "overrides": [each.as_dict() for each in self.overrides],
+            "otherwise": self.otherwise
+            and {"relation": str(self.otherwise.relation), "reason": self.otherwise.reason},
         }
 
 

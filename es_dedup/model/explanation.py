@@ -116,13 +116,14 @@ class WithExplanation(WithShares):
     reason: str
     rules: tuple[RuleResult, ...]
     decided_by: str
+    otherwise: Any
 
     @property
     def explanation(self) -> tuple[str, str, str]:
         """The decision in three lines for readers.
 
         The outcome with the coverage of both pages; what titles, times and numbers say; the rule that rejected or why the pair was
-        accepted, with value and threshold.
+        accepted, with value and threshold, after the overrides that hold in place of that.
         """
         return _outcome(self), _looked_at(self.evidence), _decided(self)
 
@@ -188,6 +189,8 @@ def _looked_at(evidence: Mapping[str, Any]) -> str:
 
 
 def _decided(pair: WithExplanation) -> str:
+    if pair.otherwise is not None:
+        return f"{pair.reason}; without this {_decided(pair.otherwise)}"
     if pair.decided_by != "rules":
         return f"decided by {pair.decided_by}, not by the rules: {pair.reason}"
     if pair.relation != "different":

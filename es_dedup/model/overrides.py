@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class OverrideKind(StrEnum):
@@ -42,6 +43,19 @@ class Override:
     def in_force(self) -> bool:
         """Whether it has not been undone."""
         return not self.undone
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form, without empty fields."""
+        return {name: value for name, value in asdict(self).items() if value} | {"pages": list(self.pages)}
+
+    @property
+    def words(self) -> str:
+        """The decision in words: ``decided same by anna: the same event``."""
+        return f"decided {self.kind} by {self.author}: {self.reason}"
+
+    def of(self, page_id: str) -> str:
+        """``words`` as of one of its pages, with the other page named."""
+        return "".join((*(f"{page}: " for page in self.pages if page != page_id), self.words))
 
 
 @dataclass(frozen=True, slots=True)

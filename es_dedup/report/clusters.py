@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.model import Cluster
+    from es_dedup.model.overrides import Override
 
 
 def cluster_as_dict(reader: IndexReader, cluster: Cluster, *, evidence: bool) -> dict[str, Any]:
     """JSON-ready form of a cluster; ``evidence``: each member with its pair decision against the canonical document."""
+    overrides = reader.overrides_of((cluster.canonical, *(member.page_id for member in cluster.members)))
     members = []
     for member in cluster.members:
         canonical, page = member.shares or (None, None)
-        shown = _page(reader, member.page_id) | {
+        shown = _page(reader, member.page_id, overrides) | {
             "relation": str(member.relation),
             "score": member.score,
             "shared_of_canonical": canonical,
@@ -26,12 +30,13 @@ def cluster_as_dict(reader: IndexReader, cluster: Cluster, *, evidence: bool) ->
     return {
         "id": cluster.id,
         "size": cluster.size,
-        "canonical": _page(reader, cluster.canonical),
+        "canonical": _page(reader, cluster.canonical, overrides),
         "members": members,
         "contained_in": list(cluster.contained_in),
     }
 
 
-def _page(reader: IndexReader, page_id: str) -> dict[str, Any]:
+def _page(reader: IndexReader, page_id: str, overrides: Mapping[str, Iterable[Override]]) -> dict[str, Any]:
     record = reader.record(page_id)
-    return {"page_id": page_id, "title": record.title, "url": record.url, "published": record.published}
+    shown = {"page_id": page_id, "title": record.title, "url": record.url, "published": record.published}
+    return shown | {"overrides": [each.of(page_id) for each in overrides.get(page_id, ())]}

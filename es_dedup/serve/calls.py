@@ -7,7 +7,6 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.batch.overrides import as_dict
 from es_dedup.errors import DedupError, IndexError_
 from es_dedup.index import factory
 from es_dedup.maintenance.context import open_context
@@ -92,7 +91,7 @@ def search(reader: IndexReader, query: str, limit: int, offset: int, collapse: b
 
 def overrides(reader: IndexReader, undone: bool) -> bytes:  # noqa: FBT001
     """Decisions of people, by time."""
-    return as_json({"overrides": list(map(as_dict, reader.overrides(undone=undone)))})
+    return as_json({"overrides": reader.overrides(undone=undone)})
 
 
 def override(dedup: Deduplicator, asked: OverrideBody, place: str, settings: Settings) -> bytes:
@@ -130,12 +129,8 @@ def _changed(
     if factory.is_remote(place):
         with open_context(place, settings) as site:
             if site.attachments:
-                return _report(change_overrides(site, change)[0])
-    return _report(change(dedup))
-
-
-def _report(done: OverrideReport) -> bytes:
-    return as_json({"overrides": list(map(as_dict, done.overrides)), "changed": done.changed})
+                return as_json(change_overrides(site, change)[0])
+    return as_json(change(dedup))
 
 
 class Interrupted(Exception):

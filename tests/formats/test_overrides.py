@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from es_dedup import Deduplicator, Override, OverrideKind
-from es_dedup.batch.overrides import FORMAT, OVERRIDES, as_dict, load_overrides, note_of, read_jsonl
+from es_dedup.batch.overrides import FORMAT, OVERRIDES, load_overrides, note_of, read_jsonl
 from es_dedup.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def test_format_1_is_read_and_written_again(tmp_path: Path) -> None:
     )
     assert note_of(stored.values()) == NOTE
     assert list(read_jsonl(LINES, "x")) == list(stored.values())
-    assert [json.dumps(as_dict(each), ensure_ascii=False) for each in stored.values()] == list(LINES)
+    assert [json.dumps(each.as_dict(), ensure_ascii=False) for each in stored.values()] == list(LINES)
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,11 @@ def test_who_may_write_decides_and_undoes(api: Any, browser: httpx.Client) -> No
             303,
             "/console/clusters/a%2F1%3Fx%3D%3Ci%3E",
         )
-        assert client.get(done.headers["location"]).text.count("<tr>") == 2
+        assert client.get(done.headers["location"]).text.count("<tr>") == 4
+        explained = client.get(pair).text
+        assert "decided different by mz" in explained
+        assert "without this accepted" in explained
+        assert "Never in one cluster" in client.get(done.headers["location"]).text
         conflict = client.post("/console/overrides", data={**pages, "kind": "same"})
         assert conflict.status_code == 409
         assert "&lt;script&gt;" in client.get(pair).text

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Override, OverrideKind, Settings
-from es_dedup.batch.overrides import OVERRIDES, as_dict, from_dict, note_of
+from es_dedup.batch.overrides import OVERRIDES, from_dict, note_of
 from es_dedup.cli.main import app
 from es_dedup.errors import (
     DamagedData,
+    DuplicatePage,
     InvalidOverride,
     OverrideConflict,
     SchemaMismatch,
     UnknownOverride,
     UnknownPage,
 )
+from es_dedup.report.clusters import cluster_as_dict
 from tests.samples import partition, story
 from tests.servers import fresh_name, remove, url_of
 
@@ -149,10 +152,59 @@ def test_pages_decided_different_are_no_duplicates_for_policies_checks_and_dry_r
     assert dry["copy-0"].duplicate_of == canonical(dedup, "story-1")
 
 
+def test_a_page_that_is_stored_already_is_decided_on_as_people_have_decided(dedup: Deduplicator) -> None:
+    dedup.override_same("story-1", "copy-0", reason="one event", author="al")
+    dedup.override_different("story-0", "copy-1", **WHY)
+    same, apart = dedup.check(story(1)), dedup.check(story(0, "copy-1", day=3))
+    assert (same.outcome, same.duplicate_of, same.cluster_id) == ("duplicate", "story-0", "story-0")
+    assert same.notes == ("copy-0: decided same by al: one event",)
+    assert same.verdicts[0].explanation[2].startswith("decided same by al: one event; without this rejected")
+    assert apart.notes == ("story-0: decided different by ed: read both",)
+    assert "story-0" not in {each.right for each in apart.verdicts}
+    changed = replace(story(1), title="Another title")
+    dry = dedup.add_many([changed], dry_run=True, policy="mark").decisions
+    assert dry["story-1"].duplicate_of == "story-0"
+    with pytest.raises(DuplicatePage):
+        dedup.add_many([changed], policy="fail")
+    added = dedup.add(changed)
+    assert "copy-0" in {each.right for each in added.verdicts}
+    left_out = dedup.add_many([replace(changed, title="A third title")], policy="skip")
+    assert left_out.left_out == 1
+    assert left_out.decisions["story-1"].duplicate_of == "copy-0"
+    assert dedup.check(story(1)).duplicate_of == "story-0"
+    dedup.remove([*COPIES, "story-0"])
+    assert dedup.add_many([changed], policy="skip").left_out == 0
+
+
+def test_explanations_and_clusters_name_overrides(dedup: Deduplicator) -> None:
+    rules = dedup.explain("story-0", "copy-1")
+    dedup.override_different("story-0", "copy-0", **WHY)
+    dedup.override_same("copy-1", "copy-0", reason="one event", author="al")
+    dedup.override_canonical("copy-1", **WHY)
+    found = dedup.explain("story-0", "copy-1")
+    assert (found.relation, found.decided_by) == ("different", "overrides")
+    assert found.reason == "decided different by ed: read both; decided same by al: one event"
+    assert found.explanation[0].startswith("not merged")
+    assert found.explanation[2] == f"{found.reason}; without this {rules.explanation[2]}"
+    assert found.otherwise == rules
+    assert (found.rules, found.all_verdicts) == (rules.rules, rules.all_verdicts)
+    assert dedup.explain("copy-1", "story-0").overrides == found.overrides[::-1]
+    assert found.reversed.overrides == found.overrides[::-1]
+    shown = cluster_as_dict(dedup, dedup.cluster("copy-0"), evidence=True)
+    assert shown["canonical"]["overrides"] == [
+        "copy-0: decided same by al: one event",
+        "decided canonical by ed: read both",
+    ]
+    (member,) = [each for each in shown["members"] if each["page_id"] == "copy-0"]
+    assert "story-0: decided different by ed: read both" in member["overrides"]
+    assert member["evidence"]["decided_by"] == "overrides"
+    assert member["evidence"]["otherwise"]["relation"] == "exact"
+
+
 def test_import_takes_all_or_nothing_and_is_idempotent(dedup: Deduplicator) -> None:
     dedup.override_same("story-1", "story-2", **WHY)
     dedup.undo_override(dedup.override_canonical("copy-1", **WHY).overrides[0].id)
-    exported = [from_dict(json.loads(json.dumps(as_dict(each)))) for each in dedup.overrides(undone=True)]
+    exported = [from_dict(json.loads(json.dumps(each.as_dict()))) for each in dedup.overrides(undone=True)]
     with Deduplicator.open(":memory:", settings=ALONE) as other:
         assert len(other.import_overrides(exported).overrides) == 2
         assert other.import_overrides(exported).overrides == ()
@@ -192,6 +244,8 @@ def test_the_command_line(dedup: Deduplicator, place: str, tmp_path: Path) -> No
     run("same", "copy-0", "story-1", "--reason", "one event", "--author", "al")
     run("same", "copy-1", "story-1", "--reason", "x", code=1)
     run("canonical", "copy-0", "--reason", "the original")
+    for words in (("clusters", "--evidence"), ("explain", "copy-0", "story-1"), ("show", "story-1")):
+        assert "decided same by al: one event" in CliRunner().invoke(app, ["--db", place, *words]).stdout
     listed = run("list")
     assert [(each["kind"], each["author"]) for each in listed] == [
         ("different", "ed"),

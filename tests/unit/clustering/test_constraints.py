@@ -7,7 +7,7 @@ import random
 import pytest
 from clustering_cases import EARLIEST, Store, override, partition, random_edges, random_pages, slow_partition
 
-from es_dedup.clustering import PageKey, cluster_all, constraints_of, contradiction
+from es_dedup.clustering import PageKey, cluster_all, constraints_of, contradiction, deciding
 from es_dedup.model import Edge, Relation
 from es_dedup.model.overrides import Override, OverrideKind
 from es_dedup.settings.loading import ClusterConfig
@@ -129,3 +129,15 @@ def holds(store: Store) -> None:
             assert stored in ([], list(each.pages))
         elif len(stored) > 1:
             assert (stored[0] == stored[1]) == (each.kind is OverrideKind.SAME)
+
+
+def test_the_overrides_that_decide_on_a_pair_are_a_shortest_chain() -> None:
+    ab, bc, cd, ad = (override("same", *pair) for pair in ("ab", "bc", "cd", "ad"))
+    de, fe = override("different", "d", "e"), override("same", "f", "e")
+    known = [ab, bc, cd, de, fe, override("canonical", "a")]
+    assert deciding(known, "a", "c") == (ab, bc)
+    assert deciding(known, "c", "a") == (bc, ab)
+    assert deciding([*known, ad], "d", "a") == (ad,)
+    assert deciding(known, "f", "c") == (fe, de, cd)
+    assert deciding(known, "c", "f") == (cd, de, fe)
+    assert deciding(known, "a", "x") == ()
