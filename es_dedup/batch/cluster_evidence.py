@@ -13,7 +13,7 @@ from es_dedup.decision.thresholds import thresholds_of
 from es_dedup.model import Member
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from es_dedup.decision.candidate_search import CandidateSearch
     from es_dedup.index.port import Assignment, Index
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 
 def clusters_with_evidence(
-    groups: Sequence[Sequence[Assignment]], index: Index, lookup: CandidateSearch, settings: Settings
+    groups: Sequence[Sequence[Assignment]],
+    index: Index,
+    lookup: CandidateSearch,
+    settings: Settings,
+    wanted: Collection[str] | None = None,
 ) -> list[Cluster]:
     """Clusters of assignments, in their order, with containment pointers.
 
@@ -31,8 +35,10 @@ def clusters_with_evidence(
         index: holds the pages and edges.
         lookup: loads pages, and has the statistics they are compared with.
         settings: detectors.
+        wanted: the pages that are compared with their canonical documents; the others have no evidence. None: all.
     """
-    shown = _members([each for group in groups for each in group], lookup, settings)
+    compared = [each for group in groups for each in group if wanted is None or each.page_id in wanted]
+    shown = _members(compared, lookup, settings)
     edges = index.edges_of({group[0].canonical for group in groups})
     assigned = {each.page_id: each for group in groups for each in group}
     others = {name for edge in edges for name in (edge.left, edge.right)} - set(assigned)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -41,6 +40,7 @@ def clusters(
     ] = False,
 ) -> None:
     """List the clusters."""
+    from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
     from es_dedup.report.clusters import cluster_as_dict
 
     session = session_of(context)
@@ -50,7 +50,8 @@ def clusters(
             session.output.warn(UNCLUSTERED)
         found: Iterable[Cluster] = dedup.clusters(min_size=min_size)
         if limit:
-            found = heapq.nsmallest(limit, found, key=lambda cluster: (-cluster.size, cluster.id))
+            largest = ClusterQuery(min_size, order=ClusterOrder.LARGEST)
+            found = dedup.clusters_of(dedup.list_clusters(largest, limit=limit))
         if session.output.as_json:
             for cluster in found:
                 session.output.emit(cluster_as_dict(dedup, cluster, evidence=evidence))

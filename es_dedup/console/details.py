@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.console import overrides
-from es_dedup.console.frame import anchor, framed, path, time_of
-from es_dedup.console.views import short
+from es_dedup.console.frame import anchor, framed, path, short, time_of
 from es_dedup.console.words import words
 from es_dedup.model.explanation import percent
 from es_dedup.model.overrides import OverrideKind
@@ -17,7 +17,8 @@ from es_dedup.report.markup import element, escape, table
 
 if TYPE_CHECKING:
     from es_dedup.deduplicator.index_reader import IndexReader
-    from es_dedup.model import Cluster
+    from es_dedup.index.records import FeatureRecord
+    from es_dedup.model import Cluster, Member
 
 MEMBERS: Final = 200
 """Members of a cluster that are listed at a time."""
@@ -33,7 +34,9 @@ def cluster(reader: IndexReader, language: str, name: str, offset: int) -> bytes
     Raises:
         UnknownPage: neither a page nor a cluster of that id is stored.
     """
-    found = reader.cluster(name)
+    found = reader.cluster(name, evidence_of=())
+    dated = dict(islice(_by_date(reader, found).items(), offset, offset + MEMBERS))
+    found = reader.cluster(name, evidence_of=dated)
     record = reader.record(found.canonical)
     heads = [
         words(language, head)
@@ -47,7 +50,7 @@ def cluster(reader: IndexReader, language: str, name: str, offset: int) -> bytes
             "",
         )
     ]
-    members = _by_date(reader, found)[offset : offset + MEMBERS]
+    members = {each.page_id: each for each in found.members if each.page_id in dated}
     canonical = (
         time_of(record.published),
         anchor(short(title_of(record)), path("pages", found.canonical)),
@@ -57,7 +60,8 @@ def cluster(reader: IndexReader, language: str, name: str, offset: int) -> bytes
         "",
         "",
     )
-    rows = [canonical, *(_member(reader, language, found, each) for each in members)]
+    listed = (_member(language, found, members[each], dated[each]) for each in dated if each in members)
+    rows = [canonical, *listed]
     size = element("p", f"{found.size:,} {escape(words(language, 'pages'))}", class_="note")
     decided = overrides.of_pages(
         reader, language, (found.canonical, *(each.page_id for each in found.members))
@@ -141,20 +145,17 @@ def _candidates(reader: IndexReader, language: str, page_id: str) -> str:
     return head + table(heads, rows, class_="rows")
 
 
-def _by_date(reader: IndexReader, found: Cluster) -> list[tuple[str, int]]:
-    """Date and place of each member, the first published first and those without a date last."""
-    dates = ((reader.record(each.page_id).published, place) for place, each in enumerate(found.members))
-    return sorted(dates, key=lambda dated: (not dated[0], dated))
+def _by_date(reader: IndexReader, found: Cluster) -> dict[str, FeatureRecord]:
+    """Members, the first published first and those without a date last."""
+    records = reader.records_of(each.page_id for each in found.members)
+    return dict(sorted(records.items(), key=lambda each: (not each[1].published, each[1].published, each[0])))
 
 
-def _member(reader: IndexReader, language: str, found: Cluster, dated: tuple[str, int]) -> tuple[str, ...]:
-    published, place = dated
-    member = found.members[place]
-    record = reader.record(member.page_id)
+def _member(language: str, found: Cluster, member: Member, record: FeatureRecord) -> tuple[str, ...]:
     compare = path("compare", left=found.canonical, right=member.page_id)
     shares = tuple(map(percent, member.shares)) if member.shares else ("", f"{member.score:.2f}")
     return (
-        time_of(published),
+        time_of(record.published),
         anchor(short(title_of(record)), path("pages", member.page_id)),
         escape(record.site),
         relation_tag(str(member.relation)),

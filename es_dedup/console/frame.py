@@ -20,6 +20,8 @@ FILES: Final = {
     "console.js": ("text/javascript", ("es_dedup.console/console.js",)),
 }
 """Files of the console: media type, and the files of packages that they are made of."""
+MAX_CHARS: Final = 200
+"""Characters of a title in a list."""
 _KEYS: Final = (
     ("j k", "next, previous row"),
     ("Enter", "open the row"),
@@ -50,6 +52,11 @@ def path(*parts: str, **query: object) -> str:
 def anchor(text: str, address: str, **attributes: object) -> str:
     """A link within the console."""
     return element("a", escape(text), href=address, **attributes)
+
+
+def short(text: str, most: int = MAX_CHARS) -> str:
+    """A text for a list, of at most so many characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def time_of(published: str) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.console.frame import anchor, fields, framed, path, time_of
-from es_dedup.console.views import short
+from es_dedup.console.frame import anchor, fields, framed, path, short, time_of
 from es_dedup.console.words import words
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.status import moment

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.console.frame import anchor, fields, framed, path, time_of
-from es_dedup.console.views import short
+from es_dedup.console.frame import anchor, fields, framed, path, short, time_of
 from es_dedup.console.words import words
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.report.markup import element, escape, table

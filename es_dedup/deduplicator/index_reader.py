@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections import Counter
 from dataclasses import replace
 from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING
@@ -55,7 +54,8 @@ from es_dedup.readers import Roots
 from es_dedup.settings.recorded import STATISTICS, decision_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections import Counter
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.decision.spans import SharedClause
     from es_dedup.decision.statistics import Statistics
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Edge, Verdict
     from es_dedup.model.annotations import Annotation
+    from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary
     from es_dedup.model.overrides import Override
     from es_dedup.settings import Settings
 
@@ -336,6 +337,10 @@ class IndexReader(Closing):
         """Ids of all stored pages that are clustered, by cluster."""
         return (each.page_id for group in self._index.clusters() for each in group)
 
+    def records_of(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
+        """What is stored of some pages, by id; unknown ids are absent."""
+        return self._index.get_many(page_ids)
+
     def records(self) -> Iterator[FeatureRecord]:
         """What is stored of all pages, without their texts, by page id."""
         return chain.from_iterable(self._index.scan())
@@ -349,8 +354,12 @@ class IndexReader(Closing):
         self.record(page_id)
         return self._index.texts([page_id]).get(page_id, "")
 
-    def cluster(self, page_id: str) -> Cluster:
+    def cluster(self, page_id: str, *, evidence_of: Collection[str] | None = None) -> Cluster:
         """The cluster that a stored page is in, or the one of that id: it keeps its id when the page it was named after is removed.
+
+        Args:
+            page_id: of the page, or id of the cluster.
+            evidence_of: the members that are compared with the canonical document, which takes long where they are many; None: all.
 
         Raises:
             UnknownPage: neither a page nor a cluster of that id is stored.
@@ -358,7 +367,7 @@ class IndexReader(Closing):
         self._warn()
         assigned = self._index.assignments([checked_id(page_id)]).get(page_id)
         cluster_id = page_id if assigned is None else assigned.cluster_id
-        shown = self._shown(list(self._index.members([cluster_id]).values()))
+        shown = self._shown(list(self._index.members([cluster_id]).values()), evidence_of)
         if not shown:
             self.record(page_id)
         return shown[0] if shown else Cluster(page_id, page_id)  # else another process has just dissolved it
@@ -381,6 +390,32 @@ class IndexReader(Closing):
                 yield from self._shown(waiting)
                 waiting = []
         yield from self._shown(waiting)
+
+    def list_clusters(
+        self, query: ClusterQuery, *, after: str | None = None, limit: int = 50
+    ) -> list[ClusterSummary]:
+        """Clusters by filter and order, without their pages and evidence; quick also where clusters are many or large.
+
+        Args:
+            query: which, and in what order.
+            after: the ``query.cursor`` of a cluster; only those that come later.
+            limit: at most so many.
+
+        Raises:
+            ValueError: not a cursor of this order, or one that lies too deep in it.
+        """
+        self._warn()
+        return self._index.list_clusters(query, after=query.after(after), limit=limit)
+
+    def clusters_of(self, summaries: Iterable[ClusterSummary]) -> list[Cluster]:
+        """Listed clusters with their members and evidence, in order; one that was dissolved since is absent."""
+        ids = [each.id for each in summaries]
+        found = {each.id: each for each in self._shown(list(self._index.members(ids).values()))}
+        return [found[name] for name in ids if name in found]
+
+    def duplicate_counts(self) -> tuple[Counter[str], Counter[str]]:
+        """Pages that are not the canonical document of their cluster: how many by site, and by month of publication (``2026-03``)."""
+        return self._index.duplicate_counts()
 
     def search(self, query: str, *, limit: int = 10, offset: int = 0, collapse: bool = True) -> SearchResult:
         """Full-text search over stored texts, one hit per cluster unless ``collapse`` is False; totals are exact.
@@ -415,7 +450,7 @@ class IndexReader(Closing):
         ``clusters`` have at least two pages each; ``unique_pages`` have no duplicate; ``duplicates`` are the pages of clusters without their
         canonical documents.
         """
-        sizes = Counter(len(group) for group in self._index.clusters())
+        sizes = self._index.cluster_sizes()
         unique = sizes.pop(1, 0)
         statistics, differ = self._statistics(), self.settings_differ
         return {
@@ -469,8 +504,10 @@ class IndexReader(Closing):
             raise UnknownPage(side)
         return pages
 
-    def _shown(self, groups: Sequence[Sequence[Assignment]]) -> list[Cluster]:
-        return clusters_with_evidence(groups, self._index, self._lookup(), self._settings)
+    def _shown(
+        self, groups: Sequence[Sequence[Assignment]], wanted: Collection[str] | None = None
+    ) -> list[Cluster]:
+        return clusters_with_evidence(groups, self._index, self._lookup(), self._settings, wanted)
 
     def _hits(self, page: Sequence[tuple[str, float]], clusters: dict[str, str]) -> tuple[SearchHit, ...]:
         records = self._index.get_many(name for name, _ in page)

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from types import TracebackType
 
     from es_dedup.index.records import FeatureRecord, RecordBatch
     from es_dedup.model import CandidateQuery, CandidateResult, Edge, Relation
+    from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +233,32 @@ class ClusterStore(ClusterUpdates, Protocol):
 
     def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
         """Each cluster's assignments, clusters by id ascending, members by page id; resumable with an id."""
+
+    def list_clusters(
+        self, query: ClusterQuery, *, after: Place | None = None, limit: int = 50
+    ) -> list[ClusterSummary]:
+        """Clusters that a query wants, in its order, without their pages.
+
+        A cluster has the time ``newest`` in the order of time only. Where pages are assigned that are not stored, clusters may be
+        passed over in the order of time, and by a scope.
+
+        Args:
+            query: which, and in what order.
+            after: only those that come later in that order.
+            limit: at most so many.
+
+        Raises:
+            ValueError: the store cannot go so far into an order that is not that of ids or times; it says how far.
+        """
+
+    def cluster_sizes(self) -> Counter[int]:
+        """How many clusters there are of each number of pages."""
+
+    def duplicate_counts(self) -> tuple[Counter[str], Counter[str]]:
+        """How many stored pages are not the canonical document of their cluster: by site, and by month of publication (``2026-03``).
+
+        Pages without site or time are counted under the empty text.
+        """
 
     def refresh_clusters(self) -> None:
         """See all edges and assignments that other writers have stored before the call."""

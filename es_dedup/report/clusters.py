@@ -30,6 +30,7 @@ def cluster_as_dict(reader: IndexReader, cluster: Cluster, *, evidence: bool) ->
     return {
         "id": cluster.id,
         "size": cluster.size,
+        "confidence": min((member.score for member in cluster.members), default=1.0),
         "canonical": _page(reader, cluster.canonical, overrides),
         "members": members,
         "contained_in": list(cluster.contained_in),

@@ -26,6 +26,7 @@ from es_dedup.serve.bodies import (
     UndoBody,
     lines_of,
 )
+from es_dedup.serve.cluster_queries import Listed  # noqa: TC001 - FastAPI reads it
 from es_dedup.serve.jobs import Jobs
 from es_dedup.serve.metrics import MEDIA_TYPE, Metrics
 from es_dedup.serve.repeats import Repeats
@@ -231,12 +232,12 @@ async def explain(request: Request) -> Response:
 @router.get("/v1/clusters", dependencies=Reading, **schemas.route(schemas.CLUSTERS))
 async def clusters(
     request: Request,
-    min_size: Annotated[int, Query(ge=1)] = 2,
+    query: Listed,
     limit: Limit = 50,
     after: Annotated[str | None, Query(description="`next` of the answer before")] = None,
 ) -> Response:
-    """Clusters in the order of their ids."""
-    return _json(await _service(request).workers.read(calls.clusters, min_size, limit, after))
+    """Clusters by filter and order, with their pages."""
+    return _json(await _service(request).workers.read(calls.clusters, query, limit, after))
 
 
 @router.get("/v1/clusters/{name:path}", dependencies=Reading, **schemas.route(schemas.CLUSTER))

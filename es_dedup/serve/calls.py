@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.errors import DedupError, IndexError_
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.model import Page
+    from es_dedup.model.cluster_lists import ClusterQuery
     from es_dedup.model.overrides import OverrideReport
     from es_dedup.serve.bodies import OverrideBody, UndoBody
     from es_dedup.settings import Settings
@@ -77,11 +77,13 @@ def cluster(reader: IndexReader, name: str, evidence: bool) -> bytes:  # noqa: F
     return as_json(cluster_as_dict(reader, reader.cluster(name), evidence=evidence))
 
 
-def clusters(reader: IndexReader, min_size: int, limit: int, after: str | None) -> bytes:
-    """Clusters by id, and where to go on: ``next`` is the id after which the next ones come, null at the end."""
-    found = list(reader.clusters(min_size=min_size, after=after, limit=limit + 1))
-    listed = [cluster_as_dict(reader, each, evidence=False) for each in islice(found, limit)]
-    return as_json({"clusters": listed, "next": listed[-1]["id"] if len(found) > limit else None})
+def clusters(reader: IndexReader, query: ClusterQuery, limit: int, after: str | None) -> bytes:
+    """Clusters in an order, and where to go on: ``next`` is what the next request has as ``after``, null at the end."""
+    found = reader.list_clusters(query, after=after, limit=limit + 1)
+    listed = [cluster_as_dict(reader, each, evidence=False) for each in reader.clusters_of(found[:limit])]
+    return as_json(
+        {"clusters": listed, "next": query.cursor(found[limit - 1]) if len(found) > limit else None}
+    )
 
 
 def search(reader: IndexReader, query: str, limit: int, offset: int, collapse: bool) -> bytes:  # noqa: FBT001

@@ -11,12 +11,13 @@ from urllib.parse import parse_qs, urlsplit
 from fastapi import APIRouter, Query, Request, Response, Security
 from fastapi.responses import RedirectResponse
 
-from es_dedup.console import details, jobs, overrides, views
+from es_dedup.console import clusters, details, jobs, overrides, views
 from es_dedup.console.frame import POLICY, ROOT, fields, framed, path, static
 from es_dedup.console.words import chosen, words
 from es_dedup.report.markup import element, escape
 from es_dedup.serve import calls
 from es_dedup.serve.bodies import OverrideBody, UndoBody
+from es_dedup.serve.cluster_queries import Listed  # noqa: TC001 - FastAPI reads it
 from es_dedup.serve.problems import ForeignHost, NoSuchRoute, NotAllowed
 from es_dedup.serve.tokens import Scope
 
@@ -89,11 +90,9 @@ async def overview(request: Request) -> Response:
 
 
 @router.get("/clusters", dependencies=Seen)
-async def clusters(
-    request: Request, min_size: Annotated[int, Query(ge=1)] = 2, after: str | None = None
-) -> Response:
+async def listed_clusters(request: Request, query: Listed, after: str | None = None) -> Response:
     """A list of clusters."""
-    return await shown(request, views.clusters, min_size, after)
+    return await shown(request, clusters.listed, query, after)
 
 
 @router.get("/clusters/{name:path}", dependencies=Seen)

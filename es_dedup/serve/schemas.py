@@ -59,6 +59,7 @@ PAIR: Final = {
 CLUSTER: Final = {
     "id": "https://a.example/1",
     "size": 2,
+    "confidence": 1.0,
     "canonical": {"page_id": "https://a.example/1", "title": "Ferry aground", "url": "", "published": ""},
     "members": [{"page_id": "https://b.example/1", "relation": "duplicate", "score": 1.0}],
     "contained_in": [],

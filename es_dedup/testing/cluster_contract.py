@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from es_dedup.model import Relation
+from es_dedup.model import Relation, Scope
+from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery, ClusterSummary
 from es_dedup.testing.builders import assignment, edge, record
 from es_dedup.testing.contract_fixtures import StoreFixtures
 
@@ -146,7 +147,84 @@ class AssignmentContract(StoreFixtures):
             assert both == (grouped.edges_of(pages_), grouped.members(clusters))
 
 
-class ClusterStoreContract(EdgeContract, AssignmentContract):
+class ClusterListContract(StoreFixtures):
+    """``list_clusters``, ``cluster_sizes`` and ``duplicate_counts``."""
+
+    @pytest.fixture
+    def listed(self, store: ClusterStore, pages: FeatureIndex) -> ClusterStore:
+        """Clusters ``a`` of four pages (one not stored), ``d`` and ``f`` of two, and ``z`` alone."""
+        times = {
+            "a": "2026-03-01",
+            "b": "2026-03-09T10:00",
+            "d": "2026-04-01",
+            "e": "2026-03-31",
+            "z": "2027",
+        }
+        sites = {"b": "y.org", "e": "y.org"}
+        pages.put_many(
+            [
+                record(name, published=times.get(name, ""), site=sites.get(name, "x.org"))
+                for name in "abcdefgz"
+            ]
+        )
+        store.assign_many([assignment(name) for name in "adfz"])
+        exact = [assignment(name, "a", Relation.EXACT, 1.0) for name in ("c", "gone")]
+        store.assign_many([assignment("b", "a", score=0.75), *exact, assignment("e", "d", score=0.5)])
+        store.assign_many([assignment("g", "f", Relation.EXACT, 1.0)])
+        return store
+
+    @pytest.mark.parametrize(
+        ("query", "expected"),
+        [
+            (ClusterQuery(), "adf"),
+            (ClusterQuery(1), "adfz"),
+            (ClusterQuery(3), "a"),
+            (ClusterQuery(order=ClusterOrder.LARGEST), "adf"),
+            (ClusterQuery(1, order=ClusterOrder.NEWEST), "zdaf"),
+            (ClusterQuery(order=ClusterOrder.CONFIDENCE), "daf"),
+            (ClusterQuery(relation=Relation.EXACT), "af"),
+            (ClusterQuery(relation=Relation.DUPLICATE, order=ClusterOrder.NEWEST), "da"),
+            (ClusterQuery(scope=Scope(site="y.org")), "ad"),
+            (ClusterQuery(scope=Scope(site="y.org", published_to="2026-03-09")), "a"),
+            (
+                ClusterQuery(
+                    scope=Scope(published_from="2026-03-31", published_to="2026-03"),
+                    order=ClusterOrder.LARGEST,
+                ),
+                "d",
+            ),
+            (ClusterQuery(scope=Scope(site="y.org"), order=ClusterOrder.NEWEST), "da"),
+            (ClusterQuery(scope=Scope(site="none"), order=ClusterOrder.CONFIDENCE), ""),
+        ],
+    )
+    def test_lists_in_an_order_and_where_they_go_on(
+        self, listed: ClusterStore, query: ClusterQuery, expected: str
+    ) -> None:
+        found = listed.list_clusters(query)
+        assert "".join(each.id for each in found) == expected
+        for at, each in enumerate(found):
+            after = query.after(query.cursor(each))
+            assert listed.list_clusters(query, after=after, limit=1) == found[at + 1 : at + 2]
+
+    def test_what_a_list_says(self, listed: ClusterStore) -> None:
+        assert listed.list_clusters(ClusterQuery(1, order=ClusterOrder.NEWEST)) == [
+            ClusterSummary("z", "z", 1, "2027", 1.0, "z"),
+            ClusterSummary("d", "d", 2, "2026-04-01", 0.5, "e"),
+            ClusterSummary("a", "a", 4, "2026-03-09T10:00", 0.75, "b"),
+            ClusterSummary("f", "f", 2, "", 1.0, "g"),
+        ]
+        assert listed.list_clusters(ClusterQuery(3)) == [ClusterSummary("a", "a", 4, "", 0.75, "b")]
+
+    def test_sizes(self, listed: ClusterStore) -> None:
+        assert listed.cluster_sizes() == {1: 1, 2: 2, 4: 1}
+
+    def test_duplicates_by_site_and_month(self, listed: ClusterStore) -> None:
+        sites, months = listed.duplicate_counts()
+        assert sites == {"x.org": 2, "y.org": 2}
+        assert months == {"2026-03": 2, "": 2}
+
+
+class ClusterStoreContract(EdgeContract, AssignmentContract, ClusterListContract):
     """All of ``ClusterStore``."""
 
 

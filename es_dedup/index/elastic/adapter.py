@@ -11,6 +11,7 @@ from es_dedup.index.closing import Closing
 from es_dedup.index.elastic import clusters, fulltext, records
 from es_dedup.index.elastic.bulk import Write
 from es_dedup.index.elastic.candidates import CandidateSearcher
+from es_dedup.index.elastic.cluster_lists import ClusterLists
 from es_dedup.index.elastic.locking import WAITING
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS
 from es_dedup.index.elastic.notes import NoteStore, note_key
@@ -31,6 +32,7 @@ from es_dedup.index.port import WriteReport
 from es_dedup.index.records import RecordBatch
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.index.elastic.address import Address
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from es_dedup.index.port import Assignment
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import CandidateQuery, CandidateResult, Edge
+    from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary, Place
 
 
 REPLACED_AT_A_TIME: Final = (
@@ -426,6 +429,26 @@ class ElasticIndex(Store, Closing):
         """See ``ClusterStore.clusters``."""
         self._catch_up(CLUSTERS)
         yield from clusters.clusters(self._server, self._of[CLUSTERS], min_size=min_size, after=after)
+
+    def list_clusters(
+        self, query: ClusterQuery, *, after: Place | None = None, limit: int = 50
+    ) -> list[ClusterSummary]:
+        """See ``ClusterStore.list_clusters``."""
+        return self._lists().listed(query, after, limit)
+
+    def cluster_sizes(self) -> Counter[int]:
+        """See ``ClusterStore.cluster_sizes``."""
+        self._catch_up(CLUSTERS)
+        return clusters.cluster_sizes(self._server, self._of[CLUSTERS])
+
+    def duplicate_counts(self) -> tuple[Counter[str], Counter[str]]:
+        """See ``ClusterStore.duplicate_counts``."""
+        return self._lists().duplicate_counts()
+
+    def _lists(self) -> ClusterLists:
+        self._catch_up(FEATURES)
+        self._catch_up(CLUSTERS)
+        return ClusterLists(self._server, self._of[CLUSTERS], self._of[FEATURES])
 
     def refresh_clusters(self) -> None:
         """See ``ClusterStore.refresh_clusters``."""

@@ -318,7 +318,7 @@ def query_of(candidate_query: CandidateQuery, weights: Mapping[str, int]) -> str
             for query, weight in weights.items()
         ]
     )
-    filters = [] if candidate_query.scope is None else list(_inside(candidate_query.scope))
+    filters = [] if candidate_query.scope is None else list(scope_filters(candidate_query.scope))
     inside = f',"filter":{json.dumps(filters)},"minimum_should_match":1' if filters else ""
     # One more to see whether there are more, and one for the page that asks, which is passed over on arrival.
     size = min(candidate_query.limit + 1 + (candidate_query.exclude is not None), MAX_WINDOW)
@@ -328,7 +328,7 @@ def query_of(candidate_query: CandidateQuery, weights: Mapping[str, int]) -> str
     )
 
 
-def _inside(scope: Scope) -> Iterable[dict[str, Any]]:
+def scope_filters(scope: Scope) -> Iterable[dict[str, Any]]:
     """Filters for the pages that lie in the scope."""
     if scope.site is not None:
         yield (

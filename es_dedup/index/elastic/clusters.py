@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
@@ -123,12 +124,18 @@ def clusters(server: Server, index: str, *, min_size: int, after: str | None) ->
         for _, group in groupby(rows, key=lambda each: each.cluster_id):
             yield list(group)
         return
-    for large in _large(server, index, min_size, after):
-        yield from grouped(around(server, index, (), large)[1]).values()
+    for sizes in _sizes(server, index, after):
+        if large := [name for name, size in sizes.items() if size >= min_size]:
+            yield from grouped(around(server, index, (), large)[1]).values()
 
 
-def _large(server: Server, index: str, min_size: int, after: str | None) -> Iterator[list[str]]:
-    """Ids of clusters with ``min_size`` pages or more, ascending, in lists."""
+def cluster_sizes(server: Server, index: str) -> Counter[int]:
+    """See ``ClusterStore.cluster_sizes``."""
+    return Counter(size for sizes in _sizes(server, index, None) for size in sizes.values())
+
+
+def _sizes(server: Server, index: str, after: str | None) -> Iterator[dict[str, int]]:
+    """Numbers of pages by cluster id, ids ascending, in parts."""
     last = after
     while True:
         composite: dict[str, Any] = {"size": BUCKETS, "sources": [{"id": {"terms": {"field": "cluster_id"}}}]}
@@ -136,9 +143,7 @@ def _large(server: Server, index: str, min_size: int, after: str | None) -> Iter
             composite["after"] = {"id": last}
         body = {"size": 0, "aggs": {"clusters": {"composite": composite}}}
         buckets = whole(server, index, body)["aggregations"]["clusters"]["buckets"]
-        large = [bucket["key"]["id"] for bucket in buckets if bucket["doc_count"] >= min_size]
-        if large:
-            yield large
+        yield {bucket["key"]["id"]: bucket["doc_count"] for bucket in buckets}
         if len(buckets) < BUCKETS:
             return
         last = buckets[-1]["key"]["id"]

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.errors import IndexLocked
 from es_dedup.index import validation
 from es_dedup.index.closing import Closing
-from es_dedup.index.embedded import candidates, clusters, fulltext, records, schema, sizes
+from es_dedup.index.embedded import candidates, cluster_lists, clusters, fulltext, records, schema, sizes
 from es_dedup.index.embedded.connection import Connection
 from es_dedup.index.embedded.edit_distance_search import EditDistanceTrees
 from es_dedup.index.records import RecordBatch
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from es_dedup.index.port import Assignment, WriteReport
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import CandidateQuery, CandidateResult, Edge
+    from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary, Place
 
 CLUSTERS_PER_QUERY: Final = 500
 
@@ -232,6 +234,23 @@ class EmbeddedIndex(Closing):
                 return
             yield from found.values()
             last = ids[-1]
+
+    def list_clusters(
+        self, query: ClusterQuery, *, after: Place | None = None, limit: int = 50
+    ) -> list[ClusterSummary]:
+        """See ``ClusterStore.list_clusters``."""
+        with self._connection.reading() as connection:
+            return cluster_lists.list_clusters(connection, query, after, limit)
+
+    def cluster_sizes(self) -> Counter[int]:
+        """See ``ClusterStore.cluster_sizes``."""
+        with self._connection.reading() as connection:
+            return cluster_lists.cluster_sizes(connection)
+
+    def duplicate_counts(self) -> tuple[Counter[str], Counter[str]]:
+        """See ``ClusterStore.duplicate_counts``."""
+        with self._connection.reading() as connection:
+            return cluster_lists.duplicate_counts(connection)
 
     # StatisticsStore
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from es_dedup.index.embedded import names, postings
+from es_dedup.index.embedded.cluster_lists import scope_tests
 from es_dedup.index.term_weights import ENOUGH, by_frequency, common_of, limits_of, weights_of
 from es_dedup.model import Candidate, CandidateResult
 
@@ -227,18 +228,9 @@ def _weighed(
 
 def _inside(connection: sqlite3.Connection, docs: NDArray[np.int64], scope: Scope) -> NDArray[np.int64]:
     """The pages that lie in the scope."""
-    tests = {
-        "p.site = ?1": scope.site,
-        "p.published <> '' AND p.published >= ?1": scope.published_from,
-        # A bound of less precision covers all that begins with it: '2024-05' reaches to the last of May.
-        "p.published <> '' AND substr(p.published, 1, length(?1)) <= ?1": scope.published_to,
-        "p.length >= ?1": scope.min_length,
-        "p.length <= ?1": scope.max_length,
-    }
     rows = docs.tolist()
-    for test, value in tests.items():
-        if value is not None:
-            rows = [doc for (doc,) in connection.execute(_DOCS_WHERE + test, (value, json.dumps(rows)))]
+    for test, value in scope_tests(scope).items():
+        rows = [doc for (doc,) in connection.execute(_DOCS_WHERE + test, (value, json.dumps(rows)))]
     return np.array(rows, dtype=np.int64)
 
 

@@ -30,11 +30,13 @@ from es_dedup.model import (
     Verdict,
     WritePolicy,
 )
+from es_dedup.model.cluster_lists import ClusterSummary
 from es_dedup.readers import Roots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from es_dedup.model.cluster_lists import ClusterQuery
     from es_dedup.settings import Settings
 
 
@@ -145,6 +147,15 @@ class FakeDeduplicator:
             cluster = self.cluster(page)
             if cluster.id == page and cluster.size >= min_size:
                 yield cluster
+
+    def list_clusters(self, query: ClusterQuery, *, limit: int = 50) -> list[ClusterSummary]:
+        found = sorted(self.clusters(min_size=query.min_size), key=lambda each: -each.size)
+        return [
+            ClusterSummary(each.id, each.canonical, each.size, "", 1.0, each.id) for each in found[:limit]
+        ]
+
+    def clusters_of(self, summaries: Iterable[ClusterSummary]) -> list[Cluster]:
+        return [self.cluster(each.id) for each in summaries]
 
     def search(self, query: str, *, limit: int = 10, offset: int = 0, collapse: bool = True) -> SearchResult:
         found = [page for page in sorted(self.pages) if query in self.pages[page]]
