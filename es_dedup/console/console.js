@@ -19,7 +19,10 @@ const keys = {
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
-  if (document.querySelector("dialog[open]") || !Object.hasOwn(keys, event.key)) return;
+  if (document.querySelector("dialog[open]")) return;
+  const button = document.querySelector(`button[data-key="${CSS.escape(event.key)}"]`);
+  if (button !== null) return event.repeat || button.click();
+  if (!Object.hasOwn(keys, event.key)) return;
   event.preventDefault();
   keys[event.key]();
 });

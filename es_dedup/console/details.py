@@ -79,6 +79,21 @@ def pair(reader: IndexReader, language: str, writes: bool, left: str, right: str
     Raises:
         UnknownPage: an id that is not stored.
     """
+    kinds = (OverrideKind.DIFFERENT, OverrideKind.SAME) if writes and left != right else ()
+    decided = overrides.form(language, (left, right), kinds) + overrides.of_pages(
+        reader, language, (left, right)
+    )
+    return framed(
+        words(language, "Two pages compared"), decided + side_by_side(reader, left, right), language
+    )
+
+
+def side_by_side(reader: IndexReader, left: str, right: str) -> str:
+    """Links to two pages, all evidence on them and their shared text.
+
+    Raises:
+        UnknownPage: an id that is not stored.
+    """
     ours, theirs = (PageView(reader.record(name), reader.text(name)) for name in (left, right))
     compared = MemberComparison(
         theirs,
@@ -94,11 +109,7 @@ def pair(reader: IndexReader, language: str, writes: bool, left: str, right: str
         ),
         class_="note",
     )
-    kinds = (OverrideKind.DIFFERENT, OverrideKind.SAME) if writes and left != right else ()
-    decided = overrides.form(language, (left, right), kinds)
-    decided += overrides.of_pages(reader, language, (left, right))
-    body = links + decided + element("div", comparison(ours, compared, CHARS), class_="sole")
-    return framed(words(language, "Two pages compared"), body, language)
+    return links + element("div", comparison(ours, compared, CHARS), class_="sole")
 
 
 def page(reader: IndexReader, language: str, writes: bool, page_id: str) -> bytes:  # noqa: FBT001

@@ -27,6 +27,8 @@ _KEYS: Final = (
     ("Enter", "open the row"),
     ("n", "next page of a list"),
     ("/", "search"),
+    ("y n c p", "in a review: same, different, contains, passage shared"),
+    ("s u", "in a review: skip, undo"),
     ("?", "these keys"),
 )
 
@@ -99,6 +101,7 @@ def _navigation(language: str, query: str) -> str:
         anchor(words(language, "Overview"), path()),
         anchor(words(language, "Clusters"), path("clusters")),
         anchor(words(language, "Overrides"), path("overrides")),
+        anchor(words(language, "Review"), path("review")),
         anchor(words(language, "Jobs"), path("jobs")),
     )
     label = escape(words(language, "Search stored pages"))

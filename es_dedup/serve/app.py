@@ -15,7 +15,7 @@ from es_dedup import __version__
 from es_dedup.console.frame import ROOT
 from es_dedup.errors import DedupError
 from es_dedup.model import WritePolicy
-from es_dedup.serve import calls, console, console_jobs, problems, schemas
+from es_dedup.serve import calls, console, console_jobs, console_review, problems, schemas
 from es_dedup.serve.bodies import (
     JSON,
     NDJSON,
@@ -60,7 +60,7 @@ class Service:
         self.place, self.settings, self.limits = place, settings, settings.serve
         self.workers, self.tokens = workers, tokens
         self.jobs, self.repeats, self.metrics = Jobs(place, settings, workers), Repeats(), Metrics(workers)
-        self.sessions = console.Sessions()
+        self.sessions, self.reviews = console.Sessions(), console_review.Reviews()
 
     def close(self) -> None:
         """Finish what was accepted and let go of the index."""
@@ -378,6 +378,7 @@ def create_app(service: Service) -> Any:
     app.include_router(router)
     app.include_router(console.router)
     app.include_router(console_jobs.router)
+    app.include_router(console_review.router)
     app.add_exception_handler(console.SignIn, console.to_sign_in)
     app.add_exception_handler(DedupError, _refused)
     app.add_exception_handler(RequestValidationError, _refused)

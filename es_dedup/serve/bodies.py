@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from es_dedup.model import Page
+from es_dedup.model.annotations import Label
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.readers.binary import binary_kind
 from es_dedup.readers.records import MAX_ID_CHARS, problem_of_id
@@ -108,6 +109,17 @@ class OverrideBody(Body):
     pages: tuple[str, ...] = Field(description="ids of two stored pages; of one for `canonical`")
     reason: str = Field(description="why; kept with the decision")
     author: str = Field(description="who decides; kept with the decision")
+
+
+class ReviewBody(Body):
+    """What a reader says of two stored pages; ``skip``: nothing. With ``override`` the same holds for clusters."""
+
+    left: str
+    right: str
+    reader: str
+    answer: Label | Literal["skip"]
+    override: bool = False
+    reason: str = ""
 
 
 class UndoBody(Body):

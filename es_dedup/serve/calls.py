@@ -10,10 +10,11 @@ from es_dedup.errors import DedupError, IndexError_
 from es_dedup.index import factory
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.dedup_field_writes import change_overrides
+from es_dedup.model.annotations import Label
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.model.plain import plain
 from es_dedup.report.clusters import cluster_as_dict
-from es_dedup.serve.bodies import ExplainBody, PageBody, lines_of
+from es_dedup.serve.bodies import ExplainBody, OverrideBody, PageBody, UndoBody, lines_of
 from es_dedup.serve.problems import InvalidBody, as_problem, problem_of
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from es_dedup.model import Page
     from es_dedup.model.cluster_lists import ClusterQuery
     from es_dedup.model.overrides import OverrideReport
-    from es_dedup.serve.bodies import OverrideBody, UndoBody
+    from es_dedup.serve.bodies import ReviewBody
     from es_dedup.settings import Settings
 
 
@@ -122,6 +123,36 @@ def undo_override(
     """End an override, which stays in the record."""
     given = {"reason": asked.reason, "author": asked.author}
     return _changed(dedup, place, settings, lambda to: to.undo_override(override_id, **given))
+
+
+def review(dedup: Deduplicator, asked: ReviewBody, place: str, settings: Settings) -> bytes:
+    """Keep a reader's label of a pair; where wanted, first an override that says the same, whose id is told if it is new.
+
+    Raises:
+        InvalidBody: an override of a pair that is neither the same nor different.
+        DedupError: see ``Deduplicator.annotate`` and ``override_different``.
+    """
+    made = ""
+    if asked.override:
+        kind = {Label.DUP: OverrideKind.SAME, Label.DIFF: OverrideKind.DIFFERENT}.get(Label(asked.answer))
+        if kind is None:
+            raise InvalidBody(("override: only of pairs that are the same or different",))
+        known = {each.id for each in dedup.overrides()}
+        reason = asked.reason or "review"
+        body = OverrideBody(kind=kind, pages=(asked.left, asked.right), reason=reason, author=asked.reader)
+        (done,) = json.loads(override(dedup, body, place, settings))["overrides"]
+        made = "" if done["id"] in known else done["id"]
+    dedup.annotate(asked.left, asked.right, Label(asked.answer), reader=asked.reader)
+    return as_json({"override": made})
+
+
+def undo_review(
+    dedup: Deduplicator, pair: tuple[str, str], reader: str, override_id: str, place: str, settings: Settings
+) -> bytes:
+    """Forget a reader's label of a pair, and end the override that was made with it."""
+    if override_id:
+        undo_override(dedup, override_id, UndoBody(author=reader, reason="review"), place, settings)
+    return as_json({"removed": dedup.remove_annotation(*pair, reader=reader)})
 
 
 def _changed(
