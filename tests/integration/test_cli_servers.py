@@ -32,6 +32,7 @@ REQUEST_SECONDS: Final = 0.5
 MOST_SECONDS: Final = 15.0
 """For a command; it is a second on an idle machine, with ``REQUEST_SECONDS`` for one request."""
 
+DECIDED: Final = ("--reason", "one event", "--author", "Li")
 COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "scan": ("pages",),
     "add": ("pages",),
@@ -57,6 +58,14 @@ COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "dead list": (),
     "dead replay": (),
     "dead drop": (),
+    "serve": ("--port", "0"),
+    "override different": ("a.txt", "b.txt", *DECIDED),
+    "override same": ("a.txt", "b.txt", *DECIDED),
+    "override canonical": ("a.txt", *DECIDED),
+    "override undo": ("none", *DECIDED),
+    "override list": (),
+    "override export": (),
+    "override import": ("overrides.jsonl",),
 }
 """Commands that need Elasticsearch, with arguments."""
 ON_FILES: Final = (
@@ -191,6 +200,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with pages, and short times."""
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "a.txt").write_text("The ferry runs again, the council said on Monday.")
+    (tmp_path / "overrides.jsonl").write_text("")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ES_DEDUP_ELASTIC__REQUEST_SECONDS", str(REQUEST_SECONDS))
     monkeypatch.setenv("ES_DEDUP_ELASTIC__RETRY_SECONDS", str(REQUEST_SECONDS))
