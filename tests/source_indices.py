@@ -94,11 +94,14 @@ def put(client: Elasticsearch, index: str, given: Mapping[str, Mapping[str, Any]
 
 @contextmanager
 def attached(
-    name: str, given: Settings | None = None, target: str | None = None
+    name: str,
+    given: Settings | None = None,
+    target: str | None = None,
+    fields: SourceFields = FIELDS,
 ) -> Iterator[MaintenanceContext]:
     """A site of the source index's own name with the index attached."""
     with open_context(f"{url_of('es8')}/{name}", given or settings()) as site:
-        attach(site, target or name, FIELDS)
+        attach(site, target or name, fields)
         yield site
 
 

@@ -32,6 +32,7 @@ from es_dedup.index.records import RecordBatch
 from es_dedup.index.validation import MAX_ID_CHARS
 from es_dedup.kernels.dispatch import warm_up
 from es_dedup.model import NO_WORDS, Content, Page, Skipped
+from es_dedup.text.passages import without_passages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from es_dedup.settings import Settings
 
     TextCodec = Callable[[str], bytes]
+    Ignored = Mapping[str, tuple[str, ...]]
 
 CHUNK_PAGES: Final = 256  # arrays of so many pages stay in the processor's cache
 CHUNK_CHARS: Final = 1_000_000
@@ -51,6 +53,7 @@ PARENT_SECONDS: Final = 0.5  # between a worker's checks whether its parent stil
 MAX_TITLE_CHARS: Final = 1_000
 MAX_URL_CHARS: Final = 4_096
 NAME_CHARS: Final = 80  # of an id, in reports of what failed
+NOTHING_IGNORED: Final[Ignored] = {}
 HOW_TO_MAKE_PAGES: Final = "make each one by Page(id=…, text=…); es_dedup.readers.read_pages reads files"
 
 
@@ -74,7 +77,12 @@ class Chunk:
 
 
 def chunks(
-    pages: Iterable[Page], settings: Settings, codec: TextCodec | None, *, named: bool = False
+    pages: Iterable[Page],
+    settings: Settings,
+    codec: TextCodec | None,
+    *,
+    named: bool = False,
+    ignored: Ignored = NOTHING_IGNORED,
 ) -> Iterator[Chunk]:
     """Features of all pages, in order; worker processes are used when there are many pages.
 
@@ -83,6 +91,7 @@ def chunks(
         settings: detectors, extraction, number of workers.
         codec: packs a text for storage; None keeps none.
         named: make named fields, for an index that keeps them.
+        ignored: by site the passages that never count.
     """
     groups = page_groups(iter(pages))
     first = list(islice(groups, _pool_groups()))
@@ -90,11 +99,12 @@ def chunks(
     extractor = create_extractor(settings.extraction)
     if workers < 2 or sum(map(len, first)) < POOL_FROM_PAGES:  # noqa: PLR2004 - one worker is this process
         for group in chain(first, groups):
-            yield make_chunk(group, settings, extractor, codec, named=named)
+            yield make_chunk(group, settings, extractor, codec, named=named, ignored=ignored)
         return
     if warm_up():  # before the processes are forked, so that each is born with the kernels loaded
         make_chunk(first[0][:1], settings, extractor, codec, named=named)
-    with _pool(workers, settings, codec, named=named) as pool:
+    given = {"settings": settings, "codec": codec, "named": named, "ignored": ignored}
+    with _pool(workers, given) as pool:
         waiting: deque[tuple[list[Page], Future[Chunk]]] = deque()
 
         def next_chunk() -> Chunk:
@@ -106,7 +116,7 @@ def chunks(
                 TypeError,
                 AttributeError,
             ):  # a page holds what cannot be sent to a process
-                return make_chunk(group, settings, extractor, codec, named=named)
+                return make_chunk(group, settings, extractor, codec, named=named, ignored=ignored)
 
         for group in chain(first, groups):
             with _interrupts_held():
@@ -119,12 +129,10 @@ def chunks(
 
 
 @contextmanager
-def _pool(
-    workers: int, settings: Settings, codec: TextCodec | None, *, named: bool
-) -> Iterator[ProcessPoolExecutor]:
+def _pool(workers: int, given: Mapping[str, Any]) -> Iterator[ProcessPoolExecutor]:
     """Worker processes; what leaves the block early, an interrupt too, does not wait for work that was submitted."""
     pool = ProcessPoolExecutor(
-        workers, mp_context=_context(), initializer=_prepare, initargs=(settings, codec, named, os.getpid())
+        workers, mp_context=_context(), initializer=_prepare, initargs=(given, os.getpid())
     )
     try:
         yield pool
@@ -155,11 +163,16 @@ def make_chunk(
     codec: TextCodec | None,
     *,
     named: bool = False,
+    ignored: Ignored = NOTHING_IGNORED,
 ) -> Chunk:
-    """Features of some pages in this process; a page that cannot be processed is named in ``failed``."""
+    """Features of some pages in this process; a page that cannot be processed is named in ``failed``.
+
+    Texts are stored whole, and features are made of them without the passages of their site in ``ignored``.
+    """
     kept, failed = _read(pages, extractor)
     contents = [content for _, content, _ in kept]
-    table = _table(contents, settings)
+    counted = [compared(content, ignored) for content in contents]
+    table = _table(counted, settings)
     terms, offsets = stored_terms(table, settings)
     words = table.has_words.tolist()
     records = RecordBatch(
@@ -173,7 +186,7 @@ def make_chunk(
         urls=[(content.url or "")[:MAX_URL_CHARS] for content in contents],
         sites=[content.site for content in contents],
         titles=[content.title[:MAX_TITLE_CHARS] for content in contents],
-        named=_named(contents, table, settings) if named else (),
+        named=_named(counted, table, settings) if named else (),
         published=list(map(_time, contents)),
         languages=[content.language for content in contents],
         skipped=[
@@ -185,7 +198,12 @@ def make_chunk(
 
 
 def pages_of(
-    pages: list[Page], settings: Settings, extractor: Extractor, *, named: bool
+    pages: list[Page],
+    settings: Settings,
+    extractor: Extractor,
+    *,
+    named: bool,
+    ignored: Ignored = NOTHING_IGNORED,
 ) -> tuple[Pages, dict[str, str]]:
     """Pages as they are compared, nothing to store; and what failed why.
 
@@ -194,13 +212,20 @@ def pages_of(
         settings: detectors.
         extractor: reads HTML.
         named: make named fields, for queries of an index that keeps them.
+        ignored: by site the passages that never count.
     """
     kept, failed = _read(pages, extractor)
-    contents = [content for _, content, _ in kept]
+    contents = [compared(content, ignored) for _, content, _ in kept]
     table = _table(contents, settings)
     days = np.array([day_of(_time(content)) for content in contents], dtype=np.int64)
     fields = named_fields(*_texts_and_titles(contents), settings, table) if named else ()
     return Pages([page.id for page, _, _ in kept], table, days, fields), failed
+
+
+def compared(content: Content, ignored: Ignored) -> Content:
+    """A content without the passages of its site that never count; the others stay where they are."""
+    passages = ignored.get(content.site, ())
+    return replace(content, text=without_passages(content.text, passages)) if passages else content
 
 
 def _read(pages: list[Page], extractor: Extractor) -> tuple[list[tuple[Page, Content, str]], dict[str, str]]:
@@ -386,18 +411,16 @@ def _context() -> multiprocessing.context.BaseContext:
     return multiprocessing.get_context("spawn")
 
 
-_worker: dict[str, object] = {}
+_worker: dict[str, Any] = {}
 
 
-def _prepare(settings: Settings, codec: TextCodec | None, named: bool, parent: int) -> None:  # noqa: FBT001 - of a process
+def _prepare(given: Mapping[str, Any], parent: int) -> None:
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C reaches all processes of a terminal; the parent ends these
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     gc.freeze()  # what was inherited is shared with the parent as long as the collector does not touch it
-    _worker.update(
-        settings=settings, codec=codec, named=named, extractor=create_extractor(settings.extraction)
-    )
+    _worker.update(given, extractor=create_extractor(given["settings"].extraction))
 
 
 def _end_with(parent: int) -> None:
@@ -408,10 +431,4 @@ def _end_with(parent: int) -> None:
 
 
 def _work(pages: list[Page]) -> Chunk:
-    return make_chunk(
-        pages,
-        _worker["settings"],  # type: ignore[arg-type]
-        _worker["extractor"],  # type: ignore[arg-type]
-        _worker["codec"],  # type: ignore[arg-type]
-        named=bool(_worker["named"]),
-    )
+    return make_chunk(pages, **_worker)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
     from typing import Any
 
+    from es_dedup.batch.featurise import Ignored
     from es_dedup.clustering import Constraints
     from es_dedup.index.port import Assignment
 
@@ -28,6 +29,13 @@ if TYPE_CHECKING:
 OVERRIDES: Final = "overrides"
 """Name of the note that holds all overrides of an index, those that were undone too."""
 FORMAT: Final = 1
+PAGES: Final = {
+    OverrideKind.DIFFERENT: 2,
+    OverrideKind.SAME: 2,
+    OverrideKind.CANONICAL: 1,
+    OverrideKind.IGNORE: 0,
+}
+"""How many pages an override of each kind names."""
 
 
 def load_overrides(index: _Notes) -> dict[str, Override]:
@@ -43,6 +51,15 @@ def load_overrides(index: _Notes) -> dict[str, Override]:
 def load_constraints(index: _Notes) -> Constraints:
     """What the overrides in force demand of clusters; errors as of ``load_overrides``."""
     return _read(index.note(OVERRIDES))[1]
+
+
+def load_ignored(index: _Notes, *, undone: bool = False) -> Ignored:
+    """The passages of each site that never count; with ``undone`` also those of overrides that were undone. Errors as of ``load_overrides``."""
+    found: dict[str, tuple[str, ...]] = {}
+    for each in load_overrides(index).values():
+        if each.kind is OverrideKind.IGNORE and (undone or each.in_force):
+            found[each.site] = (*found.get(each.site, ()), each.text)
+    return found
 
 
 def decided_edges(
@@ -101,9 +118,14 @@ def from_dict(values: Mapping[str, Any]) -> Override:
     if not isinstance(pages, list) or not all(isinstance(each, str) for each in (*pages, *texts)):
         raise TypeError("pages must be a list of strings, all other fields strings")
     kind = OverrideKind(values["kind"])
-    if len(set(pages) - {""}) != len(pages) or len(pages) != 1 + (kind is not OverrideKind.CANONICAL):
+    if len(set(pages) - {""}) != len(pages) or len(pages) != PAGES[kind]:
         raise ValueError(f"{kind} of the pages {pages}")
-    return Override(**{**values, "kind": kind, "pages": tuple(sorted(pages))})
+    made = Override(**{**values, "kind": kind, "pages": tuple(sorted(pages))})
+    if (kind is OverrideKind.IGNORE) != bool(made.site and made.text.strip()) or bool(made.site) != bool(
+        made.text
+    ):
+        raise ValueError(f"{kind} of the site {made.site!r} and the passage {made.text!r}")
+    return made
 
 
 def merged(
@@ -118,17 +140,17 @@ def merged(
         InvalidOverride: one has half a surrogate pair in a string.
     """
     after, changes = dict(known), []
-    decided = {(each.kind, each.pages) for each in known.values() if each.in_force}
+    decided = {each.subject for each in known.values() if each.in_force}
     for override in sorted(given, key=lambda each: (each.in_force, each.time)):
         stored = after.get(override.id)
         if stored is not None and (override.in_force or not stored.in_force):
             continue
         if override.in_force:
-            if (override.kind, override.pages) in decided:
+            if override.subject in decided:
                 continue
-            decided.add((override.kind, override.pages))
+            decided.add(override.subject)
         elif stored is not None:
-            decided.discard((override.kind, override.pages))
+            decided.discard(override.subject)
         after[override.id] = override
         changes.append(override)
     if not constraints_of(after.values()).consistent:
@@ -151,9 +173,9 @@ def _refuse(known: Mapping[str, Override], changes: Iterable[Override]) -> None:
 
 
 def same_in_force(overrides: Iterable[Override], wanted: Override) -> Override | None:
-    """The override in force that decides the same of the same pages, if any."""
+    """The override in force that decides the same, if any."""
     for each in overrides:
-        if each.in_force and (each.kind, each.pages) == (wanted.kind, wanted.pages):
+        if each.in_force and each.subject == wanted.subject:
             return each
     return None
 
@@ -173,7 +195,7 @@ def read_jsonl(lines: Iterable[str], source: str) -> Iterator[Override]:
 
 
 def _said(override: Override) -> str:
-    return f"{override.kind} {' '.join(override.pages)}"
+    return f"{override.kind} {override.about}"
 
 
 @lru_cache(maxsize=4)

@@ -218,6 +218,10 @@ def _show_recluster(session: Session, done: ReclusterReport, *, dry_run: bool) -
             "pages with another canonical document": done.changed,
         }
     )
+    if done.without_text:
+        session.output.warn(
+            f"{done.without_text:,} pages of sites with ignored passages have no kept text: these passages count there as before, until the pages are added again"
+        )
 
 
 def audit(

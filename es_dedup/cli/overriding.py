@@ -53,6 +53,22 @@ def canonical(context: typer.Context, page: PageId, reason: Reason, author: Auth
 
 
 @override_app.command()
+def ignore(
+    context: typer.Context,
+    site: Annotated[str, typer.Option(help="Site, as its pages name it.", show_default=False)],
+    text: Annotated[str, typer.Option(help="The passage.", show_default=False)],
+    reason: Reason,
+    author: Author,
+) -> None:
+    """Never count a passage of a site.
+
+    It is left out of the features of pages that are added from now on, and by `es-dedup recluster` of those of stored pages.
+    """
+    _change(context, lambda dedup: dedup.override_ignore(site, text, reason=reason, author=author))
+    session_of(context).output.note("stored pages follow with `es-dedup recluster`")
+
+
+@override_app.command()
 def undo(
     context: typer.Context,
     override: Annotated[str, typer.Argument(help="Id of the override.", show_default=False)],
@@ -143,7 +159,7 @@ def _row(each: Override) -> tuple[str, ...]:
     return (
         each.id,
         str(each.kind),
-        " ".join(each.pages),
+        each.about,
         each.author,
         each.time,
         each.reason,

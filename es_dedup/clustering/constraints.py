@@ -115,7 +115,7 @@ def deciding(overrides: Iterable[Override], left: str, right: str) -> tuple[Over
 
     Empty where none decides on the pair.
     """
-    known = [each for each in overrides if each.in_force and each.kind is not OverrideKind.CANONICAL]
+    known = [each for each in overrides if each.in_force]
     same = [each for each in known if each.kind is OverrideKind.SAME]
     ours, theirs = _chains(same, left), _chains(same, right)
     if right in ours:

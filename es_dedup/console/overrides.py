@@ -23,6 +23,7 @@ LABELS: Final = {
     OverrideKind.DIFFERENT: "Never in one cluster",
     OverrideKind.SAME: "Always in one cluster",
     OverrideKind.CANONICAL: "Make canonical",
+    OverrideKind.IGNORE: "Never count a passage",
 }
 _HEADS: Final = ("Decision", "Page", "Reason", "Name", "Time", "Undone")
 
@@ -46,7 +47,27 @@ def listed(reader: IndexReader, language: str, writes: bool) -> bytes:  # noqa: 
     body = _table(found, language, writes=writes)
     if not found:
         body = element("p", escape(words(language, "Nothing was decided by people yet.")), class_="empty")
+    if writes:
+        body += _passage_form(language)
     return framed(words(language, "Overrides"), body, language)
+
+
+def _passage_form(language: str) -> str:
+    """A form for a passage of a site that never counts."""
+    site, text = (
+        element("label", escape(words(language, label)), field)
+        for label, field in (
+            ("Site", '<input name="site" required>'),
+            ("Passage", '<textarea name="text" rows="3" required></textarea>'),
+        )
+    )
+    kind = OverrideKind.IGNORE
+    button = element("button", escape(words(language, LABELS[kind])), name_="kind", value=kind)
+    note = element(
+        "p", escape(words(language, "Stored pages follow with the next recluster.")), class_="note"
+    )
+    inside = site, text, *_who(language), button, note
+    return element("form", *inside, action=path("overrides"), method="post", class_="bar decide")
 
 
 def of_pages(reader: IndexReader, language: str, pages: Iterable[str]) -> str:
@@ -63,6 +84,7 @@ def _table(found: Iterable[Override], language: str, *, writes: bool) -> str:
 
 def _row(each: Override, language: str, *, writes: bool) -> tuple[str, ...]:
     pages = " · ".join(anchor(short(page), path("pages", page)) for page in each.pages)
+    pages = pages or escape(short(each.about))
     if each.in_force:
         undo = element("button", escape(words(language, "Undo")))
         address = path("overrides", each.id, "undo")

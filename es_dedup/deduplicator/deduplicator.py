@@ -14,8 +14,9 @@ from es_dedup.batch.annotations import ANNOTATIONS, load_annotations, note_of
 from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.dry_run import dry_run_report
 from es_dedup.batch.featurise import checked_id, checked_page, checked_pages, chunks, name_of
+from es_dedup.batch.ignored import apply_ignored
 from es_dedup.batch.ingest import Ingest, PageInput
-from es_dedup.batch.overrides import load_constraints, load_overrides, merged, same_in_force
+from es_dedup.batch.overrides import load_constraints, load_ignored, load_overrides, merged, same_in_force
 from es_dedup.batch.recluster import (
     CLUSTERS_PENDING,
     ClusteringResult,
@@ -41,6 +42,7 @@ from es_dedup.errors import (
     wrong_type,
 )
 from es_dedup.index import factory
+from es_dedup.index.texts import compress_text
 from es_dedup.model import AddReport, Decision, Page, Progress, Relation, RemoveReport, WritePolicy
 from es_dedup.model.annotations import Annotation, Label
 from es_dedup.model.overrides import Override, OverrideKind, OverrideReport
@@ -64,12 +66,14 @@ class ReclusterReport:
         pages: stored pages.
         changed: pages with another canonical document than before.
         clusters_before, clusters: number of clusters of at least two pages, before and after.
+        without_text: pages of sites with ignored passages whose text is not kept: their features are as they were made. Not of a dry run.
     """
 
     pages: int
     changed: int
     clusters_before: int
     clusters: int
+    without_text: int = 0
 
 
 class Deduplicator(IndexReader):
@@ -223,6 +227,24 @@ class Deduplicator(IndexReader):
         """
         return self._override(OverrideKind.CANONICAL, (page_id,), reason, author)
 
+    def override_ignore(self, site: str, text: str, *, reason: str, author: str) -> OverrideReport:
+        """Decide that a passage never counts on the pages of a site.
+
+        Features of pages that are added from now on are made without it. Those of stored pages follow at the next ``recluster``, from
+        kept texts; what is stored and searched as text stays whole.
+
+        Args:
+            site: as pages name it, see ``Page.site``.
+            text: of the passage; white space may differ, and it is not found inside a longer word.
+            reason, author: kept with the decision; not empty.
+
+        Raises:
+            InvalidOverride: an argument is empty.
+        """
+        if not site.strip() or not text.strip():
+            raise InvalidOverride("the site or the passage is empty")
+        return self._override(OverrideKind.IGNORE, (), reason, author, site=site.strip(), text=text.strip())
+
     def undo_override(self, override_id: str, *, reason: str = "", author: str = "") -> OverrideReport:
         """End an override; it stays in the record, and clusters follow at once. One that was undone before stays as it is.
 
@@ -288,7 +310,7 @@ class Deduplicator(IndexReader):
         return len(others) < len(known)
 
     def _override(
-        self, kind: OverrideKind, pages: tuple[str, ...], reason: str, author: str
+        self, kind: OverrideKind, pages: tuple[str, ...], reason: str, author: str, **of: str
     ) -> OverrideReport:
         for page_id in pages:
             self.record(page_id)
@@ -296,7 +318,7 @@ class Deduplicator(IndexReader):
             raise InvalidOverride(f"page {pages[0]!r} is named twice")
         if not reason.strip() or not author.strip():
             raise InvalidOverride("the reason or the author is empty")
-        new = Override(secrets.token_hex(6), kind, tuple(sorted(pages)), reason, author, _now())
+        new = Override(secrets.token_hex(6), kind, tuple(sorted(pages)), reason, author, _now(), **of)
         with write_session(self._index):
             changed = self._merge_overrides([new]).changed
             stored = same_in_force(load_overrides(self._index).values(), new)
@@ -329,11 +351,12 @@ class Deduplicator(IndexReader):
     ) -> ReclusterReport:
         """Learn statistics and compare and cluster all stored pages again, from their features, with the caller's settings.
 
-        From then on these are the settings in force.
+        From then on these are the settings in force. Features of pages with passages that people have decided to ignore are made again
+        from kept texts before.
 
         Args:
             progress: called with the progress.
-            dry_run: report what would change and write nothing.
+            dry_run: report what would change and write nothing; features count as they are stored.
 
         Raises:
             IndexLocked, IndexUnavailable: see ``errors``; the clusters stay as they were.
@@ -347,8 +370,11 @@ class Deduplicator(IndexReader):
             return _compared(before, then.values())
         with write_session(self._index):
             before = self._canonical()
+            self._index.set_note(CLUSTERS_PENDING, "1")
+            ignored = apply_ignored(self._index, self._given, compress_text)
             reclustered = self._recluster(self._given, progress)
-        return _compared(before, (reclustered.assigned or {}).values())
+        report = _compared(before, (reclustered.assigned or {}).values())
+        return replace(report, without_text=ignored.without_text)
 
     def recluster_as_before(self) -> None:
         """``recluster`` with the settings that the clusters were made with: for repair."""
@@ -407,7 +433,9 @@ class Deduplicator(IndexReader):
         settings, other = self._written_with(whole=whole)
         codec = None if dry_run else factory.text_codec(settings)
         reading = PageInput(checked_pages(pages))
-        made: Iterable[Chunk] = chunks(reading, settings, codec, named=self._index.keeps_named)
+        ignored = load_ignored(self._index)
+        named = self._index.keeps_named
+        made: Iterable[Chunk] = chunks(reading, settings, codec, named=named, ignored=ignored)
         if dry_run or policy is WritePolicy.FAIL:
             made = list(made)
             if reading.error is not None:

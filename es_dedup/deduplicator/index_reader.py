@@ -17,13 +17,14 @@ from es_dedup.batch.featurise import (
     checked_id,
     checked_page,
     checked_pages,
+    compared,
     content_of,
     day_of,
     name_of,
     pages_of,
     problem_of,
 )
-from es_dedup.batch.overrides import load_constraints, load_overrides, overrides_on
+from es_dedup.batch.overrides import load_constraints, load_ignored, load_overrides, overrides_on
 from es_dedup.batch.recluster import CLUSTERS_PENDING
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages, compare, pair_decision
@@ -52,6 +53,7 @@ from es_dedup.model import (
 )
 from es_dedup.readers import Roots
 from es_dedup.settings.recorded import STATISTICS, decision_settings
+from es_dedup.text.passages import without_passages
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -263,9 +265,14 @@ class IndexReader(Closing):
 
     def _content_of(self, side: str | Page) -> Content | None:
         if isinstance(side, Page):
-            return content_of(side, self._extractor)[0]
-        text = self.text(side)
+            return compared(content_of(side, self._extractor)[0], load_ignored(self._index))
+        text = self._counted_text(self.record(side))
         return Content(text, title=self.record(side).title) if text else None
+
+    def _counted_text(self, record: FeatureRecord) -> str:
+        """The kept text of a page, with blanks for the passages of its site that never count; empty where texts are not kept."""
+        text = self._index.texts([record.page_id]).get(record.page_id, "")
+        return without_passages(text, load_ignored(self._index).get(record.site, ()))
 
     def candidates(self, page_id: str) -> list[str]:
         """Candidates of a stored page by id, before verification.
@@ -295,7 +302,8 @@ class IndexReader(Closing):
         Raises:
             UnknownPage: an id that is not stored.
         """
-        return shared_clauses(self.text(left), self.text(right), self._statistics())
+        texts = [self._counted_text(self.record(name)) for name in (left, right)]
+        return shared_clauses(texts[0], texts[1], self._statistics())
 
     def features(self, page: str | Page, *, also: Sequence[str] = ()) -> PageFeatures:
         """All features of a page, stored (by id) or given, under the names that Elasticsearch stores them by.
@@ -315,10 +323,10 @@ class IndexReader(Closing):
         if isinstance(page, Page):
             if problem := problem_of(page):
                 raise ValueError(problem)
-            content, _ = content_of(page, self._extractor)
+            content = compared(content_of(page, self._extractor)[0], load_ignored(self._index))
             return of_text(page.id, content.text, content.title, settings, methods)
         record = self.record(page)
-        content_of_page = self._index.texts([page]).get(page, ""), record.title
+        content_of_page = self._counted_text(record), record.title
         named = self._index.named([page]).get(page, {})
         return of_stored(page, unpack([record.payload]), named, content_of_page, settings, methods)
 
@@ -491,7 +499,10 @@ class IndexReader(Closing):
         return CandidateSearch(self._index, settings or self._settings, self._statistics(), day_of)
 
     def _featurise(self, pages: list[Page]) -> tuple[Pages, dict[str, str]]:
-        return pages_of(pages, self._settings, self._extractor, named=self._index.keeps_named)
+        ignored = load_ignored(self._index)
+        return pages_of(
+            pages, self._settings, self._extractor, named=self._index.keeps_named, ignored=ignored
+        )
 
     def _pages_of(self, side: str | Page) -> Pages:
         if isinstance(side, Page):

@@ -7,6 +7,8 @@ work, needs no lock: its result is validated again where another process has cha
 
 from __future__ import annotations
 
+import math
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -18,7 +20,7 @@ import numpy as np
 from es_dedup.batch.effective_settings import EffectiveSettings
 from es_dedup.batch.featurise import day_of, make_chunk
 from es_dedup.batch.ingest import changed, joined
-from es_dedup.batch.overrides import OVERRIDES, decided_edges, load_constraints
+from es_dedup.batch.overrides import OVERRIDES, decided_edges, load_constraints, load_ignored
 from es_dedup.batch.recluster import repair_around
 from es_dedup.batch.write_policy import StoredBatch, left_out
 from es_dedup.clustering import same_neighbours
@@ -53,7 +55,7 @@ from es_dedup.settings.recorded import STATISTICS
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from es_dedup.batch.featurise import Chunk
+    from es_dedup.batch.featurise import Chunk, Ignored
     from es_dedup.decision.candidate_search import CandidateSearchResult
     from es_dedup.hook.redis_window import Window
     from es_dedup.index.claims import Claims
@@ -64,6 +66,9 @@ if TYPE_CHECKING:
     from es_dedup.settings import Settings
 
 
+IGNORED_SECONDS: Final = (
+    1.0  # between two looks at the passages that people ignore, where no batch has looked
+)
 NOTES: Final = (STATISTICS, OVERRIDES)  # read with the candidates
 
 
@@ -77,15 +82,18 @@ class BatchDecider:
         self._window, self._claims = window, claims
         self._extractor = create_extractor(settings.extraction)
         self._in_force: EffectiveSettings | None = None
+        self._ignored: Ignored = {}
+        self._looked = -math.inf
         self._mostly_new = True  # the pages of the last batch
         self._session = 0  # rises whenever others have held a session
         self._held = 0  # beginnings and ends of sessions of ours
 
     def featurise(self, pages: Sequence[Page]) -> Chunk:
         """Features of pages; one that breaks an extractor is named in ``failed``, and the others go on."""
+        named, ignored = self._index.keeps_named, self._ignored_now()
         try:
             return make_chunk(
-                list(pages), self._settings, self._extractor, None, named=self._index.keeps_named
+                list(pages), self._settings, self._extractor, None, named=named, ignored=ignored
             )
         except Exception as error:  # noqa: BLE001 - one page must not stop the others
             if len(pages) == 1:
@@ -96,6 +104,12 @@ class BatchDecider:
         parts = [self.featurise(pages[:half]), self.featurise(pages[half:])]
         failed = {name: why for part in parts for name, why in part.failed.items()}
         return replace(joined(parts), failed=failed)
+
+    def _ignored_now(self) -> Ignored:
+        """Passages that never count, as the last batch has read them, or a moment ago."""
+        if time.monotonic() - self._looked >= IGNORED_SECONDS:
+            self._ignored, self._looked = load_ignored(self._index), time.monotonic()
+        return self._ignored
 
     def known(self, chunk: Chunk) -> tuple[Collection[str], Collection[str]]:
         """Pages of a batch that are stored, and of these those that are stored with other features.
@@ -153,6 +167,8 @@ class BatchDecider:
         todo = without(chunk, {*same, *failed})
         lookup = self.lookup(*([self._in_force.note] if self._in_force else ()))
         compared = self._compare(todo, lookup)
+        if OVERRIDES in compared.notes:
+            self._ignored, self._looked = load_ignored(ClusterCache(index, compared.notes)), time.monotonic()
         note = compared.notes.get(STATISTICS, self._in_force.note if self._in_force else None)
         if self._in_force is None or note != self._in_force.note:  # learned anew since the last batch
             lookup = self.lookup(note)

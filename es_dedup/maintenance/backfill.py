@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.batch.featurise import make_chunk
 from es_dedup.batch.ingest import changed
 from es_dedup.batch.out_of_core import recluster_out_of_core
+from es_dedup.batch.overrides import load_ignored
 from es_dedup.batch.recluster import CLUSTERS_PENDING, write_session
 from es_dedup.errors import ConfigError
 from es_dedup.index.source_index import Shard, SourceFields
 from es_dedup.maintenance.dead_letters import bury, bury_failed
 from es_dedup.maintenance.dedup_field_writes import forget_gone, update_dedup_fields
-from es_dedup.maintenance.ingest import ingest_documents
+from es_dedup.maintenance.ingest import fields_of, ingest_documents
 from es_dedup.maintenance.preflight import check_fields
 from es_dedup.maintenance.stage import PartitionPlan, Step, batch_of, hopeless
 from es_dedup.settings.recorded import decision_settings, with_recorded
@@ -93,6 +94,29 @@ class CatchUp(Features):
             for shard in context.source_index.shards(index)
             if shard.last > ended.get((index, shard.number), -1)
         ]
+
+
+class IgnoredPassages:
+    """Features of all pages of sites that have passages which are, or were, ignored, from their documents."""
+
+    name = "ignored"
+
+    def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
+        """One part, in order of page ids; none without such sites."""
+        sites = load_ignored(context.index, undone=True)
+        return [PartitionPlan({"sites": sorted(sites)}, context.index.count())] if sites else []
+
+    def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
+        """One step per some hundred pages; the checkpoint is a page id."""
+        sites = set(part.work["sites"])
+        for records in context.index.scan(after=part.checkpoint, batch=batch_of(context, part)):
+            counts: Counter[str] = Counter()
+            of = fields_of(context, [each.page_id for each in records if each.site in sites])
+            for fields in dict.fromkeys(of.values()):
+                names = [name for name, each in of.items() if each == fields]
+                documents = context.source_index.read(names, fields.names)
+                counts.update(store_features(context, fields, list(documents.values())))
+            yield Step(records[-1].page_id, len(records), counts)
 
 
 class Recluster:
@@ -294,7 +318,8 @@ def _features_of(
     pages = [
         fields.page(each.key.page_id, each.source) for each in documents if each.key.page_id not in impossible
     ]
-    chunk = make_chunk(pages, context.settings, context.extractor, None, named=named)
+    ignored = load_ignored(context.index)
+    chunk = make_chunk(pages, context.settings, context.extractor, None, named=named, ignored=ignored)
     return chunk, impossible
 
 

@@ -31,7 +31,7 @@ def ingest(context: MaintenanceContext, page_ids: Iterable[str]) -> Mapping[str,
         Counts by outcome, and ``gone``, ``updated``, ``dead``, ``foreign`` (of no attached index).
     """
     wanted = list(dict.fromkeys(page_ids))
-    of = _fields_of(context, wanted)
+    of = fields_of(context, wanted)
     counts: Counter[str] = Counter(foreign=len(wanted) - len(of))
     by_fields: dict[SourceFields, list[str]] = {}
     for page_id, fields in of.items():
@@ -77,7 +77,7 @@ def _beside(context: MaintenanceContext, page_ids: Sequence[str]) -> set[str]:
     return {*page_ids, *members, *(edge.left for edge in edges), *(edge.right for edge in edges)}
 
 
-def _fields_of(context: MaintenanceContext, page_ids: Iterable[str]) -> dict[str, SourceFields]:
+def fields_of(context: MaintenanceContext, page_ids: Iterable[str]) -> dict[str, SourceFields]:
     """How each page's document is read; pages of no attached index are absent."""
     attachments = context.attachments
     known: dict[str, SourceFields | None] = {}

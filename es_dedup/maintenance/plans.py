@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.maintenance.backfill import CatchUp, Features, Orphans, Recluster, Remaining, WriteDedupFields
+from es_dedup.maintenance.backfill import (
+    CatchUp,
+    Features,
+    IgnoredPassages,
+    Orphans,
+    Recluster,
+    Remaining,
+    WriteDedupFields,
+)
 from es_dedup.maintenance.pending import PendingDocuments
 
 if TYPE_CHECKING:
@@ -15,6 +23,6 @@ if TYPE_CHECKING:
 PLANS: Final[Mapping[str, Sequence[Stage]]] = {
     "backfill": (Features(), CatchUp(), Recluster(), WriteDedupFields(), Remaining(), Orphans()),
     "refill": (Features(), CatchUp(), Recluster()),
-    "recluster": (PendingDocuments(), Recluster(), WriteDedupFields(), Orphans()),
+    "recluster": (PendingDocuments(), IgnoredPassages(), Recluster(), WriteDedupFields(), Orphans()),
     "update": (WriteDedupFields(), Remaining(), Orphans()),
 }

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.featurise import make_chunk
+from es_dedup.batch.overrides import load_ignored
 from es_dedup.errors import DedupError
 from es_dedup.index import factory
 from es_dedup.index.jobs import JobState
@@ -227,7 +228,8 @@ def _sampled(context: MaintenanceContext) -> int:
             start = chosen.randrange(max(1, shard.last + 1))
             found = next(context.source_index.scan(shard, fields.names, above=start - 1, batch=SAMPLES), [])
             pages = [fields.page(each.key.page_id, each.source) for each in found if not each.key.problem]
-            chunk = make_chunk(pages, context.settings, context.extractor, None)
+            ignored = load_ignored(context.index)
+            chunk = make_chunk(pages, context.settings, context.extractor, None, ignored=ignored)
             stored = context.index.payloads(chunk.records.ids)
             for name, payload in zip(chunk.records.ids, chunk.records.payloads, strict=True):
                 if name in stored and stored[name][0] != payload and not _changed(context, name, found):

@@ -8,11 +8,16 @@ from typing import Any
 
 
 class OverrideKind(StrEnum):
-    """What was decided: two pages never share a cluster, two pages always do, or a page is the canonical document of its cluster."""
+    """What was decided.
+
+    Two pages never share a cluster, two pages always do, a page is the canonical document of its cluster, or a passage of a site
+    never counts.
+    """
 
     DIFFERENT = "different"
     SAME = "same"
     CANONICAL = "canonical"
+    IGNORE = "ignore"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +27,12 @@ class Override:
     Attributes:
         id: unique in an index.
         kind: what was decided.
-        pages: ids of the two pages, ascending; of the one page for ``canonical``.
+        pages: ids of the two pages, ascending; of the one page for ``canonical``; none for ``ignore``.
         reason, author: as given; not empty.
         time: when it was decided, ISO 8601 in UTC.
         undone: when it was undone; empty while it is in force.
         undone_by, undone_reason: who undid it, and why; may be empty.
+        site, text: of ``ignore``, a site as pages name it and a passage; else empty.
     """
 
     id: str
@@ -38,6 +44,18 @@ class Override:
     undone: str = ""
     undone_by: str = ""
     undone_reason: str = ""
+    site: str = ""
+    text: str = ""
+
+    @property
+    def subject(self) -> tuple[object, ...]:
+        """What it decides on, and how: of two with the same subject one is enough."""
+        return self.kind, self.pages, self.site, self.text
+
+    @property
+    def about(self) -> str:
+        """The pages, or the site and its passage, in words."""
+        return " ".join(self.pages) or f"{self.site}: {self.text}"
 
     @property
     def in_force(self) -> bool:

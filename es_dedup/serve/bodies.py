@@ -106,7 +106,9 @@ class OverrideBody(Body):
     """A decision of a person that goes before the rules."""
 
     kind: OverrideKind
-    pages: tuple[str, ...] = Field(description="ids of two stored pages; of one for `canonical`")
+    pages: tuple[str, ...] = Field((), description="ids of two stored pages; of one for `canonical`")
+    site: str = Field("", description="of `ignore`: a site, as its pages name it")
+    text: str = Field("", description="of `ignore`: the passage that never counts there")
     reason: str = Field(description="why; kept with the decision")
     author: str = Field(description="who decides; kept with the decision")
 

@@ -6,6 +6,7 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from es_dedup.batch.overrides import PAGES
 from es_dedup.errors import DedupError, IndexError_
 from es_dedup.index import factory
 from es_dedup.maintenance.context import open_context
@@ -112,9 +113,10 @@ def override(dedup: Deduplicator, asked: OverrideBody, place: str, settings: Set
             return _changed(dedup, place, settings, lambda to: to.override_same(left, right, **given))
         case OverrideKind.CANONICAL, (page_id,):
             return _changed(dedup, place, settings, lambda to: to.override_canonical(page_id, **given))
-    raise InvalidBody(
-        (f"pages: {asked.kind} takes {1 + (asked.kind is not OverrideKind.CANONICAL)} of them",)
-    )
+        case OverrideKind.IGNORE, ():
+            passage = asked.site, asked.text
+            return _changed(dedup, place, settings, lambda to: to.override_ignore(*passage, **given))
+    raise InvalidBody((f"pages: {asked.kind} takes {PAGES[asked.kind]} of them",))
 
 
 def undo_override(

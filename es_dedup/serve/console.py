@@ -133,10 +133,11 @@ async def override(request: Request) -> Response:
     """Decide, and show the cluster that follows."""
     given = await written(request)
     pages = given.get("page", [])
-    asked = OverrideBody.read(calls.as_json({"kind": first(given, "kind"), "pages": pages, **_who(given)}))
+    named = {name: first(given, name) for name in ("kind", "site", "text")}
+    asked = OverrideBody.read(calls.as_json({**named, "pages": pages, **_who(given)}))
     service = request.app.state.service
     await service.write(request, None, b"", calls.override, asked, service.place, service.settings)
-    return RedirectResponse(path("clusters", pages[0]), SEE_OTHER)
+    return RedirectResponse(path("clusters", pages[0]) if pages else path("overrides"), SEE_OTHER)
 
 
 @router.post("/overrides/{override_id}/undo", dependencies=Seen)

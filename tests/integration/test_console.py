@@ -148,6 +148,12 @@ def test_who_may_write_decides_and_undoes(api: Any, browser: httpx.Client) -> No
         assert undone.status_code == 303
         assert client.get("/console/clusters/b").text.count("<tr>") == 3
         assert "mz no" in client.get("/console/overrides").text
+        passage = {"kind": "ignore", "site": "s.example", "text": HOSTILE, "reason": "menu", "author": "mz"}
+        assert client.post("/console/overrides", data={**passage, "text": " "}).status_code == 400
+        ignored = client.post("/console/overrides", data=passage)
+        assert (ignored.status_code, ignored.headers["location"]) == (303, "/console/overrides")
+        assert "s.example: &lt;script&gt;" in client.get("/console/overrides").text
+        assert api.get("/v1/overrides").json()["overrides"][0]["site"] == "s.example"
         chosen_page = {"page": "b", "kind": "canonical", "reason": "older", "author": "mz"}
         assert client.post("/console/overrides", data=chosen_page).status_code == 303
         assert api.get("/v1/clusters/b").json()["canonical"]["page_id"] == "b"

@@ -1,0 +1,89 @@
+"""Stored pages whose site has passages that people have decided to ignore: their features are made again from kept texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.batch.featurise import make_chunk
+from es_dedup.batch.ingest import changed
+from es_dedup.batch.overrides import load_ignored
+from es_dedup.extraction import create_extractor
+from es_dedup.model import Page
+from es_dedup.text.passages import has_passage
+
+if TYPE_CHECKING:
+    from es_dedup.batch.featurise import Chunk, TextCodec
+    from es_dedup.extraction.port import Extractor
+    from es_dedup.index.port import Index
+    from es_dedup.index.records import FeatureRecord
+    from es_dedup.settings import Settings
+
+BATCH: Final = 500  # pages read and written at a time
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoredReport:
+    """What ``apply_ignored`` did.
+
+    Attributes:
+        changed: pages with other features than before.
+        without_text: pages of the sites in question whose text is not kept; their features stay as they were.
+    """
+
+    changed: int = 0
+    without_text: int = 0
+
+
+def apply_ignored(index: Index, settings: Settings, codec: TextCodec) -> IgnoredReport:
+    """Make features again of the stored pages that hold a passage which is, or was, ignored; edges and clusters stay as they are.
+
+    Args:
+        index: to write to; the caller keeps other writers out, and clusters everything again.
+        settings: detectors.
+        codec: packs texts, which are stored as they were.
+    """
+    ever = load_ignored(index, undone=True)
+    if not ever:
+        return IgnoredReport()
+    extractor = create_extractor(settings.extraction)
+    done = without = 0
+    for records in index.scan(batch=BATCH):
+        concerned = {each.page_id: each for each in records if each.site in ever}
+        texts = index.texts(concerned)
+        without += sum(name not in texts and each.content_hash != 0 for name, each in concerned.items())
+        holding = [
+            concerned[name] for name, text in texts.items() if has_passage(text, ever[concerned[name].site])
+        ]
+        if holding:
+            chunk = _again(holding, texts, index, settings, extractor, codec)
+            index.put_batch(chunk.records)
+            done += len(chunk.records.ids)
+    return IgnoredReport(done, without)
+
+
+def _again(
+    stored: list[FeatureRecord],
+    texts: dict[str, str],
+    index: Index,
+    settings: Settings,
+    extractor: Extractor,
+    codec: TextCodec,
+) -> Chunk:
+    """Features of stored pages made again, of those that change."""
+    pages = [
+        Page(
+            each.page_id,
+            text=texts[each.page_id],
+            url=each.url or None,
+            title=each.title or None,
+            published=each.published or None,
+            site=each.site,
+        )
+        for each in stored
+    ]
+    ignored = load_ignored(index)
+    made = make_chunk(pages, settings, extractor, codec, named=index.keeps_named, ignored=ignored)
+    known = {each.page_id: each for each in stored}
+    records = replace(made.records, languages=[known[name].language for name in made.records.ids])
+    return changed(replace(made, records=records), known)[0]
