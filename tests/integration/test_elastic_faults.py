@@ -294,7 +294,7 @@ class TestMarks:
 
     def test_many_may_make_the_same_index_at_once(self, address: str) -> None:
         made: list[ElasticIndex] = []
-        threads = [threading.Thread(target=lambda: made.append(opened(address))) for _ in range(4)]
+        threads = [threading.Thread(target=lambda: made.append(opened(address, Options()))) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
