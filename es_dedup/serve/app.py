@@ -61,6 +61,7 @@ class Service:
         self.workers, self.tokens = workers, tokens
         self.jobs, self.repeats, self.metrics = Jobs(place, settings, workers), Repeats(), Metrics(workers)
         self.sessions, self.reviews = console.Sessions(), console_review.Reviews()
+        self._preparing: asyncio.Future[bytes] | None = None
 
     def close(self) -> None:
         """Finish what was accepted and let go of the index."""
@@ -113,10 +114,20 @@ class Service:
     async def search(self, call: Callable[..., bytes], *arguments: Any) -> bytes:
         """The answer of a call that searches texts; where nobody writes, new ones are added to the full-text index before."""
         if not self.workers.writes.inside:
-            await self.workers.in_time(
-                self.workers.write(calls.prepare_search, self.place, self.workers.busy)
-            )
+            self.prepare_search()
+        if self._preparing is not None:
+            await self.workers.in_time(asyncio.shield(self._preparing))
         return await self.workers.read(call, *arguments)
+
+    def prepare_search(self) -> None:
+        """Begin to add new texts to the full-text index; ends early when somebody wants to write."""
+        self._preparing = asyncio.ensure_future(self._prepared())
+
+    async def _prepared(self) -> bytes:
+        try:
+            return await self.workers.write(calls.prepare_search, self.place, self.workers.busy)
+        except DedupError:  # the search says what is wrong
+            return b""
 
     async def in_thread(self, call: Callable[..., Any], *arguments: Any) -> Any:
         """What a call returns that waits for storage."""
@@ -363,6 +374,7 @@ def create_app(service: Service) -> Any:
     @asynccontextmanager
     async def running(_: FastAPI) -> AsyncIterator[None]:
         await service.workers.readers.connect()
+        service.prepare_search()
         yield
         service.workers.readers.disconnect()
 

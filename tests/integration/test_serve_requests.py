@@ -7,18 +7,20 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import stat
 import subprocess
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 
-from es_dedup import Deduplicator
+from es_dedup import Deduplicator, Page
 from tests.serving import OTHER, PROGRAM, TEXT, Api, serving
 
 if TYPE_CHECKING:
@@ -342,3 +344,18 @@ def test_processes_end_with_a_server_that_is_killed(tmp_path: Path) -> None:
         while any(Path(f"/proc/{child}").exists() for child in children):
             assert time.monotonic() < end
             time.sleep(0.1)
+
+
+def test_texts_stored_before_are_ready_for_the_first_search(tmp_path: Path) -> None:
+    place = tmp_path / "pages.db"
+    with Deduplicator.open(place) as dedup:
+        dedup.add_many([Page("a", text=TEXT), Page("b", text=OTHER)])
+    with serving(str(place), tmp_path / "server") as api:
+        end = time.monotonic() + 30
+        with closing(sqlite3.connect(place)) as connection:
+            while (
+                connection.execute("SELECT value FROM meta WHERE name = 'fulltext_rows'").fetchone()[0] != 2
+            ):
+                assert time.monotonic() < end
+                time.sleep(0.05)
+        assert api.get("/v1/search", params={"q": "ferry"}).json()["total_documents"] == 1
