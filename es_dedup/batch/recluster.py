@@ -330,6 +330,7 @@ def change_overrides(
         left = index.members(each.cluster_id for each in index.assignments(moved).values())
         index.assign_many(change.assignments)
         joined = index.members(each.cluster_id for each in change.assignments)
+    index.refresh()  # who decides looks at the clusters at once, often by another process
     return tuple(
         sorted({each.page_id for groups in (left, joined) for group in groups.values() for each in group})
     )

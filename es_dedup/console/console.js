@@ -17,6 +17,15 @@ const keys = {
   "?": () => document.getElementById("keys").showModal(),
 };
 
+function reach() {
+  for (const each of document.querySelectorAll(".scroll, .text")) {
+    each.tabIndex = each.scrollWidth > each.clientWidth || each.scrollHeight > each.clientHeight ? 0 : -1;
+  }
+}
+
+reach();
+window.addEventListener("resize", reach);
+
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
   if (document.querySelector("dialog[open]")) return;
@@ -35,7 +44,10 @@ async function refresh() {
     if (answer?.ok && !answer.redirected) {
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(live.id);
       if (fresh === null) live.remove();
-      else if (!live.contains(document.activeElement)) live.replaceWith(fresh);
+      else if (!live.contains(document.activeElement)) {
+        live.replaceWith(fresh);
+        reach();
+      }
     }
   }
   setTimeout(refresh, 2000);

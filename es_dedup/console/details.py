@@ -84,11 +84,11 @@ def pair(reader: IndexReader, language: str, writes: bool, left: str, right: str
         reader, language, (left, right)
     )
     return framed(
-        words(language, "Two pages compared"), decided + side_by_side(reader, left, right), language
+        words(language, "Two pages compared"), decided + side_by_side(reader, language, left, right), language
     )
 
 
-def side_by_side(reader: IndexReader, left: str, right: str) -> str:
+def side_by_side(reader: IndexReader, language: str, left: str, right: str) -> str:
     """Links to two pages, all evidence on them and their shared text.
 
     Raises:
@@ -109,7 +109,8 @@ def side_by_side(reader: IndexReader, left: str, right: str) -> str:
         ),
         class_="note",
     )
-    return links + element("div", comparison(ours, compared, CHARS), class_="sole")
+    head = element("h2", escape(words(language, "Evidence and texts")))
+    return links + head + element("div", comparison(ours, compared, CHARS), class_="sole")
 
 
 def page(reader: IndexReader, language: str, writes: bool, page_id: str) -> bytes:  # noqa: FBT001

@@ -22,6 +22,8 @@ FILES: Final = {
 """Files of the console: media type, and the files of packages that they are made of."""
 MAX_CHARS: Final = 200
 """Characters of a title in a list."""
+SIGN_OUT: Final = "<!--sign out-->"
+"""Where the server puts the button for those who have signed in."""
 _KEYS: Final = (
     ("j k", "next, previous row"),
     ("Enter", "open the row"),
@@ -112,10 +114,13 @@ def _navigation(language: str, query: str) -> str:
         action=path("search"),
         role="search",
     )
-    out = element(
-        "form", element("button", escape(words(language, "Sign out"))), action=path("sign-out"), method="post"
-    )
-    return element("header", element("nav", *links), form, out, class_="top")
+    return element("header", element("nav", *links), form, SIGN_OUT, class_="top")
+
+
+def sign_out_form(language: str) -> str:
+    """The button that ends a session."""
+    button = element("button", escape(words(language, "Sign out")))
+    return element("form", button, action=path("sign-out"), method="post")
 
 
 def _help(language: str) -> str:

@@ -100,7 +100,7 @@ def ask(
     given = {"reader": name, **({"second": "true"} if second else {})}
     for pair in open_pairs:
         try:
-            decision, shown = reader.explain(*pair), side_by_side(reader, *pair)
+            decision, shown = reader.explain(*pair), side_by_side(reader, language, *pair)
         except UnknownPage:  # removed meanwhile
             continue
         note = f"{name} · {len(open_pairs):,} {words(language, 'pairs left')}"

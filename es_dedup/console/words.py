@@ -68,7 +68,7 @@ _CHINESE: Final = {
     "Stands inside": "包含于",
     "Members by date": "按日期排列的成员",
     "Two pages compared": "两页对比",
-    "characters": "字符",
+    "Evidence and texts": "依据与正文",
     "The text is not kept.": "未保存正文。",
     "Features": "特征",
     "Feature": "特征",

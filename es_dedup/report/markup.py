@@ -61,8 +61,10 @@ def highlighted(text: str, spans: Iterable[tuple[int, int, float]], max_chars: i
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], **attributes: object) -> str:
-    """A table; cells are markup, headings are text."""
-    top = element("tr", *(element("th", escape(name), scope="col") for name in head))
+    """A table; cells are markup, headings are text, or empty above cells that need none."""
+    top = element(
+        "tr", *(element("th", escape(name), scope="col") if name else element("td") for name in head)
+    )
     body = (element("tr", *(element("td", cell) for cell in row)) for row in rows)
     inner = element("table", element("thead", top), element("tbody", *body), **attributes)
     return element("div", inner, class_="scroll")

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query, Request, Response, Security
 from fastapi.responses import RedirectResponse
 
 from es_dedup.console import clusters, details, jobs, overrides, views
-from es_dedup.console.frame import POLICY, ROOT, fields, framed, path, static
+from es_dedup.console.frame import POLICY, ROOT, SIGN_OUT, fields, framed, path, sign_out_form, static
 from es_dedup.console.words import chosen, words
 from es_dedup.report.markup import element, escape
 from es_dedup.serve import calls
@@ -72,7 +72,7 @@ async def _signed_in(request: Request) -> None:
     service = request.app.state.service
     if service.tokens is None:
         service.own_host(request)
-    elif service.sessions.scope_of(request.cookies.get(COOKIE, "")) is None:
+    elif _scope(request) is None:
         raise SignIn
 
 
@@ -119,7 +119,7 @@ async def search(
 ) -> Response:
     """Hits."""
     service = request.app.state.service
-    return html(await service.search(views.search, language_of(request), q, offset))
+    return html(request, await service.search(views.search, language_of(request), q, offset))
 
 
 @router.get("/overrides", dependencies=Seen)
@@ -202,17 +202,19 @@ def problem(request: Request, error: DedupError, status: int) -> Response:
     """An error as a view."""
     language = language_of(request)
     title = words(language, "Not found" if status == NoSuchRoute.status else "Something went wrong")
-    return html(framed(title, element("p", escape(error), class_="empty"), language), status)
+    return html(request, framed(title, element("p", escape(error), class_="empty"), language), status)
 
 
 async def shown(request: Request, view: Callable[..., bytes], *arguments: Any) -> Response:
     """A view made by ``view(reader, language, *arguments)`` in a process that reads."""
     service = request.app.state.service
-    return html(await service.workers.read(view, language_of(request), *arguments))
+    return html(request, await service.workers.read(view, language_of(request), *arguments))
 
 
-def html(body: bytes, status: int = 200) -> Response:
-    """The answer with a view."""
+def html(request: Request, body: bytes, status: int = 200) -> Response:
+    """The answer with a view, in which those who have signed in can sign out."""
+    button = "" if _scope(request) is None else sign_out_form(language_of(request))
+    body = body.replace(SIGN_OUT.encode(), button.encode(), 1)
     return Response(body, status, HEADERS, "text/html; charset=utf-8")
 
 
@@ -236,7 +238,9 @@ def _form(request: Request, to: str, *, wrong: bool = False) -> Response:
         method="post",
         class_="login",
     )
-    return html(framed(words(language, "Sign in"), form, language, signed_in=False), 403 if wrong else 200)
+    return html(
+        request, framed(words(language, "Sign in"), form, language, signed_in=False), 403 if wrong else 200
+    )
 
 
 def language_of(request: Request) -> str:
@@ -275,8 +279,13 @@ async def written(request: Request) -> dict[str, list[str]]:
 
 def writes(request: Request) -> bool:
     """Whether the session may write."""
-    service = request.app.state.service
-    return service.tokens is None or service.sessions.scope_of(request.cookies.get(COOKIE, "")) is Scope.WRITE
+    return request.app.state.service.tokens is None or _scope(request) is Scope.WRITE
+
+
+def _scope(request: Request) -> Scope | None:
+    """The scope of the session; None without one."""
+    scope: Scope | None = request.app.state.service.sessions.scope_of(request.cookies.get(COOKIE, ""))
+    return scope
 
 
 def first(given: Mapping[str, list[str]], name: str) -> str:

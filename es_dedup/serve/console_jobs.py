@@ -21,7 +21,7 @@ async def listed(request: Request) -> Response:
     """All jobs, and dead letters."""
     service = request.app.state.service
     state = await service.in_thread(service.jobs.state)
-    return html(jobs.listed(language_of(request), state, writes(request)))
+    return html(request, jobs.listed(language_of(request), state, writes(request)))
 
 
 @router.post("/jobs")
@@ -41,7 +41,7 @@ async def one(request: Request, job_id: str) -> Response:
     service = request.app.state.service
     job = await service.in_thread(service.jobs.one, job_id)
     steered = writes(request) and not service.jobs.is_own(job_id)
-    return html(jobs.one(language_of(request), job, steered))
+    return html(request, jobs.one(language_of(request), job, steered))
 
 
 @router.post("/jobs/{job_id}/{action}")
