@@ -31,14 +31,14 @@ ON_ES9 := bash -c 'ES_DEDUP_ES_URL=$$ES_DEDUP_ES9_URL exec "$$@"' run
 # OpenSearch takes the place of Elasticsearch
 ON_OPENSEARCH := bash -c 'ES_DEDUP_ES_URL=$$ES_DEDUP_OPENSEARCH_URL exec "$$@"' run
 # which tests run where: CONTRIBUTING.md, "Tests"
-DAILY := not slow and not traffic and not data and not other_servers and not spark and not integrations
-SLOW := slow and not traffic and not data and not other_servers and not spark
+DAILY := not slow and not traffic and not data and not other_servers and not spark and not integrations and not browser
+SLOW := slow and not traffic and not data and not other_servers and not spark and not browser
 export ES_DEDUP_SERVERS_REQUIRED := 1
 BENCH ?= features w1 candidates rules
 
 SITE := site
 
-.PHONY: help demo console docs test test-slow test-traffic test-opensearch test-opensearch-all test-spark test-integrations test-all coverage test-model test-client9 test-lowest servers lint format types imports bench fuzz clean
+.PHONY: help demo console docs test test-slow test-traffic test-opensearch test-opensearch-all test-spark test-integrations test-browser test-all coverage test-model test-client9 test-lowest servers lint format types imports bench fuzz clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -90,6 +90,10 @@ test-spark: $(DEV)  ## the clusters on a local Spark session beside those of a s
 test-integrations: $(DEV)  ## tables of other libraries, Scrapy, LangChain, Haystack, datatrove, and their guides; installs them
 	@$(PIP_INSTALL) --editable '.[integrations]'
 	$(PYTEST) tests/integrations tests/unit/tables tests/acceptance/test_docs.py -k 'integrations or tables' --durations=5 $(PYTEST_ARGS)
+
+test-browser: $(DEV)  ## the console in Chromium, on a file and on Elasticsearch; installs Playwright, skipped where Chromium is missing
+	@$(PIP_INSTALL) --editable '.[browser]'
+	$(SERVERS) run es8 -- $(PYTEST_ALONE) tests/browser --durations=5 $(PYTEST_ARGS)
 
 test-all: $(DEV)  ## everything on all servers, then fuzz and test-model: hours
 	@$(BIN)/es-dedup --quiet compile >/dev/null

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 PROJECT: Final = Path(__file__).resolve().parents[1] / "pyproject.toml"
-TOOLS: Final = ("dev", "docs", "elastic9")
+TOOLS: Final = ("browser", "dev", "docs", "elastic9")
 """Extras without pins; ``elastic9`` is the same distribution as ``elastic``."""
 _LOWEST: Final = re.compile(r"^([\w.-]+)(?:\[[\w,]+\])?>=([\w.]+)")
 

@@ -78,5 +78,11 @@ def test_every_requirement_has_a_lowest_version() -> None:
 
 
 def test_every_extra_is_tried() -> None:
-    others = {"all", "dev", "docs", "integrations"}  # a stage of .ci/run installs each of the last two
+    others = {
+        "all",
+        "browser",
+        "dev",
+        "docs",
+        "integrations",
+    }  # a stage of .ci/run installs each of the others
     assert set(USES) == set(project()["optional-dependencies"]) - others

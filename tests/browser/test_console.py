@@ -1,0 +1,244 @@
+"""The console in Chromium: each view as people see it, each key, deciding and undoing, what hostile pages may do."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+import pytest
+
+from es_dedup import serve
+from es_dedup.console.frame import ROOT
+from tests.serving import TEXT, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.browsing import Tab
+
+pytestmark = pytest.mark.browser
+LOOKS: Final = (
+    {"scheme": "light", "width": 1100, "language": "en"},
+    {"scheme": "dark", "width": 1100, "language": "zh"},
+    {"scheme": "light", "width": 420, "language": "zh"},
+    {"scheme": "dark", "width": 420, "language": "en"},
+)
+VIEWS: Final = {
+    "": [""],
+    "/clusters": ["/clusters?min_size=1", "/clusters?min_size=9999"],
+    "/clusters/{name:path}": ["/clusters/large%2F000", "/clusters/bad%2F1"],
+    "/pages/{page_id:path}": [
+        "/pages/large%2F000",
+        "/pages/bad%2F1",
+        "/pages/bad%2F2",
+        f"/pages/{'z' * 300}",
+    ],
+    "/compare": ["/compare?left=bad%2F1&right=bad%2F2", "/compare?left=large%2F000&right=large%2F001"],
+    "/search": ["/search?q=ferry", "/search?q=%3Cscript%3E", "/search?q=nowhere"],
+    "/overrides": ["/overrides"],
+    "/jobs": ["/jobs"],
+    "/jobs/{job_id}": ["/jobs/{job}"],
+    "/sign-in": ["/sign-in"],
+}
+"""Addresses of each view."""
+WRONG: Final = {"/pages/none": 404, "/nothing": 404, "/clusters?min_size=0": 400}
+"""Addresses that lead to an error, with its status."""
+
+
+def test_each_view_is_listed_here() -> None:
+    modules = [import_module(each.name) for each in iter_modules(serve.__path__, "es_dedup.serve.")]
+    routers = [
+        each.router for each in modules if getattr(each, "router", None) and each.router.prefix == ROOT
+    ]
+    routes = [route for router in routers for route in router.routes if "GET" in route.methods]
+    assert {route.path.removeprefix(ROOT) for route in routes} - {"/static/{name}"} == set(VIEWS)
+
+
+def test_each_view_is_shown_on_both_indices(either: Any, tab: Callable[..., Tab]) -> None:
+    reader = signed_in(tab(either.address), either)
+    for address in addresses(either):
+        assert reader.show(f"/console{address}") == 200, address
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=lambda look: "-".join(map(str, look.values())))
+def test_views_can_be_read_by_everybody(api: Any, tab: Callable[..., Tab], look: dict[str, Any]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        axe = pytest.importorskip(
+            "axe_playwright_python.sync_playwright", reason="install the extra browser"
+        ).Axe()
+    reader, found = signed_in(tab(api.address, **look), api), []
+    for address, status in (dict.fromkeys(addresses(api), 200) | WRONG).items():
+        assert reader.show(f"/console{address}") == status, address
+        assert reader.page.locator("html").get_attribute("lang") == look["language"]
+        if reader.beyond() > 0:
+            found.append(f"{address[:40]}: {reader.beyond()} px wider than the window")
+        for violation in axe.run(reader.page).response["violations"]:
+            nodes = "; ".join(node["html"][:200] for node in violation["nodes"][:3])
+            found.append(f"{address[:40]}: {violation['id']}, {violation['help']}: {nodes}")
+    assert found == []
+
+
+def test_who_has_a_token_signs_in_and_out(api: Any, tab: Callable[..., Tab]) -> None:
+    reader = tab(api.address)
+    reader.show("/console/clusters?min_size=3")
+    assert reader.path.startswith("/console/sign-in?to=")
+    assert reader.page.evaluate("document.activeElement.name") == "token"
+    reader.page.keyboard.type("x" * 43)
+    reader.page.keyboard.press("Enter")
+    assert "not known" in reader.page.get_by_role("alert").inner_text()
+    reader.page.fill("[name=token]", api.tokens["read"])
+    reader.page.get_by_role("button", name="Sign in").click()
+    reader.page.wait_for_url("**/console/clusters?min_size=3")
+    reader.page.get_by_role("button", name="Sign out").click()
+    reader.page.wait_for_url("**/console/sign-in")
+    reader.show("/console")
+    assert reader.path.startswith("/console/sign-in")
+
+
+def test_without_tokens_nobody_signs_in_or_out(tmp_path: Path, tab: Callable[..., Tab]) -> None:
+    with serving(str(tmp_path / "pages.db"), tmp_path, require_token=False) as api:
+        reader = tab(api.address)
+        assert reader.show("/") == 200
+        assert reader.path == "/console"
+        assert reader.page.get_by_role("link", name="Clusters").count() == 1
+        assert reader.page.get_by_role("button", name="Sign out").count() == 0
+
+
+def test_keys(api: Any, tab: Callable[..., Tab]) -> None:
+    reader = signed_in(tab(api.address), api)
+    press = reader.page.keyboard.press
+    reader.show("/console/clusters")
+    names = reader.page.locator(".rows tbody tr a:first-of-type").all_inner_texts()
+    seen = []
+    for key in ("j", "j", "k", "k"):
+        press(key)
+        seen.append(focused(reader))
+    assert seen == [names[0], names[1], names[0], names[0]]
+    press("j")
+    press("Enter")
+    reader.page.wait_for_url("**/console/clusters/*")
+    reader.show("/console/clusters/large%2F000")
+    press("n")
+    reader.page.wait_for_url("**/console/clusters/*offset=200")
+    press("/")
+    assert reader.page.evaluate("document.activeElement.name") == "q"
+    reader.page.keyboard.type("jn?k ferry")
+    assert reader.page.locator("[name=q]").input_value() == "jn?k ferry"
+    press("Enter")
+    reader.page.wait_for_url("**/console/search?q=jn%3Fk+ferry")
+    press("?")
+    assert reader.page.locator("dialog[open] dt").count() >= 5
+    press("j")
+    assert focused(reader) == "Close"
+    press("Escape")
+    assert reader.page.locator("dialog[open]").count() == 0
+    reader.show("/console/clusters")
+    press("Tab")
+    assert focused(reader) == "Skip to content"
+    press("Enter")
+    assert reader.page.evaluate("document.activeElement.id") == "content"
+
+
+def test_a_decision_changes_the_cluster_until_it_is_undone(either: Any, tab: Callable[..., Tab]) -> None:
+    editor = signed_in(tab(either.address), either, "write")
+    cluster = f"/console/clusters/{quote('tug/1?x=<i>', safe='')}"
+    for kind, label, members in (
+        ("different", "Never in one cluster", 1),
+        ("canonical", "Make canonical", 2),
+    ):
+        editor.show(cluster)
+        assert rows(editor) == 2
+        if kind == "different":
+            editor.page.get_by_role("link", name="Compare").first.click()
+        else:
+            editor.show("/console/pages/tug%2F2")
+        fill(editor, "not the same", "mz")
+        editor.page.get_by_role("button", name=label).click()
+        editor.page.wait_for_url("**/console/clusters/*")
+        assert rows(editor) == members
+        editor.show("/console/clusters/tug%2F2")
+        assert "2026-03-04" in editor.page.locator(".rows tbody tr").first.inner_text()
+        editor.page.get_by_role("link", name="Overrides").click()
+        entry = editor.page.locator(".rows tbody tr").first
+        assert "not the same" in entry.inner_text()
+        entry.locator("summary").click()
+        fill(editor, "a mistake", "lw")
+        entry.get_by_role("button", name="Undo").click()
+        editor.page.wait_for_load_state()
+        assert "lw a mistake" in editor.page.locator(".rows tbody tr").first.inner_text()
+        editor.show(cluster)
+        assert rows(editor) == 2
+        assert "2026-03-03" in editor.page.locator(".rows tbody tr").first.inner_text()
+
+
+def test_hostile_pages_are_text(api: Any, tab: Callable[..., Tab]) -> None:
+    reader = signed_in(tab(api.address), api, "write")
+    for address in (
+        "/clusters/bad%2F1",
+        "/pages/bad%2F1",
+        "/pages/bad%2F2",
+        "/compare?left=bad%2F1&right=bad%2F2",
+    ):
+        assert reader.show(f"/console{address}") == 200
+        assert "<script>alert(1)</script>" in reader.page.locator("main").inner_text()
+        assert reader.page.evaluate("document.scripts.length") == 1
+        assert reader.page.locator("[onload]").count() == 0
+        assert reader.page.locator("a[href^='javascript']").count() == 0
+        text = reader.page.content()
+        assert not re.search("[\x00\u202e\u2067]", text)
+        assert len(text) < 200_000
+    # what follows a right-to-left name stays where it is
+    reader.show("/console/clusters/bad%2F1")
+    left, right = (
+        reader.page.locator(".rows tbody tr").first.locator("td").nth(at).bounding_box()["x"] for at in (1, 2)
+    )
+    assert left < right
+
+
+def test_without_scripts_everything_but_the_keys_works(api: Any, browser: Any) -> None:
+    context = browser.new_context(base_url=api.address, java_script_enabled=False)
+    page = context.new_page()
+    page.goto("/console/search?q=ferry")
+    page.fill("[name=token]", api.tokens["read"])
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name="Ferry aground").first.click()
+    assert TEXT in page.locator("main").inner_text()
+    context.close()
+
+
+def addresses(api: Any) -> list[str]:
+    """Addresses of all views."""
+    return [each.format(job=api.job) for some in VIEWS.values() for each in some]
+
+
+def signed_in(tab: Tab, api: Any, scope: str = "read") -> Tab:
+    """The same tab, with a session."""
+    tab.show("/console")
+    tab.page.fill("[name=token]", api.tokens[scope])
+    tab.page.keyboard.press("Enter")
+    tab.page.wait_for_url("**/console")
+    return tab
+
+
+def rows(tab: Tab) -> int:
+    """Rows of the table."""
+    found: int = tab.page.locator(".rows tbody tr").count()
+    return found
+
+
+def fill(tab: Tab, reason: str, author: str) -> None:
+    """Fill the form that is open."""
+    tab.page.locator("[name=reason]:visible").first.fill(reason)
+    tab.page.locator("[name=author]:visible").first.fill(author)
+
+
+def focused(tab: Tab) -> str:
+    """Text of what has the focus."""
+    found: str = tab.page.evaluate("document.activeElement.innerText")
+    return found
