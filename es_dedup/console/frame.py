@@ -104,6 +104,7 @@ def _navigation(language: str, query: str) -> str:
         anchor(words(language, "Clusters"), path("clusters")),
         anchor(words(language, "Overrides"), path("overrides")),
         anchor(words(language, "Review"), path("review")),
+        anchor(words(language, "Tune"), path("tune")),
         anchor(words(language, "Jobs"), path("jobs")),
     )
     label = escape(words(language, "Search stored pages"))

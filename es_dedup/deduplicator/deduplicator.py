@@ -347,9 +347,13 @@ class Deduplicator(IndexReader):
             self._index.set_note(ROOTS, roots.as_json())
 
     def recluster(
-        self, progress: Callable[[Progress], None] | None = None, *, dry_run: bool = False
+        self,
+        progress: Callable[[Progress], None] | None = None,
+        *,
+        dry_run: bool = False,
+        settings: Settings | None = None,
     ) -> ReclusterReport:
-        """Learn statistics and compare and cluster all stored pages again, from their features, with the caller's settings.
+        """Learn statistics and compare and cluster all stored pages again, from their features.
 
         From then on these are the settings in force. Features of pages with passages that people have decided to ignore are made again
         from kept texts before.
@@ -357,12 +361,13 @@ class Deduplicator(IndexReader):
         Args:
             progress: called with the progress.
             dry_run: report what would change and write nothing; features count as they are stored.
+            settings: what to decide by, as ``settings_with`` gives them; None: the caller's.
 
         Raises:
             IndexLocked, IndexUnavailable: see ``errors``; the clusters stay as they were.
         """
+        settings = settings or self._given
         if dry_run:
-            settings = self._given
             corpus, before = load_corpus(self._index), self._canonical()
             found = decide_corpus(corpus, settings, progress or _silent)
             constraints = load_constraints(self._index)
@@ -371,8 +376,8 @@ class Deduplicator(IndexReader):
         with write_session(self._index):
             before = self._canonical()
             self._index.set_note(CLUSTERS_PENDING, "1")
-            ignored = apply_ignored(self._index, self._given, compress_text)
-            reclustered = self._recluster(self._given, progress)
+            ignored = apply_ignored(self._index, settings, compress_text)
+            reclustered = self._recluster(settings, progress)
         report = _compared(before, (reclustered.assigned or {}).values())
         return replace(report, without_text=ignored.without_text)
 

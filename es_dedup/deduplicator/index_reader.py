@@ -6,7 +6,7 @@ import time
 import warnings
 from dataclasses import replace
 from itertools import chain, islice, repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from es_dedup.decision.thresholds import thresholds_of
 from es_dedup.detectors.features import unpack
 from es_dedup.detectors.page_features import of_stored, of_text
 from es_dedup.detectors.registry import create_detectors
-from es_dedup.errors import NotAnIndex, SettingsDiffer, UnknownPage, wrong_type
+from es_dedup.errors import ConfigError, NotAnIndex, SettingsDiffer, UnknownPage, wrong_type
 from es_dedup.extraction import create_extractor
 from es_dedup.index.closing import Closing
 from es_dedup.model import (
@@ -52,7 +52,7 @@ from es_dedup.model import (
     Skipped,
 )
 from es_dedup.readers import Roots
-from es_dedup.settings.recorded import STATISTICS, decision_settings
+from es_dedup.settings.recorded import STATISTICS, decision_settings, with_recorded
 from es_dedup.text.passages import without_passages
 
 if TYPE_CHECKING:
@@ -295,6 +295,39 @@ class IndexReader(Closing):
         results = rule_results(comparison) if by_rules else repeat((), len(comparison.left_rows))
         for pair, rules in enumerate(results):
             yield replace(pair_decision(comparison, pair, settings, statistics), rules=rules)
+
+    def settings_with(self, changes: Mapping[str, Any]) -> Settings:
+        """The settings in force, with other values of some decision settings, by dotted name.
+
+        Raises:
+            ConfigError: a name is that of no decision setting, or a value is not allowed.
+        """
+        settings = self._settings
+        if unknown := sorted(changes.keys() - decision_settings(settings).keys()):
+            raise ConfigError(tuple(f"{name}: no decision setting" for name in unknown))
+        return with_recorded(settings, changes)
+
+    def related_pairs(self, page_ids: Sequence[str], settings: Settings) -> tuple[list[Edge], int]:
+        """Related pairs of stored pages and their candidates as these settings decide, by the stored statistics; and how many were compared.
+
+        The smaller id is on the left; a pair of two of the pages may come twice.
+        """
+        found = self._lookup(settings).of_stored(page_ids)
+        return load_constraints(self._index).accepted(found.edges()), found.pairs
+
+    def related_among(self, pairs: Sequence[tuple[str, str]], settings: Settings) -> list[Edge]:
+        """Those of some pairs of stored pages that these settings find related, as ``related_pairs``; pages that are not stored are passed over."""
+        lookup = self._lookup(settings)
+        rights: dict[str, list[str]] = {}
+        for left, right in pairs:
+            rights.setdefault(left, []).append(right)
+        pages = lookup.load(list(rights))
+        found = lookup.among(pages, [rights[left] for left in pages.ids])
+        return load_constraints(self._index).accepted(found.edges())
+
+    def cluster_ids(self, page_ids: Iterable[str]) -> dict[str, str]:
+        """Ids of the clusters that stored pages are in, by page id."""
+        return {name: each.cluster_id for name, each in self._index.assignments(page_ids).items()}
 
     def shared_clauses(self, left: str, right: str) -> list[SharedClause]:
         """Clauses that two stored pages have in common, with their places in both texts and what they count.

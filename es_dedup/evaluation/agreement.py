@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.evaluation.labels import UNDECIDED
+from es_dedup.evaluation.labels import UNDECIDED, parse_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from es_dedup.evaluation.labels import Pair
+    from es_dedup.evaluation.labels import LabelledPair, Pair
     from es_dedup.model.annotations import Annotation, Label
 
 
@@ -68,6 +69,12 @@ def consensus(annotations: Iterable[Annotation]) -> list[dict[str, Any]]:
             row["relation"] = str(said[0].relation)
         rows.append(row | {"readers": {each.reader: str(each.label) for each in said}})
     return rows
+
+
+def agreed_labels(annotations: Iterable[Annotation]) -> tuple[LabelledPair, ...]:
+    """The pairs on whose label all their readers agree."""
+    rows = "\n".join(map(json.dumps, consensus(annotations)))
+    return parse_labels(rows, "annotations", jsonl=True)
 
 
 def _kappa(said: list[tuple[Label, Label]], agreed: int) -> float | None:

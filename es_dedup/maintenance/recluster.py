@@ -15,15 +15,18 @@ if TYPE_CHECKING:
     from es_dedup.deduplicator.deduplicator import ReclusterReport
     from es_dedup.index.jobs import Job
     from es_dedup.maintenance.context import MaintenanceContext
+    from es_dedup.settings import Settings
 
 
-def preview(context: MaintenanceContext, *, force: bool = False) -> ReclusterReport:
-    """What reclustering with the current settings would change; nothing is written.
+def preview(
+    context: MaintenanceContext, *, force: bool = False, settings: Settings | None = None
+) -> ReclusterReport:
+    """What reclustering with these settings, or the current ones, would change; nothing is written.
 
     Raises:
         MassChange: more pages would change than the guard allows, and it is not forced.
     """
-    report = context.dedup.recluster(dry_run=True)
+    report = context.dedup.recluster(dry_run=True, settings=settings)
     guard("recluster", report.changed, report.pages, context.settings, force=force)
     return report
 

@@ -15,7 +15,7 @@ from es_dedup import __version__
 from es_dedup.console.frame import ROOT
 from es_dedup.errors import DedupError
 from es_dedup.model import WritePolicy
-from es_dedup.serve import calls, console, console_jobs, console_review, problems, schemas
+from es_dedup.serve import calls, console, console_jobs, console_review, console_tune, problems, schemas
 from es_dedup.serve.bodies import (
     JSON,
     NDJSON,
@@ -391,6 +391,7 @@ def create_app(service: Service) -> Any:
     app.include_router(console.router)
     app.include_router(console_jobs.router)
     app.include_router(console_review.router)
+    app.include_router(console_tune.router)
     app.add_exception_handler(console.SignIn, console.to_sign_in)
     app.add_exception_handler(DedupError, _refused)
     app.add_exception_handler(RequestValidationError, _refused)

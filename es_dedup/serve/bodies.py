@@ -100,6 +100,10 @@ class JobBody(Body):
     rate: Annotated[float, Field(gt=0)] | None = Field(None, description="documents a second at most")
     force: bool = Field(default=False, description="even if very many documents change")
     dry_run: bool = Field(default=False, description="of a recluster: say what would change, write nothing")
+    settings: dict[str, Any] = Field(
+        default_factory=dict,
+        description="of a recluster: decision settings that differ from those in force, by dotted name; absent: those of the server",
+    )
 
 
 class OverrideBody(Body):

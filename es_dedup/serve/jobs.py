@@ -19,10 +19,12 @@ from es_dedup.maintenance.replay import replay
 from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.status import JobStatus, job_status
 from es_dedup.serve.problems import NotOnThisIndex
+from es_dedup.settings.recorded import decision_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.model import Progress
     from es_dedup.serve.bodies import JobBody
     from es_dedup.serve.workers import Workers
@@ -60,19 +62,27 @@ class Jobs:
             NotOnThisIndex: it needs attached indices.
             MassChange, NotAttached: see ``errors``.
         """
-        if is_remote(self._place):
+        alone = body.what == "recluster" and body.dry_run
+        if is_remote(self._place) and not alone:
             with open_context(self._place, self._settings) as site:
                 if site.attachments or body.what == "backfill":
-                    if body.what == "recluster" and not body.force:
-                        preview(site)
-                    options = {"target": body.target, "force": body.force, "rate": body.rate}
-                    given = {name: value for name, value in options.items() if value is not None}
-                    job = Runner(site).start(body.what, given if body.what == "backfill" else {})
-                    self._work_on(job.id)
-                    return job_status(site, job)
+                    return self._stored_job(site, body)
         if body.what == "backfill":
             raise NotOnThisIndex("a backfill", "an index on Elasticsearch with attached indices")
-        return self._recluster(dry_run=body.dry_run)
+        return self._recluster(body)
+
+    def _stored_job(self, site: MaintenanceContext, body: JobBody) -> JobStatus:
+        if body.what == "backfill":
+            given = {"target": body.target, "force": body.force, "rate": body.rate}
+            options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        else:
+            settings = site.dedup.settings_with(body.settings) if body.settings else site.settings
+            options = {"settings": decision_settings(settings)}
+            if not body.force:
+                preview(site, settings=settings)
+        job = Runner(site).start(body.what, options)
+        self._work_on(job.id)
+        return job_status(site, job)
 
     def listed(self) -> list[JobStatus]:
         """All jobs, the newest first."""
@@ -164,9 +174,10 @@ class Jobs:
         self._own[job_id] = JobStatus(job_id, what, "running", "waiting", 0, 0, 0.0, None, 0, {}, "")
         return self._own[job_id]
 
-    def _recluster(self, *, dry_run: bool) -> JobStatus:
+    def _recluster(self, body: JobBody) -> JobStatus:
         job = self._own_job("recluster")
-        self._workers.submit(self._noting, job.id, self._recluster_here, job.id, dry_run)
+        self._note(job.id, note=", ".join(f"{name} = {value}" for name, value in body.settings.items()))
+        self._workers.submit(self._noting, job.id, self._recluster_here, job.id, body)
         return job
 
     def _noting(self, job_id: str, work: Callable[..., Mapping[str, int]], *arguments: Any) -> None:
@@ -178,11 +189,13 @@ class Jobs:
         else:
             self._note(job_id, state=str(JobState.DONE), stage="", workers=0, counts=counts)
 
-    def _recluster_here(self, job_id: str, dry_run: bool) -> Mapping[str, int]:  # noqa: FBT001 - submitted by position
+    def _recluster_here(self, job_id: str, body: JobBody) -> Mapping[str, int]:
         def told(now: Progress) -> None:
             self._note(job_id, stage=now.stage, done=now.done, total=now.total or 0, workers=1)
 
-        report = self._workers.writer.recluster(told, dry_run=dry_run)
+        writer = self._workers.writer
+        settings = writer.settings_with(body.settings) if body.settings else None
+        report = writer.recluster(told, dry_run=body.dry_run, settings=settings)
         return {name: getattr(report, name) for name in ("pages", "changed", "clusters_before", "clusters")}
 
     def _replay(self, page_ids: Sequence[str]) -> Mapping[str, int]:

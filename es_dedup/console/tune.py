@@ -1,0 +1,205 @@
+"""Tuning: what another preset or threshold would change, before it is applied."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.console.frame import anchor, fields, framed, path, short
+from es_dedup.console.words import words
+from es_dedup.decision.thresholds import PRESETS
+from es_dedup.evaluation import wilson
+from es_dedup.evaluation.agreement import agreed_labels
+from es_dedup.evaluation.settings_change import settings_change
+from es_dedup.report.compare import relation_tag, title_of
+from es_dedup.report.markup import element, escape, table
+from es_dedup.settings.recorded import decision_differences, decision_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from es_dedup.deduplicator.deduplicator import Deduplicator
+    from es_dedup.deduplicator.index_reader import IndexReader
+    from es_dedup.evaluation.settings_change import PairChange, SettingsChange
+    from es_dedup.settings import Settings
+
+COMPARED: Final = 500
+"""Pages whose candidates are compared: all of a smaller index, else a random draw."""
+LISTED: Final = 50
+"""Changed pairs that are listed."""
+PRESET: Final = "decision.preset"
+
+
+def changes_of(preset: str, name: str, value: str) -> dict[str, Any]:
+    """Other values of settings as a form has them; an empty field changes nothing. Values are JSON or plain text."""
+    found: dict[str, Any] = {PRESET: preset} if preset else {}
+    if name and value:
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def tune(
+    reader: Deduplicator,
+    language: str,
+    writes: bool,  # noqa: FBT001 - sent to a process by position
+    changes: Mapping[str, Any],
+) -> bytes:
+    """A form for other settings, and what they would change; with ``writes`` also buttons to apply them.
+
+    Raises:
+        ConfigError: see ``IndexReader.settings_with``.
+    """
+    before, after = reader.settings_with({}), reader.settings_with(changes)
+    note = words(
+        language,
+        "Another preset or threshold is compared with the settings in force; nothing is changed by looking.",
+    )
+    body = element("p", escape(note), class_="note") + _form(language, before, changes)
+    differences = decision_differences(decision_settings(before), after)
+    if (differ := reader.settings_differ) and differ.decisions:
+        text = words(
+            language, "Settings of the server that are not in force; a recluster from the jobs applies them:"
+        )
+        said = "; ".join(map(str, differ.decisions))
+        body += element("p", escape(f"{text} {said}"), class_="note")
+    if differences:
+        heads = [words(language, each) for each in ("Setting", "In force", "Tried")]
+        rows = (
+            (element("code", escape(each.name)), escape(each.recorded), escape(each.current))
+            for each in differences
+        )
+        change = settings_change(reader, changes, agreed_labels(reader.annotations()), COMPARED)
+        body += table(heads, rows)
+        if writes:
+            body += _apply(language, changes)
+        body += _on_labels(reader, language, change) + _on_pages(reader, language, change)
+    elif changes:
+        body += element("p", escape(words(language, "These are the settings in force.")), class_="empty")
+    return framed(words(language, "Tune"), body, language)
+
+
+def _form(language: str, settings: Settings, changes: Mapping[str, Any]) -> str:
+    known = decision_settings(settings)
+    preset = str(changes.get(PRESET, known[PRESET]))
+    other = next((name for name in changes if name != PRESET), "")
+    value = changes.get(other, "")
+    shown = value if isinstance(value, str) else json.dumps(value)
+    names = [name for name in known if name != PRESET]
+    none = _option("", words(language, "no other"), chosen=other)
+    settable = (_option(name, f"{name} ({known[name]})", chosen=other) for name in names)
+    return element(
+        "form",
+        element(
+            "label",
+            escape(words(language, "Preset")),
+            element("select", *(_option(each, each, chosen=preset) for each in PRESETS), name_="preset"),
+        ),
+        element(
+            "label",
+            escape(words(language, "Setting")),
+            element("select", none, *settable, name_="name"),
+        ),
+        element("label", escape(words(language, "Value")), f'<input name="value" value="{escape(shown)}">'),
+        element("button", escape(words(language, "Show what would change"))),
+        action=path("tune"),
+        class_="bar",
+    )
+
+
+def _option(value: str, text: str, *, chosen: str) -> str:
+    return element("option", escape(text), value=value, selected="" if value == chosen else None)
+
+
+def _apply(language: str, changes: Mapping[str, Any]) -> str:
+    given = fields({"settings": json.dumps(changes, ensure_ascii=False)})
+    look = element(
+        "button",
+        escape(words(language, "Dry run on the whole index")),
+        name_="dry_run",
+        value="true",
+    )
+    apply = element("button", escape(words(language, "Apply: recluster with these settings")))
+    force = element(
+        "label",
+        '<input type="checkbox" name="force" value="true">',
+        " ",
+        escape(words(language, "Even if very many documents change")),
+        class_="check",
+    )
+    return element("form", given, look, apply, force, action=path("tune"), method="post", class_="bar decide")
+
+
+def _on_labels(reader: IndexReader, language: str, change: SettingsChange) -> str:
+    head = element("h2", escape(words(language, "On labelled pairs")))
+    if not change.labels:
+        text = words(language, "No pair of stored pages has an agreed label yet.")
+        return head + element("p", escape(text), class_="empty")
+    rows = (
+        (escape(each.label), f"{each.pairs:,}", f"{each.before:,}", f"{each.after:,}")
+        for each in change.labels
+    )
+    heads = [words(language, each) for each in ("Label", "Pairs", "same before", "same after")]
+    return head + table(heads, rows, class_="rows") + _pairs(reader, language, change.labelled)
+
+
+def _on_pages(reader: IndexReader, language: str, change: SettingsChange) -> str:
+    drawn = f"{change.pages:,} {words(language, 'pages drawn at random of')} {change.stored:,}"
+    if change.pages == change.stored:
+        drawn = f"{words(language, 'all pages')}: {change.stored:,}"
+    joined = sum(each.step > 0 for each in change.changed)
+    parted = sum(each.step < 0 for each in change.changed)
+    low, high = wilson(change.concerned, change.pages)
+    share = f" ({low:.1%} – {high:.1%})" if change.pages < change.stored else ""
+    others = len(change.changed) - joined - parted
+    facts = [
+        f"{drawn}; {_counted(language, (change.pairs, 'pairs compared'))}",
+        _counted(
+            language, (joined, "pairs joined"), (parted, "pairs parted"), (others, "other relations changed")
+        ),
+        _counted(language, (change.concerned, "pages concerned"))
+        + share
+        + _counted(language, (len(change.clusters), "clusters concerned"), before=", "),
+    ]
+    if change.recluster is None:
+        text = "Clusters after reclustering are counted by a dry run on the whole index."
+        facts.append(words(language, text))
+    else:
+        found = change.recluster
+        steps = (("before", found.clusters_before), ("after", found.clusters))
+        said = ", ".join(f"{words(language, when)} {count:,}" for when, count in steps)
+        moved = _counted(language, (found.changed, "pages with another canonical document"), before="; ")
+        facts.append(f"{words(language, 'clusters')}: {said}{moved}")
+    head = element("h2", escape(words(language, "On stored pages")))
+    listed = element("ul", *(element("li", escape(each)) for each in facts))
+    links = ", ".join(anchor(short(name), path("clusters", name)) for name in change.clusters[:LISTED])
+    clusters = element("p", escape(words(language, "Clusters")), ": ", links) if links else ""
+    first = sorted(change.changed, key=lambda each: not each.step)
+    return head + listed + clusters + _pairs(reader, language, first)
+
+
+def _counted(language: str, *counts: tuple[int, str], before: str = "") -> str:
+    return before + ", ".join(f"{count:,} {words(language, text)}" for count, text in counts)
+
+
+def _pairs(reader: IndexReader, language: str, pairs: Sequence[PairChange]) -> str:
+    if not pairs:
+        return ""
+    rows = []
+    for each in pairs[:LISTED]:
+        titles = " · ".join(title_of(reader.record(name)) for name in (each.left, each.right))
+        rows.append(
+            (
+                anchor(short(titles), path("compare", left=each.left, right=each.right)),
+                relation_tag(str(each.before)),
+                relation_tag(str(each.after)),
+            )
+        )
+    heads = [words(language, each) for each in ("Page", "before", "after")]
+    more = ""
+    if len(pairs) > LISTED:
+        text = f"{len(pairs):,} {words(language, 'of all shown')} {LISTED:,}"
+        more = element("p", escape(text), class_="note")
+    return table(heads, rows, class_="rows") + more

@@ -1,0 +1,113 @@
+"""Trying and applying other decision settings in the console."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_dedup import Deduplicator, Settings
+from es_dedup.errors import ConfigError, SettingsDiffer
+from es_dedup.evaluation import labelled
+from es_dedup.evaluation.settings_change import settings_change
+from es_dedup.model.annotations import Label
+from tests.integration.test_console_jobs import shown_until
+from tests.samples import pages
+from tests.servers import fresh_name, remove, url_of
+from tests.serving import browsing, serving
+from tests.source_indices import attached, canonical_counts, documents, settings, source_index
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ALONE = Settings(workers=1)
+STRICT = {"decision.preset": "strict"}
+
+
+@pytest.fixture(params=["file", "es8"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """An index of the sample pages on owls and mills."""
+    name = str(tmp_path / "t.db") if request.param == "file" else f"{url_of('es8')}/{fresh_name()}"
+    with Deduplicator.open(name, settings=ALONE) as dedup:
+        dedup.scan(page for page in pages() if "owl" in page.id or "mill" in page.id)
+        first = next(each for each in dedup.clusters(min_size=2))
+        dedup.annotate(first.canonical, first.members[0].page_id, Label.DIFF, reader="mz")
+    yield name
+    if request.param == "es8":
+        remove(name)
+
+
+def test_what_is_foreseen_comes_true(place: str) -> None:
+    with Deduplicator.open(place, settings=ALONE) as dedup:
+        ids = sorted(dedup.page_ids())
+        labels = [labelled(ids[0], ids[1], Label.DUP), labelled("none", ids[0], Label.DUP)]
+        none = settings_change(dedup, {}, labels, 500)
+        assert (none.changed, none.clusters, none.concerned, none.labelled) == ([], [], 0, [])
+        found = settings_change(dedup, STRICT, labels, 500)
+        assert (found.pages, found.stored) == (len(ids), len(ids))
+        assert found.labels[0].pairs == 1
+        assert found.recluster is not None
+        for each in found.changed:
+            assert dedup.explain(each.left, each.right).relation is each.before
+        part = settings_change(dedup, STRICT, labels, 5)
+        assert (part.pages, part.recluster) == (5, None)
+        assert set(part.changed) <= set(found.changed)
+        report = dedup.recluster(settings=dedup.settings_with(STRICT))
+        assert report == found.recluster
+        with pytest.warns(SettingsDiffer, match=r"decision\.preset is strict in the index"):
+            relations = [dedup.explain(each.left, each.right).relation for each in found.changed]
+        assert relations == [each.after for each in found.changed]
+        with pytest.raises(ConfigError, match="no decision setting"):
+            dedup.settings_with({"serve.port": 1})
+        with pytest.raises(ConfigError):
+            dedup.settings_with({"decision.preset": "other"})
+
+
+def test_a_preset_is_tried_and_applied(place: str, tmp_path: Path) -> None:
+    with serving(place, tmp_path / "s") as api, browsing(api) as client, browsing(api, "read") as reading:
+        assert "On stored pages" not in client.get("/console/tune").text
+        assert "These are the settings in force." in client.get("/console/tune?preset=balanced").text
+        tried = client.get("/console/tune?preset=strict").text
+        assert "<code>decision.preset</code></td><td>balanced</td><td>strict</td>" in tried
+        assert "all pages: " in tried
+        assert "1</td><td>1</td><td>" in tried
+        assert "/console/compare?left=" in tried
+        assert "Apply" not in reading.get("/console/tune?preset=strict").text
+        other = client.get("/console/tune", params={"name": "coverage.min_cover", "value": "0.9"}).text
+        assert "<td>0.6</td><td>0.9</td>" in other
+        assert client.get("/console/tune", params={"name": "serve.port", "value": "1"}).status_code == 400
+        assert client.get("/console/tune?preset=none").status_code == 400
+        given = {"settings": '{"decision.preset": "strict"}'}
+        assert reading.post("/console/tune", data=given).status_code == 403
+        assert client.post("/console/tune", data={"settings": "{"}).status_code == 400
+        counted = re.search(r"before (\d+), after (\d+); (\d+) pages with another", tried)
+        assert counted is not None
+        dry = client.post("/console/tune", data={**given, "dry_run": "true"}).headers["location"]
+        job = shown_until(client, dry, f"changed {counted[3]}, clusters_before {counted[1]}")
+        assert f"clusters {counted[2]}" in job
+        assert "decision.preset = strict" in job
+        assert "<td>balanced</td>" in client.get("/console/tune?preset=strict").text
+        done = client.post("/console/tune", data=given).headers["location"]
+        shown_until(client, done, f"changed {counted[3]}")
+        end = shown_until(client, "/console/tune?preset=strict", "These are the settings in force.")
+        assert "On stored pages" not in end
+        assert "decision.preset is strict in the index and balanced now" in end
+
+
+def test_documents_follow_settings_that_are_applied(tmp_path: Path) -> None:
+    few = {key: value for key, value in documents().items() if "owl" in key or "mill" in key}
+    with source_index(few) as (client, name), attached(name, settings()):
+        place = f"{url_of('es8')}/{name}"
+        with serving(place, tmp_path) as api, browsing(api) as browser:
+            job = browser.post("/console/jobs", data={"what": "backfill"}).headers["location"]
+            shown_until(browser, job, "<td>done</td>")
+            before = canonical_counts(client, name)
+            dry = browser.post("/console/jobs", data={"what": "recluster", "dry_run": "true"})
+            shown_until(browser, dry.headers["location"], "<td>done</td>")
+            assert len(api.get("/v1/jobs").json()["jobs"]) == 2
+            given = {"settings": '{"decision.preset": "strict"}'}
+            job = browser.post("/console/tune", data=given).headers["location"]
+            shown_until(browser, job, "<td>done</td>")
+            assert len(canonical_counts(client, name)) > len(before)
