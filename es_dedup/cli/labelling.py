@@ -1,11 +1,11 @@
-"""``label``: shows pairs in doubt side by side and writes down what a reader says of them."""
+"""``label`` and ``labels``: pairs in doubt side by side with what a reader says of them; what readers said in the console."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -36,6 +36,7 @@ ASKED: Final = "y duplicate, n different, c contain, p partial, s skip, u take b
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
     app.command()(label)
+    app.command()(labels)
 
 
 @with_input_options
@@ -73,6 +74,49 @@ def label(
     session.output.line(f"{written} labels written to {output}, {len(known)} were in it before")
     if intake.failed:
         raise typer.Exit(ExitCode.LEFT_OUT)
+
+
+def labels(
+    context: typer.Context,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="JSONL file for the labels (default: none).", dir_okay=False),
+    ] = None,
+) -> None:
+    """Show how far the readers of stored pairs agree, and write their labels for `eval` and `tune`.
+
+    A pair on which readers differ is undecided: its label is `?`.
+    """
+    from es_dedup.evaluation.agreement import agreements, consensus
+    from es_dedup.evaluation.labels import UNDECIDED
+
+    session = session_of(context)
+    with session.read(quiet=True) as dedup:
+        annotations = dedup.annotations()
+    rows, found = consensus(annotations), agreements(annotations)
+    if output is not None:
+        output.write_text(
+            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
+        )
+    undecided = sum(row["label"] == UNDECIDED for row in rows)
+    session.output.emit(
+        {"pairs": len(rows), "undecided": undecided, "agreement": [asdict(each) for each in found]}
+    )
+    session.output.table(
+        ("readers", "pairs", "agreement", "kappa"),
+        (
+            (
+                " ".join(each.readers),
+                each.pairs,
+                f"{each.share:.2f}",
+                "" if each.kappa is None else f"{each.kappa:.2f}",
+            )
+            for each in found
+        ),
+    )
+    session.output.note(
+        f"{len(rows):,} labelled pairs, {undecided:,} undecided{f' in {output}' if output else ''}"
+    )
 
 
 def _ask(output: Output, dedup: Deduplicator, pairs: list[Uncertain], target: Path, chars: int) -> int:

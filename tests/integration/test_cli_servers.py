@@ -64,6 +64,7 @@ COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "override canonical": ("a.txt", *DECIDED),
     "override undo": ("none", *DECIDED),
     "override list": (),
+    "labels": (),
     "override export": (),
     "override import": ("overrides.jsonl",),
 }
