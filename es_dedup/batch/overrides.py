@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
-from functools import lru_cache
+import secrets
+import threading
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol
 
 from es_dedup.clustering import constraints_of, contradiction, deciding
@@ -12,7 +16,7 @@ from es_dedup.model import Edge, Relation
 from es_dedup.model.overrides import Override, OverrideKind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from es_dedup.batch.featurise import Ignored
@@ -22,13 +26,24 @@ if TYPE_CHECKING:
     class _Notes(Protocol):
         def note(self, name: str) -> str | None: ...
 
+        def notes(self, names: Iterable[str]) -> dict[str, str | None]: ...
+
+    class _Writable(_Notes, Protocol):
+        def set_note(self, name: str, value: str | None) -> None: ...
+
     class _Assigned(_Notes, Protocol):
         def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]: ...
 
 
 OVERRIDES: Final = "overrides"
-"""Name of the note that holds all overrides of an index, those that were undone too."""
-FORMAT: Final = 1
+"""Note: how many rows of overrides an index has, and the mark of the last one."""
+ROW: Final = "overrides:{}"
+"""Notes, from 1: overrides that were recorded, changed or undone together, in the order in which that was done."""
+FORMAT: Final = 2
+IN_A_ROW: Final = 1_000
+"""Overrides in one row at most."""
+KEPT: Final = 8
+"""Indices whose overrides a process remembers."""
 PAGES: Final = {
     OverrideKind.DIFFERENT: 2,
     OverrideKind.SAME: 2,
@@ -38,28 +53,124 @@ PAGES: Final = {
 """How many pages an override of each kind names."""
 
 
-def load_overrides(index: _Notes) -> dict[str, Override]:
+@dataclass(frozen=True)
+class Recorded:
+    """Overrides of an index as they were read.
+
+    Attributes:
+        rows: how many rows they are in.
+        mark: of the last row; no two rows have the same.
+        overrides: all by id, by time, those that were undone too.
+    """
+
+    rows: int = 0
+    mark: str = ""
+    overrides: Mapping[str, Override] = field(default_factory=dict)
+
+    @cached_property
+    def constraints(self) -> Constraints:
+        """What those in force demand of clusters."""
+        return constraints_of(self.overrides.values())
+
+    @cached_property
+    def by_page(self) -> Mapping[str, tuple[Override, ...]]:
+        """Those in force that name a page, by time."""
+        found: dict[str, tuple[Override, ...]] = {}
+        for each in self.overrides.values():
+            for page in each.pages if each.in_force else ():
+                found[page] = (*found.get(page, ()), each)
+        return found
+
+    @cached_property
+    def ignored(self) -> tuple[Ignored, Ignored]:
+        """Passages by site: those in force, and all that ever were."""
+        found: tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]] = {}, {}
+        for each in self.overrides.values():
+            if each.kind is OverrideKind.IGNORE:
+                for passages in found[not each.in_force :]:
+                    passages[each.site] = (*passages.get(each.site, ()), each.text)
+        return found
+
+
+NOTHING: Final = Recorded()
+_read: dict[str, Recorded] = {}
+_reading = threading.Lock()
+
+
+def load_overrides(index: _Notes) -> Mapping[str, Override]:
     """All overrides by id, by time, those that were undone too.
 
     Raises:
-        SchemaMismatch: they are of a later format.
+        SchemaMismatch: they are of another format.
         DamagedData: they cannot be read.
     """
-    return dict(_read(index.note(OVERRIDES))[0])
+    return recorded(index).overrides
+
+
+def recorded(index: _Notes) -> Recorded:
+    """The overrides of an index; only rows that this process has not read yet are read. Errors as of ``load_overrides``."""
+    head = index.note(OVERRIDES)
+    if head is None:
+        return NOTHING
+    with reading_stored("overrides"):
+        values: dict[str, Any] = json.loads(head)
+        if values["format"] != FORMAT:
+            raise SchemaMismatch("the note of overrides", FORMAT, int(str(values["format"])))
+        rows, mark, journal = int(values["rows"]), str(values["mark"]), str(values["journal"])
+        found = _read.get(journal, NOTHING)
+        if (found.rows, found.mark) != (rows, mark):
+            if json.loads(index.note(ROW.format(rows)) or "{}")["mark"] != mark:
+                raise ValueError(f"row {rows} is another one")
+            found = _later(index, found if found.rows <= rows else NOTHING, rows)
+            with _reading:
+                _read.pop(journal, None)
+                _read[journal] = found  # the last one read is the last one forgotten
+                while len(_read) > KEPT:
+                    _read.pop(next(iter(_read)))
+    return found
+
+
+def _later(index: _Notes, known: Recorded, rows: int) -> Recorded:
+    """Overrides with the rows that came after those known; all rows are read where the known ones are no longer there."""
+    first = max(known.rows, 1)  # the last known row again
+    names = [ROW.format(number) for number in range(first, rows + 1)]
+    read = index.notes(names)
+    found = [json.loads(read[name] or "null") for name in names]
+    if known.rows and found[0]["mark"] != known.mark:
+        return _later(index, NOTHING, rows)
+    overrides = dict(known.overrides)
+    for row in found:
+        overrides.update((each.id, each) for each in map(from_dict, row["overrides"]))
+    by_time = sorted(overrides.values(), key=lambda each: each.time)  # those of one second as they came
+    return Recorded(rows, found[-1]["mark"], {each.id: each for each in by_time})
+
+
+def record(index: _Writable, changes: Sequence[Override]) -> Recorded:
+    """Store overrides that are new or have changed; the caller keeps other writers out.
+
+    They are in force, all of them, when the note ``OVERRIDES`` is written at the end.
+    """
+    known = recorded(index)
+    head = json.loads(index.note(OVERRIDES) or "{}")
+    rows, mark = known.rows, known.mark
+    for start in range(0, len(changes), IN_A_ROW):
+        rows, mark = rows + 1, secrets.token_hex(6)
+        some = changes[start : start + IN_A_ROW]
+        row = {"mark": mark, "overrides": [each.as_dict() for each in some]}
+        index.set_note(ROW.format(rows), json.dumps(row, ensure_ascii=False))
+    journal = head.get("journal") or secrets.token_hex(6)
+    index.set_note(OVERRIDES, json.dumps({"format": FORMAT, "journal": journal, "rows": rows, "mark": mark}))
+    return recorded(index)
 
 
 def load_constraints(index: _Notes) -> Constraints:
     """What the overrides in force demand of clusters; errors as of ``load_overrides``."""
-    return _read(index.note(OVERRIDES))[1]
+    return recorded(index).constraints
 
 
 def load_ignored(index: _Notes, *, undone: bool = False) -> Ignored:
     """The passages of each site that never count; with ``undone`` also those of overrides that were undone. Errors as of ``load_overrides``."""
-    found: dict[str, tuple[str, ...]] = {}
-    for each in load_overrides(index).values():
-        if each.kind is OverrideKind.IGNORE and (undone or each.in_force):
-            found[each.site] = (*found.get(each.site, ()), each.text)
-    return found
+    return recorded(index).ignored[undone]
 
 
 def decided_edges(
@@ -98,14 +209,6 @@ def overrides_on(index: _Notes, left: str, right: str) -> tuple[Override, ...]:
     return ()
 
 
-def note_of(overrides: Iterable[Override]) -> str:
-    """The text of the note ``OVERRIDES``."""
-    listed = sorted(overrides, key=lambda each: each.time)  # those of one second as they came
-    return json.dumps(
-        {"format": FORMAT, "overrides": [each.as_dict() for each in listed]}, ensure_ascii=False
-    )
-
-
 def from_dict(values: Mapping[str, Any]) -> Override:
     """The override that ``Override.as_dict`` was made of.
 
@@ -128,10 +231,8 @@ def from_dict(values: Mapping[str, Any]) -> Override:
     return made
 
 
-def merged(
-    known: Mapping[str, Override], given: Iterable[Override]
-) -> tuple[dict[str, Override], list[Override]]:
-    """Stored overrides with others beside them, and those of the others that change something.
+def merged(known: Mapping[str, Override], given: Iterable[Override]) -> tuple[list[Override], Constraints]:
+    """Those of some overrides that change something beside the stored ones, and what all demand together.
 
     One that is stored changes something if it was undone since; a new one unless the same is in force already.
 
@@ -153,23 +254,26 @@ def merged(
             decided.discard(override.subject)
         after[override.id] = override
         changes.append(override)
-    if not constraints_of(after.values()).consistent:
+    constraints = constraints_of(after.values())
+    if not constraints.consistent:
         _refuse({name: after[name] for name in known}, changes)
     try:
-        note_of(changes).encode()
+        json.dumps([each.as_dict() for each in changes], ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise InvalidOverride("a string is no text") from error
-    return after, changes
+    return changes, constraints
 
 
-def _refuse(known: Mapping[str, Override], changes: Iterable[Override]) -> None:
+def _refuse(known: Mapping[str, Override], changes: Sequence[Override]) -> None:
     """Name the first of the changes that cannot hold beside those before it."""
     before = list(known.values())
-    for override in changes:
-        if override.in_force and (others := contradiction(before, override)):
-            against = tuple(f"{_said(each)} ({each.id})" for each in others)
-            raise OverrideConflict(_said(override), against)
-        before.append(override)
+    at = bisect_left(
+        range(len(changes)),
+        1,
+        key=lambda last: not constraints_of([*before, *changes[: last + 1]]).consistent,
+    )
+    against = contradiction([*before, *changes[:at]], changes[at])
+    raise OverrideConflict(_said(changes[at]), tuple(f"{_said(each)} ({each.id})" for each in against))
 
 
 def same_in_force(overrides: Iterable[Override], wanted: Override) -> Override | None:
@@ -196,14 +300,3 @@ def read_jsonl(lines: Iterable[str], source: str) -> Iterator[Override]:
 
 def _said(override: Override) -> str:
     return f"{override.kind} {override.about}"
-
-
-@lru_cache(maxsize=4)
-def _read(note: str | None) -> tuple[Mapping[str, Override], Constraints]:
-    """Overrides by id and their constraints; the text of the note is read again only when it has changed."""
-    with reading_stored("overrides"):
-        stored: dict[str, Any] = json.loads(note) if note else {"format": FORMAT, "overrides": []}
-        if stored["format"] != FORMAT:
-            raise SchemaMismatch("the note of overrides", FORMAT, int(str(stored["format"])))
-        overrides = [from_dict(each) for each in stored["overrides"]]
-    return {each.id: each for each in overrides}, constraints_of(overrides)

@@ -7,6 +7,7 @@ per page stays constant as the corpus grows.
 
 from __future__ import annotations
 
+import json
 import secrets
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.batch.candidate_pairs import CorpusJoin
 from es_dedup.batch.corpus import Weighing, key_of
 from es_dedup.batch.memory import give_back
-from es_dedup.batch.overrides import OVERRIDES, load_constraints, note_of
+from es_dedup.batch.overrides import load_constraints, record
 from es_dedup.batch.verify import BLOCK, Verified, verify_by
 from es_dedup.clustering import (
     Neighbourhood,
@@ -29,6 +30,8 @@ from es_dedup.clustering import (
     update_clusters,
 )
 from es_dedup.decision.term_use import TermUse
+from es_dedup.errors import reading_stored
+from es_dedup.index.source_index import ATTACHMENTS
 from es_dedup.model import Progress
 from es_dedup.settings.recorded import STATISTICS, clustered_with
 
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.batch.corpus import Corpus, MemoryCorpus
+    from es_dedup.clustering import Constraints
     from es_dedup.decision.candidate_search import CandidateSearch
     from es_dedup.decision.statistics import Statistics
     from es_dedup.index.port import Assignment, ClusterUpdates, Index, NeighbourhoodStore
@@ -51,6 +55,8 @@ if TYPE_CHECKING:
 
 CLUSTERS_PENDING: Final = "clusters_pending"
 """Note: pages were stored or removed whose clusters are not made yet."""
+DOCUMENTS_PENDING: Final = "documents_pending"
+"""Note: pages whose clusters overrides have changed, and whose documents are not written yet, by the change."""
 SESSION: Final = "session"  # note: the last write session that changed pages or clusters
 PAIRS: Final = 1_024  # of a corpus in files verified at a time, in each of some threads: some 10 MB
 LOOKUP_PAGES: Final = 64  # pages queried and compared at a time in a partial run
@@ -304,36 +310,66 @@ def repair_around(
 
 
 def change_overrides(
-    index: Index, overrides: Mapping[str, Override], changes: Iterable[Override], settings: Settings
+    index: Index, changes: Sequence[Override], constraints: Constraints, settings: Settings
 ) -> tuple[str, ...]:
-    """Store all overrides of an index anew, and cluster the pages that some of them concern again.
+    """Store overrides, and cluster the pages that they concern again.
+
+    Where source indices are attached, the note ``DOCUMENTS_PENDING`` names the pages until their documents are written.
 
     Args:
         index: to write to; the caller keeps other writers out.
-        overrides: all that the index is to have, by id.
-        changes: those of them that are new or were undone.
+        changes: those that are new or were undone.
+        constraints: what all overrides demand with these.
         settings: canonical order.
 
     Returns:
         Pages whose cluster has changed (other members, or another canonical document), ascending.
     """
     named = {page for each in changes for page in each.pages}
-    before = load_constraints(index).with_units(named)
+    touched = load_constraints(index).with_units(named) | constraints.with_units(named)
+    change = update_clusters(
+        index, partial(page_keys, index), touched, settings.cluster, constraints, limit=maxsize
+    )
+    moved = [each.page_id for each in change.assignments]
+    left = index.members(each.cluster_id for each in index.assignments(moved).values())
+    before = {each.page_id for group in left.values() for each in group}
+    if index.note(ATTACHMENTS) not in (None, "[]") and (pending := before | set(moved)):
+        known = documents_pending(index)
+        note = json.dumps({**known, secrets.token_hex(6): sorted(pending)}, ensure_ascii=False)
+        index.set_note(DOCUMENTS_PENDING, note)
     with clusters_pending(index):
-        index.set_note(OVERRIDES, note_of(overrides.values()))
-        constraints = load_constraints(index)
-        touched = before | constraints.with_units(named)
-        change = update_clusters(
-            index, partial(page_keys, index), touched, settings.cluster, constraints, limit=maxsize
-        )
-        moved = [each.page_id for each in change.assignments]
-        left = index.members(each.cluster_id for each in index.assignments(moved).values())
+        record(index, changes)
         index.assign_many(change.assignments)
         joined = index.members(each.cluster_id for each in change.assignments)
     index.refresh()  # who decides looks at the clusters at once, often by another process
-    return tuple(
-        sorted({each.page_id for groups in (left, joined) for group in groups.values() for each in group})
-    )
+    return tuple(sorted(before | {each.page_id for group in joined.values() for each in group}))
+
+
+def follow_overrides(index: Index, settings: Settings) -> None:
+    """Cluster the pages again that overrides in force concern, where clusters were made without them.
+
+    Args:
+        index: with all edges and clusters; the caller keeps other writers out.
+        settings: canonical order.
+    """
+    constraints = load_constraints(index)
+    touched = {*constraints.units, *constraints.apart, *constraints.canonical}
+    if touched:
+        index.refresh_clusters()
+        keys_of = partial(page_keys, index)
+        change = update_clusters(index, keys_of, touched, settings.cluster, constraints, limit=maxsize)
+        index.assign_many(change.assignments)
+
+
+def documents_pending(index: Index) -> dict[str, list[str]]:
+    """Pages whose documents have not followed a change of overrides yet, by the change.
+
+    Raises:
+        DamagedData: the note cannot be read.
+    """
+    with reading_stored("pages of changed overrides"):
+        found = json.loads(index.note(DOCUMENTS_PENDING) or "{}")
+        return {str(change): [str(page) for page in pages] for change, pages in found.items()}
 
 
 def edge_neighbours(index: ClusterUpdates, page_ids: Collection[str]) -> set[str]:

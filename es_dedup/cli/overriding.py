@@ -6,7 +6,7 @@ import json
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -131,28 +131,18 @@ def import_(
 
 
 def _change(context: typer.Context, change: Callable[[Deduplicator], OverrideReport]) -> None:
+    from es_dedup.maintenance.dedup_field_writes import overridden
+
     session = session_of(context)
     session.read(quiet=True).close()
-    report = _changed(session, change)
+    with session.write() as dedup:
+        report = overridden(dedup, session.db, session.settings, change)
     session.output.emit(report)
     for each in report.overrides:
         session.output.line("  ".join(_row(each)))
     session.output.note(
         f"overrides: {len(report.overrides):,}, pages in changed clusters: {len(report.changed):,}"
     )
-
-
-def _changed(session: Any, change: Callable[[Deduplicator], OverrideReport]) -> OverrideReport:
-    """Change overrides; where source indices are attached, their documents are updated, too."""
-    if session.remote:
-        from es_dedup.cli.sites import site_of
-        from es_dedup.maintenance.dedup_field_writes import change_overrides
-
-        with site_of(session) as site:
-            if site.attachments:
-                return change_overrides(site, change)[0]
-    with session.write() as dedup:
-        return change(dedup)
 
 
 def _row(each: Override) -> tuple[str, ...]:

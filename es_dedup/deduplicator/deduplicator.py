@@ -325,10 +325,12 @@ class Deduplicator(IndexReader):
         return OverrideReport((stored or new,), changed)
 
     def _merge_overrides(self, given: Iterable[Override]) -> OverrideReport:
-        after, changes = merged(load_overrides(self._index), given)
+        changes, constraints = merged(load_overrides(self._index), given)
         if not changes:
             return OverrideReport(())
-        return OverrideReport(tuple(changes), change_overrides(self._index, after, changes, self._settings))
+        return OverrideReport(
+            tuple(changes), change_overrides(self._index, changes, constraints, self._settings)
+        )
 
     def record_roots(self, roots: Roots) -> None:
         """Record the roots of an input before its pages are stored, so that files below them keep their ids.

@@ -24,7 +24,7 @@ from es_dedup.batch.featurise import (
     pages_of,
     problem_of,
 )
-from es_dedup.batch.overrides import load_constraints, load_ignored, load_overrides, overrides_on
+from es_dedup.batch.overrides import load_constraints, load_ignored, load_overrides, overrides_on, recorded
 from es_dedup.batch.recluster import CLUSTERS_PENDING
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages, compare, pair_decision
@@ -113,14 +113,10 @@ class IndexReader(Closing):
         """What readers said of pairs of pages, by time; decisions do not depend on it."""
         return load_annotations(self._index)
 
-    def overrides_of(self, page_ids: Iterable[str]) -> dict[str, list[Override]]:
+    def overrides_of(self, page_ids: Iterable[str]) -> dict[str, tuple[Override, ...]]:
         """Overrides in force that name a page, by time, for each of some pages that has any."""
-        found: dict[str, list[Override]] = {}
-        wanted = set(page_ids)
-        for each in self.overrides():
-            for page in wanted.intersection(each.pages):
-                found.setdefault(page, []).append(each)
-        return found
+        known = recorded(self._index).by_page
+        return {page: known[page] for page in page_ids if page in known}
 
     @property
     def settings_differ(self) -> SettingsDiffer | None:

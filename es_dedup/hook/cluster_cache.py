@@ -111,6 +111,10 @@ class ClusterCache:
             self._notes[name] = self._index.note(name)
         return self._notes[name]
 
+    def notes(self, names: Iterable[str]) -> dict[str, str | None]:
+        """See ``FeatureIndex.notes``."""
+        return self._index.notes(names)
+
     def put_edges(self, edges: Iterable[Edge]) -> None:
         """See ``ClusterStore.put_edges``; the lesser page id is on the left."""
         given = list(edges)

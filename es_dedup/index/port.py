@@ -175,6 +175,9 @@ class FeatureIndex(Protocol):
     def note(self, name: str) -> str | None:
         """A small text kept with the index under this name, or None."""
 
+    def notes(self, names: Iterable[str]) -> dict[str, str | None]:
+        """What ``note`` answers for each name, asked for together."""
+
     def set_note(self, name: str, value: str | None) -> None:
         """Keep a small text under a name; None removes it."""
 
@@ -218,6 +221,9 @@ class NeighbourhoodStore(ClusterUpdates, Protocol):
 
     def note(self, name: str) -> str | None:
         """See ``FeatureIndex.note``."""
+
+    def notes(self, names: Iterable[str]) -> dict[str, str | None]:
+        """See ``FeatureIndex.notes``."""
 
 
 class ClusterStore(ClusterUpdates, Protocol):

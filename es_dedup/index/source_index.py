@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 DEDUP: Final = "dedup"
+ATTACHMENTS: Final = "attachments"
+"""Note of the feature index: which source indices are attached."""
 """Name of the field that es-dedup writes into a document."""
 
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from es_dedup.errors import reading_stored
-from es_dedup.index.source_index import SourceFields
+from es_dedup.index.source_index import ATTACHMENTS, SourceFields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from es_dedup.index.port import Index
-
-NOTE: Final = "attachments"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +31,14 @@ class Attachment:
 def load_attachments(index: Index) -> list[Attachment]:
     """All attachments of an index, by target."""
     with reading_stored("attachments"):
-        known = json.loads(index.note(NOTE) or "[]")
+        known = json.loads(index.note(ATTACHMENTS) or "[]")
         return [Attachment(each["target"], SourceFields(**each["fields"])) for each in known]
 
 
 def save_attachments(index: Index, attachments: Iterable[Attachment]) -> None:
     """Replace all attachments."""
     listed = sorted(attachments, key=lambda each: each.target)
-    index.set_note(NOTE, json.dumps([each.as_dict() for each in listed]))
+    index.set_note(ATTACHMENTS, json.dumps([each.as_dict() for each in listed]))
 
 
 def fits(attachment: Attachment, index: str) -> bool:

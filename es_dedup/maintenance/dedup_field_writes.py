@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.batch.recluster import write_session
+from es_dedup.batch.recluster import (
+    CLUSTERS_PENDING,
+    DOCUMENTS_PENDING,
+    documents_pending,
+    write_session,
+)
+from es_dedup.index import factory
 from es_dedup.index.dedup_field import dedup_fields_of
+from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.dead_letters import bury_failed
 
 if TYPE_CHECKING:
@@ -17,6 +25,7 @@ if TYPE_CHECKING:
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.model import RemoveReport
     from es_dedup.model.overrides import OverrideReport
+    from es_dedup.settings import Settings
 
 TRIES: Final = 5  # of writing clusters that others go on changing
 
@@ -86,10 +95,45 @@ def remove_pages(
     return report, counts
 
 
+def overridden(
+    dedup: Deduplicator, place: str, settings: Settings, change: Callable[[Deduplicator], OverrideReport]
+) -> OverrideReport:
+    """Change overrides; where source indices are attached, their documents follow.
+
+    Args:
+        dedup: opened for writing.
+        place: where it is.
+        settings: all settings.
+        change: calls one method of a deduplicator, such as ``override_same``.
+    """
+    if factory.is_remote(place):
+        with open_context(place, settings) as context:
+            if context.attachments:
+                return change_overrides(context, change)[0]
+    return change(dedup)
+
+
+def finish_overrides(context: MaintenanceContext) -> Mapping[str, int]:
+    """Write the documents that overrides have changed and that were not written, as their writer was stopped; counts as ``update_dedup_fields``.
+
+    While clusters themselves are to be made, nothing is done.
+    """
+    pending = documents_pending(context.index)
+    if not pending or context.index.note(CLUSTERS_PENDING) is not None:
+        return {}
+    counts = update_dedup_fields(context, {page for pages in pending.values() for page in pages})
+    with write_session(context.index):
+        later = {
+            each: pages for each, pages in documents_pending(context.index).items() if each not in pending
+        }
+        context.index.set_note(DOCUMENTS_PENDING, json.dumps(later, ensure_ascii=False) if later else None)
+    return counts
+
+
 def change_overrides(
     context: MaintenanceContext, change: Callable[[Deduplicator], OverrideReport]
 ) -> tuple[OverrideReport, Mapping[str, int]]:
-    """Change overrides, and write the clusters that follow into the documents.
+    """Change overrides, and write the clusters that follow into the documents; those of earlier changes, too, that were not written.
 
     Args:
         context: with its attachments.
@@ -98,8 +142,7 @@ def change_overrides(
     Returns:
         What that returned, and counts as ``update_dedup_fields``.
     """
-    report = change(context.dedup)
-    return report, update_dedup_fields(context, report.changed)
+    return change(context.dedup), finish_overrides(context)
 
 
 def _write(context: MaintenanceContext, dedup_fields: Mapping[str, DedupField]) -> Mapping[str, int]:

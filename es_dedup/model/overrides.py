@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -63,8 +63,9 @@ class Override:
         return not self.undone
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-ready form, without empty fields."""
-        return {name: value for name, value in asdict(self).items() if value} | {"pages": list(self.pages)}
+        """JSON-ready form, without empty fields but ``pages``."""
+        values = {name: getattr(self, name) for name in self.__slots__} | {"pages": list(self.pages)}
+        return {name: value for name, value in values.items() if value or name == "pages"}
 
     @property
     def words(self) -> str:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from es_dedup.batch.overrides import PAGES
 from es_dedup.errors import DedupError, IndexError_
 from es_dedup.index import factory
-from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.dedup_field_writes import change_overrides
+from es_dedup.maintenance.dedup_field_writes import overridden
 from es_dedup.model.annotations import Label
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.model.plain import plain
@@ -160,12 +159,7 @@ def undo_review(
 def _changed(
     dedup: Deduplicator, place: str, settings: Settings, change: Callable[[Deduplicator], OverrideReport]
 ) -> bytes:
-    """Change overrides; where source indices are attached, their documents are updated, too."""
-    if factory.is_remote(place):
-        with open_context(place, settings) as site:
-            if site.attachments:
-                return as_json(change_overrides(site, change)[0])
-    return as_json(change(dedup))
+    return as_json(overridden(dedup, place, settings, change))
 
 
 class Interrupted(Exception):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import PythonException
 
-from es_dedup.batch.overrides import load_overrides
-from es_dedup.batch.recluster import CLUSTERS_PENDING, write_session
+from es_dedup.batch.overrides import load_ignored
+from es_dedup.batch.recluster import CLUSTERS_PENDING, follow_overrides, write_session
 from es_dedup.detectors.features import stored_terms, unpack
 from es_dedup.errors import ConfigError, IndexInterrupted, InputError
 from es_dedup.index import factory
@@ -41,7 +41,7 @@ NAMED: Final = (
 )
 HOLDS_PAGES: Final = "the index holds pages that did not come from these tables: load into a new index, and let the hook add later pages"
 
-HAS_OVERRIDES: Final = "the index has overrides, which clusters made on Spark do not follow: load into another index, then `override import` them there"
+HAS_PASSAGES: Final = "the index has ignored passages, which features made on Spark do not leave out: undo these overrides, or scan the pages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,7 @@ def load(spark: SparkSession, tables: str, place: str, settings: Settings | None
 
     Workers write features, in requests of ``elastic.chunk_bytes`` each, and wait and repeat where the server is busy; ids are those of the
     pages, so a load that was stopped is repeated by the same call. Hook, check and all else go on from there. Texts are not stored.
+    Clusters follow the overrides that the index has.
 
     Args:
         spark: the session; its workers reach the server.
@@ -66,7 +67,8 @@ def load(spark: SparkSession, tables: str, place: str, settings: Settings | None
         settings: those that the tables were made with; None: those of the settings file and the environment.
 
     Raises:
-        ConfigError: the index is not on Elasticsearch, holds other pages, has overrides, or keeps named fields that the tables have not.
+        ConfigError: the index is not on Elasticsearch, holds other pages, has ignored passages, or keeps named fields that the tables have
+            not.
         InputError: there are no finished tables, or they cannot be read.
         SettingsMismatch: the tables were made with other settings.
         IndexError_: see ``errors``; the same call goes on.
@@ -90,13 +92,14 @@ def load(spark: SparkSession, tables: str, place: str, settings: Settings | None
                 raise ConfigError((NAMED,), "index")
             if index.note(CLUSTERS_PENDING) != LOADING and index.count():
                 raise ConfigError((HOLDS_PAGES,), "index")
-            if any(each.in_force for each in load_overrides(index).values()):
-                raise ConfigError((HAS_OVERRIDES,), "index")
+            if load_ignored(index):
+                raise ConfigError((HAS_PASSAGES,), "index")
             index.set_note(CLUSTERS_PENDING, LOADING)
             _put_all(pages, index, place, chosen)
             index.save_statistics(statistics.to_bytes())
             index.set_note(STATISTICS, clustered_with(statistics.version, chosen))
             index.replace_all(_edges(pairs), _assignments(clusters))
+            follow_overrides(index, chosen)
             index.set_note(CLUSTERS_PENDING, None)
             return LoadReport(index.count(), pairs.count(), days[-1])
 

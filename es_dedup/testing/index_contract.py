@@ -212,6 +212,7 @@ class NoteContract(IndexFixtures):
         index.set_note("a", "一 two")
         index.set_note("b", "")
         assert (index.note("a"), index.note("b")) == ("一 two", "")
+        assert index.notes(["b", "c", "a"]) == {"b": "", "c": None, "a": "一 two"}
         index.set_note("a", "three")
         index.set_note("b", None)
         index.set_note("b", None)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from celery.exceptions import Reject
 
 from es_dedup.errors import DedupError, QueueUnavailable, UnknownJob
+from es_dedup.maintenance.dedup_field_writes import finish_overrides
 from es_dedup.maintenance.deferred import ingest_or_bury
 from es_dedup.maintenance.pending import undecided_ids
 from es_dedup.maintenance.recluster import start_recluster
@@ -64,7 +65,8 @@ def _register_periodic(app: Celery, place: str, settings: Settings, sites: Proce
 
     @app.task(name="es_dedup.recheck")  # type: ignore[untyped-decorator]
     def recheck() -> None:
-        """Send the documents that still wait for a decision, when no message about them can be waiting."""
+        """Send the documents that still wait for a decision, when no message about them can be waiting; finish changes of overrides."""
+        finish_overrides(sites.context)
         if not depths(app, place)["ingest"]:
             for page_ids in undecided_ids(sites.context):
                 send_pages(app, page_ids)

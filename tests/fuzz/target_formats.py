@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.batch.overrides import OVERRIDES
+from es_dedup.batch.overrides import OVERRIDES, ROW
 from es_dedup.decision.comparison import Pages, compare, pair_decision
 from es_dedup.decision.statistics import Statistics, learn
 from es_dedup.deduplicator.deduplicator import Deduplicator
@@ -190,22 +190,28 @@ def learned(on: bool, data: bytes) -> None:
         _ = found.version
 
 
-def override_note(rng: random.Random) -> str:
-    """Overrides as an index keeps them, damaged."""
+def override_note(rng: random.Random) -> tuple[str, str]:
+    """Overrides as an index keeps them: the head and a row, one of them damaged."""
     kinds = {"same": ["a", "b"], "different": ["b", "c"], "canonical": ["a"]}
     listed = [
         {"id": kind, "kind": kind, "pages": pages, "reason": "r", "author": "a", "time": "2026-01-01"}
         for kind, pages in kinds.items()
     ]
+    head: Any = {"format": 2, "journal": rng.randbytes(6).hex(), "rows": 1, "mark": "m"}
+    row: Any = {"mark": "m", "overrides": listed}
     with suppress(RecursionError):  # nested too deep to be written
-        return json.dumps(damaged_json(rng, {"format": 1, "overrides": listed}))
-    return "{"
+        if rng.random() < 1 / 4:
+            return json.dumps(damaged_json(rng, head)), json.dumps(row)
+        return json.dumps(head), json.dumps(damaged_json(rng, row))
+    return "{", "{"
 
 
-def noted(note: str) -> None:
-    """Overrides out of a note."""
+def noted(notes: tuple[str, str]) -> None:
+    """Overrides out of notes."""
+    head, row = notes
     with Deduplicator.open(":memory:", settings=PLAIN) as dedup:
-        dedup._index.set_note(OVERRIDES, note)
+        dedup._index.set_note(ROW.format(1), row)
+        dedup._index.set_note(OVERRIDES, head)
         dedup.import_overrides(dedup.overrides(undone=True))
 
 

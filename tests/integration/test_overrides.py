@@ -10,7 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Override, OverrideKind, Settings
-from es_dedup.batch.overrides import OVERRIDES, from_dict, note_of
+from es_dedup.batch import overrides
+from es_dedup.batch.overrides import OVERRIDES, ROW, from_dict
 from es_dedup.cli.main import app
 from es_dedup.errors import (
     DamagedData,
@@ -219,15 +220,53 @@ def test_import_takes_all_or_nothing_and_is_idempotent(dedup: Deduplicator) -> N
         assert set(other.overrides(undone=True)) == set(exported)
 
 
-def test_notes_of_a_later_format_and_damaged_ones_are_refused(dedup: Deduplicator) -> None:
+def test_rows_of_another_format_and_damaged_ones_are_refused(dedup: Deduplicator) -> None:
+    dedup.override_same("copy-0", "copy-1", **WHY)
+    head = str(dedup._index.note(OVERRIDES))
     for note, error in (
-        (note_of([]).replace('"format": 1', '"format": 2'), SchemaMismatch),
-        ('{"format": 1, "overrides": [{"kind": "same"}]}', DamagedData),
+        (head.replace('"format": 2', '"format": 3'), SchemaMismatch),
+        (head.replace('"rows": 1', '"rows": 1000000000000'), DamagedData),
         ("{", DamagedData),
     ):
         dedup._index.set_note(OVERRIDES, note)
         with pytest.raises(error):
-            dedup.override_same("copy-0", "copy-1", **WHY)
+            dedup.override_same("copy-0", "copy-2", **WHY)
+
+
+def test_what_others_record_is_read_row_by_row(dedup: Deduplicator, place: str) -> None:
+    with Deduplicator.open(place, settings=ALONE) as other:
+        for name in COPIES[1:]:
+            dedup.override_different("copy-0", name, **WHY)
+            assert other.overrides() == dedup.overrides()
+        assert json.loads(str(dedup._index.note(OVERRIDES)))["rows"] == 3
+        first = dedup.overrides()[0]
+        other.undo_override(first.id)
+        assert first not in dedup.overrides()
+        overrides._read.clear()
+        assert [each.id for each in dedup.overrides(undone=True)] == [
+            each.id for each in other.overrides(undone=True)
+        ]
+        dedup._index.set_note(ROW.format(4), None)
+        assert dedup.overrides() == other.overrides()
+        overrides._read.clear()
+        with pytest.raises(DamagedData):
+            dedup.overrides()
+
+
+def test_an_import_is_stored_in_few_rows_and_names_what_cannot_hold(dedup: Deduplicator) -> None:
+    kinds = OverrideKind.SAME, OverrideKind.DIFFERENT
+    many = [
+        Override(f"o{at}", kinds[at % 2], (f"a{at}", f"b{at}"), "r", "a", f"2026-01-01T00:00:00.{at:06}Z")
+        for at in range(2_500)
+    ]
+    against = Override("x", OverrideKind.DIFFERENT, ("a10", "b10"), "r", "a", "2026-01-02T00:00:00Z")
+    with pytest.raises(OverrideConflict, match=r"different a10 b10 .*same a10 b10 \(o10\)"):
+        dedup.import_overrides([*many, against])
+    assert dedup.overrides() == []
+    assert len(dedup.import_overrides(many).overrides) == 2_500
+    assert json.loads(str(dedup._index.note(OVERRIDES)))["rows"] == 3
+    overrides._read.clear()
+    assert dedup.overrides() == many
 
 
 def test_the_command_line(dedup: Deduplicator, place: str, tmp_path: Path) -> None:

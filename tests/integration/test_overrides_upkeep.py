@@ -10,7 +10,7 @@ from es_dedup import Deduplicator
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.dedup_field_writes import change_overrides
+from es_dedup.maintenance.dedup_field_writes import change_overrides, finish_overrides, overridden
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings.sections import CcdetConfig
@@ -97,3 +97,35 @@ def test_a_reindex_from_texts_keeps_overrides() -> None:
             assert (dedup.overrides(), partition(dedup)) == before
     finally:
         remove(place)
+
+
+@pytest.mark.parametrize("dies", ["before clusters", "before documents"])
+def test_documents_follow_although_the_process_was_stopped(
+    dies: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {key: each for key, each in documents(made_up=12).items() if key.startswith("made")}
+    with source_index(given) as (client, name), attached(name) as site:
+        run(site, "backfill")
+        first, copy, other = (f"{name}/{key}" for key in (FIRST, COPY, OTHER))
+        with monkeypatch.context() as patched:
+            if dies == "before clusters":
+                patched.setattr(type(site.index), "assign_many", _stop)
+            else:
+                patched.setattr(type(site.source_index), "write_dedup_fields", _stop)
+            with pytest.raises(KeyboardInterrupt):
+                change_overrides(site, lambda dedup: dedup.override_different(first, copy, **WHY))
+        assert audit(site).as_dict()["found"] != {} or dies == "before clusters"
+        with Deduplicator.open(
+            site.place, settings=settings()
+        ) as dedup:  # makes clusters where they are pending
+            if dies == "before documents":
+                finish_overrides(site)
+                assert audit(site).as_dict()["found"] == {}
+                assert dedup_field(client, name, FIRST)["cluster_size"] == 1
+            overridden(dedup, site.place, settings(), lambda to: to.override_same(copy, other, **WHY))
+        agreed(client, name, site)
+        assert finish_overrides(site) == {}
+
+
+def _stop(*_: Any) -> None:
+    raise KeyboardInterrupt

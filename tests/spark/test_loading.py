@@ -113,12 +113,11 @@ def test_a_load_that_was_stopped_is_repeated_and_unfit_tables_are_refused(
     with pytest.raises(ConfigError, match="is not on Elasticsearch"):
         es_dedup.spark.load(spark, plain, "file.db", settings())
     made = tables(spark, pages, tmp_path, named=True)
-    decided = Override("1", OverrideKind.CANONICAL, ("a",), "r", "a", "2026-01-01T00:00:00Z")
     with Deduplicator.open(place, settings=settings()) as dedup:
-        dedup.import_overrides([decided])
-        with pytest.raises(ConfigError, match="has overrides"):
+        passage = dedup.override_ignore("a", "Passage", reason="r", author="a").overrides[0].id
+        with pytest.raises(ConfigError, match="has ignored passages"):
             es_dedup.spark.load(spark, made, place, settings())
-        dedup.undo_override("1")
+        dedup.undo_override(passage)
     assert es_dedup.spark.load(spark, made, place, settings()).pages == 6
     with Deduplicator.open(place, settings=settings()) as dedup:
         dedup._index.set_note(CLUSTERS_PENDING, "1")  # of other pages: a scan that was stopped
@@ -134,3 +133,22 @@ def test_a_load_that_was_stopped_is_repeated_and_unfit_tables_are_refused(
     with pytest.raises(SettingsMismatch, match="preset"):
         es_dedup.spark.load(spark, made, place, strict)
     assert es_dedup.spark.load(spark, made, place, settings()).pages == 6
+
+
+def test_clusters_follow_the_overrides_that_the_index_has(spark: Any, place: str, tmp_path: Path) -> None:
+    pages = [story(1, "a"), story(1, "b", day=2), story(1, "c", day=3), story(2, "d"), story(3, "e")]
+    kinds = {OverrideKind.DIFFERENT: "ab", OverrideKind.SAME: "de", OverrideKind.CANONICAL: "c"}
+    decided = [
+        Override(kind, kind, tuple(names), "r", "a", "2026-01-01T00:00:00Z") for kind, names in kinds.items()
+    ]
+    made = tables(spark, pages, tmp_path, named=True)
+    with Deduplicator.open(":memory:", settings=settings()) as dedup:
+        dedup.import_overrides(decided)
+        dedup.scan(pages)
+        wanted = {each.id: dedup.cluster(each.id).canonical for each in pages}
+    with Deduplicator.open(place, settings=settings()) as dedup:
+        dedup.import_overrides(decided)
+    es_dedup.spark.load(spark, made, place, settings())
+    with Deduplicator.open(place, settings=settings()) as dedup:
+        assert {each.id: dedup.cluster(each.id).canonical for each in pages} == wanted
+        assert wanted["a"] != wanted["b"]

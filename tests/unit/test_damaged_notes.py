@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_dedup.batch.overrides import OVERRIDES, load_overrides
+from es_dedup.batch.recluster import DOCUMENTS_PENDING, documents_pending
 from es_dedup.errors import DamagedData
 from es_dedup.index.embedded import EmbeddedIndex
-from es_dedup.maintenance.attachment import NOTE, load_attachments
+from es_dedup.index.source_index import ATTACHMENTS
+from es_dedup.maintenance.attachment import load_attachments
 from es_dedup.readers import Roots
 from es_dedup.settings.recorded import decisions_in
 
@@ -25,9 +27,12 @@ def test_a_damaged_note_is_an_error_of_ours(text: str, tmp_path: Path) -> None:
         with pytest.raises(DamagedData):
             read(text)
     with EmbeddedIndex(tmp_path / "a.db", features={}) as index:
-        index.set_note(NOTE, text)
+        index.set_note(ATTACHMENTS, text)
         with pytest.raises(DamagedData):
             load_attachments(index)
         index.set_note(OVERRIDES, text)
         with pytest.raises(DamagedData):
             load_overrides(index)
+        index.set_note(DOCUMENTS_PENDING, text)
+        with pytest.raises(DamagedData):
+            documents_pending(index)

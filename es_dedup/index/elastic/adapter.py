@@ -329,6 +329,10 @@ class ElasticIndex(Store, Closing):
         """See ``FeatureIndex.note``."""
         return self._keeping.note(name)
 
+    def notes(self, names: Iterable[str]) -> dict[str, str | None]:
+        """See ``FeatureIndex.notes``."""
+        return self._keeping.notes(list(names))
+
     def set_note(self, name: str, value: str | None) -> None:
         """See ``FeatureIndex.set_note``."""
         self._must_write()

@@ -11,7 +11,7 @@ from es_dedup.index.elastic.bulk import Write, write_all
 from es_dedup.index.elastic.reading import documents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from es_dedup.index.elastic.options import Options
     from es_dedup.index.elastic.server import Server
@@ -34,6 +34,10 @@ class NoteStore:
         """A small text, or None."""
         found = self._get(note_key(name))
         return None if found is None else _note(found)
+
+    def notes(self, names: Sequence[str]) -> dict[str, str | None]:
+        """Notes by name; None for those that are not there."""
+        return self.notes_in(documents(self._server, self._index, map(note_key, names)), names)
 
     def notes_in(self, found: Iterable[Mapping[str, Any]], names: Iterable[str]) -> dict[str, str | None]:
         """Notes out of the documents that hold them; None for those that are not there."""

@@ -270,6 +270,10 @@ class EmbeddedIndex(Closing):
             found = schema.read_meta(connection, f"note:{name}")
         return None if found is None else str(found)
 
+    def notes(self, names: Iterable[str]) -> dict[str, str | None]:
+        """See ``FeatureIndex.notes``."""
+        return {name: self.note(name) for name in names}
+
     def set_note(self, name: str, value: str | None) -> None:
         """See ``FeatureIndex.set_note``."""
         with self._connection.transaction() as connection:
