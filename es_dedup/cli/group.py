@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FLAGS: Final = frozenset({"--json", "--quiet", "-q"})
 STOPPING_SECONDS: Final = 0.5  # after which a command that is stopping says so
-VALUED: Final = frozenset({"--db", "--config", "--preset"})
+VALUED: Final = frozenset({"--db", "--config", "--preset", "--keep"})
 
 
 class ExitCode(IntEnum):

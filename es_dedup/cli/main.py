@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -33,6 +33,9 @@ from es_dedup.cli.group import CommandGroup, handle_signals
 from es_dedup.cli.output import Output
 from es_dedup.cli.session import DEFAULT_DB, Session
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 app = typer.Typer(
     name="es-dedup",
     cls=CommandGroup,
@@ -41,7 +44,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Finds near-duplicate web pages, with evidence.",
-    epilog="--db, --config, --preset, --json and --quiet may stand anywhere on the line. Exit codes: 0 done, 1 error, 2 usage "
+    epilog="--db, --config, --preset, --keep, --json and --quiet may stand anywhere on the line. Exit codes: 0 done, 1 error, 2 usage "
     "or settings, 3 done but some input was left out, 4 `check` found a known page, 130 interrupted.",
 )
 for group in (
@@ -65,6 +68,21 @@ for group in (
     on_spark,
 ):
     group.register(app)
+
+
+def _canonical_order(keep: Iterable[str]) -> dict[str, Any]:
+    """Settings that ``--keep`` asks for; whether an order is known is seen when settings are loaded.
+
+    Raises:
+        typer.BadParameter: two orders are named, or a site is missing.
+    """
+    sites = [each.removeprefix("prefer=").strip() for each in keep if each.startswith("prefer=")]
+    orders = {each for each in keep if not each.startswith("prefer=")}
+    if len(orders) > 1 or not all(sites):
+        problem = f"{' and '.join(sorted(orders))} cannot both hold" if all(sites) else "prefer= needs a site"
+        raise typer.BadParameter(problem, param_hint="--keep")
+    given = {"cluster.order": "".join(orders), "cluster.preferred_sites": sites}
+    return {name: value for name, value in given.items() if value}
 
 
 def _version(wanted: bool) -> None:
@@ -95,6 +113,13 @@ def options(
             metavar="NAME",
         ),
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Page that stands for a cluster: earliest, latest, longest, shortest-url; prefer=SITE before these; may be repeated.",
+            metavar="WHICH",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="One JSON object a line on standard output.")
     ] = False,
@@ -104,7 +129,10 @@ def options(
     ] = False,
 ) -> None:
     """Finds near-duplicate web pages, with evidence."""
-    session = Session(db=db, config=config, preset=preset, output=Output(as_json=as_json, quiet=quiet))
+    given = _canonical_order(keep or ())
+    if preset:
+        given["decision.preset"] = preset
+    session = Session(db=db, config=config, given=given, output=Output(as_json=as_json, quiet=quiet))
     context.obj = session
     context.call_on_close(session.close)
 

@@ -94,10 +94,17 @@ def config_show(context: typer.Context) -> None:
     differences, problem = _differences(session)
     session.output.emit({"settings": lines, "differences": differences, "problem": problem})
     rows: list[tuple[Any, ...]] = [
-        (line.key, _shown(line.value), line.origin, "yes" if line.shapes else "", line.description)
+        (
+            line.key,
+            _shown(line.value),
+            line.bounds or ", ".join(filter(None, line.choices)),
+            line.origin,
+            "yes" if line.shapes else "",
+            line.description,
+        )
         for line in lines
     ]
-    session.output.table(("setting", "value", "from", "shapes features", "meaning"), rows)
+    session.output.table(("setting", "value", "values", "from", "shapes features", "meaning"), rows)
     for difference in differences:
         session.output.line(f"{session.place}: {difference}")
     if problem:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.errors import IndexError_, NotAnIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from es_dedup.cli.output import Output
     from es_dedup.deduplicator.deduplicator import Deduplicator
@@ -29,7 +29,7 @@ class Session:
     Attributes:
         db: the index file, ``:memory:``, or the address of an index on a server.
         config: the settings file, None for the usual places.
-        preset: ``decision.preset`` of this run; None as the settings say.
+        given: settings of the command line by dotted name, which come before all others.
         output: where results and notes go.
         writing: a command is changing the index; on an interruption the message says how to continue.
         kept: what an interrupted command has saved, in words.
@@ -39,7 +39,7 @@ class Session:
     db: str
     config: Path | None
     output: Output
-    preset: str | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
     writing: bool = False
     kept: str = ""
     resume: str = ""
@@ -56,9 +56,7 @@ class Session:
         if self._settings is None:
             from es_dedup.settings import load_settings
 
-            self._settings = load_settings(
-                self.config, {"decision.preset": self.preset} if self.preset else None
-            )
+            self._settings = load_settings(self.config, dict(self.given) or None)
         return self._settings
 
     @property

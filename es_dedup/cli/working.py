@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import suppress
 from tempfile import mkdtemp
@@ -62,8 +63,9 @@ def worker(
     environment = {**os.environ, "ES_DEDUP_DB": session.db}
     if session.config is not None:
         environment["ES_DEDUP_CONFIG"] = str(session.config)
-    if session.preset:
-        environment["ES_DEDUP_DECISION__PRESET"] = session.preset
+    for name, value in session.given.items():
+        shown = value if isinstance(value, str) else json.dumps(value)
+        environment[f"ES_DEDUP_{name.upper().replace('.', '__')}"] = shown
     if metrics_port is not None:
         environment["ES_DEDUP_METRICS_PORT"] = str(metrics_port)
         environment.setdefault("PROMETHEUS_MULTIPROC_DIR", mkdtemp(prefix="es-dedup-metrics-"))

@@ -117,6 +117,12 @@ def _earliest(page: PageKey) -> int:
     return moment + _DAY - 1 if only_day else moment
 
 
+def _latest(page: PageKey) -> int:
+    """A day without a time counts as its beginning: pages whose time is known come before it."""
+    moment = instant(page.published)
+    return -moment if _FIRST <= moment < _AFTER_LAST else NEVER
+
+
 def _longest(page: PageKey) -> int:
     return -page.length
 
@@ -129,4 +135,9 @@ def _host(site: str) -> str:
     return site.lower().removeprefix("www.")
 
 
-_MEASURES: Final = {"earliest": _earliest, "longest": _longest, "shortest-url": _shortest_url}
+_MEASURES: Final = {
+    "earliest": _earliest,
+    "latest": _latest,
+    "longest": _longest,
+    "shortest-url": _shortest_url,
+}

@@ -124,7 +124,7 @@ class IndexConfig(Section):
 class ClusterConfig(Section):
     """Choice of the canonical document."""
 
-    order: Literal["earliest", "longest", "shortest-url"] = Field(
+    order: Literal["earliest", "latest", "longest", "shortest-url"] = Field(
         "earliest", description="which page stands for a cluster"
     )
     preferred_sites: tuple[str, ...] = Field((), description="sites whose pages come first, best first")
@@ -188,6 +188,8 @@ class SettingLine:
         origin: ``default``, ``argument``, the file's name, or the environment variable's name.
         shapes: stored features depend on it.
         description: what it means.
+        choices: the names that it takes; empty where they are not listed.
+        bounds: the numbers that it takes: ``1 to 1000``, ``at least 0``; empty where its type says all.
     """
 
     key: str
@@ -196,6 +198,8 @@ class SettingLine:
     origin: str
     shapes: bool
     description: str
+    choices: tuple[str, ...]
+    bounds: str
 
 
 def load_settings(
@@ -264,9 +268,34 @@ def describe(settings: Settings) -> list[SettingLine]:
         value, default = value_of(settings, key), value_of(plain, key)
         origin = settings._origins.get(key) or ("default" if value == default else "argument")  # noqa: SLF001 - ours
         lines.append(
-            SettingLine(key, value, default, origin, shapes_features(field), field.description or "")
+            SettingLine(
+                key,
+                value,
+                default,
+                origin,
+                shapes_features(field),
+                field.description or "",
+                typing.get_args(field.annotation) if typing.get_origin(field.annotation) is Literal else (),
+                _bounds(field),
+            )
         )
     return lines
+
+
+def _bounds(field: FieldInfo) -> str:
+    limits = {
+        name: getattr(each, name)
+        for each in field.metadata
+        for name in ("ge", "gt", "le", "lt")
+        if hasattr(each, name)
+    }
+    low = limits.get("ge", limits.get("gt"))
+    high = limits.get("le", limits.get("lt"))
+    if low is None:
+        return ""
+    if high is None:
+        return f"above {low}" if "gt" in limits else f"at least {low}"
+    return f"{'above ' if 'gt' in limits else ''}{low} to {'below ' if 'lt' in limits else ''}{high}"
 
 
 def setting_fields() -> Iterator[tuple[str, FieldInfo, type[Section]]]:

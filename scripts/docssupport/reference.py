@@ -97,16 +97,17 @@ def _table(records: list[tuple[str, str]]) -> str:
 
 def settings_text() -> str:
     """One table for each section of the settings: key, default, range, meaning."""
-    fields = {key: (field, section) for key, field, section in setting_fields()}
+    sections = {key: section for key, _, section in setting_fields()}
     parts = []
     for name, lines in groupby(describe(Settings()), key=lambda line: line.key.rpartition(".")[0]):
         rows = []
         section = None
         for line in lines:
-            field, section = fields[line.key]
+            section = sections[line.key]
             meaning = line.description + (" **Shapes features.**" if line.shapes else "")
             default = "" if line.key in SECRETS else _value(line.default)
-            rows.append(f"| `{line.key}` | {default} | {_range(field)} | {meaning} |")
+            values = line.bounds or ", ".join(f"`{each}`" if each else "empty" for each in line.choices)
+            rows.append(f"| `{line.key}` | {default} | {values} | {meaning} |")
         head = f"## {name or _SECTION_OF_OTHERS}\n\n{_summary(section) if name else ''}"
         parts.append(
             "\n".join([head, "", "| setting | default | values | meaning |", "|---|---|---|---|", *rows])
@@ -121,24 +122,6 @@ def _summary(section: type | None) -> str:
 def _value(value: Any) -> str:
     shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return f"`{shown}`" if shown else "empty"
-
-
-def _range(field: Any) -> str:
-    """The values that a field takes: ``1 to 1000``, ``at least 0``, ``a, b``; empty where its type says all."""
-    limits = {
-        name: getattr(each, name)
-        for each in field.metadata
-        for name in ("ge", "gt", "le", "lt")
-        if hasattr(each, name)
-    }
-    low = limits.get("ge", limits.get("gt"))
-    high = limits.get("le", limits.get("lt"))
-    if low is not None and high is not None:
-        return f"{'above ' if 'gt' in limits else ''}{low} to {'below ' if 'lt' in limits else ''}{high}"
-    if low is not None:
-        return f"above {low}" if "gt" in limits else f"at least {low}"
-    choices = re.findall(r"'([^']*)'", str(field.annotation)) if "Literal" in str(field.annotation) else []
-    return ", ".join(f"`{each}`" if each else "empty" for each in choices)
 
 
 def public_modules() -> Iterator[str]:

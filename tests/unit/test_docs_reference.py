@@ -45,7 +45,7 @@ def test_every_setting_has_a_row_with_its_default_and_range() -> None:
         re.findall(r"^\| `([\w.]+)` \|", text, re.MULTILINE)
     )
     assert "| `index.limit` | `50` | 1 to 1000 |" in text
-    assert "| `cluster.order` | `earliest` | `earliest`, `longest`, `shortest-url` |" in text
+    assert "| `cluster.order` | `earliest` | `earliest`, `latest`, `longest`, `shortest-url` |" in text
 
 
 def test_every_public_module_has_a_place_in_the_api_reference() -> None:

@@ -62,6 +62,10 @@ class FakeDeduplicator:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def overrides_of(self, page_ids: Iterable[str]) -> dict[str, list[Any]]:
+        assert list(page_ids)
+        return {}
+
     def close(self) -> None:
         if not self.read_only and self.path != ":memory:":
             Path(self.path).write_text(json.dumps(self.pages), encoding="utf-8")

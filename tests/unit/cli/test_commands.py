@@ -298,9 +298,30 @@ class TestManage:
 
     def test_config_show_names_values_and_origins(self, scanned: None) -> None:
         Path("es-dedup.toml").write_text("[index]\nlimit = 20", encoding="utf-8")
-        assert re.search(r"index.limit\t20\tes-dedup.toml", run("config", "show").stdout)
+        assert re.search(r"index.limit\t20\t1 to 1000\tes-dedup.toml", run("config", "show").stdout)
         (shown,) = lines(run("config", "show", "--json"))
         assert shown["differences"] == []
+
+    def test_keep_chooses_the_canonical_order(self, scanned: None) -> None:
+        words = (
+            "config",
+            "show",
+            "--json",
+            "--keep",
+            "latest",
+            "--keep",
+            "prefer=a.cn",
+            "--keep",
+            "prefer=b.cn",
+        )
+        (shown,) = lines(run(*words))
+        found = {line["key"]: line for line in shown["settings"]}
+        assert found["cluster.order"]["value"] == "latest"
+        assert found["cluster.order"]["choices"] == ["earliest", "latest", "longest", "shortest-url"]
+        assert found["cluster.preferred_sites"]["value"] == ["a.cn", "b.cn"]
+        for wrong in (("latest", "longest"), ("prefer=",), ("newest",)):
+            given = [word for each in wrong for word in ("--keep", each)]
+            assert run("config", "show", *given).exit_code == 2
 
     def test_settings_that_are_not_in_force_are_named(
         self, scanned: None, fake_pipeline: type[Any], monkeypatch: pytest.MonkeyPatch

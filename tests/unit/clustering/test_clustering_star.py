@@ -27,6 +27,7 @@ from es_dedup.settings.loading import ClusterConfig
 CONFIGS = (
     EARLIEST,
     ClusterConfig(order="longest"),
+    ClusterConfig(order="latest"),
     ClusterConfig(order="shortest-url"),
     ClusterConfig(preferred_sites=("b.cn", "a.cn", "b.cn")),
 )
@@ -54,6 +55,17 @@ def test_earliest_puts_pages_without_time_last_and_breaks_ties_by_id() -> None:
         PageKey("e", "2024-01-02T07:59:00+08:00"),
     ]
     assert order_of(EARLIEST, *pages) == ["e", "b", "c", "a", "d"]
+
+
+def test_latest_puts_times_before_days_and_pages_without_time_last() -> None:
+    pages = [
+        PageKey("a", "no time"),
+        PageKey("b", "2024-01-02"),
+        PageKey("c", "2024-01-02T00:00:01"),
+        PageKey("d", "2024-01-03T07:59:00+08:00"),
+        PageKey("e", "9999-12-31"),
+    ]
+    assert order_of(ClusterConfig(order="latest"), *pages) == ["d", "c", "b", "a", "e"]
 
 
 def test_longest_and_shortest_url() -> None:
