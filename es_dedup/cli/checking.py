@@ -103,7 +103,7 @@ def explain(
     with session.scratch() if files and not session.exists else session.read() as dedup:
         named = [path for path in (left, right) if Path(path).is_file()]
         roots = dedup.roots().covering(named)
-        sides = [_page_or_id(dedup, name, roots) for name in (left, right)]
+        sides = [page_or_id(dedup, name, roots) for name in (left, right)]
         pair = dedup.explain(*sides, also=tuple(method or ()))
         features = [dedup.features(side, also=tuple(method or ())) for side in sides] if with_features else []
     session.output.emit({**pair.as_dict(), **({"features": features} if with_features else {})})
@@ -136,7 +136,7 @@ def features(
     given = page == STDIN or Path(page).is_file()
     with session.scratch() if given and not session.exists else session.read(quiet=True) as dedup:
         roots = dedup.roots().covering([page] if Path(page).is_file() else [])
-        asked = _page_on_stdin(session) if page == STDIN else _page_or_id(dedup, page, roots)
+        asked = _page_on_stdin(session) if page == STDIN else page_or_id(dedup, page, roots)
         found = dedup.features(asked, also=tuple(method or ()))
     session.output.emit(found)
     session.output.facts({"page": found.page_id, **dict(feature_rows(found))})
@@ -211,7 +211,12 @@ def _in_words(decision: Decision) -> str:
     return ", ".join(parts).replace(", of ", " of ", 1)
 
 
-def _page_or_id(dedup: Deduplicator, name: str, roots: Roots) -> str | Page:
+def page_or_id(dedup: Deduplicator, name: str, roots: Roots) -> str | Page:
+    """The id of a stored page, or the page of a file.
+
+    Raises:
+        UnknownPage, InputError: neither; the file has none or several.
+    """
     from es_dedup.errors import InputError, UnknownPage
 
     try:

@@ -14,6 +14,7 @@ from es_dedup.cli import (
     checking,
     comparing,
     compiling,
+    differing,
     evaluating,
     exporting,
     extracting,
@@ -50,6 +51,7 @@ app = typer.Typer(
 for group in (
     scanning,
     checking,
+    differing,
     extracting,
     extractors,
     browsing,

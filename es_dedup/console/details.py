@@ -10,6 +10,7 @@ from es_dedup.console.frame import anchor, framed, path, short, time_of
 from es_dedup.console.words import words
 from es_dedup.model.explanation import percent
 from es_dedup.model.overrides import OverrideKind
+from es_dedup.report.alignment import LEGEND
 from es_dedup.report.compare import comparison, relation_tag, title_of
 from es_dedup.report.data import MemberComparison, PageView
 from es_dedup.report.features import compared_fields, feature_rows
@@ -98,7 +99,7 @@ def side_by_side(reader: IndexReader, language: str, left: str, right: str) -> s
     compared = MemberComparison(
         theirs,
         reader.explain(left, right),
-        reader.shared_clauses(left, right),
+        reader.aligned(left, right),
         compared_fields(reader.features(left), reader.features(right)),
     )
     links = element(
@@ -110,7 +111,7 @@ def side_by_side(reader: IndexReader, language: str, left: str, right: str) -> s
         class_="note",
     )
     head = element("h2", escape(words(language, "Evidence and texts")))
-    return links + head + element("div", comparison(ours, compared, CHARS), class_="sole")
+    return links + head + LEGEND + element("div", comparison(ours, compared, CHARS), class_="sole")
 
 
 def page(reader: IndexReader, language: str, writes: bool, page_id: str) -> bytes:  # noqa: FBT001

@@ -44,7 +44,7 @@ class SharedClause:
 
 def shared_clauses(left: str, right: str, statistics: Statistics) -> list[SharedClause]:
     """Clauses of the left text, in order, that the right text has too; each with its first place there."""
-    ours, theirs = _clauses(left), _clauses(right)
+    ours, theirs = clauses_of(left), clauses_of(right)
     first: dict[int, tuple[int, int]] = {}
     for digest, start, end in theirs:
         first.setdefault(digest, (start, end))
@@ -56,9 +56,9 @@ def shared_clauses(left: str, right: str, statistics: Statistics) -> list[Shared
     ]
 
 
-def _clauses(text: str) -> list[tuple[int, int, int]]:
-    """Hash and place of each clause of a text that has a word in it."""
-    places = [(match.start(), match.end()) for match in _CLAUSE.finditer(text, 0, MOST_CHARS)]
+def clauses_of(text: str, most: int = MOST_CHARS) -> list[tuple[int, int, int]]:
+    """Hash and place of each clause of a text that has a word in it; of the first ``most`` characters."""
+    places = [(match.start(), match.end()) for match in _CLAUSE.finditer(text, 0, most)]
     tokens = tokenise(normalise_many([text[start:end] for start, end in places]))
     hashes: NDArray[np.uint64] = clause_hashes(tokens) >> np.uint64(32)
     first = tokens.clause_offsets[:-1]

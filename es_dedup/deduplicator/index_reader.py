@@ -26,6 +26,7 @@ from es_dedup.batch.featurise import (
 )
 from es_dedup.batch.overrides import load_constraints, load_ignored, load_overrides, overrides_on, recorded
 from es_dedup.batch.recluster import CLUSTERS_PENDING
+from es_dedup.decision.alignment import aligned
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages, compare, pair_decision
 from es_dedup.decision.explanation import rule_results
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from es_dedup.decision.alignment import AlignedRow
     from es_dedup.decision.spans import SharedClause
     from es_dedup.decision.statistics import Statistics
     from es_dedup.detectors.page_features import PageFeatures
@@ -238,7 +240,7 @@ class IndexReader(Closing):
     def _verdicts_of(self, names: Iterable[str], *sides: str | Page) -> Iterator[Verdict]:
         """What methods that are not enabled say of a pair; nothing of one that skips a page or cannot have its text."""
         wanted = tuple(name for name in names if name not in self._settings.detectors)
-        contents = [self._content_of(side) for side in sides] if wanted else []
+        contents = [self.content_of(side) for side in sides] if wanted else []
         known = [content for content in contents if content is not None]
         if not wanted or len(known) < len(contents):
             return
@@ -252,14 +254,15 @@ class IndexReader(Closing):
         (detector,) = create_detectors(self._settings.model_copy(update={"detectors": (name,)})).values()
         reasons = []
         for side in sides:
-            content = self._content_of(side)
+            content = self.content_of(side)
             made = Skipped("its text is not kept") if content is None else detector.featurise(content)
             if isinstance(made, Skipped):
                 page = side.id if isinstance(side, Page) else side
                 reasons.append(f"{made.detail or made.reason} in {page}")
         return "; ".join(reasons) or "nothing to compare"
 
-    def _content_of(self, side: str | Page) -> Content | None:
+    def content_of(self, side: str | Page) -> Content | None:
+        """Content of a page, stored (by id) or given; None where its text is not kept."""
         if isinstance(side, Page):
             return compared(content_of(side, self._extractor)[0], load_ignored(self._index))
         text = self._counted_text(self.record(side))
@@ -333,6 +336,15 @@ class IndexReader(Closing):
         """
         texts = [self._counted_text(self.record(name)) for name in (left, right)]
         return shared_clauses(texts[0], texts[1], self._statistics())
+
+    def aligned(self, left: str | Page, right: str | Page) -> list[AlignedRow]:
+        """The texts of two pages, stored (by id) or given, side by side: rows that have all of both, with what only one of them has.
+
+        Raises:
+            UnknownPage: an id that is not stored.
+        """
+        ours, theirs = (content.text if (content := self.content_of(side)) else "" for side in (left, right))
+        return aligned(ours, theirs, self._statistics())
 
     def features(self, page: str | Page, *, also: Sequence[str] = ()) -> PageFeatures:
         """All features of a page, stored (by id) or given, under the names that Elasticsearch stores them by.

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from es_dedup.decision.alignment import distinguishing_words
+from es_dedup.report.alignment import side_by_side
 from es_dedup.report.evidence import Measure, measures, rule_rows
 from es_dedup.report.features import listed
-from es_dedup.report.markup import element, escape, highlighted, link, table
+from es_dedup.report.markup import element, escape, link, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,21 +19,29 @@ if TYPE_CHECKING:
     from es_dedup.report.data import MemberComparison, PageView
 
 
-def comparison(canonical: PageView, each: MemberComparison, chars: int) -> str:
-    """Evidence and texts of one pair; at most ``chars`` characters of each text."""
-    left = [(clause.left_start, clause.left_end, clause.weight) for clause in each.clauses]
-    right = [(clause.right_start, clause.right_end, clause.weight) for clause in each.clauses]
+def comparison(
+    canonical: PageView, each: MemberComparison, chars: int, roles: tuple[str, str] = ("canonical", "member")
+) -> str:
+    """Evidence and texts of one pair; at most ``chars`` characters of each text, below what ``roles`` say of the pages."""
+    pages = canonical, each.page
+    languages = canonical.record.language, each.page.record.language
     return element(
         "article",
         _evidence(each),
+        _distinguishing(canonical, each),
         _fields(each),
-        element(
-            "div",
-            _text(canonical, "canonical", left, chars),
-            _text(each.page, "member", right, chars),
-            class_="pair",
-        ),
+        element("div", *map(_head, pages, roles), class_="pair"),
+        side_by_side(each.rows, languages, chars),
     )
+
+
+def _distinguishing(canonical: PageView, each: MemberComparison) -> str:
+    titles = canonical.record.title, each.page.record.title
+    left, right = distinguishing_words(titles, each.rows) if all(titles) else ((), ())
+    if not left and not right:
+        return ""
+    said = "; ".join(", ".join(side) or "–" for side in (left, right))
+    return element("p", escape(f"title-distinguishing terms only in unshared text: {said}"))
 
 
 def _fields(each: MemberComparison) -> str:
@@ -49,22 +59,17 @@ def _fields(each: MemberComparison) -> str:
     return element("details", element("summary", "Features by name"), table(heads, cells))
 
 
-def _text(page: PageView, role: str, spans: list[tuple[int, int, float]], chars: int) -> str:
+def _head(page: PageView, role: str) -> str:
     record = page.record
     facts = " · ".join(
         filter(None, (record.site, record.published[:16].replace("T", " "), f"{len(page.text):,} characters"))
-    )
-    shown = (
-        highlighted(page.text, spans, chars)
-        if page.text
-        else element("p", "The text is not kept.", class_="note")
     )
     return element(
         "div",
         element("p", escape(role), class_="kicker"),
         element("h3", link(record.url, title_of(record))),
         element("p", element("code", escape(record.page_id)), " ", escape(facts), class_="note"),
-        element("div", shown, class_="text", lang=record.language if record.language != "und" else None),
+        "" if page.text else element("p", "The text is not kept.", class_="note"),
         class_="page",
     )
 

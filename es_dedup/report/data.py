@@ -12,7 +12,7 @@ from es_dedup.report.features import compared_fields
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from es_dedup.decision.spans import SharedClause
+    from es_dedup.decision.alignment import AlignedRow
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Cluster, PairDecision
@@ -59,11 +59,11 @@ class PageView:
 
 @dataclass(frozen=True, slots=True)
 class MemberComparison:
-    """A member beside its canonical document; ``fields``: their named features, the canonical document's on the left."""
+    """A member beside its canonical document: ``rows`` of both texts and named ``fields``, the canonical document's on the left."""
 
     page: PageView
     decision: PairDecision
-    clauses: Sequence[SharedClause]
+    rows: Sequence[AlignedRow]
     fields: Sequence[FieldPair] = ()
 
 
@@ -151,7 +151,7 @@ def _view(source: IndexReader, cluster: Cluster, limits: ReportLimits) -> Cluste
         MemberComparison(
             _page(source, member.page_id),
             source.explain(cluster.canonical, member.page_id),
-            source.shared_clauses(cluster.canonical, member.page_id),
+            source.aligned(cluster.canonical, member.page_id),
             compared_fields(ours, source.features(member.page_id)),
         )
         for member in chosen

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.model.explanation import format_number
+from es_dedup.report.alignment import LEGEND
 from es_dedup.report.charts import bar_chart, score_bars, size_bars
 from es_dedup.report.compare import comparison, relation_tag, title_of
 from es_dedup.report.evidence import share_spans, shares_in_words
@@ -118,16 +119,12 @@ def _row(cluster: Cluster, record: FeatureRecord, place: int | None) -> tuple[st
 def _details(data: ReportData) -> str:
     if not data.detailed:
         return ""
-    legend = element(
-        "p", element("mark", "shared"), " stands in both texts · ", element("s", "discounted"),
-        " stands in both, but is template text of the site and does not count", class_="note",
-    )  # fmt: skip
     views = (_cluster(view, place, data.limits.chars) for place, view in enumerate(data.detailed, 1))
     rest = data.totals.clusters - len(data.detailed)
     note = (
         element("p", f"The other {rest:,} clusters are not written out.", class_="note") if rest > 0 else ""
     )
-    return element("section", element("h2", "Clusters in detail"), legend, *views, note)
+    return element("section", element("h2", "Clusters in detail"), LEGEND, *views, note)
 
 
 def _cluster(view: ClusterView, place: int, chars: int) -> str:

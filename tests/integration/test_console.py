@@ -81,7 +81,10 @@ def test_views_lead_from_clusters_to_pages_and_pairs(browser: httpx.Client) -> N
     (pair,) = _links(shown.text, "compare")
     compared = browser.get(pair).text
     assert "merged (exact)" in compared
-    assert "<mark" in compared
+    assert 'class="row"' in compared
+    differing = browser.get("/console/compare?left=b&right=c").text
+    assert 'class="row differs"' in differing
+    assert '<mark title="only here">' in differing
     page = next(each for each in _links(shown.text, "pages/") if each.endswith("/b"))
     candidates = browser.get(page).text
     assert "Candidates" in candidates

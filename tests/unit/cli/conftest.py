@@ -135,7 +135,7 @@ class FakeDeduplicator:
             names[0], names[1], relation, float(same), "by text", {"cover": float(same)}, (verdict,)
         )
 
-    def shared_clauses(self, left_id: str, right_id: str) -> list[Any]:
+    def aligned(self, left_id: str, right_id: str) -> list[Any]:
         return []
 
     def candidates(self, page_id: str) -> list[str]:

@@ -5,23 +5,23 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from es_dedup.decision.alignment import AlignedRow, Piece
 from es_dedup.detectors.page_features import PageFeatures
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.index.records import FeatureRecord
 from es_dedup.model import Cluster, Content, Member, PairDecision, Relation, Verdict
 from es_dedup.model.explanation import format_number
 from es_dedup.report import ReportLimits, write_report
+from es_dedup.report.alignment import side_by_side
 from es_dedup.report.charts import score_bars, size_bars
 from es_dedup.report.data import gather
 from es_dedup.report.evidence import measures
 from es_dedup.report.features import FieldPair, compared_fields
-from es_dedup.report.markup import highlighted
 from es_dedup.settings import Settings
 from tests.texts import topical
 
@@ -30,18 +30,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HOSTILE = '<script>alert("1")</script><img src=x onerror=a()>\x00\x1b[31m\u202e'
-
-
-@dataclass(frozen=True)
-class Shared:
-    """A shared clause."""
-
-    left_start: int
-    left_end: int
-    right_start: int
-    right_end: int
-    weight: float
-    text: str = ""
 
 
 class FakeIndex:
@@ -83,8 +71,10 @@ class FakeIndex:
         fields = {"period_signatures": ["第一句话", f"<b>{page}</b>"], "simhash_band_0": 7}
         return PageFeatures(page, self.title, "stored", 10, "", fields)
 
-    def shared_clauses(self, left_id: str, right_id: str) -> list[Shared]:
-        return [Shared(0, 5, 0, 5, 1.0), Shared(5, 10, 5, 10, 0.2)]
+    def aligned(self, left_id: str, right_id: str) -> list[AlignedRow]:
+        first, template, rest = Piece(self.body[:5]), Piece(self.body[5:10], template=True), self.body[10:]
+        rows = [AlignedRow((first, template), (first, template))]
+        return [*rows, AlignedRow((Piece(rest, only=True),), (Piece(f"别{rest}", only=True),))]
 
     def stats(self) -> dict[str, object]:
         return {"pages": 3 * len(self.all), "bytes": 1234, "nested": {"left": "out"}}
@@ -160,9 +150,10 @@ def test_the_page_is_well_formed_and_shows_totals_and_evidence(tmp_path: Path) -
     assert page.count("<svg") == 2
 
 
-def test_shared_clauses_are_marked_and_template_ones_greyed(tmp_path: Path) -> None:
-    page = page_of(FakeIndex(clusters_of(1, 1)), tmp_path)
-    assert page.count(">第一句话。</mark>") == 2
+def test_what_only_one_page_has_is_marked_and_template_greyed(tmp_path: Path) -> None:
+    page = page_of(FakeIndex(clusters_of(1, 1), text="第一句话。第二句话。第三句话。"), tmp_path)
+    assert page.count(">第三句话。</mark>") == 1
+    assert page.count(">别第三句话。</mark>") == 1
     assert page.count(">第二句话。</s>") == 2
 
 
@@ -204,7 +195,7 @@ def test_ten_thousand_clusters_make_a_small_page(tmp_path: Path) -> None:
     assert index.explained == 5
     assert len(page) < 60_000
     assert "9,980 smaller clusters are not listed" in page
-    assert "99,500 more characters" in page
+    assert "99,500 and 99,501 more characters" in page
 
 
 def test_the_largest_clusters_come_first_then_by_id() -> None:
@@ -239,11 +230,20 @@ def test_a_failed_write_leaves_the_old_page(tmp_path: Path) -> None:
     assert (tmp_path / "r.html").read_text(encoding="utf-8") == "old"
 
 
-def test_overlapping_and_wild_spans_are_cut() -> None:
-    marked = highlighted("abcdefgh", [(2, 5, 1.0), (0, 3, 1.0), (6, 99, 0.1), (7, 3, 1.0)], 7)
-    assert re.sub(r' title="[^"]*"', "", marked) == (
-        '<mark>abc</mark><mark>de</mark>f<s>g</s><p class="note">… 1 more characters</p>'
+def test_long_texts_are_cut_and_invisible_characters_named() -> None:
+    rows = [
+        AlignedRow((Piece("abc"), Piece("\u200bx", only=True)), (Piece("abc"),)),
+        AlignedRow((), (Piece("<i>", only=True),)),
+        AlignedRow((Piece("rest"),), (Piece("rest"),)),
+    ]
+    shown = re.sub(
+        ' (title|class|dir|role|tabindex|aria-label)="[^"]*"', "", side_by_side(rows, ("zh", "und"), 5)
     )
+    assert shown == (
+        '<div><div><div lang="zh">abc<mark>⟨U+200B⟩x</mark></div><div>abc</div></div>'
+        '<div><div lang="zh"></div><div><mark>&lt;i</mark></div></div></div><p>… 4 and 5 more characters</p>'
+    )
+    assert side_by_side([], ("zh", "en"), 5) == ""
 
 
 @pytest.mark.parametrize("method", ["dwdcs", "char_frequency"])

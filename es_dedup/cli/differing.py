@@ -1,0 +1,145 @@
+"""``diff``: two pages beside each other, with what only one of them has marked."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from es_dedup.cli.checking import page_or_id, show_pair
+from es_dedup.cli.output import clean
+from es_dedup.cli.session import session_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from es_dedup.decision.alignment import AlignedRow, Piece
+    from es_dedup.deduplicator.index_reader import IndexReader
+    from es_dedup.model import Page
+    from es_dedup.report.data import PageView
+
+SHOWN: Final = 60
+"""Characters of both ends of an equal stretch that are printed."""
+HTML_CHARS: Final = 4_000_000
+"""Characters of each text in the HTML file."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    app.command()(diff)
+
+
+def diff(
+    context: typer.Context,
+    left: Annotated[
+        str, typer.Argument(help="Id of a stored page, or a page file.", metavar="A", show_default=False)
+    ],
+    right: Annotated[
+        str, typer.Argument(help="Id of a stored page, or a page file.", metavar="B", show_default=False)
+    ],
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", help="Write both texts side by side, with all evidence, to this HTML file."),
+    ] = None,
+) -> None:
+    """Show the texts of two pages aligned, with what only one of them has in [-…-] and {+…+}.
+
+    Clauses are compared as the methods compare them: width, case, script and punctuation make no difference.
+    A page id that is stored comes before a file of the same name. Two files need no index.
+    """
+    from es_dedup.decision.alignment import distinguishing_words
+
+    session = session_of(context)
+    files = Path(left).is_file() and Path(right).is_file()
+    with session.scratch() if files and not session.exists else session.read() as dedup:
+        roots = dedup.roots().covering([path for path in (left, right) if Path(path).is_file()])
+        sides = [page_or_id(dedup, name, roots) for name in (left, right)]
+        pair, rows = dedup.explain(*sides), dedup.aligned(*sides)
+        views = [_view(dedup, side) for side in sides]
+        if html is not None:
+            _write(dedup, sides, views, html)
+    words = distinguishing_words((views[0].record.title, views[1].record.title), rows)
+    session.output.emit(
+        {**pair.as_dict(), "distinguishing_words": {"left": words[0], "right": words[1]}, "rows": rows}
+    )
+    if session.output.as_json:
+        return
+    show_pair(session.output, pair, methods=())
+    if any(words):
+        said = "; ".join(", ".join(side) or "–" for side in words)
+        session.output.line(f"  title-distinguishing terms only in unshared text: {clean(said)}")
+    for line in _lines(rows):
+        session.output.line(line)
+    if html is not None:
+        session.output.note(f"written to {html}")
+
+
+def _lines(rows: Iterable[AlignedRow]) -> Iterable[str]:
+    for row in rows:
+        if row.same:
+            text = clean(" ".join(row.left[0].text.split())) if len(row.left) == 1 else _text(row.left)
+            yield f"  {text}" if len(text) <= 2 * SHOWN else f"  {text[:SHOWN]} … {text[-SHOWN:]}"
+            continue
+        if row.left:
+            yield f"- {_text(row.left, ('[-', '-]'))}"
+        if row.right:
+            yield f"+ {_text(row.right, ('{+', '+}'))}"
+
+
+def _text(pieces: Iterable[Piece], marks: tuple[str, str] = ("", "")) -> str:
+    """Pieces on one line, those that only one text has between marks."""
+    from es_dedup.report.alignment import visible
+
+    return "".join(
+        f"{marks[0]}{clean(visible(piece.text.strip(chr(10))))}{marks[1]}"
+        if piece.only
+        else clean(piece.text)
+        for piece in pieces
+        if piece.text
+    ).strip()
+
+
+def _view(dedup: IndexReader, side: str | Page) -> PageView:
+    """A page as it is shown, stored or not."""
+    from es_dedup.index.records import FeatureRecord
+    from es_dedup.report.data import PageView
+
+    if isinstance(side, str):
+        return PageView(dedup.record(side), dedup.text(side))
+    content = dedup.content_of(side)
+    assert content is not None  # noqa: S101 - a page has content
+    record = FeatureRecord(
+        side.id,
+        len(content.text),
+        0,
+        (),
+        b"",
+        url=content.url or "",
+        site=content.site or "",
+        title=content.title,
+        language=content.language,
+    )
+    return PageView(record, content.text)
+
+
+def _write(dedup: IndexReader, sides: list[str | Page], views: list[PageView], target: Path) -> None:
+    from es_dedup.report.alignment import LEGEND
+    from es_dedup.report.compare import comparison
+    from es_dedup.report.data import MemberComparison
+    from es_dedup.report.features import compared_fields
+    from es_dedup.report.markup import element, escape
+    from es_dedup.report.shell import document
+    from es_dedup.report.target import open_target
+
+    fields = compared_fields(*(dedup.features(side) for side in sides))
+    compared = MemberComparison(views[1], dedup.explain(*sides), dedup.aligned(*sides), fields)
+    title = " – ".join(view.record.page_id for view in views)
+    head = element("header", element("p", "es-dedup diff", class_="kicker"), element("h1", escape(title)))
+    foot = element(
+        "footer", element("p", f"Written {datetime.now().astimezone():%Y-%m-%d %H:%M}", class_="note")
+    )
+    shown = comparison(views[0], compared, HTML_CHARS, roles=("A", "B"))
+    with open_target(target) as stream:
+        stream.write(document(title, head + LEGEND + shown + foot).encode("utf-8", "replace"))

@@ -1,0 +1,66 @@
+"""``es-dedup diff``: stored pages and files side by side, on a terminal, as JSON and as one HTML file."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_dedup import Deduplicator, Page
+from tests.serving import PROGRAM
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LEFT = "本报讯，长江三桥昨日通车，全长2100米。市民纷纷前往，交通十分顺畅。"
+RIGHT = (
+    "本报讯，长江二桥昨日通车，全长1800米。市民纷纷前往，交通十分顺畅。<script>alert(1)</script>\u202e\u200b"
+)
+
+
+def run(folder: Path, *arguments: str) -> str:
+    """Standard output of the program."""
+    done = subprocess.run(
+        [PROGRAM, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def stored(place: str) -> str:
+    """An index of two pages and their hostile relative."""
+    with Deduplicator.open(place) as dedup:
+        dedup.add_many(
+            [Page(id="a", text=LEFT, title="长江三桥通车"), Page(id="b", text=RIGHT, title="长江二桥通车")]
+        )
+    return place
+
+
+def test_stored_pages(stored: str, tmp_path: Path) -> None:
+    shown = run(tmp_path, "--db", stored, "diff", "a", "b", "--html", "d.html")
+    lines = shown.splitlines()
+    assert lines[0].startswith("not merged: ")
+    assert "  title-distinguishing terms only in unshared text: 三桥; 二桥" in lines
+    assert "- 长江[-三-]桥昨日通车，" in lines
+    assert "+ 全长{+1800+}米。" in lines
+    assert "\u202e" not in shown
+    assert "⟨U+200B⟩" in shown
+    page = (tmp_path / "d.html").read_text(encoding="utf-8")
+    assert '<mark title="only here">三</mark>' in page
+    assert "<script" not in page
+    assert "default-src 'none'" in page
+    assert not re.search("[\x00\u202e]", page)
+    found = json.loads(run(tmp_path, "--json", "--db", stored, "diff", "a", "b"))
+    assert found["distinguishing_words"] == {"left": ["三桥"], "right": ["二桥"]}
+    assert "".join(piece["text"] for row in found["rows"] for piece in row["left"]) == LEFT
+
+
+def test_files_need_no_index(tmp_path: Path) -> None:
+    for name, text in (("a.html", LEFT), ("b.html", RIGHT)):
+        (tmp_path / name).write_text(f"<title>{name}</title><p>{text}</p>", encoding="utf-8")
+    assert "- 长江[-三-]桥昨日通车，" in run(tmp_path, "diff", "a.html", "b.html")
+    assert not list(tmp_path.glob("*.db"))

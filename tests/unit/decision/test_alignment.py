@@ -1,0 +1,99 @@
+"""Aligned texts: all of both texts in order, what only one has marked, within bounded time."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from hypothesis import given, settings
+
+from es_dedup.decision.alignment import aligned, distinguishing_words
+from es_dedup.decision.statistics import Statistics
+from tests.texts import mixed_texts, pages_of_texts
+from tests.unit.decision.decision_cases import Small, learned, lines
+
+if TYPE_CHECKING:
+    from es_dedup.decision.alignment import AlignedRow
+
+NOTHING: Final = Statistics.empty()
+SECONDS: Final = 60
+"""For two texts of 2 MB, on a busy machine; alone it takes a few seconds."""
+
+
+def whole(rows: list[AlignedRow]) -> tuple[str, str]:
+    """Both texts."""
+    left, right = (
+        "".join(piece.text for row in rows for piece in (row.left, row.right)[side]) for side in (0, 1)
+    )
+    return left, right
+
+
+def only(rows: list[AlignedRow]) -> tuple[list[str], list[str]]:
+    """What only one text has, of each."""
+    left, right = ([p.text for row in rows for p in (row.left, row.right)[side] if p.only] for side in (0, 1))
+    return left, right
+
+
+@settings(max_examples=150, deadline=None)
+@given(pages_of_texts, pages_of_texts)
+def test_rows_have_all_of_both_texts(first: list[str], second: list[str]) -> None:
+    left, right = "\n".join((*first, *second)), "\n".join((*second, *first[:1]))
+    assert whole(aligned(left, right, NOTHING)) == (left, right)
+
+
+@settings(max_examples=100, deadline=None)
+@given(mixed_texts)
+def test_a_text_does_not_differ_from_itself(text: str) -> None:
+    assert only(aligned(text, text, NOTHING)) == ([], [])
+
+
+def test_chinese_differs_by_characters_and_names_what_distinguishes_the_titles() -> None:
+    left = "本报讯，长江三桥昨日通车，全长2100米。市民纷纷前往。"
+    right = "本報訊，长江二桥昨日通车，全长1800米。新增一句话。市民纷纷前往。"
+    rows = aligned(left, right, NOTHING)
+    assert only(rows) == (["三", "2100"], ["二", "1800", "新增一句话。"])
+    assert [row.same for row in rows] == [True, False, False, False, True]
+    assert distinguishing_words(("长江三桥通车", "长江二桥通车"), rows) == (("三桥",), ("二桥",))
+
+
+def test_english_differs_by_words() -> None:
+    left = "The ferry ran aground at noon on Monday. All 214 passengers were taken off. Bye."
+    right = "The ferry ran aground at noon on Tuesday. All 12 passengers were taken off. Nobody was hurt, he said."
+    rows = aligned(left, right, NOTHING)
+    assert only(rows) == (["Monday", "214", "Bye."], ["Tuesday", "12", "Nobody was hurt, he said."])
+    assert distinguishing_words(("Ferry on Monday", "Ferry on Tuesday"), rows) == (("monday",), ("tuesday",))
+
+
+def test_texts_without_a_clause() -> None:
+    assert aligned("", "", NOTHING) == []
+    assert only(aligned("。，", "!!", NOTHING)) == (["。，"], ["!!"])
+    assert only(aligned("", "abc", NOTHING)) == ([], ["abc"])
+
+
+def test_template_is_told_apart() -> None:
+    notice = lines(77, 3)
+    pages = [Small((*lines(200 + n, 5), *notice), lines(200 + n, 1)[0][:10]) for n in range(12)]
+    left, right = ("".join(pages[row].lines) for row in (0, 1))
+    rows = aligned(left, right, learned(pages))
+    assert sum(piece.template for row in rows for piece in row.left) == 1
+
+
+@pytest.mark.parametrize("kind", ["edited", "repeated", "one clause", "marks", "other words"])
+def test_two_megabytes_take_bounded_time(kind: str) -> None:
+    sentences = [f"sentence {n * 7919 % 100_003} of {n % 97} ships in the harbour. " for n in range(45_000)]
+    text = "".join(sentences)
+    left, right = {
+        "edited": (
+            text,
+            "".join(each if n % 9 else each.replace("ships", "boats") for n, each in enumerate(sentences)),
+        ),
+        "repeated": ("same line here.\n" * 130_000, "same line here.\nother line.\n" * 70_000),
+        "one clause": ("x y " * 500_000, "y x z " * 330_000),
+        "marks": ("," * 2_000_000, "." * 2_000_000),
+        "other words": (text, text.replace("s", "z")),
+    }[kind]
+    begun = time.process_time()
+    rows = aligned(left, right, NOTHING)
+    assert time.process_time() - begun < SECONDS
+    assert whole(rows) == (left, right)
