@@ -20,7 +20,7 @@ OPTIONS: Final = (
     "--disable-sync",
     "--no-first-run",
 )
-SECONDS: Final = 30
+SECONDS: Final = 60
 
 
 @contextmanager

@@ -96,7 +96,7 @@ def ask(
     others = [each.pair for each in said if each.reader != name] if second else []
     open_pairs = [pair for pair in dict.fromkeys((*others, *queue)) if pair not in done]
     if wanted is not None:
-        open_pairs.insert(0, wanted)
+        open_pairs = list(dict.fromkeys((wanted, *open_pairs)))
     given = {"reader": name, **({"second": "true"} if second else {})}
     for pair in open_pairs:
         try:

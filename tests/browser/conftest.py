@@ -14,12 +14,22 @@ from tests.serving import OTHER, TEXT, serving
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-MEMBERS: Final = 210
+MEMBERS: Final = 205
 """Pages of the large cluster: more than are listed at a time."""
 HOSTILE: Final = (
     "<script>alert(1)</script>\u202e\u200b\u2067 \u0645\u0631\u062d\u0628\u0627\x00\" onload='alert(2)' "
 )
 """A script, marks of direction, a space without width, Arabic letters, quotation marks."""
+HALL: Final = (
+    "The mayor opened the new swimming hall on Friday morning. It has six lanes of fifty metres and a pool for children. "
+    "Building it took four years and cost eleven million. School classes swim free of charge on weekdays."
+)
+ENDS: Final = (
+    "The first swimmers had come at dawn with their own towels. A choir of firemen sang by the edge of the water.",
+    "Neighbours had feared the noise of buses and cars. The car park behind the station stays open until midnight.",
+    "Tickets are sold at the door and in the town hall. A season costs as much as twenty single visits do.",
+)
+"""Two thirds of a page, and the rest of three: pairs that are near a threshold."""
 LONG: Final = 2_000_000
 
 
@@ -67,7 +77,7 @@ def filled(api: Any) -> Any:
 
 
 def pages() -> list[dict[str, str]]:
-    """A large cluster, two pages to decide on, and hostile ones, as requests have them."""
+    """A large cluster, pairs near a threshold, two pages to decide on, and hostile ones, as requests have them."""
     tugs = "Two tugs have freed the ferry from the sand bank. Divers look for damage below the water line."
     made = [
         {
@@ -77,6 +87,9 @@ def pages() -> list[dict[str, str]]:
             "published": f"2026-03-02T09:{at % 60:02}",
         }
         for at in range(MEMBERS)
+    ]
+    made += [
+        {"id": f"hall/{at}", "text": f"{HALL} {end}", "title": "Swimming"} for at, end in enumerate(ENDS)
     ]
     return [
         *made,

@@ -43,9 +43,12 @@ VIEWS: Final = {
     "/overrides": ["/overrides"],
     "/jobs": ["/jobs"],
     "/jobs/{job_id}": ["/jobs/{job}"],
+    "/review": ["/review", "/review?reader=mz"],
     "/sign-in": ["/sign-in"],
+    "/tune": ["/tune"],
 }
 """Addresses of each view."""
+FILES: Final = {"/static/{name}", "/review/labels.jsonl"}
 WRONG: Final = {"/pages/none": 404, "/nothing": 404, "/clusters?min_size=0": 400}
 """Addresses that lead to an error, with its status."""
 
@@ -56,7 +59,7 @@ def test_each_view_is_listed_here() -> None:
         each.router for each in modules if getattr(each, "router", None) and each.router.prefix == ROOT
     ]
     routes = [route for router in routers for route in router.routes if "GET" in route.methods]
-    assert {route.path.removeprefix(ROOT) for route in routes} - {"/static/{name}"} == set(VIEWS)
+    assert {route.path.removeprefix(ROOT) for route in routes} - FILES == set(VIEWS)
 
 
 def test_each_view_is_shown_on_both_indices(either: Any, tab: Callable[..., Tab]) -> None:
@@ -72,7 +75,7 @@ def test_views_can_be_read_by_everybody(api: Any, tab: Callable[..., Tab], look:
         axe = pytest.importorskip(
             "axe_playwright_python.sync_playwright", reason="install the extra browser"
         ).Axe()
-    reader, found = signed_in(tab(api.address, **look), api), []
+    reader, found = signed_in(tab(api.address, **look), api, "write"), []
     for address, status in (dict.fromkeys(addresses(api), 200) | WRONG).items():
         assert reader.show(f"/console{address}") == status, address
         assert reader.page.locator("html").get_attribute("lang") == look["language"]
@@ -114,7 +117,7 @@ def test_keys(api: Any, tab: Callable[..., Tab]) -> None:
     reader = signed_in(tab(api.address), api)
     press = reader.page.keyboard.press
     reader.show("/console/clusters")
-    names = reader.page.locator(".rows tbody tr a:first-of-type").all_inner_texts()
+    names = reader.page.locator(".rows tbody tr td:nth-child(2) a").all_inner_texts()
     seen = []
     for key in ("j", "j", "k", "k"):
         press(key)
@@ -177,6 +180,23 @@ def test_a_decision_changes_the_cluster_until_it_is_undone(either: Any, tab: Cal
         assert "2026-03-03" in editor.page.locator(".rows tbody tr").first.inner_text()
 
 
+def test_a_reader_labels_pairs_by_keys(api: Any, tab: Callable[..., Tab]) -> None:
+    editor = signed_in(tab(api.address), api, "write")
+    editor.page.get_by_role("link", name="Review").click()
+    editor.page.fill("[name=reader]", "mz")
+    editor.page.get_by_role("button", name="Start").click()
+    pair, count = editor.page.locator("main > p.note").nth(1).inner_text(), left(editor)
+    for key in "nycpsu":
+        with editor.page.expect_navigation():
+            editor.page.keyboard.press(key)
+        if key == "u":
+            break
+        assert left(editor) == count - 1
+        with editor.page.expect_navigation():
+            editor.page.keyboard.press("u")
+        assert (editor.page.locator("main > p.note").nth(1).inner_text(), left(editor)) == (pair, count)
+
+
 def test_hostile_pages_are_text(api: Any, tab: Callable[..., Tab]) -> None:
     reader = signed_in(tab(api.address), api, "write")
     for address in (
@@ -227,9 +247,15 @@ def signed_in(tab: Tab, api: Any, scope: str = "read") -> Tab:
 
 
 def rows(tab: Tab) -> int:
-    """Rows of the table."""
-    found: int = tab.page.locator(".rows tbody tr").count()
+    """Pages of a cluster, each with its relation."""
+    found: int = tab.page.locator(".rows tbody tr:has(.tag)").count()
     return found
+
+
+def left(tab: Tab) -> int:
+    """Pairs that a reader is still asked."""
+    text = tab.page.locator("main > p.note").first.inner_text()
+    return int(text.rpartition(" · ")[2].split()[0])
 
 
 def fill(tab: Tab, reason: str, author: str) -> None:
