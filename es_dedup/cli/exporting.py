@@ -51,7 +51,10 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     ),
 }
 SHARES: Final = ("shared_of_canonical", "shared_of_page")
-_PARQUET_ROWS: Final = 10_000
+RECORD: Final = ("title", "url", "site", "published", "language", "text")
+"""Columns that ``--records`` adds."""
+_ROWS: Final = 1_000
+"""Rows that are read and written at a time."""
 
 
 def register(app: typer.Typer) -> None:
@@ -79,6 +82,12 @@ def export(
     drop_contained: Annotated[
         bool, typer.Option("--drop-contained", help="Also drop pages that are contained in a longer page.")
     ] = False,
+    records: Annotated[
+        bool,
+        typer.Option(
+            "--records", help="Add what is stored of each page: title, URL, site, time, language, text."
+        ),
+    ] = False,
 ) -> None:
     """Write clusters, or the list of pages to keep or to drop.
 
@@ -93,12 +102,15 @@ def export(
     with session.read() as dedup:
         if dedup.clusters_pending:
             fail(UNCLUSTERED, ExitCode.ERROR)
-        rows = _rows(dedup, what, min_size=min_size, drop_contained=drop_contained)
+        columns = tuple(dict.fromkeys((*COLUMNS[what], *(RECORD if records else ()))))
+        rows = _with_records(
+            dedup, _rows(dedup, what, min_size=min_size, drop_contained=drop_contained), columns
+        )
         if form == "parquet" and target is not None:
-            count = _write_parquet(rows, what, target)
+            count = _write_parquet(rows, columns, target)
         else:
             with _stream(target) as stream:
-                count = _write_lines(rows, COLUMNS[what], form, stream)
+                count = _write_lines(rows, columns, form, stream)
     session.output.note(f"{count:,} rows{f' in {target}' if target else ''}")
 
 
@@ -111,22 +123,39 @@ def _rows(dedup: Deduplicator, what: str, *, min_size: int, drop_contained: bool
     for cluster in dedup.clusters(min_size=min_size if what == "clusters" else 1):
         dropped = drop_contained and bool(cluster.contained_in)
         if what == "clusters":
-            yield from _pages(dedup, cluster)
+            yield from _pages(cluster)
         elif what == "keep" and not dropped:
             yield {"page_id": cluster.canonical, "cluster_id": cluster.id, "size": cluster.size}
         elif what == "drop":
             yield from _dropped(cluster, canonical_too=dropped)
 
 
-def _pages(dedup: Deduplicator, cluster: Cluster) -> Iterator[dict[str, Any]]:
+def _pages(cluster: Cluster) -> Iterator[dict[str, Any]]:
     own = Member(cluster.canonical, Relation.EXACT, 1.0, {"left_cover": 1.0, "right_cover": 1.0})
     for member in (own, *cluster.members):
-        record = dedup.record(member.page_id)
         yield {
             "cluster_id": cluster.id, "page_id": member.page_id, "canonical": member is own,
-            "relation": str(member.relation), "score": round(member.score, 4), **_shares(member),
-            "size": cluster.size, "title": record.title, "url": record.url,
+            "relation": str(member.relation), "score": round(member.score, 4), **_shares(member), "size": cluster.size,
         }  # fmt: skip
+
+
+def _with_records(
+    dedup: Deduplicator, rows: Iterator[dict[str, Any]], columns: tuple[str, ...]
+) -> Iterator[dict[str, Any]]:
+    """Rows with the columns of their pages' records."""
+    wanted = [name for name in columns if name in RECORD]
+    while wanted and (batch := list(islice(rows, _ROWS))):
+        pages = [row["page_id"] for row in batch]
+        found = dedup.records_of(pages)
+        texts = dedup.texts_of(pages) if "text" in wanted else {}
+        for row in batch:
+            page_id = row["page_id"]
+            known = {
+                name: texts.get(page_id, "") if name == "text" else getattr(found.get(page_id), name, "")
+                for name in wanted
+            }
+            yield row | known
+    yield from rows
 
 
 def _dropped(cluster: Cluster, *, canonical_too: bool) -> Iterator[dict[str, Any]]:
@@ -175,7 +204,7 @@ def _write_lines(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], form:
     return count
 
 
-def _write_parquet(rows: Iterator[dict[str, Any]], what: str, target: Path) -> int:
+def _write_parquet(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], target: Path) -> int:
     from es_dedup.errors import MissingExtra
     from es_dedup.report.target import open_target
 
@@ -185,10 +214,10 @@ def _write_parquet(rows: Iterator[dict[str, Any]], what: str, target: Path) -> i
     except ImportError as error:
         raise MissingExtra("pyarrow", "parquet", "export to Parquet") from error
     kinds = {"canonical": pa.bool_(), "size": pa.int64()} | dict.fromkeys(("score", *SHARES), pa.float64())
-    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS[what]])
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in columns])
     count = 0
     with open_target(target) as stream, pq.ParquetWriter(stream, schema) as writer:
-        while batch := list(islice(rows, _PARQUET_ROWS)):
+        while batch := list(islice(rows, _ROWS)):
             writer.write_table(pa.Table.from_pylist(batch, schema))
             count += len(batch)
     return count

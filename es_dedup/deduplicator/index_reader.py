@@ -403,6 +403,10 @@ class IndexReader(Closing):
         self.record(page_id)
         return self._index.texts([page_id]).get(page_id, "")
 
+    def texts_of(self, page_ids: Iterable[str]) -> dict[str, str]:
+        """Main texts of some pages, by id; absent where a page is unknown or its text was not kept."""
+        return self._index.texts(page_ids)
+
     def cluster(self, page_id: str, *, evidence_of: Collection[str] | None = None) -> Cluster:
         """The cluster that a stored page is in, or the one of that id: it keeps its id when the page it was named after is removed.
 

@@ -175,6 +175,12 @@ class FakeDeduplicator:
     def records(self) -> Iterator[FeatureRecord]:
         return map(self.record, sorted(self.pages))
 
+    def records_of(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
+        return {page_id: self.record(page_id) for page_id in page_ids}
+
+    def texts_of(self, page_ids: Iterable[str]) -> dict[str, str]:
+        return {page_id: self.text(page_id) for page_id in page_ids}
+
     def text(self, page_id: str) -> str:
         if page_id not in self.pages:
             raise UnknownPage(page_id)

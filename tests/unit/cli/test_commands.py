@@ -229,6 +229,15 @@ class TestExport:
         assert (keep, [row["page_id"] for row in drop]) == (["a", "c", "d"], ["b"])
         assert (drop[0]["because_of"], drop[0]["reason"]) == ("a", "exact")
 
+    def test_records_have_what_is_stored_of_a_page(self, scanned: None) -> None:
+        rows = lines(run("export", "--what", "keep", "--records"))
+        assert [(row["page_id"], row["title"]) for row in rows] == [
+            (name, f"title of {name}") for name in ("a", "c", "d")
+        ]
+        assert all(row["text"] for row in rows)
+        first = lines(run("export", "--records"))[0]
+        assert (first["canonical"], list(first)[-4:]) == (True, ["site", "published", "language", "text"])
+
     def test_csv_into_a_file(self, scanned: None) -> None:
         assert run("export", "-o", "out.csv").exit_code == 0
         with Path("out.csv").open(encoding="utf-8", newline="") as stream:
