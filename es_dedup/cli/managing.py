@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from es_dedup.cli.group import ExitCode
+from es_dedup.cli.inputs import STDIN
 from es_dedup.cli.output import readable
 from es_dedup.cli.session import Session, session_of
 from es_dedup.cli.sites import site_of
 
 if TYPE_CHECKING:
-    from es_dedup.model import RemoveReport
+    from collections.abc import Iterable, Iterator
 
-if TYPE_CHECKING:
     from es_dedup.errors import Difference
+    from es_dedup.model import RemoveReport
 
 config_app = typer.Typer(help="Settings.", no_args_is_help=True)
 
@@ -30,7 +32,12 @@ def register(app: typer.Typer) -> None:
 
 def remove(
     context: typer.Context,
-    ids: Annotated[list[str], typer.Argument(help="Ids of stored pages.", metavar="ID…", show_default=False)],
+    ids: Annotated[
+        list[str],
+        typer.Argument(
+            help="Ids of stored pages; -: one a line on standard input.", metavar="ID…", show_default=False
+        ),
+    ],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Report what would be removed; write nothing.")
     ] = False,
@@ -40,6 +47,7 @@ def remove(
     Ends with code 3 when some ids were unknown; the others are removed.
     """
     session = session_of(context)
+    ids = list(_given(ids))
     if dry_run:
         removed, unknown, repaired = _would_remove(session, ids)
     else:
@@ -130,6 +138,15 @@ def _differences(session: Session) -> tuple[list[Difference], str]:
     except IndexError_ as error:
         return [], str(error)
     return ([], "") if differ is None else ([*differ.features, *differ.decisions], "")
+
+
+def _given(ids: Iterable[str]) -> Iterator[str]:
+    """The ids, with the lines of standard input in place of ``-``; empty lines are left out."""
+    for each in ids:
+        if each == STDIN:
+            yield from filter(None, (line.rstrip("\r\n") for line in sys.stdin))
+        else:
+            yield each
 
 
 def _removed(session: Session, ids: list[str]) -> RemoveReport:

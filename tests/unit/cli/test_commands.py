@@ -275,6 +275,11 @@ class TestManage:
             "dry_run": False,
         }
 
+    def test_remove_reads_ids_from_standard_input(self, scanned: None) -> None:
+        result = run("remove", "a", "-", "--json", stdin="b\r\n\nzzz\n")
+        assert (result.exit_code, lines(result)[0]["removed"], lines(result)[0]["unknown"]) == (3, 2, ["zzz"])
+        assert lines(run("remove", "-", "--json", stdin=""))[0]["removed"] == 0
+
     def test_remove_on_a_dry_run_keeps_everything(self, scanned: None) -> None:
         assert lines(run("remove", "a", "b", "--dry-run", "--json"))[0]["repaired_clusters"] == 1
         assert lines(run("stats", "--json"))[0]["pages"] == 4
