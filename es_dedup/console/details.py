@@ -6,6 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.console import overrides
+from es_dedup.console.canonical import because
 from es_dedup.console.frame import anchor, framed, path, short, time_of
 from es_dedup.console.words import words
 from es_dedup.model.explanation import percent
@@ -17,6 +18,8 @@ from es_dedup.report.features import compared_fields, feature_rows
 from es_dedup.report.markup import element, escape, table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Cluster, Member
@@ -36,7 +39,8 @@ def cluster(reader: IndexReader, language: str, name: str, offset: int) -> bytes
         UnknownPage: neither a page nor a cluster of that id is stored.
     """
     found = reader.cluster(name, evidence_of=())
-    dated = dict(islice(_by_date(reader, found).items(), offset, offset + MEMBERS))
+    records = reader.records_of((found.canonical, *(each.page_id for each in found.members)))
+    dated = dict(islice(_by_date(found, records), offset, offset + MEMBERS))
     found = reader.cluster(name, evidence_of=dated)
     record = reader.record(found.canonical)
     heads = [
@@ -67,7 +71,8 @@ def cluster(reader: IndexReader, language: str, name: str, offset: int) -> bytes
     decided = overrides.of_pages(
         reader, language, (found.canonical, *(each.page_id for each in found.members))
     )
-    body = size + _inside(language, found) + table(heads, rows, class_="rows") + decided
+    reason = because(reader, language, found, records)
+    body = size + reason + _inside(language, found) + table(heads, rows, class_="rows") + decided
     if offset + MEMBERS < len(found.members):
         address = path("clusters", name, offset=offset + MEMBERS)
         body += element("p", anchor(words(language, "Next"), address, rel="next"))
@@ -158,10 +163,10 @@ def _candidates(reader: IndexReader, language: str, page_id: str) -> str:
     return head + table(heads, rows, class_="rows")
 
 
-def _by_date(reader: IndexReader, found: Cluster) -> dict[str, FeatureRecord]:
+def _by_date(found: Cluster, records: Mapping[str, FeatureRecord]) -> list[tuple[str, FeatureRecord]]:
     """Members, the first published first and those without a date last."""
-    records = reader.records_of(each.page_id for each in found.members)
-    return dict(sorted(records.items(), key=lambda each: (not each[1].published, each[1].published, each[0])))
+    members = ((name, record) for name, record in records.items() if name != found.canonical)
+    return sorted(members, key=lambda each: (not each[1].published, each[1].published, each[0]))
 
 
 def _member(language: str, found: Cluster, member: Member, record: FeatureRecord) -> tuple[str, ...]:

@@ -54,6 +54,13 @@ class ConditionResult:
             return self.words
         return f"{self.fact} {format_number(self.value)} ({self.sign} {format_number(self.threshold)})"
 
+    @property
+    def in_words(self) -> str:
+        """For readers: what the fact is, its value and the threshold."""
+        if isinstance(self.threshold, bool):
+            return self.words
+        return f"{self.words} {format_number(self.value)} ({self.sign} {format_number(self.threshold)})"
+
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
         return {
@@ -203,12 +210,6 @@ def _decided(pair: WithExplanation) -> str:
     causes = (
         ""
         if rejected is None
-        else ": " + ", ".join(_cause(one) for each in rejected.deciding for one in each)
+        else ": " + ", ".join(one.in_words for each in rejected.deciding for one in each)
     )
     return f"rejected by the rule “{pair.reason}”{causes}"
-
-
-def _cause(condition: ConditionResult) -> str:
-    if isinstance(condition.threshold, bool):
-        return condition.words
-    return f"{condition.words} {format_number(condition.value)} ({condition.sign} {format_number(condition.threshold)})"

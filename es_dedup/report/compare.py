@@ -100,7 +100,7 @@ def _rules(decision: PairDecision) -> str:
     """What each rule says, closed at first."""
     if not decision.rules:
         return ""
-    cells = (tuple(map(escape, row)) for row in rule_rows(decision.rules))
+    cells = (tuple(map(escape, row)) for row in rule_rows(decision.rules, in_words=True))
     return element(
         "details", element("summary", "Rules in order"), table(("Rule", "Outcome", "Because"), cells)
     )

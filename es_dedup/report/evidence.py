@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.model.explanation import format_number, percent
@@ -53,10 +54,16 @@ def measures(evidence: Mapping[str, Number]) -> list[Measure]:
     return [measure for measure in found if measure.name not in used]
 
 
-def rule_rows(rules: Iterable[RuleResult]) -> list[tuple[str, str, str]]:
-    """For each rule its name, its outcome, and the conditions that this follows from: ``…, …; or …, …`` for alternatives."""
+def rule_rows(rules: Iterable[RuleResult], *, in_words: bool = False) -> list[tuple[str, str, str]]:
+    """For each rule its name, its outcome, and the conditions that this follows from: ``…, …; or …, …`` for alternatives.
+
+    Args:
+        rules: in their order.
+        in_words: facts are written out, not named.
+    """
+    said = attrgetter("in_words") if in_words else str
     return [
-        (each.name, str(each.outcome), "; or ".join(", ".join(map(str, one)) for one in each.deciding))
+        (each.name, str(each.outcome), "; or ".join(", ".join(map(said, one)) for one in each.deciding))
         for each in rules
     ]
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from es_dedup import Deduplicator, Page
-from es_dedup.console import clusters, views
+from es_dedup.console import clusters, details, views
 from es_dedup.model import Relation, Scope
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
 from tests.serving import TEXT, serving
@@ -77,6 +77,17 @@ def test_the_overview_has_the_newest_and_where_duplicates_come_from(dedup: Dedup
     assert "26-02: 2 duplicates" in shown
     assert "各站点的重复页面" in views.overview(dedup, "zh", "").decode()
     assert dedup.stats()["duplicates"] == 4
+
+
+def test_a_cluster_says_why_its_page_is_canonical(dedup: Deduplicator) -> None:
+    shown = details.cluster(dedup, "en", "b", 0).decode()
+    assert "published first: 2026-01-01 00:00; the next page 2026-02-01 00:00" in shown
+    assert "its id comes first" in details.cluster(dedup, "en", "h", 0).decode()
+    assert "Canonical because" not in details.cluster(dedup, "en", "z", 0).decode()
+    dedup.override_canonical("c", reason=HOSTILE, author="mz")
+    shown = details.cluster(dedup, "zh", "b", 0).decode()
+    assert "由 mz 决定：&lt;script&gt;" in shown
+    assert shown.count("100 %") == 4
 
 
 def test_the_routes_take_the_same_filters(dedup: Deduplicator, place: str, tmp_path: Path) -> None:
