@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from hashlib import sha256
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urlencode
@@ -15,9 +17,11 @@ if TYPE_CHECKING:
 ROOT: Final = "/console"
 POLICY: Final = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 """Content security policy of the console: its own style, script and addresses, no inline ones, nothing of others."""
+STYLE: Final = "console.css"
+SCRIPT: Final = "console.js"
 FILES: Final = {
-    "console.css": ("text/css", ("es_dedup.report/page.css", "es_dedup.console/console.css")),
-    "console.js": ("text/javascript", ("es_dedup.console/console.js",)),
+    STYLE: ("text/css", ("es_dedup.report/page.css", "es_dedup.console/console.css")),
+    SCRIPT: ("text/javascript", ("es_dedup.console/console.js",)),
 }
 """Files of the console: media type, and the files of packages that they are made of."""
 MAX_CHARS: Final = 200
@@ -35,6 +39,7 @@ _KEYS: Final = (
 )
 
 
+@cache
 def static(name: str) -> tuple[str, bytes]:
     """Media type and content of a file of the console.
 
@@ -44,6 +49,12 @@ def static(name: str) -> tuple[str, bytes]:
     kind, parts = FILES[name]
     read = (resources.files(package).joinpath(file) for package, _, file in (p.partition("/") for p in parts))
     return kind, b"".join(each.read_bytes() for each in read)
+
+
+@cache
+def file_address(name: str) -> str:
+    """Where browsers find a file of the console; another one when its content is another, so that they may keep it."""
+    return f"{ROOT}/static/{name}?{sha256(static(name)[1]).hexdigest()[:16]}"
 
 
 def path(*parts: str, **query: object) -> str:
@@ -82,8 +93,8 @@ def framed(title: str, body: str, language: str, *, query: str = "", signed_in: 
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
         f"<title>{escape(title)} – es-dedup</title>"
-        f'<link rel="stylesheet" href="{ROOT}/static/console.css">'
-        f'<script src="{ROOT}/static/console.js" defer></script>'
+        f'<link rel="stylesheet" href="{file_address(STYLE)}">'
+        f'<script src="{file_address(SCRIPT)}" defer></script>'
     )
     skip = anchor(words(language, "Skip to content"), "#content", class_="skip")
     top = _navigation(language, query) if signed_in else ""

@@ -31,6 +31,8 @@ COOKIE: Final = "es-dedup-console"
 SESSION_SECONDS: Final = 43_200.0
 MOST_SESSIONS: Final = 1_000
 SEE_OTHER: Final = 303
+KEPT: Final = "max-age=31536000, immutable"
+"""Of files: browsers need not ask for them again."""
 HEADERS: Final = {"Content-Security-Policy": POLICY, "Referrer-Policy": "same-origin"}
 """Of every page: without a referrer, browsers send forms with the origin ``null``, which is refused."""
 
@@ -157,7 +159,7 @@ async def file(name: str) -> Response:
         kind, content = static(name)
     except KeyError:
         raise NoSuchRoute(f"{ROOT}/static/{name}") from None
-    return Response(content, media_type=kind)
+    return Response(content, media_type=kind, headers={"Cache-Control": KEPT})
 
 
 @router.get("/sign-in")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
+from es_dedup.console.frame import file_address
 from es_dedup.console.words import chosen
 from tests.serving import OTHER, TEXT, serving
 
@@ -107,7 +108,7 @@ def test_content_of_pages_is_shown_as_text(browser: httpx.Client) -> None:
         assert "default-src 'none'" in policy
         assert "inline" not in policy
         for tag, attributes in _tags(answer.text):
-            assert tag != "script" or attributes["src"] == "/console/static/console.js"
+            assert tag != "script" or attributes["src"] == file_address("console.js")
             assert not [name for name in attributes if name == "style" or name.startswith("on")]
             assert not (attributes.get("href") or "").startswith("javascript:")
         assert not re.search("[\x00\u202e]", answer.text)
