@@ -135,10 +135,11 @@ def as_json(page: Page) -> bytes:
 
 
 class Server:
-    """A server process of this benchmark."""
+    """A server process of this benchmark, with its address and the token for reading."""
 
     def __init__(self, address: str, token: str, process: int) -> None:
-        self._host, self._token, self._process = address.removeprefix("http://"), token, process
+        self.address, self.token = address, token
+        self._process = process
 
     def cpu_ms(self) -> float:
         """Milliseconds of processor time of the server and the processes it has started; Linux only."""
@@ -152,11 +153,11 @@ class Server:
 
     def connection(self) -> http.client.HTTPConnection:
         """A connection, which is kept."""
-        return http.client.HTTPConnection(self._host, timeout=120)
+        return http.client.HTTPConnection(self.address.removeprefix("http://"), timeout=120)
 
     def ask(self, connection: http.client.HTTPConnection, body: bytes, kind: str) -> bytes:
         """The answer to a check."""
-        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": kind}
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": kind}
         connection.request("POST", "/v1/check", body, headers)
         answer = connection.getresponse()
         data = answer.read()

@@ -27,6 +27,7 @@ LONG: Final = ("bench_backfill", "bench_leave_out")
 SMALL: Final = {
     "bench_scan": ["--sizes", "30", "0", "--workers", "1", "--dump"],
     "bench_check": ["--pages", "12"],
+    "bench_console": ["--bases", "30", "--copies", "5", "--rounds", "1"],
     "bench_serve": ["--pages", "12", "--rounds", "1"],
     "bench_elastic": ["--stored", "80", "--pages", "12", "--compact", "--both", "--rounds", "2"],
     "bench_words": [
