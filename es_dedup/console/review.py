@@ -176,7 +176,7 @@ def _of_key(key: str, answer: str) -> dict[str, str]:
 
 def _nearest(decision: PairDecision, language: str) -> str:
     """The conditions that alone decide, nearest to their thresholds first."""
-    found = deciding_conditions(decision.rules)
+    found = deciding_conditions((decision.otherwise or decision).rules)
     if not found:
         return ""
     rows = [

@@ -2,41 +2,64 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_dedup.decision.comparison import context_of
+from es_dedup.decision.comparison import context_of, pair_decision
 from es_dedup.decision.conditions import all_hold
 from es_dedup.decision.match_rules import RULES
 from es_dedup.decision.pair_facts import facts_of
+from es_dedup.decision.rules import BY_RULES, RELATIONS
+from es_dedup.model import Relation
 from es_dedup.model.explanation import ConditionResult, RuleOutcome, RuleResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
+    from es_dedup.decision.candidate_search import CandidateSearchResult
     from es_dedup.decision.comparison import PairComparison
     from es_dedup.decision.conditions import Condition, Rule
     from es_dedup.decision.pair_facts import PairFacts
-    from es_dedup.model import Number
+    from es_dedup.model import Number, PairDecision
 
 
-def rule_results(comparison: PairComparison) -> Iterator[tuple[RuleResult, ...]]:
-    """What each rule says, in order, of each compared pair."""
+def rule_results(
+    comparison: PairComparison, pairs: NDArray[np.int64] | None = None
+) -> Iterator[tuple[RuleResult, ...]]:
+    """What each rule says, in order, of some compared pairs, or of each."""
     known = context_of(comparison.left, comparison.left_rows, comparison.right, comparison.right_rows)
     facts = facts_of(comparison.measures, known, comparison.limits)
-    return zip(*(_results(rule, facts) for rule in RULES), strict=True)
+    some = np.arange(len(comparison.left_rows)) if pairs is None else pairs
+    return zip(*(_results(rule, facts, some) for rule in RULES), strict=True)
 
 
-def _results(rule: Rule, facts: PairFacts) -> Iterator[RuleResult]:
-    """What a rule says of each pair."""
+def explained_pairs(found: CandidateSearchResult) -> Iterator[PairDecision]:
+    """Compared pairs with what each rule says, each pair of two query pages once; without exact copies."""
+    comparison, settings, statistics = found.comparison, found.settings, found.statistics
+    place = {name: row for row, name in enumerate(comparison.left.ids)}
+    among = np.array([place.get(name, -1) for name in comparison.right.ids], dtype=np.int64)
+    reverse = among[comparison.right_rows]
+    once = (reverse < 0) | (comparison.left_rows < reverse)
+    pairs = np.flatnonzero(once & (comparison.decisions.relation != RELATIONS.index(Relation.EXACT)))
+    by_rules = settings.decision.method == BY_RULES
+    results = rule_results(comparison, pairs) if by_rules else repeat((), len(pairs))
+    for pair, rules in zip(pairs.tolist(), results, strict=True):
+        yield replace(pair_decision(comparison, pair, settings, statistics), rules=rules)
+
+
+def _results(rule: Rule, facts: PairFacts, some: NDArray[np.int64]) -> Iterator[RuleResult]:
+    """What a rule says of some pairs."""
     left_out = not facts.limits.without.isdisjoint((rule.name, rule.group))
-    asked, rejected = all_hold(rule.applies_if, facts).tolist(), rule.rejects(facts).tolist()
-    applies_if = _conditions(rule.applies_if, facts)
-    rejects_if = zip(*(_conditions(each, facts) for each in rule.rejects_if), strict=True)
+    asked, rejected = all_hold(rule.applies_if, facts)[some], rule.rejects(facts)[some]
+    applies_if = _conditions(rule.applies_if, facts, some)
+    rejects_if = zip(*(_conditions(each, facts, some) for each in rule.rejects_if), strict=True)
     for applies, rejects, conditions, alternatives in zip(
-        asked, rejected, applies_if, rejects_if, strict=True
+        asked.tolist(), rejected.tolist(), applies_if, rejects_if, strict=True
     ):
         if left_out:
             outcome = RuleOutcome.LEFT_OUT
@@ -47,19 +70,20 @@ def _results(rule: Rule, facts: PairFacts) -> Iterator[RuleResult]:
         yield RuleResult(rule.name, outcome, conditions, alternatives)
 
 
-def _conditions(conditions: Sequence[Condition], facts: PairFacts) -> Iterator[tuple[ConditionResult, ...]]:
-    """All of some conditions, for each pair."""
+def _conditions(
+    conditions: Sequence[Condition], facts: PairFacts, some: NDArray[np.int64]
+) -> Iterator[tuple[ConditionResult, ...]]:
+    """All of some conditions, for each of some pairs."""
     if not conditions:
-        return repeat((), len(facts.better))
-    return zip(*(_condition(each, facts) for each in conditions), strict=True)
+        return repeat((), len(some))
+    return zip(*(_condition(each, facts, some) for each in conditions), strict=True)
 
 
-def _condition(condition: Condition, facts: PairFacts) -> Iterator[ConditionResult]:
+def _condition(condition: Condition, facts: PairFacts, some: NDArray[np.int64]) -> Iterator[ConditionResult]:
     fact, pairs = condition.fact, len(facts.better)
     found = (fact.of(facts), condition.threshold(facts), condition.holds(facts))
-    for value, threshold, holds in zip(
-        *(np.broadcast_to(each, pairs).tolist() for each in found), strict=True
-    ):
+    values = (np.broadcast_to(each, pairs)[some].tolist() for each in found)
+    for value, threshold, holds in zip(*values, strict=True):
         words = fact.otherwise if value is False else fact.words or fact.name
         yield ConditionResult(fact.name, words, _number(value), condition.sign, _number(threshold), holds)
 

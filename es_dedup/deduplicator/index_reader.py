@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import replace
-from itertools import chain, islice, repeat
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,12 +24,19 @@ from es_dedup.batch.featurise import (
     pages_of,
     problem_of,
 )
-from es_dedup.batch.overrides import load_constraints, load_ignored, load_overrides, overrides_on, recorded
+from es_dedup.batch.overrides import (
+    decided_edges,
+    load_constraints,
+    load_ignored,
+    load_overrides,
+    overrides_on,
+    recorded,
+)
 from es_dedup.batch.recluster import CLUSTERS_PENDING
 from es_dedup.decision.alignment import aligned
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages, compare, pair_decision
-from es_dedup.decision.explanation import rule_results
+from es_dedup.decision.explanation import explained_pairs, rule_results
 from es_dedup.decision.method_rules import decided
 from es_dedup.decision.page_decisions import decide
 from es_dedup.decision.rules import BY_RULES, without_rules
@@ -284,16 +291,11 @@ class IndexReader(Closing):
         return list(compared.comparison.right.ids)
 
     def candidate_decisions(self, page_ids: Sequence[str]) -> Iterator[PairDecision]:
-        """Stored pages with all their candidates, decided as ``explain`` does; a pair of two of the pages may come twice.
+        """Stored pages with all their candidates but exact copies, decided as ``explain`` does; a pair of two of the pages comes once.
 
         Ids that are not stored are passed over.
         """
-        settings, statistics = self._settings, self._statistics()
-        comparison = self._lookup().of_stored(page_ids).comparison
-        by_rules = settings.decision.method == BY_RULES
-        results = rule_results(comparison) if by_rules else repeat((), len(comparison.left_rows))
-        for pair, rules in enumerate(results):
-            yield replace(pair_decision(comparison, pair, settings, statistics), rules=rules)
+        return map(self._overridden, explained_pairs(self._lookup().of_stored(page_ids)))
 
     def settings_with(self, changes: Mapping[str, Any]) -> Settings:
         """The settings in force, with other values of some decision settings, by dotted name.
@@ -312,17 +314,16 @@ class IndexReader(Closing):
         The smaller id is on the left; a pair of two of the pages may come twice.
         """
         found = self._lookup(settings).of_stored(page_ids)
-        return load_constraints(self._index).accepted(found.edges()), found.pairs
+        return decided_edges(self._index, found.edges(), page_ids), found.pairs
 
     def related_among(self, pairs: Sequence[tuple[str, str]], settings: Settings) -> list[Edge]:
         """Those of some pairs of stored pages that these settings find related, as ``related_pairs``; pages that are not stored are passed over."""
-        lookup = self._lookup(settings)
-        rights: dict[str, list[str]] = {}
+        lookup, rights = self._lookup(settings), dict[str, list[str]]()
         for left, right in pairs:
             rights.setdefault(left, []).append(right)
         pages = lookup.load(list(rights))
         found = lookup.among(pages, [rights[left] for left in pages.ids])
-        return load_constraints(self._index).accepted(found.edges())
+        return decided_edges(self._index, found.edges(), rights)
 
     def cluster_ids(self, page_ids: Iterable[str]) -> dict[str, str]:
         """Ids of the clusters that stored pages are in, by page id."""

@@ -64,7 +64,7 @@ def uncertain_pairs(
         seed: of the draw; the same seed draws the same pages.
 
     Returns:
-        Most doubtful first; exact copies are left out.
+        Most doubtful first; exact copies, and pairs that people have decided by overrides, are left out.
     """
     ids = sorted(pages)
     random.Random(seed).shuffle(ids)  # noqa: S311 - a seeded draw, no secrets
@@ -73,7 +73,8 @@ def uncertain_pairs(
     for start in range(0, len(ids), PAGES):
         for decision in dedup.candidate_decisions(ids[start : start + PAGES]):
             each = Uncertain(decision, doubt_of(decision))
-            if each.pair not in compared and decision.relation is not Relation.EXACT:
+            asked = each.pair not in compared and not decision.overrides
+            if asked and decision.relation is not Relation.EXACT:
                 uncertain.append(each)
             compared.add(each.pair)
         if len(uncertain) >= POOL * count:

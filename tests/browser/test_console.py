@@ -41,11 +41,11 @@ VIEWS: Final = {
     "/compare": ["/compare?left=bad%2F1&right=bad%2F2", "/compare?left=large%2F000&right=large%2F001"],
     "/search": ["/search?q=ferry", "/search?q=%3Cscript%3E", "/search?q=nowhere"],
     "/overrides": ["/overrides"],
+    "/review": ["/review", "/review?reader=mz"],
+    "/tune": ["/tune", "/tune?preset=strict"],
     "/jobs": ["/jobs"],
     "/jobs/{job_id}": ["/jobs/{job}"],
-    "/review": ["/review", "/review?reader=mz"],
     "/sign-in": ["/sign-in"],
-    "/tune": ["/tune"],
 }
 """Addresses of each view."""
 FILES: Final = {"/static/{name}", "/review/labels.jsonl"}

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.index.jobs import DeadLetter
-from tests.servers import url_of
+from tests.servers import fresh_name, remove, url_of
 from tests.serving import TEXT, browsing, serving
 from tests.source_indices import attached, canonical_counts, settings, source_index
 
@@ -54,6 +54,18 @@ def test_a_file_is_reclustered(tmp_path: Path) -> None:
         assert client.post(f"{begun.headers['location']}/pause", data=NOTHING).status_code == 501
         assert client.get("/console/jobs/none").status_code == 404
         assert client.post("/console/dead-letters", data=NOTHING).status_code == 501
+
+
+def test_an_index_that_never_had_a_job_has_none(tmp_path: Path) -> None:
+    place = f"{url_of('es8')}/{fresh_name()}"
+    try:
+        with serving(place, tmp_path) as api, browsing(api) as client:
+            assert api.get("/v1/jobs").json() == {"jobs": []}
+            assert api.get("/v1/jobs/none").status_code == 404
+            assert client.get("/console").status_code == 200
+            assert "There were no jobs yet." in client.get("/console/jobs").text
+    finally:
+        remove(place)
 
 
 def test_a_backfill_is_begun_paused_and_resumed(tmp_path: Path) -> None:

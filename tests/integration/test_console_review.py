@@ -119,6 +119,10 @@ def test_an_answer_becomes_an_override_only_where_it_is_wanted(api: Api) -> None
         assert pair(answer(client, first, "undo")) == pair(first)
         assert overrides() == []
         answer(client, both, "diff")
+        client.post("/console/review/draw", data={"reader": "ow"})
+        drawn = asked(client.get("/console/review?reader=ow").text)
+        while (drawn := answer(client, drawn, "skip"))["reader"] == "ow" and "left" in drawn:
+            assert pair(drawn) != pair(first), "decided already"
         answer(client, {**both, "reader": "ow"}, "diff")
         answer(client, {**first, "reader": "ow"}, "undo")
         assert len(overrides()) == 1, "an override of somebody else is not undone"

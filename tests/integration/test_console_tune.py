@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_dedup import Deduplicator, Settings
+from es_dedup import Deduplicator, Relation, Settings
 from es_dedup.errors import ConfigError, SettingsDiffer
 from es_dedup.evaluation import labelled
 from es_dedup.evaluation.settings_change import settings_change
@@ -37,6 +37,17 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     yield name
     if request.param == "es8":
         remove(name)
+
+
+def test_candidates_are_decided_together_as_one_by_one(place: str) -> None:
+    with Deduplicator.open(place, settings=ALONE) as dedup:
+        decided = list(dedup.candidate_decisions(["none", *sorted(dedup.page_ids())]))
+        pairs = {tuple(sorted((each.left, each.right))) for each in decided}
+        assert len(pairs) == len(decided) > 10
+        for each in decided:
+            explained = dedup.explain(each.left, each.right)
+            assert each.relation is explained.relation is not Relation.EXACT
+            assert (each.rules, each.evidence) == (explained.rules, explained.evidence)
 
 
 def test_what_is_foreseen_comes_true(place: str) -> None:

@@ -55,6 +55,8 @@ class ElasticJobs:
 
     def job(self, job_id: str) -> tuple[Job, Version] | None:
         """See ``JobStore.job``."""
+        if not self._there:
+            return None
         found = next(documents(self._server, self._index, [f"job:{job_id}"]), None)
         return None if found is None else (Job.from_dict(found["_source"]["body"]), _version(found))
 
@@ -64,6 +66,8 @@ class ElasticJobs:
 
     def jobs(self, *, unfinished: bool = False) -> list[Job]:
         """See ``JobStore.jobs``."""
+        if not self._there:
+            return []
         self._refresh()
         filters: list[dict[str, Any]] = [{"term": {"kind": "job"}}]
         if unfinished:
@@ -147,6 +151,8 @@ class ElasticJobs:
 
     def dead(self, limit: int = 1000) -> list[DeadLetter]:
         """See ``JobStore.dead``."""
+        if not self._there:
+            return []
         self._refresh()
         found: list[DeadLetter] = []
         size = max(1, min(limit, 1000))
