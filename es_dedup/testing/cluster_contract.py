@@ -206,6 +206,20 @@ class ClusterListContract(StoreFixtures):
             after = query.after(query.cursor(each))
             assert listed.list_clusters(query, after=after, limit=1) == found[at + 1 : at + 2]
 
+    @pytest.mark.parametrize("order", list(ClusterOrder))
+    def test_many_pages_alone_hide_no_cluster(
+        self, store: ClusterStore, pages: FeatureIndex, order: ClusterOrder
+    ) -> None:
+        names = [f"s{number:02}" for number in range(40)]
+        pages.put_many([record(name) for name in [*names, "t", "t1", "u", "u1"]])
+        store.assign_many([assignment(name) for name in [*names, "t", "u"]])
+        store.assign_many([assignment(f"{name}1", name, Relation.EXACT, 1.0) for name in "tu"])
+        query = ClusterQuery(order=order)
+        (first,) = store.list_clusters(query, limit=1)
+        (second,) = store.list_clusters(query, after=query.after(query.cursor(first)), limit=1)
+        assert (first.id, second.id) == ("t", "u")
+        assert store.list_clusters(query, after=query.after(query.cursor(second)), limit=1) == []
+
     def test_what_a_list_says(self, listed: ClusterStore) -> None:
         assert listed.list_clusters(ClusterQuery(1, order=ClusterOrder.NEWEST)) == [
             ClusterSummary("z", "z", 1, "2027", 1.0, "z"),

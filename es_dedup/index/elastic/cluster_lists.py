@@ -150,7 +150,9 @@ class ClusterLists:
     def _buckets(
         self, inside: Mapping[str, Any], query: ClusterQuery, size: int, order: Any = None
     ) -> list[Mapping[str, Any]]:
-        terms: dict[str, Any] = {"field": "cluster_id", "size": size, "min_doc_count": query.min_size}
+        # The index has one shard, so small clusters can be left out there, before the first ones are taken.
+        least = {"min_doc_count": query.min_size, "shard_min_doc_count": query.min_size}
+        terms: dict[str, Any] = {"field": "cluster_id", "size": size, **least}
         if order:
             terms["order"] = order
         aggs: dict[str, Any] = {"confidence": {"min": {"field": "score"}}}
