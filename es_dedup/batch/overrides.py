@@ -8,6 +8,7 @@ import threading
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
 from es_dedup.clustering import constraints_of, contradiction, deciding
@@ -107,9 +108,14 @@ def load_overrides(index: _Notes) -> Mapping[str, Override]:
     return recorded(index).overrides
 
 
-def recorded(index: _Notes) -> Recorded:
-    """The overrides of an index; only rows that this process has not read yet are read. Errors as of ``load_overrides``."""
-    head = index.note(OVERRIDES)
+def recorded(index: _Notes, notes: Mapping[str, str | None] = MappingProxyType({})) -> Recorded:
+    """The overrides of an index; only rows that this process has not read yet are read. Errors as of ``load_overrides``.
+
+    Args:
+        index: has them.
+        notes: what was read of its notes, maybe ``OVERRIDES``.
+    """
+    head = notes[OVERRIDES] if OVERRIDES in notes else index.note(OVERRIDES)
     if head is None:
         return NOTHING
     with reading_stored("overrides"):

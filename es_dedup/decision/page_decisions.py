@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.model import Decision, Outcome, Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.index.port import Assignment
     from es_dedup.model import Edge, PairDecision
@@ -112,3 +112,18 @@ def _outcome(
     if outside:
         return Outcome.CONTAINS
     return Outcome.INCONCLUSIVE if inconclusive else Outcome.UNIQUE
+
+
+def with_overridden(
+    by_people: Mapping[str, PairDecision], related: Iterable[PairDecision]
+) -> list[PairDecision]:
+    """Related pairs of a page, those that people have decided on first and in place of what the rules say of them."""
+    decided = [each for each in by_people.values() if each.relation is not Relation.DIFFERENT]
+    return decided + [each for each in related if each.right not in by_people]
+
+
+def overruled(by_people: Mapping[str, PairDecision]) -> Iterator[str]:
+    """In words, where people have decided otherwise than the rules."""
+    for name, each in by_people.items():
+        if each.otherwise is not None and each.otherwise.relation.same != each.relation.same:
+            yield f"{name}: {each.reason}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from es_dedup.batch import overrides
 from es_dedup.batch.annotations import load_annotations
 from es_dedup.batch.cluster_evidence import clusters_with_evidence
 from es_dedup.batch.effective_settings import EffectiveSettings
@@ -24,21 +25,13 @@ from es_dedup.batch.featurise import (
     pages_of,
     problem_of,
 )
-from es_dedup.batch.overrides import (
-    decided_edges,
-    load_constraints,
-    load_ignored,
-    load_overrides,
-    overrides_on,
-    recorded,
-)
 from es_dedup.batch.recluster import CLUSTERS_PENDING
 from es_dedup.decision.alignment import aligned
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages, compare, pair_decision
 from es_dedup.decision.explanation import explained_pairs, rule_results
 from es_dedup.decision.method_rules import decided
-from es_dedup.decision.page_decisions import decide
+from es_dedup.decision.page_decisions import decide, overruled, with_overridden
 from es_dedup.decision.rules import BY_RULES, without_rules
 from es_dedup.decision.spans import shared_clauses
 from es_dedup.decision.thresholds import thresholds_of
@@ -54,7 +47,6 @@ from es_dedup.model import (
     Decision,
     Page,
     PairDecision,
-    Relation,
     SearchHit,
     SearchResult,
     Skipped,
@@ -67,6 +59,8 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from es_dedup.batch.featurise import Ignored
+    from es_dedup.clustering import Constraints
     from es_dedup.decision.alignment import AlignedRow
     from es_dedup.decision.spans import SharedClause
     from es_dedup.decision.statistics import Statistics
@@ -97,6 +91,7 @@ class IndexReader(Closing):
         self._extractor = create_extractor(settings.extraction)
         self._basis: EffectiveSettings | None = None
         self._looked = 0.0
+        self._ignored: Ignored = {}  # passages that did not count in the last check
         self._name = "the index"
         self._features: tuple[Difference, ...] = ()
         self._warned: SettingsDiffer | None = None
@@ -116,7 +111,7 @@ class IndexReader(Closing):
 
     def overrides(self, *, undone: bool = False) -> list[Override]:
         """Decisions of people that go before the rules, by time; with ``undone`` also those that were undone."""
-        return [each for each in load_overrides(self._index).values() if undone or each.in_force]
+        return [each for each in overrides.load_overrides(self._index).values() if undone or each.in_force]
 
     def annotations(self) -> tuple[Annotation, ...]:
         """What readers said of pairs of pages, by time; decisions do not depend on it."""
@@ -124,7 +119,7 @@ class IndexReader(Closing):
 
     def overrides_of(self, page_ids: Iterable[str]) -> dict[str, tuple[Override, ...]]:
         """Overrides in force that name a page, by time, for each of some pages that has any."""
-        known = recorded(self._index).by_page
+        known = overrides.recorded(self._index).by_page
         return {page: known[page] for page in page_ids if page in known}
 
     @property
@@ -159,9 +154,15 @@ class IndexReader(Closing):
         return decisions
 
     def _check_some(self, pages: list[Page]) -> list[Decision]:
-        asked, _ = self._featurise(pages)
-        compared = self._lookup().of(asked, assigned=True)
-        by_people = self._decided_by_people(asked)
+        while True:
+            ignored = self._ignored
+            asked, _ = self._featurise(pages, ignored)
+            compared = self._lookup().of(asked, assigned=True, notes=[overrides.OVERRIDES])
+            known = overrides.recorded(self._index, compared.notes)
+            self._ignored = known.ignored[False]
+            if self._ignored == ignored:
+                break  # they have not changed since the last check
+        by_people = self._decided_by_people(asked, known.constraints)
         assigned = {**compared.assigned, **self._index.assignments(chain.from_iterable(by_people))}
         decisions = []
         row = 0
@@ -171,15 +172,14 @@ class IndexReader(Closing):
                 continue
             cut = row in compared.inconclusive
             decided, related = by_people[row], compared.related(row)
-            notes = (*_changed_by_people(decided), *compared.use[row].notes())
-            related = _beside(decided, related)
+            notes = (*overruled(decided), *compared.use[row].notes())
+            related = with_overridden(decided, related)
             decisions.append(decide(page.id, related, assigned, inconclusive=cut, notes=notes))
             row += 1
         return decisions
 
-    def _decided_by_people(self, asked: Pages) -> list[dict[str, PairDecision]]:
+    def _decided_by_people(self, asked: Pages, constraints: Constraints) -> list[dict[str, PairDecision]]:
         """For each page its pairs with stored pages that overrides decide on, by the other page; those decided same first."""
-        constraints = load_constraints(self._index)
         same = [[name for name in constraints.units.get(page, ()) if name != page] for page in asked.ids]
         apart = [sorted(constraints.apart.get(page, ())) for page in asked.ids]
         if not any(same) and not any(apart):
@@ -193,7 +193,7 @@ class IndexReader(Closing):
         return found
 
     def _overridden(self, pair: PairDecision) -> PairDecision:
-        return pair.overridden(overrides_on(self._index, pair.left, pair.right))
+        return pair.overridden(overrides.overrides_on(self._index, pair.left, pair.right))
 
     def _verdicts(self, page: Page, decision: Decision, edges: Sequence[Edge]) -> list[PairDecision]:
         """The decided pairs that a decision rests on, strongest first; of very many the strongest."""
@@ -206,7 +206,9 @@ class IndexReader(Closing):
             names = [decision.duplicate_of or page.id, *decision.contained_in, *decision.contains]
         most = self._settings.index.limit
         related = lookup.among(asked, [[name for name in names[:most] if name != page.id]]).related(0)
-        return _beside(self._decided_by_people(asked)[0], related)
+        return with_overridden(
+            self._decided_by_people(asked, overrides.load_constraints(self._index))[0], related
+        )
 
     def explain(
         self, left: str | Page, right: str | Page, *, also: Sequence[str] = (), without: Sequence[str] = ()
@@ -271,14 +273,14 @@ class IndexReader(Closing):
     def content_of(self, side: str | Page) -> Content | None:
         """Content of a page, stored (by id) or given; None where its text is not kept."""
         if isinstance(side, Page):
-            return compared(content_of(side, self._extractor)[0], load_ignored(self._index))
+            return compared(content_of(side, self._extractor)[0], overrides.load_ignored(self._index))
         text = self._counted_text(self.record(side))
         return Content(text, title=self.record(side).title) if text else None
 
     def _counted_text(self, record: FeatureRecord) -> str:
         """The kept text of a page, with blanks for the passages of its site that never count; empty where texts are not kept."""
         text = self._index.texts([record.page_id]).get(record.page_id, "")
-        return without_passages(text, load_ignored(self._index).get(record.site, ()))
+        return without_passages(text, overrides.load_ignored(self._index).get(record.site, ()))
 
     def candidates(self, page_id: str) -> list[str]:
         """Candidates of a stored page by id, before verification.
@@ -314,7 +316,7 @@ class IndexReader(Closing):
         The smaller id is on the left; a pair of two of the pages may come twice.
         """
         found = self._lookup(settings).of_stored(page_ids)
-        return decided_edges(self._index, found.edges(), page_ids), found.pairs
+        return overrides.decided_edges(self._index, found.edges(), page_ids), found.pairs
 
     def related_among(self, pairs: Sequence[tuple[str, str]], settings: Settings) -> list[Edge]:
         """Those of some pairs of stored pages that these settings find related, as ``related_pairs``; pages that are not stored are passed over."""
@@ -323,7 +325,7 @@ class IndexReader(Closing):
             rights.setdefault(left, []).append(right)
         pages = lookup.load(list(rights))
         found = lookup.among(pages, [rights[left] for left in pages.ids])
-        return decided_edges(self._index, found.edges(), rights)
+        return overrides.decided_edges(self._index, found.edges(), rights)
 
     def cluster_ids(self, page_ids: Iterable[str]) -> dict[str, str]:
         """Ids of the clusters that stored pages are in, by page id."""
@@ -365,7 +367,7 @@ class IndexReader(Closing):
         if isinstance(page, Page):
             if problem := problem_of(page):
                 raise ValueError(problem)
-            content = compared(content_of(page, self._extractor)[0], load_ignored(self._index))
+            content = compared(content_of(page, self._extractor)[0], overrides.load_ignored(self._index))
             return of_text(page.id, content.text, content.title, settings, methods)
         record = self.record(page)
         content_of_page = self._counted_text(record), record.title
@@ -544,8 +546,9 @@ class IndexReader(Closing):
     def _lookup(self, settings: Settings | None = None) -> CandidateSearch:
         return CandidateSearch(self._index, settings or self._settings, self._statistics(), day_of)
 
-    def _featurise(self, pages: list[Page]) -> tuple[Pages, dict[str, str]]:
-        ignored = load_ignored(self._index)
+    def _featurise(self, pages: list[Page], ignored: Ignored | None = None) -> tuple[Pages, dict[str, str]]:
+        """Features of pages without the passages that never count; None: as the index has them now."""
+        ignored = overrides.load_ignored(self._index) if ignored is None else ignored
         return pages_of(
             pages, self._settings, self._extractor, named=self._index.keeps_named, ignored=ignored
         )
@@ -568,29 +571,12 @@ class IndexReader(Closing):
 
     def _hits(self, page: Sequence[tuple[str, float]], clusters: dict[str, str]) -> tuple[SearchHit, ...]:
         records = self._index.get_many(name for name, _ in page)
-        sizes = {
-            name: len(group)
-            for name, group in self._index.members({clusters.get(n, n) for n, _ in page}).items()
-        }
+        groups = self._index.members({clusters.get(name, name) for name, _ in page})
         hits = []
         for name, score in page:
             if name not in records:  # another process has just removed it
                 continue
             record, cluster = records[name], clusters.get(name, name)
-            hits.append(
-                SearchHit(name, score, record.title, record.url, cluster, max(sizes.get(cluster, 1) - 1, 0))
-            )
+            others = max(len(groups.get(cluster, ())) - 1, 0)
+            hits.append(SearchHit(name, score, record.title, record.url, cluster, others))
         return tuple(hits)
-
-
-def _beside(by_people: Mapping[str, PairDecision], related: Iterable[PairDecision]) -> list[PairDecision]:
-    """Related pairs of a page, those that people have decided on first and in place of what the rules say of them."""
-    decided = [each for each in by_people.values() if each.relation is not Relation.DIFFERENT]
-    return decided + [each for each in related if each.right not in by_people]
-
-
-def _changed_by_people(by_people: Mapping[str, PairDecision]) -> Iterator[str]:
-    """In words, where people have decided otherwise than the rules."""
-    for name, each in by_people.items():
-        if each.otherwise is not None and each.otherwise.relation.same != each.relation.same:
-            yield f"{name}: {each.reason}"

@@ -1,4 +1,4 @@
-"""How many requests the hook sends for a batch of new documents, some of them copies of stored ones."""
+"""How many requests a batch of new documents takes through the hook, some of them copies of stored ones, and how many a check."""
 
 from __future__ import annotations
 
@@ -6,34 +6,46 @@ import statistics
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from elastic_transport import Transport
 
+from es_dedup import Deduplicator
+from es_dedup.deduplicator import index_reader
 from es_dedup.hook import dedup_bulk
 from tests.hooked import action_of
 from tests.samples import story
 
 if TYPE_CHECKING:
-    import pytest
     from elasticsearch import Elasticsearch
 
     from es_dedup.hook import DedupHook
 
 MOST = 9
+MOST_OF_A_CHECK = 3
 BATCH = 10
 BATCHES = 8
 
 
-def test_a_batch_takes_few_requests(
-    hook: DedupHook, client: Elasticsearch, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Features, frequencies, candidates, records, clusters around them, clusters, facts of the index, documents, fields of others."""
-    asked: list[str] = []
-    ends: list[int] = []
-    ask, finish = Transport.perform_request, hook.finish
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Requests that are sent."""
+    found: list[str] = []
+    ask = Transport.perform_request
 
     def counted(self: Transport, method: str, target: str, **more: Any) -> Any:
-        asked.append(f"{method} {target}")
+        found.append(f"{method} {target}")
         return ask(self, method, target, **more)
+
+    monkeypatch.setattr(Transport, "perform_request", counted)
+    return found
+
+
+def test_a_batch_takes_few_requests(
+    hook: DedupHook, client: Elasticsearch, name: str, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Features, frequencies, candidates, records, clusters around them, clusters, facts of the index, documents, fields of others."""
+    ends: list[int] = []
+    finish = hook.finish
 
     def finished(*given: Any, **more: Any) -> Any:
         again = finish(*given, **more)
@@ -46,9 +58,27 @@ def test_a_batch_takes_few_requests(
         copied = number % BATCH == 0  # one of each batch
         page = story(number // BATCH, f"copy-{number}", day=2) if copied else story(BATCH + number)
         actions.append(action_of(page, name))
-    monkeypatch.setattr(Transport, "perform_request", counted)
+    asked.clear()
     monkeypatch.setattr(hook, "finish", finished)
     report = dedup_bulk(client, actions, hook=hook, chunk_size=BATCH).report
     assert report.outcomes["duplicate"] == BATCHES
     each = [after - before for before, after in pairwise(ends)]
     assert statistics.median(each) <= MOST, asked[ends[0] : ends[1]]
+
+
+def test_a_check_takes_three_requests(
+    hook: DedupHook,
+    client: Elasticsearch,
+    address: str,
+    name: str,
+    asked: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Frequencies, candidates, their records with their clusters and the decisions of people."""
+    monkeypatch.setattr(index_reader, "STATISTICS_SECONDS", 60)
+    dedup_bulk(client, [action_of(story(number), name) for number in range(BATCH)], hook=hook)
+    with Deduplicator.open(address) as dedup:
+        dedup.check(story(0, "first"))  # reads the statistics
+        asked.clear()
+        assert dedup.check(story(1, "copy", day=2)).duplicate_of == f"{name}/story-1"
+        assert len(asked) == MOST_OF_A_CHECK, asked

@@ -122,6 +122,18 @@ def test_pages_that_come_later_are_added_without_the_passage(place: str) -> None
         assert dedup.record("alone").length > 0
 
 
+def test_a_check_sees_at_once_what_somebody_else_has_decided(place: str) -> None:
+    old, new = (Page(name, text=PASSAGES[0], site=SITES[0]) for name in ("old", "new"))
+    with Deduplicator.open(place, settings=ALONE) as dedup:
+        dedup.add(old)
+        with Deduplicator.open(place, settings=ALONE, read_only=True) as reader:
+            assert reader.check(new).duplicate_of == "old"
+            made = dedup.override_ignore(SITES[0], PASSAGES[0], **WHY)
+            assert reader.check(new).outcome == "unique"
+            dedup.undo_override(made.overrides[0].id)
+            assert reader.check(new).duplicate_of == "old"
+
+
 def test_pages_without_kept_text_stay_as_they_are_and_are_counted(place: str) -> None:
     kept = ALONE.model_copy(update={"index": ALONE.index.model_copy(update={"keep_text": False})})
     with Deduplicator.open(place, settings=kept) as dedup:
