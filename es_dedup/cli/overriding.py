@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from es_dedup.cli.session import session_of
+from es_dedup.model.overrides import OverrideKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +66,6 @@ def ignore(
     It is left out of the features of pages that are added from now on, and by `es-dedup recluster` of those of stored pages.
     """
     _change(context, lambda dedup: dedup.override_ignore(site, text, reason=reason, author=author))
-    session_of(context).output.note("stored pages follow with `es-dedup recluster`")
 
 
 @override_app.command()
@@ -143,6 +143,8 @@ def _change(context: typer.Context, change: Callable[[Deduplicator], OverrideRep
     session.output.note(
         f"overrides: {len(report.overrides):,}, pages in changed clusters: {len(report.changed):,}"
     )
+    if any(each.kind is OverrideKind.IGNORE for each in report.overrides):
+        session.output.note("stored pages follow with `es-dedup recluster`")
 
 
 def _row(each: Override) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -168,6 +169,11 @@ def test_the_command_line(place: str, tmp_path: Path) -> None:
     file = tmp_path / "overrides.jsonl"
     run("override", "export", "--output", str(file))
     run("override", "import", str(file))
+    made = json.loads(file.read_text(encoding="utf-8"))["id"]
+    assert "es-dedup recluster" in run("override", "undo", made)
+    assert "es-dedup recluster" in run(
+        "override", "ignore", "--site", SITES[0], "--text", PASSAGES[0], "--reason", "it is"
+    )
     run("recluster")
     with Deduplicator.open(place, settings=ALONE, read_only=True) as dedup:
         assert (partition(dedup), features(dedup)) == fresh(pages(0), dedup.overrides())
