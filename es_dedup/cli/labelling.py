@@ -6,6 +6,8 @@ import json
 import os
 import sys
 from dataclasses import asdict, dataclass
+from itertools import accumulate, groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -19,7 +21,10 @@ from es_dedup.cli.session import session_of
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from es_dedup.cli.output import Output
+    from es_dedup.decision.alignment import Piece
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.evaluation.uncertain import Uncertain
 
@@ -27,9 +32,8 @@ ANSWERS: Final = {
     "y": "dup", "yes": "dup", "dup": "dup", "n": "diff", "no": "diff", "diff": "diff",
     "c": "contain", "contain": "contain", "p": "partial", "partial": "partial",
 }  # fmt: skip
-LEAD: Final = (
-    60  # characters shown before the first shared clause, where a text is not shown from its beginning
-)
+LEAD: Final = 60
+"""Characters shown before the first shared stretch, where a text is not shown from its beginning."""
 ASKED: Final = "y duplicate, n different, c contain, p partial, s skip, u take back, q quit: "
 
 
@@ -166,15 +170,15 @@ def _write(target: Path, dedup: Deduplicator, each: Uncertain, said: str) -> int
 
 
 def _show(output: Output, dedup: Deduplicator, each: Uncertain, place: str, chars: int) -> None:
-    """Both pages, side by side on a terminal and below each other elsewhere, shared clauses marked."""
+    """Both pages, below each other or, on a terminal, side by side with what only one of them has marked."""
     from es_dedup.evaluation.rule_thresholds import deciding_conditions
 
     left, right = each.pair
     nearest = [str(one) for one in deciding_conditions(each.decision.rules)[:1]]
-    spans = dedup.shared_clauses(left, right)
+    rows = dedup.aligned(left, right)
     sides = (
-        _side(dedup, left, [(span.left_start, span.left_end) for span in spans], chars),
-        _side(dedup, right, [(span.right_start, span.right_end) for span in spans], chars),
+        _side(dedup, left, (piece for row in rows for piece in row.left), chars),
+        _side(dedup, right, (piece for row in rows for piece in row.right), chars),
     )
     said = {
         "shares": each.decision.shares,
@@ -202,7 +206,7 @@ def _show(output: Output, dedup: Deduplicator, each: Uncertain, place: str, char
 
 @dataclass(frozen=True)
 class _Side:
-    """A page, the part of its text that is shown, and what the other page shares of that; places in the excerpt."""
+    """A page, the part of its text that is shown, and what the other page lacks of that; places in the excerpt."""
 
     page: str
     title: str
@@ -210,12 +214,19 @@ class _Side:
     marked: list[tuple[int, int]]
 
 
-def _side(dedup: Deduplicator, page: str, spans: list[tuple[int, int]], chars: int) -> _Side:
-    text = dedup.text(page)
-    start = _start(len(text), spans, chars)
+def _side(dedup: Deduplicator, page: str, pieces: Iterable[Piece], chars: int) -> _Side:
+    runs = [
+        (only, "".join(piece.text for piece in run)) for only, run in groupby(pieces, key=attrgetter("only"))
+    ]
+    text = "".join(run for _, run in runs)
+    ends = accumulate(len(run) for _, run in runs)
+    spans = [(end - len(run), end, only) for (only, run), end in zip(runs, ends, strict=True)]
+    start = _start(len(text), [(low, high) for low, high, only in spans if not only], chars)
     before, after = "…" if start else "", "…" if start + chars < len(text) else ""
     moved = len(before) - start
-    marked = [(max(low, start) + moved, min(high, start + chars) + moved) for low, high in spans]
+    marked = [
+        (max(low, start) + moved, min(high, start + chars) + moved) for low, high, only in spans if only
+    ]
     excerpt = f"{before}{text[start : start + chars]}{after}"
     return _Side(page, dedup.record(page).title, excerpt, [each for each in marked if each[0] < each[1]])
 
@@ -245,7 +256,7 @@ def _draw(output: Output, sides: tuple[_Side, ...]) -> None:
         table.add_column(heading, ratio=1, overflow="fold")
         text = Text("\n".join(map(clean, side.excerpt.split("\n"))))
         for start, end in side.marked:
-            text.stylize("green", start, end)
+            text.stylize("yellow", start, end)
         cells.append(text)
     table.add_row(*cells)
     output.console.print(table)

@@ -18,7 +18,7 @@ from zlib import crc32
 
 import numpy as np
 
-from es_dedup.decision.spans import clauses_of
+from es_dedup.decision.clauses import clauses_of
 from es_dedup.text.titles import headline
 
 if TYPE_CHECKING:

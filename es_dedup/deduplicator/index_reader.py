@@ -33,7 +33,6 @@ from es_dedup.decision.explanation import explained_pairs, rule_results
 from es_dedup.decision.method_rules import decided
 from es_dedup.decision.page_decisions import decide, overruled, with_overridden
 from es_dedup.decision.rules import BY_RULES, without_rules
-from es_dedup.decision.spans import shared_clauses
 from es_dedup.decision.thresholds import thresholds_of
 from es_dedup.detectors.features import unpack
 from es_dedup.detectors.page_features import of_stored, of_text
@@ -53,7 +52,7 @@ from es_dedup.model import (
 )
 from es_dedup.readers import Roots
 from es_dedup.settings.recorded import STATISTICS, decision_settings, with_recorded
-from es_dedup.text.passages import without_passages
+from es_dedup.text.passages import closed_up, without_passages
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -62,7 +61,6 @@ if TYPE_CHECKING:
     from es_dedup.batch.featurise import Ignored
     from es_dedup.clustering import Constraints
     from es_dedup.decision.alignment import AlignedRow
-    from es_dedup.decision.spans import SharedClause
     from es_dedup.decision.statistics import Statistics
     from es_dedup.detectors.page_features import PageFeatures
     from es_dedup.errors import Difference
@@ -331,22 +329,16 @@ class IndexReader(Closing):
         """Ids of the clusters that stored pages are in, by page id."""
         return {name: each.cluster_id for name, each in self._index.assignments(page_ids).items()}
 
-    def shared_clauses(self, left: str, right: str) -> list[SharedClause]:
-        """Clauses that two stored pages have in common, with their places in both texts and what they count.
-
-        Raises:
-            UnknownPage: an id that is not stored.
-        """
-        texts = [self._counted_text(self.record(name)) for name in (left, right)]
-        return shared_clauses(texts[0], texts[1], self._statistics())
-
     def aligned(self, left: str | Page, right: str | Page) -> list[AlignedRow]:
         """The texts of two pages, stored (by id) or given, side by side: rows that have all of both, with what only one of them has.
 
+        Passages that never count are left out, and of several blank lines one is kept.
+
         Raises:
             UnknownPage: an id that is not stored.
         """
-        ours, theirs = (content.text if (content := self.content_of(side)) else "" for side in (left, right))
+        contents = [self.content_of(side) for side in (left, right)]
+        ours, theirs = (closed_up(content.text) if content else "" for content in contents)
         return aligned(ours, theirs, self._statistics())
 
     def features(self, page: str | Page, *, also: Sequence[str] = ()) -> PageFeatures:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _LETTERS: Final = "[0-9A-Za-z]"
+_GAP: Final = re.compile("\n{3,}")
 
 
 def without_passages(text: str, passages: Sequence[str]) -> str:
@@ -28,6 +29,11 @@ def without_passages(text: str, passages: Sequence[str]) -> str:
 def has_passage(text: str, passages: Sequence[str]) -> bool:
     """Whether ``without_passages`` would change the text."""
     return bool(passages) and _pattern(tuple(passages)).search(text) is not None
+
+
+def closed_up(text: str) -> str:
+    """A text for readers with one blank line in place of several, as ``without_passages`` leaves them."""
+    return _GAP.sub("\n\n", text)
 
 
 @lru_cache(maxsize=1024)

@@ -313,7 +313,7 @@ def used(data: bytes) -> None:
         for step in (
             lambda: index.check(given), lambda: list(index.clusters()), lambda: index.explain("p0", "p1"), lambda: index.text("p2"),
             lambda: index.record("p3"), lambda: index.candidates("p4"), lambda: index.search("的"), index.stats, lambda: index.cluster("p5"),
-            lambda: index.shared_clauses("p0", "p1"), lambda: index.add(given), lambda: index.remove("p6"), lambda: index.add_many([given, Page("p7", text="x")]),
+            lambda: index.aligned("p0", "p1"), lambda: index.add(given), lambda: index.remove("p6"), lambda: index.add_many([given, Page("p7", text="x")]),
         ):  # fmt: skip
             _refusable(step)
 

@@ -183,9 +183,10 @@ class TestExplain:
         with pytest.raises(UnknownPage):
             dedup.explain("story-1", "nobody")
 
-    def test_shared_clauses(self, dedup: Deduplicator) -> None:
-        assert len(dedup.shared_clauses("story-2", "longer-2")) == 24
-        assert dedup.shared_clauses("story-2", "story-3") == []
+    def test_aligned(self, dedup: Deduplicator) -> None:
+        shared = [row for row in dedup.aligned("story-2", "longer-2") if row.same]
+        assert "".join(row.left[0].text for row in shared) == dedup.text("story-2")
+        assert not any(row.same for row in dedup.aligned("story-2", "story-3"))
 
     def test_candidates(self, dedup: Deduplicator) -> None:
         assert dedup.candidates("copy-1") == ["story-1"]

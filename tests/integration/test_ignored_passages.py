@@ -114,7 +114,11 @@ def test_pages_that_come_later_are_added_without_the_passage(place: str) -> None
         assert dedup.explain("p0", new).relation == "different"
         assert dedup.explain("p0", replace(other, site=SITES[0])).relation == "different"
         assert dedup.add(new).outcome == "unique"
-        assert not [each for each in dedup.shared_clauses("p0", "p1") if each.text in PASSAGES[0]]
+        for side in ("left", "right"):
+            pieces = (piece for row in dedup.aligned("p0", new) for piece in getattr(row, side))
+            shown = "".join(piece.text for piece in pieces)
+            assert PASSAGES[0][:20] not in shown
+            assert "\n\n\n" not in shown
         alone = Page("alone", text=PASSAGES[0], site=SITES[0])
         assert dedup.add_many([alone]).skipped == {"no-words": 1}
         dedup.undo_override(dedup.overrides()[0].id)
