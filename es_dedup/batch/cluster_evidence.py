@@ -31,7 +31,8 @@ def clusters_with_evidence(
     """Clusters of assignments, in their order, with containment pointers.
 
     Args:
-        groups: all assignments of each cluster; one whose pages are all in later ones is left out.
+        groups: all assignments of each cluster. Left out are clusters whose pages are all in later ones, and compared pages,
+            and clusters of canonical documents, that are removed already, which a search may find for some time.
         index: holds the pages and edges.
         lookup: loads pages, and has the statistics they are compared with.
         settings: detectors.
@@ -48,9 +49,20 @@ def clusters_with_evidence(
     }
     # A page that another process moves from one of these clusters to another is read in both, and shown in the later one.
     found = [built[group[0].cluster_id] for group in groups if group[0].cluster_id in built]
+    unseen = [each for each in compared if each.page_id != each.canonical and each.page_id not in shown]
+    names = {name for each in unseen for name in (each.page_id, each.canonical)}
+    removed = names - index.get_many(names).keys() if names else names
     return [
-        replace(cluster, members=tuple(shown.get(member.page_id, member) for member in cluster.members))
+        replace(
+            cluster,
+            members=tuple(
+                shown.get(member.page_id, member)
+                for member in cluster.members
+                if member.page_id not in removed
+            ),
+        )
         for cluster in found
+        if cluster.canonical not in removed
     ]
 
 

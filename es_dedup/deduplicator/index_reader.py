@@ -435,9 +435,9 @@ class IndexReader(Closing):
         for group in islice(self._index.clusters(min_size=min_size, after=after), limit):
             waiting.append(group)
             if len(waiting) == CLUSTERS_AT_A_TIME:
-                yield from self._shown(waiting)
+                yield from self._shown(waiting, least=min_size)
                 waiting = []
-        yield from self._shown(waiting)
+        yield from self._shown(waiting, least=min_size)
 
     def list_clusters(
         self, query: ClusterQuery, *, after: str | None = None, limit: int = 50
@@ -557,9 +557,10 @@ class IndexReader(Closing):
         return pages
 
     def _shown(
-        self, groups: Sequence[Sequence[Assignment]], wanted: Collection[str] | None = None
+        self, groups: Sequence[Sequence[Assignment]], wanted: Collection[str] | None = None, least: int = 1
     ) -> list[Cluster]:
-        return clusters_with_evidence(groups, self._index, self._lookup(), self._settings, wanted)
+        found = clusters_with_evidence(groups, self._index, self._lookup(), self._settings, wanted)
+        return [each for each in found if each.size >= least]
 
     def _hits(self, page: Sequence[tuple[str, float]], clusters: dict[str, str]) -> tuple[SearchHit, ...]:
         records = self._index.get_many(name for name, _ in page)

@@ -81,7 +81,8 @@ def cluster(reader: IndexReader, name: str, evidence: bool) -> bytes:  # noqa: F
 def clusters(reader: IndexReader, query: ClusterQuery, limit: int, after: str | None) -> bytes:
     """Clusters in an order, and where to go on: ``next`` is what the next request has as ``after``, null at the end."""
     found = reader.list_clusters(query, after=after, limit=limit + 1)
-    listed = [cluster_as_dict(reader, each, evidence=False) for each in reader.clusters_of(found[:limit])]
+    shown = (each for each in reader.clusters_of(found[:limit]) if each.size >= query.min_size)
+    listed = [cluster_as_dict(reader, each, evidence=False) for each in shown]
     return as_json(
         {"clusters": listed, "next": query.cursor(found[limit - 1]) if len(found) > limit else None}
     )

@@ -39,6 +39,8 @@ COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "check": ("pages/a.txt",),
     "explain": ("a.txt", "b.txt"),
     "clusters": (),
+    "diff": ("a.txt", "b.txt"),
+    "labels": (),
     "show": ("a.txt",),
     "features": ("a.txt",),
     "search": ("words",),
@@ -63,8 +65,8 @@ COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "override same": ("a.txt", "b.txt", *DECIDED),
     "override canonical": ("a.txt", *DECIDED),
     "override undo": ("none", *DECIDED),
+    "override ignore": ("--site", "a.example", "--text", "Subscribe now", *DECIDED),
     "override list": (),
-    "labels": (),
     "override export": (),
     "override import": ("overrides.jsonl",),
 }
