@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.console.forms import button, entry, labelled, select
 from es_dedup.console.frame import anchor, framed, path, short, time_of
 from es_dedup.console.words import words
 from es_dedup.model import Relation
@@ -14,7 +15,7 @@ from es_dedup.report.compare import title_of
 from es_dedup.report.markup import element, escape, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.model.cluster_lists import ClusterSummary
@@ -106,15 +107,19 @@ def _form(language: str, query: ClusterQuery) -> str:
     orders = ((order, words(language, text)) for order, text in _ORDERS.items())
     relations = ((relation, words(language, text)) for relation, text in _RELATIONS.items())
     parts = (
-        _labelled(language, "Order", _select("order", orders, query.order)),
-        _labelled(language, "Site", _input("site", scope.site or "")),
-        _labelled(language, "Published from", _input("published_from", scope.published_from or "", "date")),
-        _labelled(language, "Published to", _input("published_to", scope.published_to or "", "date")),
-        _labelled(language, "Relation", _select("relation", relations, query.relation or "")),
-        _labelled(language, "At least so many pages", _input("min_size", query.min_size, "number", min=1)),
+        labelled(language, "Order", select("order", orders, query.order)),
+        labelled(language, "Site", entry("site", value=scope.site or "")),
+        labelled(
+            language, "Published from", entry("published_from", "date", value=scope.published_from or "")
+        ),
+        labelled(language, "Published to", entry("published_to", "date", value=scope.published_to or "")),
+        labelled(language, "Relation", select("relation", relations, query.relation or "")),
+        labelled(
+            language, "At least so many pages", entry("min_size", "number", value=query.min_size, min=1)
+        ),
+        button(language, "Show"),
     )
-    button = element("button", escape(words(language, "Show")))
-    return element("form", *parts, button, action=path("clusters"), class_="bar")
+    return element("form", *parts, action=path("clusters"), class_="bar")
 
 
 def _fields(query: ClusterQuery) -> dict[str, object]:
@@ -128,20 +133,3 @@ def _fields(query: ClusterQuery) -> dict[str, object]:
         "relation": query.relation,
         "min_size": query.min_size,
     }
-
-
-def _labelled(language: str, text: str, field: str) -> str:
-    return element("label", escape(words(language, text)), field)
-
-
-def _input(name: str, value: object, kind: str = "text", **attributes: object) -> str:
-    given = {"type": kind, "name": name, "value": value, **attributes}
-    return "<input" + "".join(f' {key}="{escape(each)}"' for key, each in given.items()) + ">"
-
-
-def _select(name: str, options: Iterable[tuple[str, str]], chosen: str) -> str:
-    shown = (
-        element("option", escape(text), value=value, selected="" if value == chosen else None)
-        for value, text in options
-    )
-    return element("select", *shown, name_=name)

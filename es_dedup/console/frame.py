@@ -5,14 +5,12 @@ from __future__ import annotations
 from functools import cache
 from hashlib import sha256
 from importlib import resources
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import quote, urlencode
 
+from es_dedup.console.forms import button, entry
 from es_dedup.console.words import words
 from es_dedup.report.markup import element, escape
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 ROOT: Final = "/console"
 POLICY: Final = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -104,11 +102,6 @@ def framed(title: str, body: str, language: str, *, query: str = "", signed_in: 
     ).encode("utf-8", "replace")
 
 
-def fields(names: Mapping[str, object]) -> str:
-    """Hidden fields of a form."""
-    return "".join(f'<input type="hidden" name="{escape(n)}" value="{escape(v)}">' for n, v in names.items())
-
-
 def _navigation(language: str, query: str) -> str:
     links = (
         anchor(words(language, "Overview"), path()),
@@ -118,11 +111,12 @@ def _navigation(language: str, query: str) -> str:
         anchor(words(language, "Tune"), path("tune")),
         anchor(words(language, "Jobs"), path("jobs")),
     )
-    label = escape(words(language, "Search stored pages"))
+    label = words(language, "Search stored pages")
+    named = {"aria-label": label, "placeholder": label, "value": query}
     form = element(
         "form",
-        f'<input type="search" name="q" required maxlength="10000" aria-label="{label}" placeholder="{label}" value="{escape(query)}">',
-        element("button", escape(words(language, "Search"))),
+        entry("q", "search", required=True, maxlength=10_000, **named),
+        button(language, "Search"),
         action=path("search"),
         role="search",
     )
@@ -131,8 +125,7 @@ def _navigation(language: str, query: str) -> str:
 
 def sign_out_form(language: str) -> str:
     """The button that ends a session."""
-    button = element("button", escape(words(language, "Sign out")))
-    return element("form", button, action=path("sign-out"), method="post")
+    return element("form", button(language, "Sign out"), action=path("sign-out"), method="post")
 
 
 def _help(language: str) -> str:
@@ -141,8 +134,6 @@ def _help(language: str) -> str:
         + element("dd", escape(words(language, text)))
         for keys, text in _KEYS
     )
-    close = element(
-        "form", element("button", escape(words(language, "Close")), autofocus=""), method="dialog"
-    )
+    close = element("form", button(language, "Close", autofocus=""), method="dialog")
     heading = element("h2", escape(words(language, "Keys")), id="keys-title")
     return element("dialog", heading, element("dl", *rows), close, id="keys", aria_labelledby="keys-title")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.console.frame import anchor, fields, framed, path, short, time_of
+from es_dedup.console.forms import button, check, hidden, labelled, select
+from es_dedup.console.frame import anchor, framed, path, short, time_of
 from es_dedup.console.words import words
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.status import moment
@@ -98,7 +99,7 @@ def _row(job: JobStatus, language: str, *, steered: bool) -> tuple[str, ...]:
 
 def _buttons(job: JobStatus, language: str) -> str:
     made = (
-        _form(path("jobs", job.id, action), element("button", escape(words(language, text))))
+        _form(path("jobs", job.id, action), button(language, text))
         for action, text in ACTIONS.get(job.state, ())
     )
     return element("div", *made, class_="bar")
@@ -106,25 +107,17 @@ def _buttons(job: JobStatus, language: str) -> str:
 
 def _begin(language: str, attached: Sequence[str]) -> str:
     """Forms that begin jobs; a backfill only where indices are attached."""
-    force = _check("force", words(language, "Even if very many documents change"))
     if not attached:
-        dry_run = _check("dry_run", words(language, "Only say what would change"))
+        dry_run = check(language, "dry_run", "Only say what would change")
         return _job(language, "recluster", "Recluster", dry_run)
-    options = element("option", escape(words(language, "all")), value="") + "".join(
-        element("option", escape(target), value=target) for target in attached
-    )
-    target = element("label", escape(words(language, "Index")), element("select", options, name_="target"))
+    force = check(language, "force", "Even if very many documents change")
+    options = [("", words(language, "all")), *((each, each) for each in attached)]
+    target = labelled(language, "Index", select("target", options))
     return _job(language, "recluster", "Recluster", force) + _job(language, "backfill", "Backfill", target)
 
 
 def _job(language: str, what: str, text: str, *inputs: str) -> str:
-    button = element("button", escape(words(language, text)))
-    return _form(path("jobs"), fields({"what": what}), *inputs, button)
-
-
-def _check(name: str, text: str) -> str:
-    box = f'<input type="checkbox" name="{escape(name)}" value="true">'
-    return element("label", box, " ", escape(text), class_="check")
+    return _form(path("jobs"), hidden({"what": what}), *inputs, button(language, text))
 
 
 def _form(address: str, *content: str) -> str:
@@ -137,9 +130,8 @@ def _dead(language: str, state: JobsState, *, writes: bool) -> str:
     head = element("h2", escape(words(language, "Pages that could not be processed")))
     text = words(language, "dead letters")
     head += element("p", escape(f"{state.dead_count:,} {text}"), class_="note")
-    retry = element("button", escape(words(language, "Try all again"))) if writes else ""
-    head += _form(path("dead-letters"), retry) if writes else ""
-    again = element("button", escape(words(language, "Try again")))
+    head += _form(path("dead-letters"), button(language, "Try all again")) if writes else ""
+    again = button(language, "Try again")
     rows = [
         (
             element("code", escape(short(each.page_id))),
@@ -147,7 +139,7 @@ def _dead(language: str, state: JobsState, *, writes: bool) -> str:
             f"{each.attempts:,}",
             escape(short(each.error)),
             time_of(moment(each.at)),
-            _form(path("dead-letters"), fields({"page": each.page_id}), again) if writes else "",
+            _form(path("dead-letters"), hidden({"page": each.page_id}), again) if writes else "",
         )
         for each in state.dead
     ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.console.frame import anchor, fields, framed, path, short, time_of
+from es_dedup.console.forms import button, entry, hidden, labelled, reason_and_author
+from es_dedup.console.frame import anchor, framed, path, short, time_of
 from es_dedup.console.words import words
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.report.markup import element, escape, table
@@ -15,11 +16,9 @@ if TYPE_CHECKING:
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.model.overrides import Override
 
-MAX_CHARS: Final = 1_000
-"""Characters of a reason or name."""
 MOST: Final = 100
 """Overrides that are listed beside pages."""
-LABELS: Final = {
+DECISIONS: Final = {
     OverrideKind.DIFFERENT: "Never in one cluster",
     OverrideKind.SAME: "Always in one cluster",
     OverrideKind.CANONICAL: "Make canonical",
@@ -30,15 +29,11 @@ _HEADS: Final = ("Decision", "Page", "Reason", "Name", "Time", "Undone")
 
 def form(language: str, pages: Iterable[str], kinds: Iterable[OverrideKind]) -> str:
     """A button for each kind, with a reason and a name; nothing without kinds."""
-    buttons = [
-        element("button", escape(words(language, LABELS[kind])), name_="kind", value=kind) for kind in kinds
-    ]
+    buttons = [_button(language, kind) for kind in kinds]
     if not buttons:
         return ""
-    named = "".join(fields({"page": page}) for page in pages)
-    return element(
-        "form", named, *_who(language), *buttons, action=path("overrides"), method="post", class_="bar decide"
-    )
+    named = (hidden({"page": page}) for page in pages)
+    return _form(*named, *reason_and_author(language), *buttons)
 
 
 def listed(reader: IndexReader, language: str, writes: bool) -> bytes:  # noqa: FBT001 - sent to a process by position
@@ -54,20 +49,20 @@ def listed(reader: IndexReader, language: str, writes: bool) -> bytes:  # noqa: 
 
 def _passage_form(language: str) -> str:
     """A form for a passage of a site that never counts."""
-    site, text = (
-        element("label", escape(words(language, label)), field)
-        for label, field in (
-            ("Site", '<input name="site" required>'),
-            ("Passage", '<textarea name="text" rows="3" required></textarea>'),
-        )
-    )
-    kind = OverrideKind.IGNORE
-    button = element("button", escape(words(language, LABELS[kind])), name_="kind", value=kind)
+    site = labelled(language, "Site", entry("site", required=True))
+    text = labelled(language, "Passage", '<textarea name="text" rows="3" required></textarea>')
     note = element(
         "p", escape(words(language, "Stored pages follow with the next recluster.")), class_="note"
     )
-    inside = site, text, *_who(language), button, note
-    return element("form", *inside, action=path("overrides"), method="post", class_="bar decide")
+    return _form(site, text, *reason_and_author(language), _button(language, OverrideKind.IGNORE), note)
+
+
+def _button(language: str, kind: OverrideKind) -> str:
+    return button(language, DECISIONS[kind], name_="kind", value=kind)
+
+
+def _form(*content: str) -> str:
+    return element("form", *content, action=path("overrides"), method="post", class_="bar decide")
 
 
 def of_pages(reader: IndexReader, language: str, pages: Iterable[str]) -> str:
@@ -86,18 +81,12 @@ def _row(each: Override, language: str, *, writes: bool) -> tuple[str, ...]:
     pages = " · ".join(anchor(short(page), path("pages", page)) for page in each.pages)
     pages = pages or escape(short(each.about))
     if each.in_force:
-        undo = element("button", escape(words(language, "Undo")))
+        inside = *reason_and_author(language), button(language, "Undo")
         address = path("overrides", each.id, "undo")
-        end = element("form", *_who(language), undo, action=address, method="post", class_="bar")
+        end = element("form", *inside, action=address, method="post", class_="bar")
         end = element("details", element("summary", escape(words(language, "Undo"))), end) if writes else ""
     else:
         said = " ".join(filter(None, (each.undone_by, each.undone_reason)))
         end = f"{time_of(each.undone)} {escape(short(said))}"
-    said = escape(words(language, LABELS[each.kind]))
+    said = escape(words(language, DECISIONS[each.kind]))
     return said, pages, escape(short(each.reason)), escape(short(each.author)), time_of(each.time), end
-
-
-def _who(language: str) -> Iterable[str]:
-    for name in ("reason", "author"):
-        label = escape(words(language, {"reason": "Reason", "author": "Name"}[name]))
-        yield element("label", label, f'<input name="{name}" required maxlength="{MAX_CHARS}">')

@@ -7,11 +7,12 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.console.details import side_by_side
-from es_dedup.console.frame import anchor, fields, framed, path
-from es_dedup.console.overrides import MAX_CHARS
+from es_dedup.console.forms import MAX_CHARS, button, check, entry, hidden, labelled
+from es_dedup.console.frame import anchor, framed, path
 from es_dedup.console.words import words
 from es_dedup.errors import UnknownPage
 from es_dedup.evaluation.agreement import agreements, consensus
+from es_dedup.evaluation.labels import UNDECIDED
 from es_dedup.evaluation.rule_thresholds import deciding_conditions
 from es_dedup.evaluation.uncertain import sampled, uncertain_pairs
 from es_dedup.model.annotations import Label
@@ -62,7 +63,7 @@ def begin(reader: IndexReader, language: str, writes: bool) -> bytes:  # noqa: F
     if said:
         body += _readers(said, language) + _agreement(said, language)
         rows = consensus(said)
-        undecided = sum(row["label"] == "?" for row in rows)
+        undecided = sum(row["label"] == UNDECIDED for row in rows)
         note = f"{len(rows):,} {words(language, 'pairs')}, {undecided:,} {words(language, 'undecided')} · "
         link = anchor(words(language, "Labels as JSON lines"), path("review", "labels.jsonl"), download="")
         body += element("p", escape(note), link, class_="note")
@@ -108,56 +109,39 @@ def ask(
         body = top + _nearest(decision, language) + shown
         return framed(words(language, "Review"), body, language)
     body = element("p", escape(words(language, "All pairs that were drawn are labelled.")), class_="empty")
-    again = element("button", escape(words(language, "Draw further pairs")))
-    undo = element("button", escape(words(language, "Undo")), name_="answer", value=UNDO, data_key="u")
-    body += element("form", fields(given), again, action=path("review", "draw"), method="post", class_="bar")
-    body += element("form", fields(given), undo, action=path("review"), method="post", class_="bar")
+    again, undo = button(language, "Draw further pairs"), button(language, "Undo", **_of_key("u", UNDO))
+    body += element("form", hidden(given), again, action=path("review", "draw"), method="post", class_="bar")
+    body += element("form", hidden(given), undo, action=path("review"), method="post", class_="bar")
     return framed(words(language, "Review"), body, language)
 
 
 def _start(language: str) -> str:
-    named = element(
-        "label",
-        escape(words(language, "Name")),
-        f'<input name="reader" required maxlength="{MAX_CHARS}" autocomplete="name">',
+    named = labelled(
+        language, "Name", entry("reader", required=True, maxlength=MAX_CHARS, autocomplete="name")
     )
-    text = words(language, "Pairs that others have labelled first")
-    second = element(
-        "label",
-        '<input type="checkbox" name="second" value="true" checked>',
-        " ",
-        escape(text),
-        class_="check",
-    )
-    button = element("button", escape(words(language, "Start")))
+    second = check(language, "second", "Pairs that others have labelled first", checked=True)
     note = words(
         language,
         "Pairs whose decision is nearest to a threshold come first. Labels change no cluster; they measure and tune the decisions.",
     )
     return element("p", escape(note), class_="note") + element(
-        "form", named, second, button, action=path("review"), class_="bar"
+        "form", named, second, button(language, "Start"), action=path("review"), class_="bar"
     )
 
 
 def _form(language: str, pair: Pair, given: dict[str, str]) -> str:
     buttons = [
-        element("button", escape(words(language, text)), " ", element("kbd", key), **_of_key(key, answer))
+        button(language, text, " ", element("kbd", key), **_of_key(key, answer))
         for answer, key, text in (*ANSWERS, (SKIP, "s", "Skip"), (UNDO, "u", "Undo"))
     ]
     too = element(
         "details",
         element("summary", escape(words(language, "Also as an override"))),
-        element(
-            "label",
-            '<input type="checkbox" name="override" value="true">',
-            " ",
-            escape(words(language, "Clusters follow the answer same or different")),
-            class_="check",
-        ),
-        element("label", escape(words(language, "Reason")), f'<input name="reason" maxlength="{MAX_CHARS}">'),
+        check(language, "override", "Clusters follow the answer same or different"),
+        labelled(language, "Reason", entry("reason", maxlength=MAX_CHARS)),
     )
     nothing = element("button", disabled="", hidden="")  # Enter in the field is no answer
-    named = fields({**given, "left": pair[0], "right": pair[1]})
+    named = hidden({**given, "left": pair[0], "right": pair[1]})
     return element(
         "form",
         nothing,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.console.frame import anchor, fields, framed, path, short
+from es_dedup.console.forms import button, check, entry, hidden, labelled, select
+from es_dedup.console.frame import anchor, framed, path, short
 from es_dedup.console.words import words
 from es_dedup.decision.thresholds import PRESETS
 from es_dedup.evaluation import wilson
@@ -88,48 +89,26 @@ def _form(language: str, settings: Settings, changes: Mapping[str, Any]) -> str:
     value = changes.get(other, "")
     shown = value if isinstance(value, str) else json.dumps(value)
     names = [name for name in known if name != PRESET]
-    none = _option("", words(language, "no other"), chosen=other)
-    settable = (_option(name, f"{name} ({known[name]})", chosen=other) for name in names)
+    settable = [("", words(language, "no other")), *((each, f"{each} ({known[each]})") for each in names)]
     return element(
         "form",
-        element(
-            "label",
-            escape(words(language, "Preset")),
-            element("select", *(_option(each, each, chosen=preset) for each in PRESETS), name_="preset"),
-        ),
-        element(
-            "label",
-            escape(words(language, "Setting")),
-            element("select", none, *settable, name_="name"),
-        ),
-        element("label", escape(words(language, "Value")), f'<input name="value" value="{escape(shown)}">'),
-        element("button", escape(words(language, "Show what would change"))),
+        labelled(language, "Preset", select("preset", ((each, each) for each in PRESETS), preset)),
+        labelled(language, "Setting", select("name", settable, other)),
+        labelled(language, "Value", entry("value", value=shown)),
+        button(language, "Show what would change"),
         action=path("tune"),
         class_="bar",
     )
 
 
-def _option(value: str, text: str, *, chosen: str) -> str:
-    return element("option", escape(text), value=value, selected="" if value == chosen else None)
-
-
 def _apply(language: str, changes: Mapping[str, Any]) -> str:
-    given = fields({"settings": json.dumps(changes, ensure_ascii=False)})
-    look = element(
-        "button",
-        escape(words(language, "Dry run on the whole index")),
-        name_="dry_run",
-        value="true",
+    inside = (
+        hidden({"settings": json.dumps(changes, ensure_ascii=False)}),
+        button(language, "Dry run on the whole index", name_="dry_run", value="true"),
+        button(language, "Apply: recluster with these settings"),
+        check(language, "force", "Even if very many documents change"),
     )
-    apply = element("button", escape(words(language, "Apply: recluster with these settings")))
-    force = element(
-        "label",
-        '<input type="checkbox" name="force" value="true">',
-        " ",
-        escape(words(language, "Even if very many documents change")),
-        class_="check",
-    )
-    return element("form", given, look, apply, force, action=path("tune"), method="post", class_="bar decide")
+    return element("form", *inside, action=path("tune"), method="post", class_="bar decide")
 
 
 def _on_labels(reader: IndexReader, language: str, change: SettingsChange) -> str:

@@ -76,7 +76,6 @@ _CHINESE: Final = {
     "another page of the cluster comes before it in the order; overrides of other pages made it canonical": "簇内另有页面排在其前；其他页面的人工判定使其成为代表页",
     "without a time": "无时间",
     "Stands inside": "包含于",
-    "Members by date": "按日期排列的成员",
     "Two pages compared": "两页对比",
     "Evidence and texts": "依据与正文",
     "The text is not kept.": "未保存正文。",

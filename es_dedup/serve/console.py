@@ -12,7 +12,8 @@ from fastapi import APIRouter, Query, Request, Response, Security
 from fastapi.responses import RedirectResponse
 
 from es_dedup.console import clusters, details, jobs, overrides, views
-from es_dedup.console.frame import POLICY, ROOT, SIGN_OUT, fields, framed, path, sign_out_form, static
+from es_dedup.console.forms import button, entry, hidden, labelled
+from es_dedup.console.frame import POLICY, ROOT, SIGN_OUT, framed, path, sign_out_form, static
 from es_dedup.console.words import chosen, words
 from es_dedup.report.markup import element, escape
 from es_dedup.serve import calls
@@ -215,27 +216,23 @@ async def shown(request: Request, view: Callable[..., bytes], *arguments: Any) -
 
 def html(request: Request, body: bytes, status: int = 200) -> Response:
     """The answer with a view, in which those who have signed in can sign out."""
-    button = "" if _scope(request) is None else sign_out_form(language_of(request))
-    body = body.replace(SIGN_OUT.encode(), button.encode(), 1)
+    form = "" if _scope(request) is None else sign_out_form(language_of(request))
+    body = body.replace(SIGN_OUT.encode(), form.encode(), 1)
     return Response(body, status, HEADERS, "text/html; charset=utf-8")
 
 
 def _form(request: Request, to: str, *, wrong: bool = False) -> Response:
     language = language_of(request)
     note = "The token for reading or for writing, from the file that serve.token_file names."
-    label = element(
-        "label",
-        escape(words(language, "Token")),
-        '<input type="password" name="token" required autofocus autocomplete="current-password">',
-    )
+    token = entry("token", "password", required=True, autofocus=True, autocomplete="current-password")
     said = element("p", escape(words(language, "This token is not known.")), class_="wrong", role="alert")
     form = element(
         "form",
-        fields({"to": _local(to)}),
-        label,
+        hidden({"to": _local(to)}),
+        labelled(language, "Token", token),
         said if wrong else "",
         element("p", escape(words(language, note)), class_="note"),
-        element("button", escape(words(language, "Sign in"))),
+        button(language, "Sign in"),
         action=path("sign-in"),
         method="post",
         class_="login",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
@@ -12,6 +12,9 @@ from es_dedup.console.frame import ROOT, path
 from es_dedup.serve import calls
 from es_dedup.serve.bodies import JobBody
 from es_dedup.serve.console import SEE_OTHER, Seen, first, html, language_of, writes, written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 router = APIRouter(prefix=ROOT, include_in_schema=False, dependencies=Seen)
 
@@ -29,10 +32,7 @@ async def start(request: Request) -> Response:
     """Begin a job, and show it."""
     given = await written(request)
     asked = {name: first(given, name) for name in ("what", "target") if first(given, name)}
-    body = JobBody.read(calls.as_json(asked | {name: name in given for name in ("force", "dry_run")}))
-    service = request.app.state.service
-    job = await service.in_thread(service.jobs.start, body)
-    return RedirectResponse(path("jobs", job.id), SEE_OTHER)
+    return await begun(request, given, asked)
 
 
 @router.get("/jobs/{job_id}")
@@ -51,6 +51,14 @@ async def change(request: Request, job_id: str, action: Literal["pause", "resume
     service = request.app.state.service
     await service.in_thread(service.jobs.change, job_id, action)
     return RedirectResponse(path("jobs", job_id), SEE_OTHER)
+
+
+async def begun(request: Request, given: Mapping[str, list[str]], asked: Mapping[str, Any]) -> Response:
+    """Begin what is asked for, with the boxes of a form that are ticked, and show the job."""
+    boxes = {name: name in given for name in ("force", "dry_run")}
+    service = request.app.state.service
+    job = await service.in_thread(service.jobs.start, JobBody.read(calls.as_json({**asked, **boxes})))
+    return RedirectResponse(path("jobs", job.id), SEE_OTHER)
 
 
 @router.post("/dead-letters")

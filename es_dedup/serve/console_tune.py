@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import RedirectResponse
 
 from es_dedup.console import tune
-from es_dedup.console.frame import ROOT, path
-from es_dedup.serve import calls
-from es_dedup.serve.bodies import JobBody
-from es_dedup.serve.console import SEE_OTHER, Seen, first, shown, writes, written
+from es_dedup.console.frame import ROOT
+from es_dedup.serve.console import Seen, first, shown, writes, written
+from es_dedup.serve.console_jobs import begun
 from es_dedup.serve.problems import InvalidBody
 
 router = APIRouter(prefix=ROOT, include_in_schema=False, dependencies=Seen)
@@ -31,8 +29,4 @@ async def apply(request: Request) -> Response:
         settings = json.loads(first(given, "settings"))
     except ValueError:
         raise InvalidBody(("settings: no JSON",)) from None
-    asked = {"what": "recluster", "settings": settings}
-    body = JobBody.read(calls.as_json(asked | {name: name in given for name in ("force", "dry_run")}))
-    service = request.app.state.service
-    job = await service.in_thread(service.jobs.start, body)
-    return RedirectResponse(path("jobs", job.id), SEE_OTHER)
+    return await begun(request, given, {"what": "recluster", "settings": settings})
