@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.featurise import make_chunk
@@ -13,41 +13,31 @@ from es_dedup.model import Page
 from es_dedup.text.passages import has_passage
 
 if TYPE_CHECKING:
-    from es_dedup.batch.featurise import Chunk, TextCodec
+    from es_dedup.batch.featurise import TextCodec
     from es_dedup.extraction.port import Extractor
     from es_dedup.index.port import Index
-    from es_dedup.index.records import FeatureRecord
+    from es_dedup.index.records import FeatureRecord, RecordBatch
     from es_dedup.settings import Settings
 
 BATCH: Final = 500  # pages read and written at a time
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoredReport:
-    """What ``apply_ignored`` did.
-
-    Attributes:
-        changed: pages with other features than before.
-        without_text: pages of the sites in question whose text is not kept; their features stay as they were.
-    """
-
-    changed: int = 0
-    without_text: int = 0
-
-
-def apply_ignored(index: Index, settings: Settings, codec: TextCodec) -> IgnoredReport:
+def apply_ignored(index: Index, settings: Settings, codec: TextCodec) -> int:
     """Make features again of the stored pages that hold a passage which is, or was, ignored; edges and clusters stay as they are.
 
     Args:
         index: to write to; the caller keeps other writers out, and clusters everything again.
         settings: detectors.
         codec: packs texts, which are stored as they were.
+
+    Returns:
+        Number of pages of the sites in question whose text is not kept; their features stay as they were.
     """
     ever = load_ignored(index, undone=True)
     if not ever:
-        return IgnoredReport()
+        return 0
     extractor = create_extractor(settings.extraction)
-    done = without = 0
+    without = 0
     for records in index.scan(batch=BATCH):
         concerned = {each.page_id: each for each in records if each.site in ever}
         texts = index.texts(concerned)
@@ -56,10 +46,8 @@ def apply_ignored(index: Index, settings: Settings, codec: TextCodec) -> Ignored
             concerned[name] for name, text in texts.items() if has_passage(text, ever[concerned[name].site])
         ]
         if holding:
-            chunk = _again(holding, texts, index, settings, extractor, codec)
-            index.put_batch(chunk.records)
-            done += len(chunk.records.ids)
-    return IgnoredReport(done, without)
+            index.put_batch(_again(holding, texts, index, settings, extractor, codec))
+    return without
 
 
 def _again(
@@ -69,7 +57,7 @@ def _again(
     settings: Settings,
     extractor: Extractor,
     codec: TextCodec,
-) -> Chunk:
+) -> RecordBatch:
     """Features of stored pages made again, of those that change."""
     pages = [
         Page(
@@ -86,4 +74,4 @@ def _again(
     made = make_chunk(pages, settings, extractor, codec, named=index.keeps_named, ignored=ignored)
     known = {each.page_id: each for each in stored}
     records = replace(made.records, languages=[known[name].language for name in made.records.ids])
-    return changed(replace(made, records=records), known)[0]
+    return changed(replace(made, records=records), known)[0].records

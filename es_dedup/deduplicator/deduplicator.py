@@ -378,10 +378,10 @@ class Deduplicator(IndexReader):
         with write_session(self._index):
             before = self._canonical()
             self._index.set_note(CLUSTERS_PENDING, "1")
-            ignored = apply_ignored(self._index, settings, compress_text)
+            without_text = apply_ignored(self._index, settings, compress_text)
             reclustered = self._recluster(settings, progress)
         report = _compared(before, (reclustered.assigned or {}).values())
-        return replace(report, without_text=ignored.without_text)
+        return replace(report, without_text=without_text)
 
     def recluster_as_before(self) -> None:
         """``recluster`` with the settings that the clusters were made with: for repair."""
