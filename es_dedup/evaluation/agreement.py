@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.evaluation.labels import UNDECIDED, parse_labels
+from es_dedup.evaluation.labels import UNDECIDED, LabelledPair
+from es_dedup.model import Relation
+from es_dedup.model.annotations import Label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from es_dedup.evaluation.labels import LabelledPair, Pair
-    from es_dedup.model.annotations import Annotation, Label
+    from es_dedup.evaluation.labels import Pair
+    from es_dedup.model.annotations import Annotation
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,15 @@ def consensus(annotations: Iterable[Annotation]) -> list[dict[str, Any]]:
 
 def agreed_labels(annotations: Iterable[Annotation]) -> tuple[LabelledPair, ...]:
     """The pairs on whose label all their readers agree."""
-    rows = "\n".join(map(json.dumps, consensus(annotations)))
-    return parse_labels(rows, "annotations", jsonl=True)
+    return tuple(
+        LabelledPair(row["id_a"], row["id_b"], Label(row["label"]), _relation(row))
+        for row in consensus(annotations)
+        if row["label"] != UNDECIDED
+    )
+
+
+def _relation(row: Mapping[str, str]) -> Relation | None:
+    return Relation(row["relation"]) if "relation" in row else None
 
 
 def _kappa(said: list[tuple[Label, Label]], agreed: int) -> float | None:
