@@ -19,6 +19,7 @@ from zlib import crc32
 import numpy as np
 
 from es_dedup.decision.clauses import clauses_of
+from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.text.titles import headline
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ CLAUSE_COST: Final = 20
 """What it costs to see whether two clauses are alike; 1: whether two items are equal."""
 ALIKE: Final = 0.5
 """Share of words in common, of those of both clauses, from which two clauses are compared word by word."""
-TEMPLATE_BELOW: Final = 0.5
-"""A shared clause with less weight counts as template."""
 _WORD: Final = re.compile(r"[^\W\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+|\s+|.", re.DOTALL)
 _TERM: Final = re.compile(r"[a-z0-9]+|[\u3400-\u9fff]{2,}", re.IGNORECASE)
 
@@ -121,7 +120,7 @@ def aligned(left: str, right: str, statistics: Statistics) -> list[AlignedRow]:
         if (at, to) != last:
             rows += _differing(ours, theirs, (last[0], at, last[1], to), budget)
         if (at, to) in weights:
-            template = weights[at, to] < TEMPLATE_BELOW
+            template = weights[at, to] < CONTENT
             rows.append(
                 AlignedRow(
                     (Piece(ours.between(at, at + 1), template=template),),

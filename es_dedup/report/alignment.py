@@ -30,19 +30,19 @@ def side_by_side(rows: Sequence[AlignedRow], languages: tuple[str, str], most: i
     """
     if not rows:
         return ""
-    room = [most, most]
+    remaining = [most, most]
     drawn: list[str] = []
     for row in rows:
-        if max(room) <= 0:
+        if max(remaining) <= 0:
             break
         cells = []
         for side, pieces in enumerate((row.left, row.right)):
             name = languages[side] if languages[side] != "und" else None
-            cells.append(element("div", _markup(pieces, room[side]), dir="auto", lang=name))
-            room[side] = max(0, room[side] - _length(pieces))
+            cells.append(element("div", _markup(pieces, remaining[side]), dir="auto", lang=name))
+            remaining[side] = max(0, remaining[side] - _length(pieces))
         drawn.append(element("div", *cells, class_="row" if row.same else "row differs"))
-    left, right = (sum(_length(pieces) for pieces in side) for side in _columns(rows))
-    more = (max(0, left - most), max(0, right - most))
+    lengths = (sum(_length(row.left) for row in rows), sum(_length(row.right) for row in rows))
+    more = tuple(max(0, length - most) for length in lengths)
     note = element("p", f"… {more[0]:,} and {more[1]:,} more characters", class_="note") if any(more) else ""
     return (
         element("div", *drawn, class_="text aligned", tabindex="0", role="region", aria_label="texts") + note
@@ -54,19 +54,15 @@ def visible(text: str) -> str:
     return _INVISIBLE.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text)
 
 
-def _columns(rows: Sequence[AlignedRow]) -> tuple[list[tuple[Piece, ...]], list[tuple[Piece, ...]]]:
-    return [row.left for row in rows], [row.right for row in rows]
-
-
 def _length(pieces: Iterable[Piece]) -> int:
     return sum(len(piece.text) for piece in pieces)
 
 
-def _markup(pieces: Iterable[Piece], room: int) -> str:
+def _markup(pieces: Iterable[Piece], most: int) -> str:
     parts: list[str] = []
     for each in pieces:
-        piece = replace(each, text=each.text[:room])
-        room -= len(piece.text)
+        piece = replace(each, text=each.text[:most])
+        most -= len(piece.text)
         if piece.only:
             parts.append(element("mark", escape(visible(piece.text)), title="only here"))
         elif piece.template:
