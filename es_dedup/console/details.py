@@ -80,7 +80,7 @@ def cluster(reader: IndexReader, language: str, name: str, offset: int) -> bytes
 
 
 def pair(reader: IndexReader, language: str, writes: bool, left: str, right: str) -> bytes:  # noqa: FBT001 - sent to a process by position
-    """Two pages with all evidence and their shared text; with ``writes`` they can be decided the same or different.
+    """Two pages with all evidence and their texts aligned; with ``writes`` they can be decided the same or different.
 
     Raises:
         UnknownPage: an id that is not stored.
@@ -95,7 +95,7 @@ def pair(reader: IndexReader, language: str, writes: bool, left: str, right: str
 
 
 def side_by_side(reader: IndexReader, language: str, left: str, right: str) -> str:
-    """Links to two pages, all evidence on them and their shared text.
+    """Links to two pages, all evidence on them and their texts aligned.
 
     Raises:
         UnknownPage: an id that is not stored.

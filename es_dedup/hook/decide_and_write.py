@@ -66,10 +66,10 @@ if TYPE_CHECKING:
     from es_dedup.settings import Settings
 
 
-IGNORED_SECONDS: Final = (
-    1.0  # between two looks at the passages that people ignore, where no batch has looked
-)
-NOTES: Final = (STATISTICS, OVERRIDES)  # read with the candidates
+IGNORED_SECONDS: Final = 1.0
+"""After which the passages that people ignore are read again, unless a batch has read them with its candidates."""
+NOTES: Final = (STATISTICS, OVERRIDES)
+"""Read with the candidates."""
 
 
 class BatchDecider:

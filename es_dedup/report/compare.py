@@ -1,4 +1,4 @@
-"""A member beside its canonical document: the evidence by method, and both texts."""
+"""A member beside its canonical document: the evidence by method, and both texts aligned."""
 
 from __future__ import annotations
 

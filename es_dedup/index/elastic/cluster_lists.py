@@ -23,6 +23,7 @@ FIRST: Final = 1_000
 """Pages that are looked at first in the order of time."""
 BY_PAGE: Final = ({"page_id": "asc"},)
 BY_TIME: Final = ({"published": {"order": "desc", "missing": "_last"}}, *BY_PAGE)
+_ASSIGNED: Final = {"exists": {"field": "cluster_id"}}
 _ORDERS: Final = {
     ClusterOrder.ID: [{"_key": "asc"}],
     ClusterOrder.LARGEST: [{"_count": "desc"}, {"_key": "asc"}],
@@ -185,9 +186,6 @@ class ClusterLists:
             for each in found
             if each.id in pages  # another process has just dissolved it
         ]
-
-
-_ASSIGNED: Final = {"exists": {"field": "cluster_id"}}
 
 
 def _filter(scope: Scope) -> dict[str, Any]:
