@@ -18,6 +18,7 @@ from es_dedup.cli.inputs import Intake, Paths, with_input_options
 from es_dedup.cli.output import clean
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import session_of
+from es_dedup.model.annotations import Label
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
 
 if TYPE_CHECKING:
@@ -29,12 +30,13 @@ if TYPE_CHECKING:
     from es_dedup.evaluation.uncertain import Uncertain
 
 ANSWERS: Final = {
-    "y": "dup", "yes": "dup", "dup": "dup", "n": "diff", "no": "diff", "diff": "diff",
-    "c": "contain", "contain": "contain", "p": "partial", "partial": "partial",
-}  # fmt: skip
+    **{word: label for label in Label for word in (label.key, str(label))},
+    "yes": Label.DUP,
+    "no": Label.DIFF,
+}
 LEAD: Final = 60
 """Characters shown before the first shared stretch, where a text is not shown from its beginning."""
-ASKED: Final = "y duplicate, n different, c contain, p partial, s skip, u take back, q quit: "
+ASKED: Final = "y duplicate, n different, c contain, p partial, s skip, u undo, q quit: "
 
 
 def register(app: typer.Typer) -> None:
@@ -91,7 +93,7 @@ def labels(
 
     A pair on which readers differ is undecided: its label is `?`.
     """
-    from es_dedup.evaluation.agreement import agreements, consensus
+    from es_dedup.evaluation.agreement import agreements, as_jsonl, consensus
     from es_dedup.evaluation.labels import UNDECIDED
 
     session = session_of(context)
@@ -99,9 +101,7 @@ def labels(
         annotations = dedup.annotations()
     rows, found = consensus(annotations), agreements(annotations)
     if output is not None:
-        output.write_text(
-            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
-        )
+        output.write_text(as_jsonl(rows), encoding="utf-8")
     undecided = sum(row["label"] == UNDECIDED for row in rows)
     session.output.emit(
         {"pairs": len(rows), "undecided": undecided, "agreement": [asdict(each) for each in found]}
@@ -140,7 +140,7 @@ def _ask(output: Output, dedup: Deduplicator, pairs: list[Uncertain], target: Pa
             os.truncate(target, size)
         elif word in ("u", "undo"):
             output.warn(
-                f"nothing to take back: no pair was labelled since this start; earlier ones stand in {target}"
+                f"nothing to undo: no pair was labelled since this start; earlier ones stand in {target}"
             )
         elif word in ("s", "skip"):
             place += 1
@@ -152,13 +152,12 @@ def _ask(output: Output, dedup: Deduplicator, pairs: list[Uncertain], target: Pa
     return len(sizes)
 
 
-def _write(target: Path, dedup: Deduplicator, each: Uncertain, said: str) -> int:
+def _write(target: Path, dedup: Deduplicator, each: Uncertain, said: Label) -> int:
     """Add one line; gives the size of the file before it."""
     left, right = each.pair
-    row = {"id_a": left, "id_b": right, "label": said}
-    if said == "contain":
-        longer = dedup.record(left).length >= dedup.record(right).length
-        row["relation"] = "contains" if longer else "contained"
+    row = {"id_a": left, "id_b": right, "label": str(said)}
+    if relation := said.relation(dedup.record(left).length, dedup.record(right).length):
+        row["relation"] = str(relation)
     with target.open("a+b") as stream:
         size = stream.seek(0, os.SEEK_END)
         stream.seek(max(size - 1, 0))

@@ -11,7 +11,7 @@ from es_dedup.console.forms import MAX_CHARS, button, check, entry, hidden, labe
 from es_dedup.console.frame import anchor, framed, path
 from es_dedup.console.words import words
 from es_dedup.errors import UnknownPage
-from es_dedup.evaluation.agreement import agreements, consensus
+from es_dedup.evaluation.agreement import agreements, as_jsonl, consensus
 from es_dedup.evaluation.labels import UNDECIDED
 from es_dedup.evaluation.rule_thresholds import deciding_conditions
 from es_dedup.evaluation.uncertain import sampled, uncertain_pairs
@@ -30,13 +30,13 @@ DRAWN_PAGES: Final = 2_000
 """Pages that a queue is drawn from at random."""
 DRAWN_PAIRS: Final = 30
 """Pairs of a queue."""
-ANSWERS: Final = (
-    (Label.DUP, "y", "Same"),
-    (Label.DIFF, "n", "Different"),
-    (Label.CONTAIN, "c", "One contains the other"),
-    (Label.PARTIAL, "p", "A passage is shared"),
-)
-"""Labels with the keys that give them, as of the command ``label``."""
+ANSWERS: Final = {
+    Label.DUP: "Same",
+    Label.DIFF: "Different",
+    Label.CONTAIN: "One contains the other",
+    Label.PARTIAL: "A passage is shared",
+}
+"""Labels in words."""
 SKIP: Final = "skip"
 UNDO: Final = "undo"
 
@@ -51,9 +51,7 @@ def draw(reader: IndexReader, seed: int) -> bytes:
 
 def labels(reader: IndexReader) -> bytes:
     """All labels as JSON lines, one for each pair; ``?`` where readers differ."""
-    return "".join(
-        f"{json.dumps(row, ensure_ascii=False)}\n" for row in consensus(reader.annotations())
-    ).encode()
+    return as_jsonl(consensus(reader.annotations())).encode()
 
 
 def begin(reader: IndexReader, language: str, writes: bool) -> bytes:  # noqa: FBT001 - sent to a process by position
@@ -130,9 +128,10 @@ def _start(language: str) -> str:
 
 
 def _form(language: str, pair: Pair, given: dict[str, str]) -> str:
+    answers = (*((label.key, label, text) for label, text in ANSWERS.items()), ("s", SKIP, "Skip"))
     buttons = [
         button(language, text, " ", element("kbd", key), **_of_key(key, answer))
-        for answer, key, text in (*ANSWERS, (SKIP, "s", "Skip"), (UNDO, "u", "Undo"))
+        for key, answer, text in (*answers, ("u", UNDO, "Undo"))
     ]
     too = element(
         "details",
@@ -178,11 +177,11 @@ def _readers(said: Sequence[Annotation], language: str) -> str:
     counts = Counter((each.reader, each.label) for each in said)
     names = sorted({each.reader for each in said})
     rows = [
-        (escape(name), *(f"{counts[name, label]:,}" for label, _, _ in ANSWERS), f"{total:,}")
+        (escape(name), *(f"{counts[name, label]:,}" for label in ANSWERS), f"{total:,}")
         for name in names
-        for total in [sum(counts[name, label] for label, _, _ in ANSWERS)]
+        for total in [sum(counts[name, label] for label in ANSWERS)]
     ]
-    heads = ("Name", *(text for _, _, text in ANSWERS), "Labels")
+    heads = ("Name", *ANSWERS.values(), "Labels")
     return element("h2", escape(words(language, "Readers"))) + table(
         [words(language, head) for head in heads], rows, class_="rows"
     )

@@ -43,7 +43,7 @@ from es_dedup.errors import (
 )
 from es_dedup.index import factory
 from es_dedup.index.texts import compress_text
-from es_dedup.model import AddReport, Decision, Page, Progress, Relation, RemoveReport, WritePolicy
+from es_dedup.model import AddReport, Decision, Page, Progress, RemoveReport, WritePolicy
 from es_dedup.model.annotations import Annotation, Label
 from es_dedup.model.overrides import Override, OverrideKind, OverrideReport
 from es_dedup.settings.loading import settings_in_force
@@ -282,6 +282,7 @@ class Deduplicator(IndexReader):
         Raises:
             UnknownPage: a page that is not stored.
             InvalidAnnotation: the pages are one, or the reader is empty.
+            ValueError: an unknown label.
         """
         left, right = sorted((left, right))
         lengths = [self.record(page_id).length for page_id in (left, right)]
@@ -289,10 +290,8 @@ class Deduplicator(IndexReader):
             raise InvalidAnnotation(f"page {left!r} is named twice")
         if not reader.strip():
             raise InvalidAnnotation("the reader is empty")
-        relation = None
-        if label is Label.CONTAIN:
-            relation = Relation.CONTAINS if lengths[0] >= lengths[1] else Relation.CONTAINED
-        made = Annotation(left, right, label, reader, _now(), relation)
+        label = Label(label)
+        made = Annotation(left, right, label, reader, _now(), label.relation(*lengths))
         self._change_annotations((left, right), reader, [made])
         return made
 

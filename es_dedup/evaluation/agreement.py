@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
@@ -70,6 +71,11 @@ def consensus(annotations: Iterable[Annotation]) -> list[dict[str, Any]]:
             row["relation"] = str(said[0].relation)
         rows.append(row | {"readers": {each.reader: str(each.label) for each in said}})
     return rows
+
+
+def as_jsonl(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows of ``consensus`` as a file of labels has them."""
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 
 def agreed_labels(annotations: Iterable[Annotation]) -> tuple[LabelledPair, ...]:

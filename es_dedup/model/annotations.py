@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from es_dedup.model import Relation
+from es_dedup.model import Relation
 
 
 class Label(StrEnum):
@@ -27,6 +25,17 @@ class Label(StrEnum):
     def positive(self) -> bool:
         """True for ``dup`` and ``contain``: the pairs that have to be found."""
         return self in (Label.DUP, Label.CONTAIN)
+
+    @property
+    def key(self) -> str:
+        """The key that gives it, wherever readers are asked."""
+        return {Label.DUP: "y", Label.DIFF: "n", Label.CONTAIN: "c", Label.PARTIAL: "p"}[self]
+
+    def relation(self, left_length: int, right_length: int) -> Relation | None:
+        """How the left page is related to the right one: of a pair labelled ``contain`` the longer page contains the other; else None."""
+        if self is not Label.CONTAIN:
+            return None
+        return Relation.CONTAINS if left_length >= right_length else Relation.CONTAINED
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ def test_machines_are_shown_the_pairs_and_of_a_long_page_the_part_that_is_shared
 def test_what_was_labelled_before_this_start_is_not_taken_back(tmp_path: Path) -> None:
     label("y\n", tmp_path, "--count", "1")
     done = label("u\nq\n", tmp_path, "--count", "2")
-    assert "nothing to take back" in done.stderr
+    assert "nothing to undo" in done.stderr
     assert len(rows(tmp_path)) == 1
 
 
