@@ -18,12 +18,10 @@ if TYPE_CHECKING:
     from es_dedup.decision.alignment import AlignedRow, Piece
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.model import Page
-    from es_dedup.report.data import PageView
+    from es_dedup.report.data import MemberComparison, PageView
 
 SHOWN: Final = 60
 """Characters of both ends of an equal stretch that are printed."""
-HTML_CHARS: Final = 4_000_000
-"""Characters of each text in the HTML file."""
 
 
 def register(app: typer.Typer) -> None:
@@ -50,6 +48,8 @@ def diff(
     A page id that is stored comes before a file of the same name. Two files need no index.
     """
     from es_dedup.decision.alignment import distinguishing_words
+    from es_dedup.report.data import MemberComparison
+    from es_dedup.report.features import compared_fields
 
     session = session_of(context)
     files = Path(left).is_file() and Path(right).is_file()
@@ -59,7 +59,8 @@ def diff(
         pair, rows = dedup.explain(*sides), dedup.aligned(*sides)
         views = [_view(dedup, side) for side in sides]
         if html is not None:
-            _write(dedup, sides, views, html)
+            fields = compared_fields(*(dedup.features(side) for side in sides))
+            _write(views[0], MemberComparison(views[1], pair, rows, fields), html)
     words = distinguishing_words((views[0].record.title, views[1].record.title), rows)
     session.output.emit(
         {**pair.as_dict(), "distinguishing_words": {"left": words[0], "right": words[1]}, "rows": rows}
@@ -124,22 +125,19 @@ def _view(dedup: IndexReader, side: str | Page) -> PageView:
     return PageView(record, content.text)
 
 
-def _write(dedup: IndexReader, sides: list[str | Page], views: list[PageView], target: Path) -> None:
+def _write(left: PageView, right: MemberComparison, target: Path) -> None:
+    from es_dedup.decision.alignment import MOST_CHARS
     from es_dedup.report.alignment import LEGEND
     from es_dedup.report.compare import comparison
-    from es_dedup.report.data import MemberComparison
-    from es_dedup.report.features import compared_fields
     from es_dedup.report.markup import element, escape
     from es_dedup.report.shell import document
     from es_dedup.report.target import open_target
 
-    fields = compared_fields(*(dedup.features(side) for side in sides))
-    compared = MemberComparison(views[1], dedup.explain(*sides), dedup.aligned(*sides), fields)
-    title = " – ".join(view.record.page_id for view in views)
+    title = f"{left.record.page_id} – {right.page.record.page_id}"
     head = element("header", element("p", "es-dedup diff", class_="kicker"), element("h1", escape(title)))
     foot = element(
         "footer", element("p", f"Written {datetime.now().astimezone():%Y-%m-%d %H:%M}", class_="note")
     )
-    shown = comparison(views[0], compared, HTML_CHARS, roles=("A", "B"))
+    shown = comparison(left, right, MOST_CHARS, roles=("A", "B"))
     with open_target(target) as stream:
         stream.write(document(title, head + LEGEND + shown + foot).encode("utf-8", "replace"))
