@@ -134,7 +134,12 @@ def aligned(left: str, right: str, statistics: Statistics) -> list[AlignedRow]:
 def distinguishing_words(
     titles: tuple[str, str], rows: Iterable[AlignedRow]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Words of each title that the other title lacks and that, of the texts, stand only in clauses that the other text lacks."""
+    """Words of each title that the other title lacks and that, of the texts, stand only in clauses that the other text lacks.
+
+    None where a page has no title.
+    """
+    if not all(titles):
+        return (), ()
     read = list(rows)
     terms = [_terms(title) for title in titles]
     found = []

@@ -37,7 +37,7 @@ def comparison(
 
 def _distinguishing(canonical: PageView, each: MemberComparison) -> str:
     titles = canonical.record.title, each.page.record.title
-    left, right = distinguishing_words(titles, each.rows) if all(titles) else ((), ())
+    left, right = distinguishing_words(titles, each.rows)
     if not left and not right:
         return ""
     said = "; ".join(", ".join(side) or "–" for side in (left, right))

@@ -55,6 +55,7 @@ def test_chinese_differs_by_characters_and_names_what_distinguishes_the_titles()
     assert only(rows) == (["三", "2100"], ["二", "1800", "新增一句话。"])
     assert [row.same for row in rows] == [True, False, False, False, True]
     assert distinguishing_words(("长江三桥通车", "长江二桥通车"), rows) == (("三桥",), ("二桥",))
+    assert distinguishing_words(("长江三桥通车", ""), rows) == ((), ())
 
 
 def test_english_differs_by_words() -> None:
