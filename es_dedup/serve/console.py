@@ -137,7 +137,7 @@ async def override(request: Request) -> Response:
     given = await written(request)
     pages = given.get("page", [])
     named = {name: first(given, name) for name in ("kind", "site", "text")}
-    asked = OverrideBody.read(calls.as_json({**named, "pages": pages, **_who(given)}))
+    asked = OverrideBody.read(calls.as_json({**named, "pages": pages, **_reason_and_author(given)}))
     service = request.app.state.service
     await service.write(request, None, b"", calls.override, asked, service.place, service.settings)
     return RedirectResponse(path("clusters", pages[0]) if pages else path("overrides"), SEE_OTHER)
@@ -146,7 +146,7 @@ async def override(request: Request) -> Response:
 @router.post("/overrides/{override_id}/undo", dependencies=Seen)
 async def undo(request: Request, override_id: str) -> Response:
     """End an override."""
-    asked = UndoBody.read(calls.as_json(_who(await written(request))))
+    asked = UndoBody.read(calls.as_json(_reason_and_author(await written(request))))
     service = request.app.state.service
     where = service.place, service.settings
     await service.write(request, None, b"", calls.undo_override, override_id, asked, *where)
@@ -292,7 +292,7 @@ def first(given: Mapping[str, list[str]], name: str) -> str:
     return given.get(name, [""])[0]
 
 
-def _who(given: Mapping[str, list[str]]) -> dict[str, str]:
+def _reason_and_author(given: Mapping[str, list[str]]) -> dict[str, str]:
     return {name: first(given, name) for name in ("reason", "author")}
 
 
