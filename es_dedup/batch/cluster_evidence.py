@@ -31,8 +31,8 @@ def clusters_with_evidence(
     """Clusters of assignments, in their order, with containment pointers.
 
     Args:
-        groups: all assignments of each cluster. Left out are clusters whose pages are all in later ones, and compared pages,
-            and clusters of canonical documents, that are removed already, which a search may find for some time.
+        groups: all assignments of each cluster; one whose pages are all in later ones is left out, and so are compared pages
+            that are removed already, which a search may find for some time.
         index: holds the pages and edges.
         lookup: loads pages, and has the statistics they are compared with.
         settings: detectors.
@@ -49,9 +49,8 @@ def clusters_with_evidence(
     }
     # A page that another process moves from one of these clusters to another is read in both, and shown in the later one.
     found = [built[group[0].cluster_id] for group in groups if group[0].cluster_id in built]
-    unseen = [each for each in compared if each.page_id != each.canonical and each.page_id not in shown]
-    names = {name for each in unseen for name in (each.page_id, each.canonical)}
-    removed = names - index.get_many(names).keys() if names else names
+    unseen = {each.page_id for each in compared if each.page_id != each.canonical} - shown.keys()
+    removed = unseen - index.get_many(unseen).keys() if unseen else unseen
     return [
         replace(
             cluster,
@@ -62,7 +61,6 @@ def clusters_with_evidence(
             ),
         )
         for cluster in found
-        if cluster.canonical not in removed
     ]
 
 

@@ -459,7 +459,8 @@ class IndexReader(Closing):
         """Listed clusters with their members and evidence, in order; one that was dissolved since is absent."""
         ids = [each.id for each in summaries]
         found = {each.id: each for each in self._shown(list(self._index.members(ids).values()))}
-        return [found[name] for name in ids if name in found]
+        stored = self._index.get_many(each.canonical for each in found.values())
+        return [found[name] for name in ids if name in found and found[name].canonical in stored]
 
     def duplicate_counts(self) -> tuple[Counter[str], Counter[str]]:
         """Pages that are not the canonical document of their cluster: how many by site, and by month of publication (``2026-03``)."""
