@@ -59,7 +59,7 @@ FACETS: Final = {"months": {"date_histogram": {"field": "published", "calendar_i
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """What is known of the pages beside the server: cluster and whether it stands for it, by id."""
+    """Cluster of each page and whether the page is its canonical document, by page id; known without the server."""
 
     cluster: dict[str, str]
     canonical: dict[str, bool]
@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def with_copies(rows: Sequence[Row]) -> Iterator[tuple[Row, str, int]]:
-    """Items and their copies, each with the id of the item that stands for it and the size of its cluster."""
+    """Items and their copies, each with the id of its canonical item and the size of its cluster."""
     source = random.Random(17)
     for row in rows:
         copies = source.randint(1, 3) if source.random() < 0.2 else 0

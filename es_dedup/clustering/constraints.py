@@ -55,7 +55,7 @@ class Constraints:
         ]
 
     def seen_at(self, places: Mapping[str, str]) -> Constraints:
-        """The same demands, with pages replaced by others that stand for them, such as their canonical documents."""
+        """The same demands, with pages replaced by others, such as their canonical documents."""
         units = [{places.get(name, name) for name in unit} for unit in set(self.units.values())]
         apart: dict[str, set[str]] = {}
         for name, others in self.apart.items():

@@ -3,10 +3,14 @@
 Each sentence of a docstring here has a test in ``es_dedup.testing.index_contract``; an adapter inherits that
 suite.
 No query language crosses this port: the only question is ``CandidateQuery``.
+
+Abstract methods are those that every adapter has to write. ``es_dedup.index.base.IndexBase`` builds the others on them; an adapter
+overrides them to save requests.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -82,6 +86,7 @@ class FeatureIndex(Protocol):
             IndexLocked: another process writes; nothing of the batch was kept.
         """
 
+    @abstractmethod
     def put_batch(self, batch: RecordBatch) -> WriteReport:
         """Store records given as columns, with the guarantees of ``put_many``; fastest in large batches."""
 
@@ -91,6 +96,7 @@ class FeatureIndex(Protocol):
         Of these nothing is changed. Where the call was interrupted before, its own pages may be among them.
         """
 
+    @abstractmethod
     def writing(self) -> AbstractContextManager[bool]:
         """Keep other writers out over several calls; may be nested within one thread.
 
@@ -102,12 +108,14 @@ class FeatureIndex(Protocol):
             IndexUnavailable: opened for reading only.
         """
 
+    @abstractmethod
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
         """Records by id, without ``text`` and ``named``; their terms in any order, or without any; unknown ids are absent."""
 
     def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
         """Payload and time of publication by id, which is what comparing needs; unknown ids are absent."""
 
+    @abstractmethod
     def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
         """Main texts by id, where kept; unknown ids are absent."""
 
@@ -129,6 +137,7 @@ class FeatureIndex(Protocol):
         any bound on time.
         """
 
+    @abstractmethod
     def candidates_with_copies(
         self, candidate_queries: Sequence[CandidateQuery], hashes: Sequence[int], *, limit: int | None = None
     ) -> tuple[list[CandidateResult], dict[int, list[str]]]:
@@ -140,6 +149,7 @@ class FeatureIndex(Protocol):
             limit: most ids for one hash, the first ones; None gives all.
         """
 
+    @abstractmethod
     def delete_many(self, page_ids: Iterable[str]) -> int:
         """Remove pages with their terms, texts, edges and assignments; unknown ids are no error.
 
@@ -154,6 +164,7 @@ class FeatureIndex(Protocol):
             IndexLocked: another process writes; nothing was removed.
         """
 
+    @abstractmethod
     def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
         """All records, as ``get_many`` gives them, in batches, by page id ascending; resumable with the last id seen.
 
@@ -164,6 +175,7 @@ class FeatureIndex(Protocol):
             batch: most records at once, at least 1.
         """
 
+    @abstractmethod
     def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
         """Page ids by full-text relevance with a score, best first, then by page id.
 
@@ -172,12 +184,14 @@ class FeatureIndex(Protocol):
         nothing.
         """
 
+    @abstractmethod
     def note(self, name: str) -> str | None:
         """A small text kept with the index under this name, or None."""
 
     def notes(self, names: Iterable[str]) -> dict[str, str | None]:
         """What ``note`` answers for each name, asked for together."""
 
+    @abstractmethod
     def set_note(self, name: str, value: str | None) -> None:
         """Keep a small text under a name; None removes it."""
 
@@ -191,24 +205,30 @@ class FeatureIndex(Protocol):
 class ClusterUpdates(Protocol):
     """What changes clusters around some pages: edges and assignments by page and by cluster."""
 
+    @abstractmethod
     def put_edges(self, edges: Iterable[Edge]) -> None:
         """Store edges; an edge between the same two pages is replaced. The pages need not be stored."""
 
+    @abstractmethod
     def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
         """All edges that touch any of the pages, each once, ordered by (left, right)."""
 
+    @abstractmethod
     def drop_edges(self, page_ids: Iterable[str]) -> None:
         """Remove all edges that touch any of the pages; unknown ids are no error."""
 
+    @abstractmethod
     def assign_many(self, assignments: Iterable[Assignment]) -> None:
         """Store assignments; a page's earlier one is replaced, and the last of a batch wins.
 
         The pages need not be stored.
         """
 
+    @abstractmethod
     def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
         """Assignments by page id; pages without one are absent."""
 
+    @abstractmethod
     def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
         """Assignments by cluster id, ordered by page id; unknown clusters are absent."""
 
@@ -234,9 +254,11 @@ class ClusterStore(ClusterUpdates, Protocol):
     ) -> tuple[list[Edge], dict[str, list[Assignment]]]:
         """What ``edges_of`` the pages and ``members`` of the clusters answer, asked for together."""
 
+    @abstractmethod
     def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
         """Replace all stored edges and assignments by these, at once."""
 
+    @abstractmethod
     def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
         """Each cluster's assignments, clusters by id ascending, members by page id; resumable with an id."""
 
@@ -273,9 +295,11 @@ class ClusterStore(ClusterUpdates, Protocol):
 class StatisticsStore(Protocol):
     """The latest corpus statistics as an opaque versioned snapshot."""
 
+    @abstractmethod
     def load_statistics(self) -> bytes | None:
         """The last stored snapshot, or None."""
 
+    @abstractmethod
     def save_statistics(self, snapshot: bytes) -> None:
         """Replace the stored snapshot."""
 
@@ -284,6 +308,7 @@ class Index(FeatureIndex, ClusterStore, StatisticsStore, Protocol):
     """All three ports over one store, as the pipeline needs them; ``with`` closes it."""
 
     @property
+    @abstractmethod
     def features(self) -> Mapping[str, Any]:
         """The settings that shape features which the index was made with, JSON-ready by name."""
 
@@ -314,9 +339,11 @@ class Index(FeatureIndex, ClusterStore, StatisticsStore, Protocol):
     def undisturbed(self) -> bool:
         """Whether no other write session was held since this object's last one; False where that is not known."""
 
+    @abstractmethod
     def sizes(self) -> dict[str, int]:
         """Bytes of storage per part, and their ``total``."""
 
+    @abstractmethod
     def close(self) -> None:
         """Let go of the storage; may be called twice."""
 

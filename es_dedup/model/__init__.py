@@ -199,6 +199,26 @@ class Scope:
     min_length: int | None = None
     max_length: int | None = None
 
+    @property
+    def bounded(self) -> bool:
+        """Whether any limit is set."""
+        return self != Scope()
+
+    def includes(self, site: str, published: str, length: int) -> bool:
+        """Whether a page of this site, time of publication and length lies inside.
+
+        Bounds are inclusive and times are compared as text. An upper bound of less precision covers all that begins with it
+        (``2024-05`` all of May). A page without time lies outside any bound on time.
+        """
+        first, last = self.published_from, self.published_to
+        return (
+            (self.site is None or site == self.site)
+            and (first is None or "" != published >= first)
+            and (last is None or "" != published[: len(last)] <= last)
+            and (self.min_length is None or length >= self.min_length)
+            and (self.max_length is None or length <= self.max_length)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class CandidateQuery:
@@ -381,7 +401,7 @@ class Cluster:
 
     Attributes:
         id: stable id; the canonical document's page id at birth.
-        canonical: page id of the page that stands for the cluster.
+        canonical: page id of the canonical document.
         members: the other pages, by page id.
         contained_in: ids of clusters whose canonical document contains this one's (pointers, not membership).
     """

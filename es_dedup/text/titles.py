@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from es_dedup.text.tokens import TokenBatch
 
 MAX_TERMS: Final = 32  # one bit each in a mask
-UNTITLED_TOKENS: Final = 24  # without a title, the page's first tokens stand for it
+UNTITLED_TOKENS: Final = 24  # without a title, the page's first tokens are compared in its place
 _SEPARATOR: Final = re.compile(r"\s[-–—|·»/]+\s|[|｜_＿]+|——+|(?<=[^\x00-\x7f])-(?=[^\x00-\x7f])")
 _PREFIX: Final = re.compile(r"^\s*(?:[\[【(（][^\]】)）]{1,12}[\]】)）]\s*)+")
 _FILTER_BITS: Final = 20

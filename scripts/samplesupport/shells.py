@@ -1,4 +1,4 @@
-"""Pages as HTML: paragraphs in the style of the site, in the shell of the site."""
+"""Pages as HTML: paragraphs in the style of the site, in the layout of the site."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def read(name: str, wanted: set[str]) -> dict[str, Content]:
     """Some pages of a set, by id."""
     with lzma.open(folder() / f"{name}.jsonl.xz", "rt", encoding="utf8") as lines:
         rows = [row for row in map(json.loads, lines) if row["id"] in wanted]
-    # no set names sites; the stories of a set stand for them where signatures are pruned by site
+    # no set names sites; the stories of a set take their place where signatures are pruned by site
     return {row["id"]: Content(row["text"], row["title"] or "", site=row.get("group") or "") for row in rows}
 
 

@@ -65,7 +65,7 @@ LAST_WRITE: Final = 40
 
 
 class SiteSystem:
-    """A user's index that is written through the hook and past it, and looked after.
+    """A user's index that is written through the hook and past it, and maintained.
 
     What is promised: whatever happens, no document is lost or changed but for ``dedup``. Through the hook, ``dedup`` fields and clusters are right
     after each call. After writes past the hook, lost messages and deaths they are right after ``backfill``, ``audit --repair`` or

@@ -96,7 +96,7 @@ def fit_trees(
     Raises:
         MissingExtra: CatBoost is not installed.
     """
-    if upon is None and labels.min() == labels.max():  # nothing to tell apart: the same answer for all
+    if upon is None and labels.min() == labels.max():  # one class only: the same answer for all
         empty = np.zeros((1, settings.depth), np.int32), np.full((1, settings.depth), np.inf, np.float32)
         return Trees(
             tuple(names),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexError_
 from es_dedup.index import validation
-from es_dedup.index.closing import Closing
+from es_dedup.index.base import IndexBase
 from es_dedup.index.elastic import clusters, fulltext, records
 from es_dedup.index.elastic.bulk import Write
 from es_dedup.index.elastic.candidates import CandidateSearcher
@@ -29,7 +29,6 @@ from es_dedup.index.elastic.server import CONFLICT, reading, reads_answers
 from es_dedup.index.elastic.store import Store
 from es_dedup.index.elastic.tokens import key_of, storable
 from es_dedup.index.port import WriteReport
-from es_dedup.index.records import RecordBatch
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.bulk import Result
     from es_dedup.index.elastic.fields import TermFields
     from es_dedup.index.port import Assignment
-    from es_dedup.index.records import FeatureRecord
+    from es_dedup.index.records import FeatureRecord, RecordBatch
     from es_dedup.model import CandidateQuery, CandidateResult, Edge
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary, Place
 
@@ -49,8 +48,8 @@ REPLACED_AT_A_TIME: Final = (
 )
 
 
-@reads_answers("put_many", "put_edges", "assign_many", "replace_all")
-class ElasticIndex(Store, Closing):
+@reads_answers("put_edges", "assign_many", "replace_all")
+class ElasticIndex(Store, IndexBase):
     """All ports of ``es_dedup.index.port`` over four Elasticsearch indices whose names begin with one name.
 
     Threads may share one object. Reads by id see every write at once; searches see the writes of the same object, because
@@ -134,10 +133,6 @@ class ElasticIndex(Store, Closing):
     def keeps_named(self) -> bool:
         """See ``FeatureIndex.keeps_named``; setting ``elastic.named_fields`` when the index was made."""
         return self._schema.keeps_named
-
-    def put_many(self, records_: Iterable[FeatureRecord]) -> WriteReport:
-        """See ``FeatureIndex.put_many``."""
-        return self.put_batch(RecordBatch.of(list(records_)))
 
     def put_batch(self, batch: RecordBatch) -> WriteReport:
         """See ``FeatureIndex.put_batch``."""
@@ -261,10 +256,6 @@ class ElasticIndex(Store, Closing):
     def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
         """See ``FeatureIndex.texts``."""
         return fulltext.texts(self._server, self._of[TEXTS], page_ids)
-
-    def candidates_many(self, candidate_queries: Sequence[CandidateQuery]) -> list[CandidateResult]:
-        """See ``FeatureIndex.candidates_many``."""
-        return self.candidates_with_copies(candidate_queries, ())[0]
 
     def candidates_with_copies(
         self, candidate_queries: Sequence[CandidateQuery], hashes: Sequence[int], *, limit: int | None = None

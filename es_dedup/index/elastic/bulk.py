@@ -50,7 +50,7 @@ class Write:
     pipeline: str = ""
 
     def lines(self) -> list[Body]:
-        """What stands for it in a bulk request."""
+        """Its lines in a bulk request."""
         head: Body = {"_index": self.index, "_id": self.key}
         if self.condition is not None:
             head["if_seq_no"], head["if_primary_term"] = self.condition

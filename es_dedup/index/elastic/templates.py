@@ -129,7 +129,7 @@ def auto_create(server: Server, index: str) -> bool | None:
 
 
 def _is_users(server: Server, ours: str) -> bool:
-    """Whether the component template was made for index templates that the user looks after."""
+    """Whether the component template was made for index templates that the user maintains."""
     if not server.call(lambda client: bool(client.cluster.exists_component_template(name=ours))):
         return False
     (found,) = server.call(lambda client: client.cluster.get_component_template(name=ours))[

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexLocked
 from es_dedup.index import validation
-from es_dedup.index.closing import Closing
+from es_dedup.index.base import IndexBase
 from es_dedup.index.embedded import candidates, cluster_lists, clusters, fulltext, records, schema, sizes
 from es_dedup.index.embedded.connection import Connection
 from es_dedup.index.embedded.edit_distance_search import EditDistanceTrees
-from es_dedup.index.records import RecordBatch
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -19,14 +18,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from es_dedup.index.port import Assignment, WriteReport
-    from es_dedup.index.records import FeatureRecord
+    from es_dedup.index.records import FeatureRecord, RecordBatch
     from es_dedup.model import CandidateQuery, CandidateResult, Edge
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary, Place
 
 CLUSTERS_PER_QUERY: Final = 500
 
 
-class EmbeddedIndex(Closing):
+class EmbeddedIndex(IndexBase):
     """All ports of ``es_dedup.index.port`` over one file.
 
     One process writes at a time, any number read meanwhile. Threads may share one object: calls wait for each
@@ -93,15 +92,6 @@ class EmbeddedIndex(Closing):
 
     # FeatureIndex
 
-    @property
-    def keeps_named(self) -> bool:
-        """See ``FeatureIndex.keeps_named``: not in this form."""
-        return False
-
-    def put_many(self, records_: Iterable[FeatureRecord]) -> WriteReport:
-        """See ``FeatureIndex.put_many``."""
-        return self.put_batch(RecordBatch.of(list(records_)))
-
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
         """See ``FeatureIndex.get_many``."""
         with self._connection.reading() as connection:
@@ -116,15 +106,6 @@ class EmbeddedIndex(Closing):
         """See ``FeatureIndex.texts``."""
         with self._connection.reading() as connection:
             return records.texts(connection, page_ids)
-
-    def named(self, page_ids: Iterable[str]) -> dict[str, dict[str, Any]]:  # noqa: ARG002 - none are kept
-        """See ``FeatureIndex.named``."""
-        return {}
-
-    def candidates_many(self, candidate_queries: Sequence[CandidateQuery]) -> list[CandidateResult]:
-        """See ``FeatureIndex.candidates_many``."""
-        with self._connection.reading() as connection:
-            return candidates.candidates_many(connection, candidate_queries, self._trees)
 
     def delete_many(self, page_ids: Iterable[str]) -> int:
         """See ``FeatureIndex.delete_many``."""
@@ -188,13 +169,7 @@ class EmbeddedIndex(Closing):
         with self._connection.reading() as connection:
             return records.count(connection)
 
-    def refresh(self) -> None:
-        """Nothing to do: every reader sees what a call has returned from."""
-
     # ClusterStore
-
-    def refresh_clusters(self) -> None:
-        """Nothing to do: every reader sees what a call has returned from."""
 
     def put_edges(self, edges: Iterable[Edge]) -> None:
         """See ``ClusterStore.put_edges``."""
@@ -270,10 +245,6 @@ class EmbeddedIndex(Closing):
             found = schema.read_meta(connection, f"note:{name}")
         return None if found is None else str(found)
 
-    def notes(self, names: Iterable[str]) -> dict[str, str | None]:
-        """See ``FeatureIndex.notes``."""
-        return {name: self.note(name) for name in names}
-
     def set_note(self, name: str, value: str | None) -> None:
         """See ``FeatureIndex.set_note``."""
         with self._connection.transaction() as connection:
@@ -308,45 +279,8 @@ class EmbeddedIndex(Closing):
         """See ``FeatureIndex.candidates_with_copies``."""
         with self._connection.reading() as connection:
             copies = records.pages_with_hash(connection, hashes)
-        return self.candidates_many(candidate_queries), {each: ids[:limit] for each, ids in copies.items()}
-
-    def around(
-        self, page_ids: Iterable[str], cluster_ids: Iterable[str]
-    ) -> tuple[list[Edge], dict[str, list[Assignment]]]:
-        """See ``ClusterStore.around``."""
-        return self.edges_of(page_ids), self.members(cluster_ids)
-
-    def known(
-        self, page_ids: Iterable[str], notes: Sequence[str] = (), *, assigned: Iterable[str] = ()
-    ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
-        """See ``Index.known``."""
-        wanted = list(page_ids)
-        return (
-            self.get_many(wanted),
-            self.assignments([*wanted, *assigned]),
-            {name: self.note(name) for name in notes},
-        )
-
-    def put_new(self, batch: RecordBatch) -> tuple[WriteReport, set[str]]:
-        """See ``FeatureIndex.put_new``."""
-        with self.writing():
-            there = set(self.get_many(batch.ids))
-            rows = [row for row, page_id in enumerate(batch.ids) if page_id not in there]
-            return self.put_batch(batch.take(rows)), there
-
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        """See ``Index.together``; each call is kept by itself."""
-        yield
-
-    @contextmanager
-    def in_a_row(self) -> Iterator[None]:
-        """See ``Index.in_a_row``; sessions need nothing that could be kept."""
-        yield
-
-    def undisturbed(self) -> bool:
-        """See ``Index.undisturbed``; not known here."""
-        return False
+            found = candidates.candidates_many(connection, candidate_queries, self._trees)
+        return found, {each: ids[:limit] for each, ids in copies.items()}
 
     def sizes(self) -> dict[str, int]:
         """Bytes of the file per part, and their ``total``; see ``embedded.sizes``."""

@@ -1,4 +1,4 @@
-"""Page ids and the numbers that stand for them in the tables."""
+"""Page ids and their numbers in the tables."""
 
 from __future__ import annotations
 

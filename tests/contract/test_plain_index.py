@@ -1,0 +1,36 @@
+"""An adapter that has the abstract methods of the port alone keeps its contracts, by what ``IndexBase`` builds on them."""
+
+from __future__ import annotations
+
+import pytest
+
+from es_dedup.index.base import IndexBase
+from es_dedup.testing.index_contract import (
+    ClusterStoreContract,
+    FeatureIndexContract,
+    StatisticsStoreContract,
+)
+from tests.plain_index import PlainIndex
+
+
+class TestPlainIndex(FeatureIndexContract, ClusterStoreContract, StatisticsStoreContract):
+    @pytest.fixture
+    def index(self) -> PlainIndex:
+        return PlainIndex()
+
+    @pytest.fixture
+    def store(self, index: PlainIndex) -> PlainIndex:
+        return index
+
+    @pytest.fixture
+    def pages(self, index: PlainIndex) -> PlainIndex:
+        return index
+
+    @pytest.fixture
+    def statistics(self, index: PlainIndex) -> PlainIndex:
+        return index
+
+
+def test_it_has_the_abstract_methods_alone() -> None:
+    own = {name for name in vars(PlainIndex) if not name.startswith("_")}
+    assert own == set(IndexBase.__abstractmethods__)

@@ -1,0 +1,214 @@
+"""An index in dictionaries: it has the abstract methods of the port and inherits the others.
+
+It shows how little an adapter has to be, and answers candidate queries by counting, for comparison with the real indices.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from es_dedup.index import validation
+from es_dedup.index.base import IndexBase
+from es_dedup.index.port import WriteReport
+from es_dedup.index.records import FeatureRecord
+from es_dedup.model import Candidate, CandidateResult, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from es_dedup.index.port import Assignment
+    from es_dedup.index.records import RecordBatch
+    from es_dedup.model import CandidateQuery, Edge
+
+
+class PlainIndex(IndexBase):
+    """All ports over dictionaries of one object; nothing is kept beyond it."""
+
+    def __init__(self) -> None:
+        self._pages: dict[str, FeatureRecord] = {}
+        self._edges: dict[tuple[str, str], Edge] = {}
+        self._assignments: dict[str, Assignment] = {}
+        self._notes: dict[str, str] = {}
+        self._statistics: bytes | None = None
+
+    @property
+    def features(self) -> Mapping[str, Any]:
+        return {}
+
+    def close(self) -> None:
+        pass
+
+    @contextmanager
+    def writing(self) -> Iterator[bool]:
+        yield False
+
+    # FeatureIndex
+
+    def put_batch(self, batch: RecordBatch) -> WriteReport:
+        wrong = dict(validation.problems(batch))
+        kept = {
+            page_id: replace(_record(batch, at), named={})
+            for at, page_id in enumerate(batch.ids)
+            if at not in wrong
+        }
+        self._pages |= kept
+        return WriteReport(len(kept), {batch.ids[at]: reason for at, reason in wrong.items()})
+
+    def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
+        return {name: replace(self._pages[name], text="") for name in page_ids if name in self._pages}
+
+    def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
+        texts = {name: self._pages[name].text for name in page_ids if name in self._pages}
+        return {name: text for name, text in texts.items() if text}
+
+    def candidates_with_copies(
+        self, candidate_queries: Sequence[CandidateQuery], hashes: Sequence[int], *, limit: int | None = None
+    ) -> tuple[list[CandidateResult], dict[int, list[str]]]:
+        copies = {
+            wanted: [name for name, page in sorted(self._pages.items()) if page.content_hash == wanted != 0]
+            for wanted in hashes
+        }
+        found = [self._candidates(query) for query in candidate_queries]
+        return found, {wanted: names[:limit] for wanted, names in copies.items() if names}
+
+    def _candidates(self, query: CandidateQuery) -> CandidateResult:
+        weights: dict[int, Fraction] = {}
+        limits: dict[int, tuple[int, int | None]] = {}
+        for group in query.groups:
+            part = Fraction(1, max(1, group.min_shared))
+            for term in group.terms:
+                if part >= weights.get(term, Fraction(0)):
+                    weights[term] = part
+                    most = query.max_df if group.max_df is None else group.max_df
+                    limits[term] = most, group.common_df
+        terms = {name: set(page.terms) for name, page in self._pages.items()}
+        postings = {term: sum(term in of_page for of_page in terms.values()) for term in weights}
+        capped = {term for term, (most, _) in limits.items() if postings[term] > most}
+        for term, (_, common) in limits.items():
+            if common is not None and postings[term] > common:
+                weights[term] /= 2
+        scope, found = query.scope or Scope(), []
+        for name, page in self._pages.items():
+            weight = sum((weights[term] for term in terms[name] & (weights.keys() - capped)), Fraction(0))
+            inside = scope.includes(page.site, page.published, page.length)
+            if weight >= 1 and inside and name != query.exclude:
+                found.append((-weight, name))
+        best = tuple(Candidate(name, float(-weight)) for weight, name in sorted(found)[: query.limit])
+        return CandidateResult(best, truncated=len(found) > query.limit, capped=frozenset(capped))
+
+    def delete_many(self, page_ids: Iterable[str]) -> int:
+        wanted = set(page_ids)
+        self.drop_edges(wanted)
+        for name in wanted:
+            self._assignments.pop(name, None)
+        return sum(self._pages.pop(name, None) is not None for name in wanted)
+
+    def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
+        names = sorted(name for name in self._pages if name > (after or ""))
+        for first in range(0, len(names), batch):
+            yield list(self.get_many(names[first : first + batch]).values())
+
+    def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
+        wanted = set(_words(query))
+        counts = {
+            name: [_words(f"{page.title} {page.text}").count(word) for word in wanted]
+            for name, page in self._pages.items()
+        }
+        whole = {name: each for name, each in counts.items() if each and all(each)}
+        found = whole or {name: each for name, each in counts.items() if any(each)}
+        ordered = sorted(
+            ((name, float(sum(each))) for name, each in found.items()), key=lambda hit: (-hit[1], hit[0])
+        )
+        return ordered[offset : offset + limit]
+
+    def note(self, name: str) -> str | None:
+        return self._notes.get(name)
+
+    def set_note(self, name: str, value: str | None) -> None:
+        if value is None:
+            self._notes.pop(name, None)
+        else:
+            self._notes[name] = value
+
+    # ClusterStore
+
+    def put_edges(self, edges: Iterable[Edge]) -> None:
+        self._edges |= {(edge.left, edge.right): edge for edge in edges}
+
+    def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
+        wanted = set(page_ids)
+        return [edge for pair, edge in sorted(self._edges.items()) if not wanted.isdisjoint(pair)]
+
+    def drop_edges(self, page_ids: Iterable[str]) -> None:
+        for edge in self.edges_of(page_ids):
+            del self._edges[edge.left, edge.right]
+
+    def assign_many(self, assignments: Iterable[Assignment]) -> None:
+        self._assignments |= {each.page_id: each for each in assignments}
+
+    def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
+        return {name: self._assignments[name] for name in page_ids if name in self._assignments}
+
+    def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
+        found: dict[str, list[Assignment]] = {name: [] for name in cluster_ids}
+        for _, each in sorted(self._assignments.items()):
+            if each.cluster_id in found:
+                found[each.cluster_id].append(each)
+        return {name: each for name, each in found.items() if each}
+
+    def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
+        given = list(edges), list(assignments)
+        self._edges, self._assignments = {}, {}
+        self.put_edges(given[0])
+        self.assign_many(given[1])
+
+    def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
+        names = sorted({each.cluster_id for each in self._assignments.values()})
+        for name in names:
+            members = self.members([name])[name] if name > (after or "") else []
+            if members and len(members) >= min_size:
+                yield members
+
+    # StatisticsStore
+
+    def load_statistics(self) -> bytes | None:
+        return self._statistics
+
+    def save_statistics(self, snapshot: bytes) -> None:
+        self._statistics = snapshot
+
+    def sizes(self) -> dict[str, int]:
+        features = sum(len(page.payload) for page in self._pages.values())
+        return {"features": features, "total": features}
+
+
+def _record(batch: RecordBatch, at: int) -> FeatureRecord:
+    published, site, language, skipped, url, title = (
+        column[at] if len(column) else default
+        for column, default in zip(batch.words, validation.WORD_DEFAULTS, strict=True)
+    )
+    text = batch.texts[at] if len(batch.texts) else ""
+    terms = batch.terms[batch.term_offsets[at] : batch.term_offsets[at + 1]]
+    return FeatureRecord(
+        batch.ids[at],
+        batch.lengths[at],
+        batch.content_hashes[at],
+        tuple(map(int, terms)),
+        batch.payloads[at],
+        url=url,
+        site=site,
+        title=title,
+        published=published,
+        language=language,
+        text=text if isinstance(text, str) else "",
+        skipped=skipped,
+    )
+
+
+def _words(text: str) -> list[str]:
+    """Letters and ideographs of a text as words, in lower case."""
+    kept = "".join(char if char.isalnum() else " " for char in text.lower())
+    return validation.each_character(kept).split()
