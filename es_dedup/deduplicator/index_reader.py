@@ -26,6 +26,7 @@ from es_dedup.batch.featurise import (
     problem_of,
 )
 from es_dedup.batch.recluster import CLUSTERS_PENDING
+from es_dedup.clustering import containment
 from es_dedup.decision.alignment import aligned
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages, compare, pair_decision
@@ -328,6 +329,22 @@ class IndexReader(Closing):
     def cluster_ids(self, page_ids: Iterable[str]) -> dict[str, str]:
         """Ids of the clusters that stored pages are in, by page id."""
         return {name: each.cluster_id for name, each in self._index.assignments(page_ids).items()}
+
+    def redundant(self, page_ids: Iterable[str], *, contained: bool = False) -> tuple[set[str], set[str]]:
+        """Those of some pages that are in a cluster; and those of these that are not its canonical document.
+
+        Args:
+            page_ids: ids, stored or not.
+            contained: count canonical documents that are contained in another cluster's among the latter.
+        """
+        assigned = self._index.assignments(page_ids)
+        redundant = {name for name, each in assigned.items() if each.canonical != name}
+        if contained:
+            edges = self._index.edges_of(assigned.keys() - redundant)
+            others = {name for edge in edges for name in (edge.left, edge.right)} - assigned.keys()
+            inner = containment(edges, {**self._index.assignments(others), **assigned})
+            redundant |= {name for name, each in assigned.items() if each.cluster_id in inner}
+        return set(assigned), redundant
 
     def aligned(self, left: str | Page, right: str | Page) -> list[AlignedRow]:
         """The texts of two pages, stored (by id) or given, side by side: rows that have all of both, with what only one of them has.

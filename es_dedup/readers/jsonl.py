@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from es_dedup.readers.port import Items, ReadOptions
+    from es_dedup.readers.port import Item, Items, RawRecord, ReadOptions
 
 _CHUNK: Final = 2**18
 _BLANK: Final = " \t\r\n"
@@ -27,64 +27,78 @@ def read_jsonl(path: Path, options: ReadOptions) -> Items:
 
     A line that is not JSON, not text in the stated encoding, too long, or lacks fields is a failure with its number.
     """
+    return (item for _, item in jsonl_records(path, options) if item is not None)
+
+
+def jsonl_records(path: Path, options: ReadOptions) -> Iterator[RawRecord]:
+    """Each line as it stands in the file, with its page or failure; a blank line has none, a line that is too long is not held."""
     source, number = printable(path), 0
     try:
         with open_text(path, options.encoding) as (stream, encoding):
             for number, line in lines_of(stream, options.max_record_bytes):
                 if line is None:
-                    yield InputFailure(source, number, f"longer than {options.max_record_bytes:,} bytes")
+                    problem = f"longer than {options.max_record_bytes:,} bytes"
+                    yield None, InputFailure(source, number, problem)
                 else:
-                    yield from _page(line, source, number, encoding, options)
+                    yield line, _page(line, source, number, encoding, options)
     except UnicodeDecodeError as error:  # UTF-16 and UTF-32 cannot go on behind a damaged place
-        yield InputFailure(source, number + 1, plain_problem(error))
+        yield None, InputFailure(source, number + 1, plain_problem(error))
     except READ_ERRORS as error:
-        yield InputFailure(source, None, plain_problem(error))
+        yield None, InputFailure(source, None, plain_problem(error))
 
 
 def read_json(path: Path, options: ReadOptions) -> Items:
     """Pages of a ``.json`` file: one array of objects, read piece by piece, or JSON lines."""
     try:
-        with open_text(path, options.encoding) as (stream, _):
-            first = stream.read(64).lstrip(_BLANK.encode())[:1]
+        records = array_records if is_array(path, options) else jsonl_records
     except READ_ERRORS as error:
         yield InputFailure(printable(path), None, plain_problem(error))
         return
-    yield from _read_array(path, options) if first == b"[" else read_jsonl(path, options)
+    yield from (item for _, item in records(path, options) if item is not None)
 
 
-def _page(line: bytes, source: str, number: int, encoding: str, options: ReadOptions) -> Items:
+def is_array(path: Path, options: ReadOptions) -> bool:
+    """Whether a JSON file is one array, not JSON lines.
+
+    Raises:
+        OSError, EOFError: it cannot be read.
+    """
+    with open_text(path, options.encoding) as (stream, _):
+        return stream.read(64).lstrip(_BLANK.encode())[:1] == b"["
+
+
+def _page(line: bytes, source: str, number: int, encoding: str, options: ReadOptions) -> Item | None:
     if not line.strip():
-        return
+        return None
     try:
         record = json.loads(line.decode(encoding))
     except UnicodeDecodeError as error:
-        yield InputFailure(source, number, f"not {encoding} text (byte {error.start + 1} of the line)")
+        return InputFailure(source, number, f"not {encoding} text (byte {error.start + 1} of the line)")
     except RecursionError:
-        yield InputFailure(source, number, "JSON nested too deeply")
+        return InputFailure(source, number, "JSON nested too deeply")
     except ValueError as error:
-        yield InputFailure(source, number, f"not valid JSON: {error}")
-    else:
-        yield page_from_record(record, source, number, options)
+        return InputFailure(source, number, f"not valid JSON: {error}")
+    return page_from_record(record, source, number, options)
 
 
-def _read_array(path: Path, options: ReadOptions) -> Items:
-    """The elements of an array; a broken one ends the file, because its end is not known."""
+def array_records(path: Path, options: ReadOptions) -> Iterator[RawRecord]:
+    """The elements of an array as they stand in the file, with their pages; a broken one ends the file, because its end is not known."""
     source, number = printable(path), 0
     try:
         with open_text(path, options.encoding) as (stream, encoding):
-            for number, record in enumerate(_elements(stream, encoding, options), 1):
-                yield page_from_record(record, source, number, options)
+            for number, (raw, record) in enumerate(_elements(stream, encoding, options), 1):
+                yield raw.encode(encoding), page_from_record(record, source, number, options)
     except UnicodeDecodeError:
-        yield InputFailure(
-            source, number + 1, f"not {options.encoding} text; the rest of the file was left out"
-        )
+        problem = f"not {options.encoding} text; the rest of the file was left out"
+        yield None, InputFailure(source, number + 1, problem)
     except (ValueError, RecursionError) as error:
-        yield InputFailure(source, number + 1, f"not valid JSON: {error}; the rest of the file was left out")
+        problem = f"not valid JSON: {error}; the rest of the file was left out"
+        yield None, InputFailure(source, number + 1, problem)
     except READ_ERRORS as error:
-        yield InputFailure(source, None, plain_problem(error))
+        yield None, InputFailure(source, None, plain_problem(error))
 
 
-def _elements(stream: IO[bytes], encoding: str, options: ReadOptions) -> Iterator[Any]:
+def _elements(stream: IO[bytes], encoding: str, options: ReadOptions) -> Iterator[tuple[str, Any]]:
     decode = codecs.getincrementaldecoder(encoding)().decode
     parse = json.JSONDecoder().raw_decode
     buffer = decode(stream.read(_CHUNK)).lstrip(_BLANK)
@@ -101,7 +115,7 @@ def _elements(stream: IO[bytes], encoding: str, options: ReadOptions) -> Iterato
             end = 0
         # A number or word that ends with the buffer may go on in the next piece.
         if end and (end < len(buffer) or ended):
-            yield record
+            yield buffer[start:end], record
             start = end
             continue
         buffer, start = buffer[start:], 0

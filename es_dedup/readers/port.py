@@ -148,4 +148,6 @@ class ReadOptions:
 if TYPE_CHECKING:
     Item = ReadPage | InputFailure
     Items = Iterator[Item]
+    RawRecord = tuple[bytes | None, Item | None]
+    """A record as it stands in the file (None: it cannot be copied), and its page or failure (None: it is no page)."""
     Reader = Callable[[Path, ReadOptions], Items]

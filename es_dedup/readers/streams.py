@@ -58,9 +58,36 @@ def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
     with ExitStack() as stack:
         raw = sys.stdin.buffer if str(path) == STDIN else stack.enter_context(path.open("rb"))
         head, stream = _with_head(cast("IO[bytes]", raw), _MAGIC_BYTES)
-        packing = next((suffix for magic, suffix in _MAGIC if head.startswith(magic)), path.suffix.lower())
-        opener = _OPENERS.get(packing)
+        opener = _OPENERS.get(_packing(head, path))
         yield stack.enter_context(opener(stream)) if opener and head else stream
+
+
+def packing_of(path: Path) -> str:
+    """Suffix of the compression of a file (``.gz``), by its first bytes or its name; empty where there is none.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with path.open("rb") as stream:
+        return _packing(stream.read(_MAGIC_BYTES), path)
+
+
+@contextmanager
+def packed(stream: IO[bytes], packing: str) -> Iterator[IO[bytes]]:
+    """A stream that compresses what is written to it; the given one stays open, and is used itself for an unknown compression."""
+    packer = _PACKERS.get(packing)
+    if packer is None:
+        yield stream
+        return
+    with packer(stream) as packing_stream:
+        yield packing_stream
+
+
+def _packing(head: bytes, path: Path) -> str:
+    suffix = path.suffix.lower()
+    return next(
+        (name for magic, name in _MAGIC if head.startswith(magic)), suffix if suffix in PACKED else ""
+    )
 
 
 @contextmanager
@@ -211,4 +238,11 @@ _OPENERS: Final[Mapping[str, Callable[[IO[bytes]], IO[bytes]]]] = {
     ".xz": lambda stream: cast("IO[bytes]", lzma.LZMAFile(stream)),  # noqa: SIM115 - open_unpacked closes it
     ".bz2": lambda stream: cast("IO[bytes]", bz2.BZ2File(stream)),
     ".zst": lambda stream: _buffered(_Zstandard(stream)),
+}
+
+_PACKERS: Final[Mapping[str, Callable[[IO[bytes]], Any]]] = {
+    ".gz": lambda stream: gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0),
+    ".xz": lambda stream: lzma.LZMAFile(stream, "wb"),  # noqa: SIM115 - packed closes it
+    ".bz2": lambda stream: bz2.BZ2File(stream, "wb"),
+    ".zst": lambda stream: zstandard.ZstdCompressor().stream_writer(stream, closefd=False),
 }

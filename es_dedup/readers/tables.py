@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from es_dedup.readers.port import Fields, Items, ReadOptions
+    from es_dedup.readers.port import Fields, Item, Items, RawRecord, ReadOptions
 
 PARQUET_BATCH_ROWS: Final = 256
 _DELIMITERS: Final = ",;\t|"
+_UNDECODED: Final = "surrogateescape"
 
 
 def read_csv(path: Path, options: ReadOptions) -> Items:
@@ -27,34 +28,41 @@ def read_csv(path: Path, options: ReadOptions) -> Items:
     The delimiter is a tab for ``.tsv``, else whichever of comma, semicolon, tab and bar the header holds most of.
     A row with another number of values than the header, or with bytes that are no text, is a failure.
     """
+    return (item for _, item in csv_records(path, options) if item is not None)
+
+
+def csv_records(path: Path, options: ReadOptions, *, raw: bool = False) -> Iterator[RawRecord]:
+    """Rows with their pages or failures, the header first; as they stand in the file where ``raw``."""
     source, line = printable(path), 1
     csv.field_size_limit(options.max_record_bytes)
     try:
         with open_text(path, options.encoding) as (stream, encoding):
             # Undecodable bytes become surrogates, so that one bad row does not end the file.
-            text = io.TextIOWrapper(stream, encoding, errors="surrogateescape", newline="")
+            text = io.TextIOWrapper(stream, encoding, errors=_UNDECODED, newline="")
             header_line = text.readline(options.max_record_bytes)
             if len(header_line) == options.max_record_bytes and not header_line.endswith("\n"):
-                yield InputFailure(
-                    source, 1, f"the header is longer than {options.max_record_bytes:,} characters"
-                )
+                problem = f"the header is longer than {options.max_record_bytes:,} characters"
+                yield None, InputFailure(source, 1, problem)
                 return
             if _undecoded(header_line):
-                yield InputFailure(source, 1, _wrong_encoding(options))
+                yield None, InputFailure(source, 1, _wrong_encoding(options))
                 return
             delimiter = "\t" if suffix_of(path) == ".tsv" else _delimiter(header_line)
             header = next(csv.reader([header_line], delimiter=delimiter), [])
             if not any(header):
-                yield InputFailure(source, 1, "no header line with field names")
+                yield None, InputFailure(source, 1, "no header line with field names")
                 return
+            yield header_line.encode(encoding, _UNDECODED) if raw else None, None
             lines = _Lines(text, options.max_record_bytes)
             for item in _rows(csv.reader(lines, delimiter=delimiter), header, source, options):
-                line = item.line or line
-                yield item
+                line = (item and item.line) or line
+                taken = lines.taken()
+                yield taken.encode(encoding, _UNDECODED) if raw and taken else None, item
     except UnicodeError:  # UTF-16 and UTF-32 cannot go on behind a damaged place
-        yield InputFailure(source, line, f"{_wrong_encoding(options)}; the rest of the file was left out")
+        problem = f"{_wrong_encoding(options)}; the rest of the file was left out"
+        yield None, InputFailure(source, line, problem)
     except READ_ERRORS as error:
-        yield InputFailure(source, None, plain_problem(error))
+        yield None, InputFailure(source, None, plain_problem(error))
 
 
 def read_parquet(path: Path, options: ReadOptions) -> Items:
@@ -71,14 +79,11 @@ def read_parquet(path: Path, options: ReadOptions) -> Items:
     source, row = printable(path), 0
     try:
         with pq.ParquetFile(path, buffer_size=2**20, pre_buffer=False) as file:
-            columns = _needed(file.schema_arrow.names, options.fields)
+            columns = needed_columns(file.schema_arrow.names, options.fields)
             for batch in file.iter_batches(PARQUET_BATCH_ROWS, columns=columns):
-                for record in _records(batch):
+                for item in batch_items(batch, source, row, options):
                     row += 1
-                    if isinstance(record, str):
-                        yield InputFailure(source, row, record)
-                    else:
-                        yield page_from_record(record, source, row, options)
+                    yield item
     except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: names of columns that are no text
         problem = (
             plain_problem(error)
@@ -86,6 +91,15 @@ def read_parquet(path: Path, options: ReadOptions) -> Items:
             else str(error).splitlines()[0]
         )
         yield InputFailure(source, row + 1 if row else None, f"not readable as Parquet: {problem}")
+
+
+def batch_items(batch: Any, source: str, before: int, options: ReadOptions) -> Iterator[Item]:
+    """Pages or failures of the rows of a batch of a Parquet file, which has so many rows before it."""
+    for row, record in enumerate(_records(batch), before + 1):
+        if isinstance(record, str):
+            yield InputFailure(source, row, record)
+        else:
+            yield page_from_record(record, source, row, options)
 
 
 def _records(batch: Any) -> Iterator[dict[str, Any] | str]:
@@ -113,6 +127,12 @@ class _Lines:
 
     def __init__(self, text: io.TextIOBase, most: int) -> None:
         self._text, self._most = text, most
+        self._taken: list[str] = []
+
+    def taken(self) -> str:
+        """The lines since the last call, which make one row; empty where one of them was too long."""
+        lines, self._taken = self._taken, []
+        return "".join(lines)
 
     def __iter__(self) -> Self:
         return self
@@ -123,7 +143,9 @@ class _Lines:
             raise StopIteration
         if len(line) > self._most and not line.endswith("\n"):
             _skip_line(self._text)
+            self._taken = []
             raise csv.Error(f"longer than {self._most:,} characters")
+        self._taken.append(line)
         return line
 
 
@@ -136,7 +158,8 @@ def _delimiter(header: str) -> str:
     return max(_DELIMITERS, key=header.count)
 
 
-def _rows(rows: Any, header: list[str], source: str, options: ReadOptions) -> Items:
+def _rows(rows: Any, header: list[str], source: str, options: ReadOptions) -> Iterator[Item | None]:
+    """Pages or failures of rows; None for an empty row."""
     for number, row in _numbered(rows):
         if isinstance(row, str):
             yield InputFailure(source, number, row)
@@ -148,6 +171,8 @@ def _rows(rows: Any, header: list[str], source: str, options: ReadOptions) -> It
             yield InputFailure(source, number, _wrong_encoding(options))
         elif row:
             yield page_from_record(dict(zip(header, row, strict=True)), source, number, options)
+        else:
+            yield None
 
 
 def _undecoded(text: str) -> bool:
@@ -171,7 +196,7 @@ def _numbered(rows: Any) -> Iterator[tuple[int, list[str] | str]]:
             yield rows.line_num + 1, row
 
 
-def _needed(columns: list[str], fields: Fields) -> list[str]:
+def needed_columns(columns: list[str], fields: Fields) -> list[str]:
     """The columns a page may be made of; all of them when a named one is missing, so that failures can list them."""
     named = {name for name in (getattr(fields, role) for role in USUAL) if name}
     if named - set(columns):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from es_dedup.model import Page
-    from es_dedup.readers.port import Items, Tally
+    from es_dedup.readers.port import Item, Items, Tally
     from es_dedup.readers.roots import Roots
 
 
@@ -39,19 +39,23 @@ class UniquePages:
     def __iter__(self) -> Iterator[Page | InputFailure]:
         for source in self._sources:
             for item in source:
-                if isinstance(item, InputFailure):
-                    yield item
-                    continue
-                # Python's own hashes are enough here: they live no longer than this call.
-                content = _content_hash(item.page)
-                before = self._seen.setdefault(hash(item.page.id), content)
-                if before is content:
-                    yield item.page
-                elif before == content:
-                    self.repeats += 1
-                else:
-                    problem = f"page id {item.page.id!r} was read before with other content; left out"
-                    yield InputFailure(item.source, item.line, problem)
+                if (first := self.first(item)) is not None:
+                    yield first
+
+    def first(self, item: Item) -> Page | InputFailure | None:
+        """The page of an item, a failure where it cannot be taken, None where it repeats an earlier one."""
+        if isinstance(item, InputFailure):
+            return item
+        # Python's own hashes are enough here: they live no longer than this call.
+        content = _content_hash(item.page)
+        before = self._seen.setdefault(hash(item.page.id), content)
+        if before is content:
+            return item.page
+        if before == content:
+            self.repeats += 1
+            return None
+        problem = f"page id {item.page.id!r} was read before with other content; left out"
+        return InputFailure(item.source, item.line, problem)
 
 
 def _content_hash(page: Page) -> int:

@@ -12,8 +12,9 @@ import re
 import shutil
 import zlib
 from contextlib import contextmanager
+from itertools import islice
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from es_dedup.errors import MissingExtra
 from es_dedup.model import Page
@@ -53,20 +54,85 @@ def read_warc(path: Path, options: ReadOptions) -> Items:
     Raises:
         MissingExtra: without the package fastwarc.
     """
-    source, number, item = printable(path), 0, None
+    source = printable(path)
     try:
         with _seekable(path) as stream:
-            for record in _records(stream):
-                number += 1
-                if isinstance(record, str):
-                    if not (isinstance(item, InputFailure) and item.problem.endswith(_CUT_RECORD)):
-                        yield InputFailure(source, number, record)
-                    continue
-                item = _page(record, source, number, options)
-                if item is not None:
-                    yield item
+            yield from (item for _, item in warc_records(stream, source, options) if item is not None)
     except READ_ERRORS as error:
-        yield InputFailure(source, number or None, plain_problem(error))
+        yield InputFailure(source, None, plain_problem(error))
+
+
+class PlacedRecord(NamedTuple):
+    """A record of an archive: where it starts, its id, the URL it is about, the ids it names by ``WARC-Concurrent-To``, whether it is a response."""
+
+    start: int
+    id: str
+    url: str
+    concurrent_to: str
+    response: bool
+
+
+def warc_records(
+    stream: IO[bytes], source: str, options: ReadOptions
+) -> Iterator[tuple[PlacedRecord | None, Item | None]]:
+    """All records of an archive, each with its page or failure (None: it is no page); a failure without a record is a damaged stretch."""
+    number, item = 0, None
+    try:
+        for found in _records(stream):
+            if isinstance(found, str):
+                number += 1
+                if not (isinstance(item, InputFailure) and item.problem.endswith(_CUT_RECORD)):
+                    yield None, InputFailure(source, number, found)
+                continue
+            record, start, body = found
+            if body is not None:
+                number += 1
+                item = _page((record, body), source, number, options)
+            of = record.headers.get
+            url, other = (of(name, "").strip("<>") for name in ("WARC-Target-URI", "WARC-Concurrent-To"))
+            place = PlacedRecord(start, (record.record_id or "").strip("<>"), url, other, body is not None)
+            yield place, item if body is not None else None
+    except READ_ERRORS as error:
+        yield None, InputFailure(source, number or None, plain_problem(error))
+
+
+@contextmanager
+def open_by_record(path: Path) -> Iterator[IO[bytes]]:
+    """The file itself where its records can be copied one by one, plain or each compressed by gzip; else an unpacked temporary file."""
+    with _seekable(path) as stream:
+        starts = [found[1] for found in islice(_records(stream), 2) if not isinstance(found, str)]
+        stream.seek(0)
+        if stream.read(2) != _GZIP_MARK[:2] or len(starts) < 2:  # noqa: PLR2004 - the first two records
+            stream.seek(0)
+            yield stream
+            return
+        stream.seek(starts[1])
+        if stream.read(2) == _GZIP_MARK[:2]:
+            stream.seek(0)
+            yield stream
+            return
+    with _unpacked(path) as stream:
+        yield stream
+
+
+def record_end(stream: IO[bytes], start: int) -> int:
+    """Where a record ends, or the file; the stream is moved."""
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(start)
+    if stream.read(2) == _GZIP_MARK[:2]:
+        unpacked = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        stream.seek(start)
+        try:
+            while not unpacked.eof and (piece := stream.read(_SCAN_BYTES)):
+                unpacked.decompress(piece)
+        except zlib.error:
+            return size
+        return stream.tell() - len(unpacked.unused_data)
+    stream.seek(start)
+    head, complete, _ = stream.read(_SCAN_BYTES).partition(_HEAD_END)
+    length = _LENGTH.search(head)
+    body = int(length[1]) if length else 0
+    return min(start + len(head) + 2 * len(_HEAD_END) + body, size) if complete else size
 
 
 @contextmanager
@@ -78,6 +144,13 @@ def _seekable(path: Path) -> Iterator[IO[bytes]]:
         with path.open("rb") as stream:
             yield stream
         return
+    with _unpacked(path) as stream:
+        yield stream
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[IO[bytes]]:
+    """A temporary file with the unpacked content; damage is raised at the end of the block, so that what comes before can be read."""
     with open_unpacked(path) as unpacked, TemporaryFile() as stream:
         damage: BaseException | None = None
         try:
@@ -91,7 +164,7 @@ def _seekable(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _records(stream: IO[bytes]) -> Iterator[Any]:
-    """Response records with their body read, and words for each damaged stretch that was passed over."""
+    """Records with their start and the body of responses (None: no response), and words for each damaged stretch that was passed over."""
     try:
         from fastwarc.warc import ArchiveIterator, WarcRecordType
     except ImportError as error:
@@ -101,9 +174,9 @@ def _records(stream: IO[bytes]) -> Iterator[Any]:
         stream.seek(start)
         try:
             for record in ArchiveIterator(stream):
-                seen = start + record.stream_pos
-                if record.record_type == WarcRecordType.response:
-                    yield record, record.reader.read()
+                seen = record.stream_pos  # of the file, not of where reading began
+                response = record.record_type == WarcRecordType.response
+                yield record, seen, record.reader.read() if response else None
         except OSError as error:
             damaged = max(seen, start)
             start = _next_record(stream, damaged + 1)

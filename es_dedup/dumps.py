@@ -1,0 +1,189 @@
+"""``filter_dumps``: input dumps without their duplicates, in the same format and order."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, TYPE_CHECKING, Final
+
+from es_dedup.deduplicator.deduplicator import Deduplicator
+from es_dedup.errors import InputError
+from es_dedup.readers import InputFailure, ReadOptions, Roots, UniquePages, read_pages
+from es_dedup.readers.copying import DUMPS, copy_dump
+from es_dedup.readers.port import Tally
+from es_dedup.readers.streams import STDIN, suffix_of
+from es_dedup.settings.loading import settings_in_force
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from es_dedup.deduplicator.index_reader import IndexReader
+    from es_dedup.model import Progress
+    from es_dedup.readers.port import Item
+    from es_dedup.settings import Settings
+
+KEPT_FAILURES: Final = 1000
+_STDIN_NAME: Final = "stdin.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class DumpCopy:
+    """A dump and where its records go.
+
+    Attributes:
+        source: JSONL, JSON, CSV, TSV, Parquet or WARC, compressed too; ``-``: JSON lines on standard input.
+        kept: the records that stay; None: nowhere.
+        dropped: the records that are left out; None: nowhere.
+    """
+
+    source: str | Path
+    kept: IO[bytes] | None = None
+    dropped: IO[bytes] | None = None
+
+
+@dataclass(slots=True)
+class FilterReport:
+    """What ``filter_dumps`` copied.
+
+    Attributes:
+        kept: pages that stay.
+        dropped: pages that are left out as duplicates (with ``contained`` also as contained in another page).
+        repeats: records that repeat an id with the same content; left out too.
+        unknown: pages that are not in the given index; they stay.
+        failed: records that give no page, or another page of an id that was read before. They are copied, but for what has no end (a
+            line that is too long, a damaged place).
+        failures: the first of these, each with its file and line.
+    """
+
+    kept: int = 0
+    dropped: int = 0
+    repeats: int = 0
+    unknown: int = 0
+    failed: int = 0
+    failures: list[InputFailure] = field(default_factory=list)
+
+
+def filter_dumps(
+    copies: Sequence[DumpCopy],
+    *,
+    index: IndexReader | None = None,
+    contained: bool = False,
+    options: ReadOptions | None = None,
+    settings: Settings | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> FilterReport:
+    """Copy dumps without the duplicates among all their pages.
+
+    Without ``index`` the dumps are read twice: their pages are scanned into a temporary index, then records are copied. The canonical
+    document of each cluster stays, see section ``cluster`` of the settings for which page that is. Standard input is stored in a temporary
+    file for that. With ``index`` the dumps are read once.
+
+    Args:
+        copies: the dumps; their pages are compared with each other.
+        index: into which they were scanned or added before; its clusters decide, and pages of it that are in no dump count, too.
+        contained: also leave out pages that are contained in a longer page.
+        options: how pages are read.
+        settings: of the temporary index; None: those in force.
+        progress: called with the progress of the scan.
+
+    Raises:
+        InputError: a source cannot be copied.
+        MissingExtra: a package that reads or writes a format is not installed.
+    """
+    options = options or ReadOptions()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="es-dedup-")))
+        sources = [_file_of(each.source, folder) for each in copies]
+        if index is None:
+            index = stack.enter_context(_scanned(sources, folder, options, settings, progress))
+        chooser = _Chooser(index, folder, contained=contained)
+        for each, source in zip(copies, sources, strict=True):
+            copy_dump(source, replace(options, tally=Tally()), chooser, each.kept, each.dropped)
+        return chooser.report
+
+
+def _file_of(source: str | Path, folder: Path) -> Path:
+    """The file itself, which can be copied; standard input is stored in the folder."""
+    if str(source) == STDIN:
+        path = folder / _STDIN_NAME
+        with path.open("wb") as stream:
+            shutil.copyfileobj(sys.stdin.buffer, stream)
+        return path
+    return checked_dump(source)
+
+
+def checked_dump(source: str | Path) -> Path:
+    """The path of a dump that can be copied; ``-`` passes.
+
+    Raises:
+        InputError: it is no such file.
+    """
+    path = Path(source)
+    if str(source) == STDIN:
+        return path
+    if not path.exists():
+        raise InputError(str(source), None, "there is no such file")
+    if suffix_of(path) not in DUMPS or not path.is_file():
+        kinds = " ".join(DUMPS)
+        problem = f"not a dump that can be copied; name a file {kinds}. For page files use `es-dedup export --what keep`"
+        raise InputError(str(source), None, problem)
+    return path
+
+
+@contextmanager
+def _scanned(
+    sources: Sequence[Path],
+    folder: Path,
+    options: ReadOptions,
+    settings: Settings | None,
+    progress: Callable[[Progress], None] | None,
+) -> Iterator[IndexReader]:
+    """A temporary index with the pages of some files."""
+    settings = settings_in_force(settings)
+    settings = settings.model_copy(update={"index": settings.index.model_copy(update={"keep_text": False})})
+    with Deduplicator.open(folder / "pages.db", settings=settings) as dedup:
+        pages = (each for each in read_pages(sources, options) if not isinstance(each, InputFailure))
+        dedup.scan(pages, progress=progress)
+        yield dedup
+
+
+class _Chooser:
+    """Says which records are left out, and counts them."""
+
+    def __init__(self, index: IndexReader, folder: Path, *, contained: bool) -> None:
+        self.report = FilterReport()
+        self._index, self._contained = index, contained
+        self._stored = str(folder / _STDIN_NAME)
+        self._pages = UniquePages((), Roots(), Tally())
+
+    def __call__(self, items: Sequence[Item | None]) -> list[bool]:
+        """Whether each record is left out; None is no page."""
+        report, marks = self.report, [False] * len(items)
+        pages: dict[int, str] = {}
+        for at, item in enumerate(items):
+            first = None if item is None else self._pages.first(item)
+            if isinstance(first, InputFailure):
+                self._fail(first)
+            elif first is not None:
+                pages[at] = first.id
+            elif item is not None:
+                marks[at] = True
+                report.repeats += 1
+        known, dropped = self._index.redundant(pages.values(), contained=self._contained)
+        for at, page_id in pages.items():
+            marks[at] = page_id in dropped
+        report.dropped += len(dropped)
+        report.kept += len(pages) - len(dropped)
+        report.unknown += len(pages) - len(known)
+        return marks
+
+    def _fail(self, failure: InputFailure) -> None:
+        self.report.failed += 1
+        if failure.source == self._stored:
+            failure = replace(failure, source=STDIN)
+        if len(self.report.failures) < KEPT_FAILURES:
+            self.report.failures.append(failure)

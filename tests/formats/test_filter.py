@@ -1,0 +1,277 @@
+"""Dumps without their duplicates: records keep their bytes and order, whatever the format."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import zstandard
+
+from es_dedup import Deduplicator, Page
+from es_dedup.dumps import DumpCopy, FilterReport, filter_dumps
+from es_dedup.errors import InputError
+from es_dedup.readers import Fields, ReadOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+FERRY = (
+    "The ferry ran aground on a sandbank shortly before six on Tuesday morning, the coast guard said. "
+    "None of the ninety passengers was hurt, and all of them reached the shore in two lifeboats. "
+    "The captain told reporters that a buoy had drifted during the storm."
+)
+LIBRARY = (
+    "本周末全市图书馆延长开放时间。读者可以凭身份证免费办理借书证，每次最多借阅十本。"
+    "馆方还准备了六场讲座，主题包括古籍修复和儿童阅读。讲座需要提前三天在网站上预约。"
+)
+ROWS = [("a", FERRY), ("b", LIBRARY), ("c", FERRY), ("d", "Short."), ("e", LIBRARY)]
+KEPT = ["a", "b", "d"]
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".xz": lzma.compress,
+    ".bz2": bz2.compress,
+    ".zst": zstandard.ZstdCompressor().compress,
+}
+UNPACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.decompress,
+    ".xz": lzma.decompress,
+    ".bz2": bz2.decompress,
+    ".zst": lambda data: zstandard.ZstdDecompressor().stream_reader(io.BytesIO(data)).read(),
+}
+
+
+def filtered(path: Path, **options: Any) -> tuple[bytes, bytes, FilterReport]:
+    """What is kept and what is dropped of one dump."""
+    kept, dropped = io.BytesIO(), io.BytesIO()
+    report = filter_dumps([DumpCopy(path, kept, dropped)], **options)
+    return kept.getvalue(), dropped.getvalue(), report
+
+
+def json_line(page_id: str, text: str) -> bytes:
+    """A line whose number and spaces a JSON library would write otherwise."""
+    said = json.dumps(text, ensure_ascii=page_id == "a")
+    return f'{{ "id":"{page_id}",  "text": {said}, "price": 1.50000000000000000000001 }}\n'.encode()
+
+
+@pytest.mark.parametrize("packing", PACKERS)
+def test_lines_keep_their_bytes_and_the_file_its_compression(tmp_path: Path, packing: str) -> None:
+    path = tmp_path / f"dump.jsonl{packing}"
+    rows = [json_line(*row) for row in ROWS]
+    path.write_bytes(PACKERS[packing](b"".join([rows[0], b"\n", *rows[1:]])))
+    kept, dropped, report = filtered(path)
+    assert UNPACKERS[packing](kept) == rows[0] + b"\n" + rows[1] + rows[3]
+    assert UNPACKERS[packing](dropped) == rows[2] + rows[4]
+    assert (report.kept, report.dropped, report.failed) == (3, 2, 0)
+
+
+def test_a_line_that_cannot_be_read_stays_and_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "dump.jsonl"
+    rows = [json_line(*row) for row in ROWS]
+    other = json_line("a", LIBRARY)
+    broken = b'{"id": "x", "text": \n'
+    path.write_bytes(b"".join([rows[0], broken, rows[0], other, rows[2]]))
+    kept, dropped, report = filtered(path)
+    assert kept == rows[0] + broken + other
+    assert dropped == rows[0] + rows[2]
+    assert (report.kept, report.dropped, report.repeats, report.failed) == (1, 1, 1, 2)
+    assert [failure.line for failure in report.failures] == [2, 4]
+
+
+def test_a_line_that_is_too_long_is_in_no_output(tmp_path: Path) -> None:
+    path = tmp_path / "dump.jsonl"
+    rows = [json_line(*row) for row in ROWS[:2]]
+    path.write_bytes(rows[0] + b'"' + b"x" * 5000 + b'"\n' + rows[1])
+    kept, dropped, report = filtered(path, options=ReadOptions(max_record_bytes=2000))
+    assert (kept, dropped) == (b"".join(rows), b"")
+    assert "longer than" in report.failures[0].problem
+
+
+def test_elements_of_an_array_make_an_array(tmp_path: Path) -> None:
+    path = tmp_path / "dump.json"
+    rows = [json_line(*row).decode().strip() for row in ROWS]
+    path.write_text("[" + " , ".join(rows) + "]", encoding="utf-8")
+    kept, dropped, _ = filtered(path)
+    assert kept.decode() == "[\n" + ",\n".join([rows[0], rows[1], rows[3]]) + "\n]\n"
+    assert [row["id"] for row in json.loads(dropped)] == ["c", "e"]
+    path.write_text(f"[{rows[0]}]", encoding="utf-8")
+    assert filtered(path)[1] == b"[]\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "gb18030"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_rows_of_several_lines_keep_their_bytes(tmp_path: Path, suffix: str, encoding: str) -> None:
+    comma = "\t" if suffix == ".tsv" else ";"
+    rows = [f'{page_id}{comma}"{text}\r\n""quoted"" line"{comma}\r\n' for page_id, text in ROWS]
+    head = comma.join(["id", "text", "note"]) + "\r\n"
+    path = tmp_path / f"dump{suffix}"
+    path.write_bytes((head + "".join(rows)).encode(encoding))
+    kept, dropped, report = filtered(path, options=ReadOptions(encoding=encoding))
+    assert kept.decode(encoding) == head + rows[0] + rows[1] + rows[3]
+    assert dropped.decode(encoding) == head + rows[2] + rows[4]
+    assert report.failed == 0
+
+
+def test_a_row_with_too_few_values_stays(tmp_path: Path) -> None:
+    path = tmp_path / "dump.csv"
+    lines = ["id,text", f"a,{FERRY!r}", "lonely", f'b,"{LIBRARY}"', ""]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    kept, _, report = filtered(path)
+    assert kept.decode() == "\n".join(lines)
+    assert report.failed == 2  # the ferry's text has commas
+
+
+def test_rows_of_parquet_keep_all_columns_schema_and_metadata(tmp_path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+
+    schema = pa.schema(
+        [("id", pa.string()), ("text", pa.large_string()), ("tags", pa.list_(pa.int32()))],
+        metadata={"owner": "archive"},
+    )
+    rows = [{"id": page_id, "text": text, "tags": [1, 2]} for page_id, text in ROWS]
+    path = tmp_path / "dump.parquet"
+    pq.write_table(pa.Table.from_pylist(rows, schema), path, compression="zstd")
+    kept, dropped, _ = filtered(path)
+    table = pq.read_table(io.BytesIO(kept))
+    assert table.schema.equals(pq.read_table(path).schema, check_metadata=True)
+    assert table.to_pylist() == [rows[0], rows[1], rows[3]]
+    assert pq.read_table(io.BytesIO(dropped)).column("id").to_pylist() == ["c", "e"]
+    assert pq.ParquetFile(io.BytesIO(kept)).metadata.row_group(0).column(0).compression == "ZSTD"
+
+
+def warc_record(number: int, kind: str, url: str, text: str = "", concurrent: int | None = None) -> bytes:
+    """One record of an archive."""
+    head = [f"WARC-Type: {kind}", f"WARC-Record-ID: <urn:uuid:{number}>"]
+    head += [f"WARC-Target-URI: {url}"] if url else []
+    head += [f"WARC-Concurrent-To: <urn:uuid:{concurrent}>"] if concurrent is not None else []
+    block = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html><body><p>{text}</p>".encode()
+    if kind != "response":
+        block = b"GET / HTTP/1.1\r\n\r\n" if kind == "request" else b"software: a crawler\r\n"
+    head += ["Content-Type: application/http"] if kind in ("request", "response") else []
+    head += [f"Content-Length: {len(block)}"]
+    return ("WARC/1.1\r\n" + "\r\n".join(head) + "\r\n\r\n").encode() + block + b"\r\n\r\n"
+
+
+def archive() -> list[bytes]:
+    """A description, then for each page a request, a response and metadata; ``c`` and ``e`` are copies."""
+    records = [warc_record(0, "warcinfo", "")]
+    for number, (page_id, text) in enumerate(ROWS, 1):
+        url = f"http://site.example/{page_id}"
+        records += [
+            warc_record(10 * number, "request", url),
+            warc_record(10 * number + 1, "response", url, text, concurrent=10 * number),
+            warc_record(10 * number + 2, "metadata", url, concurrent=10 * number + 1),
+        ]
+    return records
+
+
+def chosen(records: list[bytes], pages: Iterable[int]) -> bytes:
+    """The description and the records of some pages."""
+    return b"".join(
+        [records[0], *(record for page in pages for record in records[1 + 3 * page : 4 + 3 * page])]
+    )
+
+
+@pytest.mark.parametrize("packing", ["", ".gz", "one member", ".xz"])
+def test_archive_records_go_with_their_response(tmp_path: Path, packing: str) -> None:
+    pytest.importorskip("fastwarc")
+    records = archive()
+    pack = (
+        (lambda data: gzip.compress(data, mtime=0)) if packing in (".gz", "one member") else PACKERS[packing]
+    )
+    whole = b"".join(map(pack, records)) if packing == ".gz" else pack(b"".join(records))
+    path = tmp_path / ("dump.warc" + (".gz" if packing == "one member" else packing))
+    path.write_bytes(whole)
+    kept, dropped, report = filtered(path)
+    if packing == ".gz":
+        assert kept == b"".join(pack(record) for record in [*records[:7], *records[10:13]])
+    unpack = gzip.decompress if path.suffix == ".gz" else UNPACKERS[packing]
+    assert unpack(kept) == chosen(records, (0, 1, 3))
+    assert unpack(dropped) == chosen(records, (2, 4))
+    assert (report.kept, report.dropped, report.failed) == (3, 2, 0)
+
+
+def test_a_damaged_place_of_an_archive_is_named_and_the_rest_is_copied(tmp_path: Path) -> None:
+    pytest.importorskip("fastwarc")
+    records = [gzip.compress(record) for record in archive()]
+    path = tmp_path / "dump.warc.gz"
+    path.write_bytes(b"".join(records[:7]) + b"\0" * 100 + b"".join(records[7:]))
+    kept, dropped, report = filtered(path)
+    assert report.failed >= 1
+    assert gzip.decompress(kept) == chosen(archive(), (0, 1, 3))
+    assert gzip.decompress(dropped) == chosen(archive(), (2, 4))
+
+
+def test_dumps_of_several_formats_are_compared_with_each_other(tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_bytes(json_line(*ROWS[0]))
+    (tmp_path / "two.csv").write_text(f'id,text\nc,"{FERRY}"\nb,{LIBRARY}\n', encoding="utf-8")
+    first, second = io.BytesIO(), io.BytesIO()
+    copies = [DumpCopy(tmp_path / "one.jsonl", first), DumpCopy(tmp_path / "two.csv", second)]
+    report = filter_dumps(copies)
+    assert (report.kept, report.dropped) == (2, 1)
+    assert second.getvalue().decode() == f"id,text\nb,{LIBRARY}\n"
+
+
+def test_an_index_decides_by_its_clusters_and_keeps_what_it_does_not_hold(tmp_path: Path) -> None:
+    path = tmp_path / "dump.jsonl"
+    rows = [json_line(*row) for row in ROWS]
+    path.write_bytes(b"".join(rows))
+    with Deduplicator.open(tmp_path / "pages.db") as dedup:
+        dedup.scan([Page(id="older", text=LIBRARY, published="2020-01-01"), Page(id="b", text=LIBRARY)])
+        kept, dropped, report = filtered(path, index=dedup)
+    assert dropped == rows[1]
+    assert kept == rows[0] + rows[2] + rows[3] + rows[4]
+    assert (report.unknown, report.dropped) == (4, 1)
+
+
+def test_contained_pages_may_be_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "dump.jsonl"
+    long = json_line("long", f"{FERRY} {LIBRARY} " + "Divers will inspect the hull on Wednesday. " * 3)
+    short = json_line("short", LIBRARY)
+    path.write_bytes(long + short)
+    assert filtered(path)[0] == long + short
+    assert filtered(path, contained=True)[0] == long
+
+
+def test_standard_input_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [json_line(*row) for row in ROWS]
+    (tmp_path / "in").write_bytes(gzip.compress(b"".join([*rows, b"no JSON\n"])))
+    kept = io.BytesIO()
+    with (tmp_path / "in").open() as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        report = filter_dumps([DumpCopy("-", kept)])
+    assert gzip.decompress(kept.getvalue()) == rows[0] + rows[1] + rows[3] + b"no JSON\n"
+    assert str(report.failures[0]).startswith("-:6: not valid JSON")
+
+
+def test_a_named_field_is_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "dump.jsonl"
+    rows = [json.dumps({"key": page_id, "said": text}).encode() + b"\n" for page_id, text in ROWS]
+    path.write_bytes(b"".join(rows))
+    kept, _, report = filtered(path, options=ReadOptions(Fields(id="key", text="said")))
+    assert kept == rows[0] + rows[1] + rows[3]
+    assert report.failed == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("gone.jsonl", "no such file"), ("page.html", "not a dump"), (".", "not a dump")]
+)
+def test_what_is_no_dump_is_refused_in_one_line(tmp_path: Path, name: str, problem: str) -> None:
+    (tmp_path / "page.html").write_text("<p>page")
+    with pytest.raises(InputError, match=problem):
+        filter_dumps([DumpCopy(tmp_path / name)])
+
+
+def test_a_file_that_is_no_parquet_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    (tmp_path / "dump.parquet").write_bytes(b"PAR1 or not")
+    with pytest.raises(InputError, match="not readable as Parquet"):
+        filtered(tmp_path / "dump.parquet")
