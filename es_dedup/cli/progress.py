@@ -24,6 +24,8 @@ _WORDS: Final = {
     "write": "writing",
     "compile": "compiling kernels",
     "search": "indexing texts for search",
+    "purge": "deleting copies",
+    "restore": "restoring bytes",
     "report": "writing the report",
 }
 

@@ -225,6 +225,17 @@ class SourceDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class RestoredDocument:
+    """A document to be written back: its index or data stream, ``_id``, routing, fields, and its external version (0: none)."""
+
+    index: str
+    id: str
+    routing: str
+    source: Mapping[str, Any]
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Shard:
     """One shard of a concrete source index; ``last`` is its highest sequence number that a search sees, -1 when empty."""
 
@@ -295,10 +306,11 @@ class SourceIndex(Protocol):
     def external_versions(self, index: str) -> bool:
         """Whether documents of a concrete index keep external versions, see ``prepare``."""
 
-    def check(self, indices: Iterable[str]) -> None:
+    def check(self, indices: Iterable[str], *, readable: bool = False) -> None:
         """Refuse concrete indices whose documents cannot be updated without losing data; indices that do not exist pass.
 
-        Every method that writes to documents checks their indices first.
+        Every method that writes to documents checks their indices first. ``readable``: refuse those, too, of which a part is left out of
+        what is read.
 
         Raises:
             SourceIncomplete: ``_source`` of an index does not hold whole documents.
@@ -336,8 +348,13 @@ class SourceIndex(Protocol):
     def shards(self, index: str) -> list[Shard]:
         """The shards of a concrete index, after a refresh; none when the index was deleted."""
 
-    def read(self, page_ids: Iterable[str], fields: Sequence[str]) -> dict[str, SourceDocument]:
-        """Documents as they are now, by page id; those that are not there are absent."""
+    def read(self, page_ids: Iterable[str], fields: Sequence[str] | None) -> dict[str, SourceDocument]:
+        """Documents as they are now, by page id; those that are not there are absent.
+
+        Args:
+            page_ids: of the documents.
+            fields: that are read; None: all.
+        """
 
     def scan(
         self, shard: Shard, fields: Sequence[str], *, above: int = -1, to: int | None = None, batch: int = 500
@@ -395,6 +412,18 @@ class SourceIndex(Protocol):
 
         Raises:
             IndexUnavailable: some could not be removed.
+        """
+
+    def delete_unchanged(self, documents: Iterable[SourceDocument]) -> dict[str, str]:
+        """Remove those documents that are still as they were read; by page id why one was not removed, empty where it was.
+
+        The reason is ``gone``, ``conflict`` (it was written meanwhile), or what the server said.
+        """
+
+    def create(self, documents: Iterable[RestoredDocument]) -> list[tuple[str, str]]:
+        """Write documents that are not there; for each its page id, and why it was not written, empty where it was.
+
+        The reason is ``conflict`` where a document of that id is there, or what the server said.
         """
 
     def waiting(self, target: str, fields: Sequence[str]) -> Iterator[list[SourceDocument]]:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexRefused, IndexUnavailable, MappingConflict, SourceIncomplete
-from es_dedup.index.elastic import targets, templates
+from es_dedup.index.elastic import deletion, targets, templates
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
 from es_dedup.index.elastic.mappings import KINDS, SOURCE_INDEX, load_mapping
 from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, chunked, mget
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.rewriting import Change
     from es_dedup.index.elastic.server import Server
     from es_dedup.index.elastic.source_metadata import IndexFacts
-    from es_dedup.index.source_index import DedupField, FieldUpdateReport
+    from es_dedup.index.source_index import DedupField, FieldUpdateReport, RestoredDocument
 
 # unmapped: an index that has never had a document
 BY_SEQUENCE: Final = ({"_seq_no": {"order": "asc", "unmapped_type": "long"}},)
@@ -126,6 +126,10 @@ class ElasticSourceIndex:
         """Why a document cannot be indexed again as it was read; empty when it can."""
         if facts.final_pipeline:
             return f"index.final_pipeline {facts.final_pipeline} would change documents"
+        return self._hidden()
+
+    def _hidden(self) -> str:
+        """Why documents may not be read whole; empty when they are."""
         version = tuple(int(part) for part in self.server().version.split(".")[:2])
         return "this server may leave vectors out of what is read" if version >= NO_VECTORS else ""
 
@@ -134,9 +138,11 @@ class ElasticSourceIndex:
         facts = read_facts(self._server, [index]).get(index)
         return facts is not None and _prepared(facts)
 
-    def check(self, indices: Iterable[str]) -> None:
+    def check(self, indices: Iterable[str], *, readable: bool = False) -> None:
         """See ``SourceIndex.check``."""
-        self._checked(indices)
+        for name in self._checked(indices):
+            if readable and (problem := self._hidden()):
+                raise SourceIncomplete(name, problem)
 
     def _checked(self, indices: Iterable[str]) -> dict[str, IndexFacts]:
         """Facts of the indices that exist; asked for anew each time, as an index may be created again under its name."""
@@ -227,10 +233,10 @@ class ElasticSourceIndex:
         last = hits["hits"][0]["sort"][0] if hits["hits"] else -1
         return Shard(index, number, int(hits["total"]["value"]), int(last))
 
-    def read(self, page_ids: Iterable[str], fields: Sequence[str]) -> dict[str, SourceDocument]:
+    def read(self, page_ids: Iterable[str], fields: Sequence[str] | None) -> dict[str, SourceDocument]:
         """See ``SourceIndex.read``."""
         found: dict[str, SourceDocument] = {}
-        wanted = [*fields, DEDUP]
+        wanted = True if fields is None else [*fields, DEDUP]
         for some in chunked(dict.fromkeys(page_ids), KEYS_AT_A_TIME):
             keys = [document_key(page_id) for page_id in some]
             docs = [place_of(key) | {"_source": wanted} for key in keys]
@@ -353,6 +359,14 @@ class ElasticSourceIndex:
         results = self._write(Write("delete", key.index, key.id, routing=key.routing) for key in keys)
         if problems := [result.reason for result in results if not result.done]:
             raise IndexUnavailable(self._server.name, problems[0])
+
+    def delete_unchanged(self, documents: Iterable[SourceDocument]) -> dict[str, str]:
+        """See ``SourceIndex.delete_unchanged``."""
+        return deletion.delete_unchanged(self._write, documents)
+
+    def create(self, documents: Iterable[RestoredDocument]) -> list[tuple[str, str]]:
+        """See ``SourceIndex.create``."""
+        return deletion.create(self._write, documents)
 
     def waiting(self, target: str, fields: Sequence[str]) -> Iterator[list[SourceDocument]]:
         """See ``SourceIndex.waiting``."""

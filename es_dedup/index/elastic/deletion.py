@@ -1,0 +1,56 @@
+"""Documents of source indices removed and written back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write
+from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND
+from es_dedup.index.source_index import DocumentKey
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from es_dedup.index.source_index import RestoredDocument, SourceDocument
+
+    WriteAll = Callable[[Iterable[Write]], list[Result]]
+
+
+def delete_unchanged(write: WriteAll, documents: Iterable[SourceDocument]) -> dict[str, str]:
+    """See ``SourceIndex.delete_unchanged``."""
+    given = {each.key: (each.seq_no, each.term) for each in documents}
+    results = write(
+        Write("delete", key.index, key.id, condition=condition, routing=key.routing)
+        for key, condition in given.items()
+    )
+    return {key.page_id: _outcome(result) for key, result in zip(given, results, strict=True)}
+
+
+def create(write: WriteAll, documents: Iterable[RestoredDocument]) -> list[tuple[str, str]]:
+    """See ``SourceIndex.create``."""
+    given = list(documents)
+    results = write(
+        Write(
+            "index" if each.version else "create",
+            each.index,
+            each.id,
+            dict(each.source),
+            OVERHEAD_BYTES + len(repr(each.source)),
+            routing=each.routing,
+            version=each.version or None,
+            pipeline="_none",
+        )
+        for each in given
+    )
+    return [
+        (DocumentKey(result.index or each.index, each.id, each.routing).page_id, _outcome(result))
+        for each, result in zip(given, results, strict=True)
+    ]
+
+
+def _outcome(result: Result) -> str:
+    if result.status == NOT_FOUND:
+        return "gone"
+    if result.done:
+        return ""
+    return "conflict" if result.status == CONFLICT else result.reason

@@ -1,0 +1,225 @@
+"""Copies deleted from a source index, and brought back: nothing but current copies goes, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from es_dedup.cli.main import app
+from es_dedup.errors import InputError, MassChange, NotAttached
+from es_dedup.index.source_index import SourceFields
+from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.purge import CHANGED, NO_CANONICAL, OTHERWISE, WAITS, purge, restore, restore_files
+from tests.servers import url_of
+from tests.source_indices import attached, source_index
+from tests.texts import article
+from tests.traffic import run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from elasticsearch import Elasticsearch
+
+    from es_dedup.maintenance.context import MaintenanceContext
+
+BODY = SourceFields("body")
+
+
+def documents(clusters: int, size: int = 3) -> dict[str, dict[str, Any]]:
+    """Clusters of copies; the page ``N-0`` is the canonical one."""
+    return {
+        f"{number}-{copy}": {
+            "body": article(number),
+            "title": f"Page {number}",
+            "at": f"2026-01-0{copy + 1}",
+            "owner": {"tags": [copy, None], "empty": {}},
+        }
+        for number in range(clusters)
+        for copy in range(size)
+    }
+
+
+@pytest.fixture
+def site() -> Iterator[tuple[Elasticsearch, str, MaintenanceContext]]:
+    """Four clusters of three copies, decided on."""
+    with source_index(documents(4)) as (client, name), attached(name, fields=BODY) as context:
+        run(context, "backfill")
+        yield client, name, context
+
+
+def ids(client: Elasticsearch, name: str) -> set[str]:
+    client.indices.refresh(index=name)
+    return {hit["_id"] for hit in client.search(index=name, size=1000, source=False)["hits"]["hits"]}
+
+
+def whole(client: Elasticsearch, name: str) -> dict[str, Any]:
+    """All documents without their ``dedup`` field."""
+    client.indices.refresh(index=name)
+    hits = client.search(index=name, size=1000)["hits"]["hits"]
+    return {hit["_id"]: {k: v for k, v in hit["_source"].items() if k != "dedup"} for hit in hits}
+
+
+def test_copies_go_into_the_restore_file_and_come_back(
+    site: tuple[Elasticsearch, str, MaintenanceContext], tmp_path: Path
+) -> None:
+    client, name, context = site
+    before = whole(client, name)
+    found = purge(context, name, None)
+    assert (found.deleted, dict(found.kept)) == (8, {})
+    assert whole(client, name) == before  # a dry run
+
+    path = tmp_path / "copies.ndjson"
+    assert purge(context, name, path, dry_run=False, force=True).deleted == 8
+    canonical = ids(client, name)
+    assert len(canonical) == len({key.partition("-")[0] for key in canonical}) == 4
+    sizes = client.search(index=name, size=10)["hits"]["hits"]
+    assert {hit["_source"]["dedup"]["cluster_size"] for hit in sizes} == {1}
+    assert context.index.count() == 4
+    assert audit(context).clean
+    assert restore_files(context.index) == [str(path)]
+    assert path.stat().st_mode & 0o077 == 0
+
+    assert purge(context, name, path, dry_run=False).deleted == 0  # repeated
+    done = restore(context, path)
+    assert (done.restored, done.there, done.failed) == (8, 0, {})
+    assert whole(client, name) == before
+    assert purge(context, name, None).deleted == 8  # decided on again
+    assert audit(context).clean
+    assert restore(context, path).there == 8
+
+
+def test_the_restore_file_is_a_body_of_bulk(
+    site: tuple[Elasticsearch, str, MaintenanceContext], tmp_path: Path
+) -> None:
+    client, name, context = site
+    before = whole(client, name)
+    path = tmp_path / "copies.ndjson"
+    purge(context, name, path, dry_run=False, force=True)
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert not client.bulk(operations=lines)["errors"]
+    assert whole(client, name) == before
+
+
+def test_what_is_not_a_current_copy_stays(
+    site: tuple[Elasticsearch, str, MaintenanceContext], tmp_path: Path
+) -> None:
+    client, name, context = site
+    heads = {hit["_source"]["dedup"]["cluster_id"]: hit["_id"] for hit in _hits(client, name, canonical=True)}
+    copies: dict[str, list[str]] = {}
+    for hit in _hits(client, name, canonical=False):
+        copies.setdefault(hit["_source"]["dedup"]["cluster_id"], []).append(hit["_id"])
+    first, second, third, fourth = sorted(copies)
+    client.delete(index=name, id=heads[first], refresh=True)
+    client.update(index=name, id=copies[second][0], doc={"dedup": {"waiting": True}})
+    client.index(index=name, id=copies[third][0], document={"body": "written past the hook"}, refresh=True)
+    found = purge(context, name, tmp_path / "f", dry_run=False, force=True)
+    assert dict(found.kept) == {NO_CANONICAL: 2, WAITS: 1, OTHERWISE: 1}
+    gone = {copies[second][1], copies[third][1], *copies[fourth]}
+    assert found.deleted == 4
+    assert ids(client, name) == set(documents(4)) - gone - {heads[first]}
+
+
+def test_a_copy_that_is_written_after_it_was_read_stays(
+    site: tuple[Elasticsearch, str, MaintenanceContext], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, name, context = site
+    delete = context.source_index.delete_unchanged
+    written: list[str] = []
+
+    def write_between(found: Any) -> dict[str, str]:
+        given = list(found)
+        written.append(given[0].key.id)
+        client.update(index=name, id=given[0].key.id, doc={"seen": True})
+        return delete(given)
+
+    monkeypatch.setattr(context.source_index, "delete_unchanged", write_between)
+    found = purge(context, name, tmp_path / "f", dry_run=False, force=True)
+    assert dict(found.kept) == {CHANGED: len(written)}
+    assert set(written) <= ids(client, name)
+
+
+def test_very_many_copies_have_to_be_forced(tmp_path: Path) -> None:
+    with source_index(documents(60)) as (client, name), attached(name, fields=BODY) as context:
+        run(context, "backfill")
+        with pytest.raises(MassChange, match="purge would change 120 documents"):
+            purge(context, name, tmp_path / "f", dry_run=False)
+        assert not (tmp_path / "f").exists()
+        assert len(ids(client, name)) == 180
+        with pytest.raises(NotAttached):
+            purge(context, "other", None)
+
+
+def test_an_interrupted_run_goes_on_and_its_file_is_whole(
+    site: tuple[Elasticsearch, str, MaintenanceContext], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, name, context = site
+    before, path = whole(client, name), tmp_path / "copies.ndjson"
+    with monkeypatch.context() as patched:
+        patched.setattr("es_dedup.maintenance.purge.forget", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            purge(context, name, path, dry_run=False, force=True)
+    with path.open("ab") as stream:  # a process that was killed while it wrote
+        stream.write(b'{"create":{"_index":"x","_id":"y"}}\n{"body":"cut')
+    done = purge(context, name, path, dry_run=False, force=True)
+    assert done.deleted + done.gone == 8
+    assert context.index.count() == 4
+    assert audit(context).clean
+    assert restore(context, path).restored == 8
+    assert whole(client, name) == before
+
+
+def test_a_rate_slows_down(
+    site: tuple[Elasticsearch, str, MaintenanceContext], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, name, context = site
+    slept: list[float] = []
+    monkeypatch.setattr("es_dedup.maintenance.purge.time.sleep", slept.append)
+    purge(context, name, None, dry_run=False, force=True, rate=0.5)
+    assert sum(slept) > 8
+
+
+def test_a_file_of_another_kind_is_refused(
+    site: tuple[Elasticsearch, str, MaintenanceContext], tmp_path: Path
+) -> None:
+    (tmp_path / "other").write_text('{"a": 1}\n{"b": 2}\n')
+    with pytest.raises(InputError, match="other:1: not a restore file"):
+        restore(site[2], tmp_path / "other")
+    with pytest.raises(InputError, match="other:1: not a restore file"):
+        purge(site[2], site[1], tmp_path / "other", dry_run=False, force=True)
+    assert (tmp_path / "other").read_text().startswith('{"a"')
+
+
+def test_the_command_asks_for_a_file_and_tells_what_it_did(
+    site: tuple[Elasticsearch, str, MaintenanceContext], tmp_path: Path
+) -> None:
+    _, name, _ = site
+    start = ["--db", f"{url_of('es8')}/{name}", "--json", "purge"]
+    path = str(tmp_path / "copies.ndjson")
+
+    def said(*arguments: str, code: int = 0) -> Any:
+        done = CliRunner().invoke(app, [*start, *arguments])
+        assert done.exit_code == code, done.output
+        return json.loads(done.stdout) if not code else done.output
+
+    assert said(name)["deleted"] == 8
+    assert "--backup FILE or" in said(name, "--apply", code=2)
+    assert "name an INDEX" in said(code=2)
+    assert said(name, "--apply", "--backup", path, "--force") == {
+        "command": "purge", "dry_run": False, "deleted": 8, "gone": 0, "kept": {},
+    }  # fmt: skip
+    assert said("--restore", path)["restored"] == 8
+
+
+def _hits(client: Elasticsearch, name: str, *, canonical: bool) -> list[Any]:
+    client.indices.refresh(index=name)
+    query = {"term": {"dedup.canonical": canonical}}
+    found: list[Any] = client.search(index=name, size=100, query=query)["hits"]["hits"]
+    return found
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
