@@ -310,7 +310,7 @@ class IndexRefused(IndexError_):
     index: str
     problem: str
     message = (
-        "{index}: the server refuses ({problem}): check the settings of section 'elastic' "
+        "{index}: the server refuses ({problem}): check the settings of section 'elastic' (of your documents' cluster: 'source') "
         "and the role of the user; repeating the call does not help"
     )
 
@@ -322,7 +322,21 @@ class OtherCluster(DedupError):
     expected: str
     message = (
         "the client writes to cluster {found}, the hook reads and updates documents in cluster {expected}: nothing "
-        "was written; open the hook with an address of the cluster that holds the documents, where the features are kept too"
+        "was written; open the hook with an address of the cluster that holds the documents, or name that in source.url "
+        "where the features are kept on another one"
+    )
+
+
+class NotDecided(IndexError_):
+    """Documents that were not written, because there was no decision on them and setting ``hook.on_failure`` is ``fail_closed``."""
+
+    retryable = True
+
+    documents: int
+    problem: str
+    message = (
+        "{documents} documents were not written, because the feature index gave no decision ({problem}): send them again, "
+        "or set hook.on_failure to fail_open, which writes them and decides later"
     )
 
 

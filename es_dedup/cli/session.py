@@ -67,7 +67,7 @@ class Session:
     @property
     def remote(self) -> bool:
         """Whether the index is on a server."""
-        return self.db.startswith(("http://", "https://"))
+        return self.db.startswith(("http://", "https://", "cloud://"))
 
     @property
     def place(self) -> str:
@@ -89,7 +89,7 @@ class Session:
         from es_dedup.cli.waiting import CONNECT_SECONDS, AnswerWatch
         from es_dedup.index import factory
 
-        factory.reach(self.db, CONNECT_SECONDS)
+        factory.reach(self.db, CONNECT_SECONDS, self.settings)
         watch = AnswerWatch(self.place, self.output.note)
         self._closing += [watch.close, factory.watch_answers(watch)]
 

@@ -15,9 +15,12 @@ if TYPE_CHECKING:
 
 def site_of(session: Session, *, read_only: bool = False) -> Any:
     """The index of ``--db`` with its source indices, as a context; see ``open_context`` and ``Session.reach``."""
+    from es_dedup.cli.waiting import CONNECT_SECONDS
+    from es_dedup.index import factory
     from es_dedup.maintenance.context import open_context
 
     session.reach()
+    factory.reach_source(session.db, CONNECT_SECONDS, session.settings)
     return open_context(session.db, session.settings, read_only=read_only)
 
 

@@ -7,6 +7,7 @@ from es_dedup.hook.async_bulk import async_dedup_bulk, async_dedup_streaming_bul
 from es_dedup.hook.bulk import dedup_bulk, dedup_streaming_bulk
 from es_dedup.hook.dispatch import Dispatcher, InlineDispatcher
 from es_dedup.hook.hook import DedupHook
+from es_dedup.hook.parallel_bulk import dedup_parallel_bulk
 from es_dedup.hook.redis_window import RedisWindow, Window, WindowUnavailable
 from es_dedup.hook.report import HookReport
 from es_dedup.hook.run import BulkResult
@@ -25,5 +26,6 @@ __all__ = [
     "async_dedup_bulk",
     "async_dedup_streaming_bulk",
     "dedup_bulk",
+    "dedup_parallel_bulk",
     "dedup_streaming_bulk",
 ]

@@ -53,7 +53,7 @@ class BatchDecisions:
     left_out: Mapping[str, Collection[str]] = field(default_factory=dict)
     replaces: Mapping[str, Collection[str]] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
-    unanswered: Collection[str] = ()
+    unanswered: Sequence[str] = ()
     session: int = 0
     pairs: int = 0
     truncated: int = 0

@@ -103,7 +103,7 @@ def dedup_bulk(
 
 def _one_by_one(client: Elasticsearch, run: Run, actions: Iterable[Action]) -> Iterator[Result]:
     for items in batches(actions, run):
-        yield from _written(client, run, items)
+        yield from written(client, run, items)
 
 
 def _overlapping(client: Elasticsearch, run: Run, actions: Iterable[Action]) -> Iterator[Result]:
@@ -113,7 +113,7 @@ def _overlapping(client: Elasticsearch, run: Run, actions: Iterable[Action]) -> 
     with ThreadPoolExecutor(1, thread_name_prefix="es-dedup-hook") as pool:
         while items is not None:
             batch = run.prepare(items, prefetched=prefetched)
-            writing = pool.submit(lambda *given: list(_written(client, run, *given)), items, batch)
+            writing = pool.submit(lambda *given: list(written(client, run, *given)), items, batch)
             following, prefetched, problem = None, None, None
             try:
                 following = next(coming, None)
@@ -180,7 +180,7 @@ def timed(actions: Iterable[Any], seconds: float) -> Iterator[Any]:
             waiting.get_nowait()
 
 
-def _written(
+def written(
     client: Elasticsearch, run: Run, items: list[Item], batch: Batch | None = None
 ) -> Iterator[Result]:
     """Write a batch, and what it left out because of documents that then failed."""
@@ -191,7 +191,7 @@ def _written(
                 batch = batch or run.prepare(waiting, features)
             except DuplicatePage as duplicate:
                 before = until(waiting, duplicate)
-                yield from _written(client, run, before) if before else ()
+                yield from written(client, run, before) if before else ()
                 raise
             except KeyboardInterrupt:
                 run.take_back(waiting)

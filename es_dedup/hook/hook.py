@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import DuplicatePage, IndexError_, SchemaMismatch, SettingsMismatch
+from es_dedup.errors import (
+    DuplicatePage,
+    IndexError_,
+    IndexUnavailable,
+    NotDecided,
+    SchemaMismatch,
+    SettingsMismatch,
+)
 from es_dedup.hook import documents
 from es_dedup.hook.batch_steps import PrefetchedBatch
 from es_dedup.hook.cluster import ClusterCheck
@@ -22,7 +30,7 @@ from es_dedup.model import Outcome, WritePolicy
 from es_dedup.settings.loading import settings_in_force
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from es_dedup.batch.featurise import Chunk
@@ -63,10 +71,13 @@ class DedupHook(Closing):
         """Over an index and source indices at hand; ``open`` is the usual way."""
         self._index, self._source_index, self._claims = index, source_index, claims
         self._fields = checked_fields(fields)
-        self._decider = BatchDecider(index, settings_in_force(settings), window, claims)
+        chosen = settings_in_force(settings)
+        self._decider = BatchDecider(index, chosen, window, claims)
+        self._fail_closed = chosen.hook.on_failure == "fail_closed"
         self._targets, self.cluster = Targets(source_index), ClusterCheck(source_index)
         self._changed: set[str] = set()  # indices in which documents of others were changed by a batch
         self.dispatcher = dispatcher
+        self._another: Callable[[], DedupHook] | None = None
 
     @classmethod
     def open(
@@ -103,12 +114,24 @@ class DedupHook(Closing):
             source_index = factory.open_source_index(address, settings)
             claiming = window is not None if claim is None else claim
             claims = factory.open_claims(address, settings) if claiming else None
-            return cls(
-                index, source_index, fields, settings, dispatcher=dispatcher, window=window, claims=claims
-            )
+            given: dict[str, Any] = {"settings": settings, "dispatcher": dispatcher, "window": window}
+            hook = cls(index, source_index, fields, claims=claims, **given)
         except BaseException:
             index.close()
             raise
+        hook._another = partial(cls.open, address, fields, claim=claim, **given)
+        return hook
+
+    def another(self) -> DedupHook:
+        """A hook like this one with connections of its own, for another thread; close it, too.
+
+        Raises:
+            TypeError: this one was not made by ``open``.
+            IndexError_: see ``open``.
+        """
+        if self._another is None:
+            raise TypeError("open the hook by DedupHook.open(address, fields), which can be repeated")
+        return self._another()
 
     def close(self) -> None:
         """Let go of the connections; may be called twice."""
@@ -243,7 +266,7 @@ class DedupHook(Closing):
         prefetched: PrefetchedBatch | None = None,
         creates: bool = True,
     ) -> Batch:
-        """Decide on documents with distinct ``_id``; does not raise when the store does not answer.
+        """Decide on documents with distinct ``_id``; where the store does not answer, ``hook.on_failure`` says what happens.
 
         Args:
             items: in order.
@@ -255,6 +278,7 @@ class DedupHook(Closing):
 
         Raises:
             DuplicatePage: policy ``fail``, and a document is a duplicate; names the first one. Nothing of the batch is kept.
+            NotDecided: setting ``hook.on_failure`` is ``fail_closed``, and the store does not answer; nothing of the batch is written.
             ValueError: another policy than ``mark`` while decisions are left to a dispatcher.
             SourceIncomplete: a document of the batch, or one in a cluster with it, cannot be updated without losing data.
             IndexRefused: the index of a document cannot have the mapping of ``dedup``, or has another one (``MappingConflict``).
@@ -287,7 +311,7 @@ class DedupHook(Closing):
                     batch, policy, report, prefetched or self.prefetch(items, features, creates=creates)
                 )
             except IndexError_ as error:
-                documents.undecided(whole, str(error), report)
+                self._without_decision(whole, error, report)
         try:
             moved = self._targets.check(batch)
         except REFUSALS:
@@ -402,6 +426,8 @@ class DedupHook(Closing):
             return
         with report.timed("decide"):
             batch.decided = self._decider.conclude(prefetched.seen, policy)
+        if self._fail_closed and (names := batch.decided.unanswered):
+            raise IndexUnavailable(names[0], "; ".join(batch.decided.decisions[names[0]].notes))
         report.pairs_compared += batch.decided.pairs
         report.truncated += batch.decided.truncated
         if policy is WritePolicy.FAIL:
@@ -411,6 +437,14 @@ class DedupHook(Closing):
         old = {item.page_id: item for item in whole if not item.kept and item.operation == "index"}
         for name in self._source_index.read(old, ()) if old else ():
             old[name].withdrawn = True
+
+    def _without_decision(self, items: Sequence[Item], error: IndexError_, report: HookReport) -> None:
+        """Let documents be written all the same, to wait for a decision, or refuse the batch."""
+        if not self._fail_closed:
+            documents.undecided(items, str(error), report)
+            return
+        self._take_back([item.page_id for item in items], HookReport())  # what of their features was stored
+        raise NotDecided(len(items), str(error)) from error
 
     @staticmethod
     def _forget(items: Iterable[Item], report: HookReport) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -59,6 +60,23 @@ class HookReport:
         self.outcomes[str(decision.outcome)] += 1
         if decision.outcome != "unique" and len(self.decisions) < MOST_DECISIONS:
             self.decisions[decision.page_id] = decision
+
+    def merge(self, other: HookReport) -> None:
+        """Add what another report has counted."""
+        for each in fields(self):
+            own, more = getattr(self, each.name), getattr(other, each.name)
+            if isinstance(own, int):
+                setattr(self, each.name, own + more)
+            elif isinstance(own, list):
+                own.extend(more)
+            elif each.name == "decisions":
+                room = max(0, MOST_DECISIONS - len(own))
+                own.update(islice(more.items(), room))
+            elif each.name == "seconds":
+                for stage, seconds in more.items():
+                    own[stage] += seconds
+            else:  # a counter adds, a dictionary takes what is new
+                own.update(more)
 
     def take_back(self, page_id: str, decision: Decision | None) -> None:
         """Forget a document that is sent again, with what was decided on it: it will be counted then."""

@@ -6,10 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pydantic import SecretStr
+
 from es_dedup.detectors.named_fields import field_types, nameless, term_fields
 from es_dedup.detectors.registry import detector_versions
 from es_dedup.errors import ConfigError, SettingsMismatch
 from es_dedup.index.elastic import (
+    Address,
     ElasticClaims,
     ElasticIndex,
     ElasticJobs,
@@ -37,6 +40,7 @@ from es_dedup.settings.recorded import (
     file_contents,
     with_recorded,
 )
+from es_dedup.settings.servers import ConnectionConfig
 from es_dedup.text import idf, synonyms
 from es_dedup.text.hashing import SIGNATURE_VERSION
 from es_dedup.text.normalise import normalise
@@ -143,14 +147,22 @@ def prepare_search(path: str | Path, tell: Callable[[int, int], None]) -> None:
 
 
 def open_source_index(path: str | Path, settings: Settings) -> ElasticSourceIndex:
-    """The source indices of the cluster that an index on Elasticsearch is in.
+    """The source indices of the cluster that an index on Elasticsearch is in, or of that in section ``source``.
 
     Raises:
         ConfigError: the address is none of a server.
         MissingExtra: the client for Elasticsearch is not installed.
     """
-    options, address = elastic_options(settings), parse_address(str(path))
+    options, address = _source_connection(path, settings)
     return ElasticSourceIndex(Server(address, options), address.name, options)
+
+
+def _source_connection(path: str | Path, settings: Settings) -> tuple[Options, Address]:
+    options, address = elastic_options(settings), parse_address(str(path))
+    if settings.source.url:
+        options = replace(options, **_connection(settings.source), section="source")
+        address = parse_address(f"{settings.source.url.rstrip('/')}/{address.name}")
+    return options, address
 
 
 def open_claims(path: str | Path, settings: Settings) -> ElasticClaims:
@@ -219,9 +231,16 @@ def open_jobs(path: str | Path, settings: Settings, *, read_only: bool = False) 
     )
 
 
-def reach(path: str | Path, seconds: float) -> None:
+def reach(path: str | Path, seconds: float, settings: Settings) -> None:
     """Make sure that somebody listens at the address of an index; see ``index.elastic.reachability.reach``."""
-    reachability.reach(parse_address(str(path)), seconds)
+    reachability.reach(parse_address(str(path)), seconds, settings.elastic.proxy.get_secret_value())
+
+
+def reach_source(path: str | Path, seconds: float, settings: Settings) -> None:
+    """The same for the cluster of the source indices, where it is another one."""
+    if settings.source.url:
+        options, address = _source_connection(path, settings)
+        reachability.reach(address, seconds, options.proxy)
 
 
 def watch_answers(watcher: Callable[[str, int], None]) -> Callable[[], None]:
@@ -263,10 +282,7 @@ def elastic_options(settings: Settings) -> Options:
     """How to talk to Elasticsearch, out of section ``elastic``."""
     section = settings.elastic
     return Options(
-        user=section.user,
-        password=section.password.get_secret_value(),
-        api_key=section.api_key.get_secret_value(),
-        ca_certs=section.ca_certs,
+        **_connection(section),
         request_seconds=section.request_seconds,
         retry_seconds=section.retry_seconds,
         chunk_bytes=section.chunk_bytes,
@@ -277,6 +293,15 @@ def elastic_options(settings: Settings) -> Options:
         named_fields=section.named_fields,
         lock_seconds=settings.index.lock_seconds,
     )
+
+
+def _connection(section: ConnectionConfig) -> dict[str, Any]:
+    """Options of a connection; secrets as they are sent."""
+    values = {name: getattr(section, name) for name in ConnectionConfig.model_fields}
+    return {
+        name: value.get_secret_value() if isinstance(value, SecretStr) else value
+        for name, value in values.items()
+    }
 
 
 def features_of(settings: Settings, *, embedded: bool = False) -> dict[str, Any]:

@@ -29,13 +29,15 @@ _MEDIA_TYPE: Final = re.compile(r"application/vnd\.elasticsearch\+([\w-]+); ?com
 _PIT: Final = "/_pit"
 
 
-def connect(hosts: tuple[str, ...], user: str, password: str, ca_certs: str, seconds: float) -> Any:
+def connect(
+    hosts: tuple[str, ...], credentials: Mapping[str, Any], certificates: Mapping[str, str], seconds: float
+) -> Any:
     """An Elasticsearch client for the nodes of an OpenSearch cluster.
 
     Args:
         hosts: addresses.
-        user, password: empty for none.
-        ca_certs: file with trusted certificates; empty for those of the system.
+        credentials: as the Elasticsearch client takes them; an API key is not sent.
+        certificates: options of TLS, which both clients name alike.
         seconds: how long one request may take.
 
     Raises:
@@ -47,9 +49,13 @@ def connect(hosts: tuple[str, ...], user: str, password: str, ca_certs: str, sec
         raise MissingExtra(
             "opensearch-py", "opensearch", "a server that is not Elasticsearch but OpenSearch"
         ) from error
-    more: dict[str, Any] = {"http_auth": (user, password)} if user else {}
-    if ca_certs:
-        more["ca_certs"] = ca_certs
+    more: dict[str, Any] = dict(certificates)
+    if "basic_auth" in credentials:
+        more["http_auth"] = credentials["basic_auth"]
+    if "bearer_auth" in credentials:
+        more["headers"] = {"authorization": f"Bearer {credentials['bearer_auth']}"}
+    if "ssl_assert_fingerprint" in certificates:  # is all that is checked, as by the Elasticsearch client
+        more |= {"verify_certs": False, "ssl_show_warn": False, "ssl_assert_hostname": False}
     return as_elasticsearch(OpenSearch(list(hosts), timeout=seconds, max_retries=0, **more))
 
 

@@ -10,6 +10,7 @@ import difflib
 import errno
 import json
 import os
+import re
 import stat
 import sys
 import tomllib
@@ -47,7 +48,7 @@ from es_dedup.settings.sections import (
     SimhashConfig,
     WordsConfig,
 )
-from es_dedup.settings.servers import ElasticConfig, MaintenanceConfig, ServeConfig
+from es_dedup.settings.servers import ElasticConfig, HookConfig, MaintenanceConfig, ServeConfig, SourceConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,10 +80,6 @@ OTHER_VARIABLES: Final = frozenset(
 )
 """Variables with our prefix that are no settings; ``ES_DEDUP_CONFIG`` names the file to load, the others
 are those of the tests, the benchmarks and ``scripts/servers``."""
-SECRETS: Final = frozenset(
-    {"elastic.password", "elastic.api_key", "maintenance.broker", "serve.read_token", "serve.write_token"}
-)
-"""Settings whose values are never shown."""
 MAX_FILE_BYTES: Final = 2**20
 """Bytes of a settings file; a larger file is something else."""
 
@@ -160,6 +157,8 @@ class Settings(Section):
     decision: DecisionConfig = DecisionConfig()
     index: IndexConfig = IndexConfig()
     elastic: ElasticConfig = ElasticConfig()
+    source: SourceConfig = SourceConfig()
+    hook: HookConfig = HookConfig()
     cluster: ClusterConfig = ClusterConfig()
     maintenance: MaintenanceConfig = MaintenanceConfig()
     serve: ServeConfig = ServeConfig()
@@ -310,6 +309,10 @@ def _fields(model: type[Section], prefix: str = "") -> Iterator[tuple[str, Field
             yield from _fields(kind, f"{prefix}{name}.")
         else:
             yield prefix + name, field, model
+
+
+SECRETS: Final = frozenset(key for key, field, _ in setting_fields() if field.annotation is SecretStr)
+"""Settings whose values are never shown."""
 
 
 def shapes_features(field: FieldInfo) -> bool:
@@ -506,6 +509,7 @@ def _place(key: str, origin: str) -> str:
     return f"{key} (given as an argument)" if origin == "argument" else key
 
 
+_WITH_PASSWORD: Final = re.compile(r"://[^/]*@")  # an address with user and password
 _WORDS: Final = {
     "greater_than_equal": "must be at least {ge}",
     "greater_than": "must be more than {gt}",
@@ -530,5 +534,6 @@ def _in_words(detail: ErrorDetails, origins: Mapping[str, str]) -> str:
     rule = words.format_map(detail.get("ctx", {})) if words else detail["msg"].removeprefix("Value error, ")
     if not key:  # settings that do not go together name themselves
         return rule
-    value = "" if key in SECRETS else f", got {detail['input']!r}"
+    hidden = key in SECRETS or _WITH_PASSWORD.search(str(detail["input"]))
+    value = "" if hidden else f", got {detail['input']!r}"
     return f"{_place(key, origins.get(key, ''))}: {rule}{value}"

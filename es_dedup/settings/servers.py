@@ -2,20 +2,72 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from typing import Final, Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from es_dedup.settings.sections import Section, feature_setting
 
+_FINGERPRINT: Final = re.compile(r"([0-9a-fA-F]{2}:?){31}[0-9a-fA-F]{2}")
+_PROXY: Final = re.compile(r"https?://\S+:\d+/?")
 
-class ElasticConfig(Section):
-    """An index on an Elasticsearch server; the settings from ``shards`` on hold when it is made."""
+
+class ConnectionConfig(Section):
+    """How to reach a cluster, and who asks."""
 
     user: str = Field("", description="user name; empty: none")
     password: SecretStr = Field(SecretStr(""), description="of the user; best given by the environment")
     api_key: SecretStr = Field(SecretStr(""), description="in place of user and password, in encoded form")
+    bearer_token: SecretStr = Field(
+        SecretStr(""), description="in place of these: token of a service account, or of an identity provider"
+    )
     ca_certs: str = Field("", description="file with trusted certificates; empty: those of the system")
+    ca_fingerprint: str = Field(
+        "",
+        description="SHA-256 of the server's certificate or of its authority, in hexadecimal, in place of trusted certificates",
+    )
+    client_cert: str = Field(
+        "", description="file with a client certificate (PEM), and its key if client_key is empty"
+    )
+    client_key: str = Field("", description="file with the key of the client certificate (PEM)")
+    proxy: SecretStr = Field(
+        SecretStr(""), description="forward proxy, http://[user:password@]host:port; empty: none"
+    )
+
+    @field_validator("bearer_token")
+    @classmethod
+    def _one_of_both(cls, value: SecretStr, info: ValidationInfo) -> SecretStr:
+        given = info.data.get("api_key")
+        if value.get_secret_value() and given is not None and given.get_secret_value():
+            raise ValueError("give an API key or a bearer token, not both")
+        return value
+
+    @field_validator("ca_fingerprint")
+    @classmethod
+    def _sha256(cls, value: str) -> str:
+        if value and not _FINGERPRINT.fullmatch(value):
+            raise ValueError("must be 64 hexadecimal digits, with or without colons")
+        return value.replace(":", "").lower()
+
+    @field_validator("client_key")
+    @classmethod
+    def _with_certificate(cls, value: str, info: ValidationInfo) -> str:
+        if value and not info.data.get("client_cert"):
+            raise ValueError("needs client_cert beside it")
+        return value
+
+    @field_validator("proxy")
+    @classmethod
+    def _address(cls, value: SecretStr) -> SecretStr:
+        if value.get_secret_value() and not _PROXY.fullmatch(value.get_secret_value()):
+            raise ValueError("must be http://[user:password@]host:port")
+        return value
+
+
+class ElasticConfig(ConnectionConfig):
+    """An index on an Elasticsearch server; the settings from ``shards`` on hold when it is made."""
+
     request_seconds: float = Field(30.0, gt=0, le=3600, description="time for one request")
     retry_seconds: float = Field(30.0, ge=0, le=3600, description="how long a failing request is repeated")
     chunk_bytes: int = Field(5_000_000, ge=10_000, le=90_000_000, description="bytes of one bulk request")
@@ -37,6 +89,37 @@ class ElasticConfig(Section):
     named_fields: bool = Field(
         default=True,
         description="store signatures and key concepts as text, which people can read and query; off: fewer bytes",
+    )
+
+
+class SourceConfig(ConnectionConfig):
+    """The cluster with your documents, where it is another one than that of the index."""
+
+    url: str = Field(
+        "",
+        description="its address, https://host:9200[/prefix]; then the other settings of this section are its own. Empty: that of the "
+        "index, reached by section elastic",
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _without_credentials(cls, value: str) -> str:
+        if "@" in value:
+            raise ValueError(
+                "must be an address without user and password: give source.user and source.password"
+            )
+        if value and not value.startswith(("http://", "https://", "cloud://")):
+            raise ValueError("must be https://host:9200, with a prefix if there is one")
+        return value
+
+
+class HookConfig(Section):
+    """Documents on their way into the user's index."""
+
+    on_failure: Literal["fail_open", "fail_closed"] = Field(
+        "fail_open",
+        description="where the feature index gives no decision: fail_open writes documents as inconclusive, to be decided on later; "
+        "fail_closed writes none of the batch and raises NotDecided",
     )
 
 

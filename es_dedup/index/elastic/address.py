@@ -1,7 +1,8 @@
-"""The address of an index on a server: ``http://host:9200/name``."""
+"""The address of an index on a server: ``http://host:9200/name``, behind a reverse proxy ``https://host:443/prefix/name``."""
 
 from __future__ import annotations
 
+import base64
 import re
 from dataclasses import dataclass, field
 from typing import Final
@@ -11,8 +12,11 @@ from es_dedup.errors import ConfigError
 from es_dedup.index.validation import encodable
 
 SCHEMES: Final = ("http", "https")
+CLOUD: Final = "cloud"
+"""Scheme of an address that names a deployment by its cloud id."""
+HTTPS_PORT: Final = 443
 MAX_NAME_BYTES: Final = 200  # of Elasticsearch's 255, with room for what is appended
-_HOST_AND_PORT: Final = re.compile(r"[\w.-]+:\d{2,5}(/[^/]*)?", re.ASCII)
+_HOST_AND_PORT: Final = re.compile(r"[\w.-]+:\d{2,5}(/.*)?", re.ASCII)
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
@@ -21,7 +25,7 @@ class Address:
     """Where an index is.
 
     Attributes:
-        hosts: addresses of the cluster's nodes, without path, user or password.
+        hosts: addresses of the cluster's nodes, with the path before the name, without user or password.
         name: what the names of all its Elasticsearch indices begin with.
         user, password: out of the address; empty where it has none.
     """
@@ -38,7 +42,7 @@ class Address:
 
 def is_address(text: object) -> bool:
     """Whether a place is a server's address, not a file."""
-    return isinstance(text, str) and text.partition("://")[0] in SCHEMES and "://" in text
+    return isinstance(text, str) and "://" in text and text.partition("://")[0] in (*SCHEMES, CLOUD)
 
 
 def lacks_scheme(place: str) -> bool:
@@ -47,32 +51,71 @@ def lacks_scheme(place: str) -> bool:
 
 
 def parse_address(text: str) -> Address:
-    """The parts of ``http[s]://[user:password@]host[:port][,http[s]://host…]/name``.
+    """The parts of ``http[s]://[user:password@]host[:port][,http[s]://host…][/prefix]/name``, or of ``cloud://CLOUD_ID/name``.
+
+    A prefix is that of all nodes which have none of their own.
 
     Raises:
         ConfigError: it is no such address; a password is never repeated.
     """
+    if text.startswith(f"{CLOUD}://"):
+        cloud_id, _, name = text.removeprefix(f"{CLOUD}://").rpartition("/")
+        return Address((_host_of_cloud(cloud_id),), _checked_name(unquote(name)))
     first, *others = text.split(",")
-    # Only the last node's address has the path.
+    # Only the last node's address has the name.
     last = others[-1] if others else first
     try:
         parts = [urlsplit(part) for part in (first, *others)]
-        name = unquote(urlsplit(last).path.strip("/"))
-        hosts = tuple(f"{part.scheme}://{_host(part)}:{part.port or 9200}" for part in parts)
+        prefix, _, name = urlsplit(last).path.rstrip("/").rpartition("/")
+        prefixes = [*(part.path.rstrip("/") or prefix for part in parts[:-1]), prefix]
+        hosts = tuple(
+            f"{part.scheme}://{_host(part)}:{part.port or 9200}{path}"
+            for part, path in zip(parts, prefixes, strict=True)
+        )
         fits = all(part.scheme in SCHEMES and part.hostname for part in parts) and encodable(text)
     except ValueError:
         fits, hosts, name = False, (), ""
     if not fits:
         raise ConfigError(("the address must be http://host:9200/name",), "index")
+    return Address(
+        hosts,
+        _checked_name(unquote(name)),
+        unquote(parts[0].username or ""),
+        unquote(parts[0].password or ""),
+    )
+
+
+def _checked_name(name: str) -> str:
     if not _NAME.fullmatch(name) or len(name) > MAX_NAME_BYTES:
         problem = (
             f"the index name must be 1-{MAX_NAME_BYTES} small letters, digits and . _ -, "
             f"beginning with a letter or digit, got {name!r}"
         )
         raise ConfigError((problem,), "index")
-    return Address(hosts, name, unquote(parts[0].username or ""), unquote(parts[0].password or ""))
+    return name
 
 
 def _host(part: SplitResult) -> str:
     host = part.hostname or ""
     return f"[{host}]" if ":" in host else host  # an IPv6 address
+
+
+def _host_of_cloud(cloud_id: str) -> str:
+    """The address of Elasticsearch that a cloud id names: after a label, in base64, the domain, its id and that of Kibana.
+
+    Raises:
+        ConfigError: it is no cloud id.
+    """
+    try:
+        domain, deployment, *_ = (
+            base64.b64decode(cloud_id.rpartition(":")[2], validate=True).decode("ascii").split("$")
+        )
+        part = urlsplit(f"https://{deployment}.{domain}")
+        if deployment and part.hostname and not part.path:
+            return f"https://{part.hostname}:{part.port or HTTPS_PORT}"
+    except ValueError:
+        pass
+    raise ConfigError(
+        ("the cloud id cannot be read: copy it from the deployment's page, cloud://LABEL:BASE64/name",),
+        "index",
+    )

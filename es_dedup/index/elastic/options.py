@@ -10,8 +10,12 @@ class Options:
     """How to talk to the server, and what its indices are made with.
 
     Attributes:
-        user, password, api_key: credentials; an API key comes before a user. Empty: none.
+        section: of the settings that name the connection, for messages.
+        user, password, api_key, bearer_token: credentials; key and token come before a user. Empty: none.
         ca_certs: file with the certificates that are trusted; empty: those of the system.
+        ca_fingerprint: SHA-256 of the server's certificate or of its authority, which then is all that is checked; empty: none.
+        client_cert, client_key: files with a certificate of ours and its key; empty: none.
+        proxy: address of a forward proxy; empty: none.
         request_seconds: how long one request may take.
         retry_seconds: how long a failing request is repeated.
         chunk_bytes: of one bulk request.
@@ -23,10 +27,16 @@ class Options:
         fresh_candidates: the same for searches of features alone; of use only with ``fresh_reads``.
     """
 
+    section: str = "elastic"
     user: str = ""
     password: str = field(default="", repr=False)
     api_key: str = field(default="", repr=False)
+    bearer_token: str = field(default="", repr=False)
     ca_certs: str = ""
+    ca_fingerprint: str = ""
+    client_cert: str = ""
+    client_key: str = ""
+    proxy: str = field(default="", repr=False)
     request_seconds: float = 30.0
     retry_seconds: float = 30.0
     chunk_bytes: int = 5_000_000

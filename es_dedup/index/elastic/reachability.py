@@ -12,18 +12,19 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.address import Address
 
 
-def reach(address: Address, seconds: float) -> None:
+def reach(address: Address, seconds: float, proxy: str = "") -> None:
     """Connect to one of the nodes, and let go again.
 
     Args:
         address: of the index.
         seconds: to wait for a connection to each node.
+        proxy: by which they are reached, and which is connected to in their place; empty: none.
 
     Raises:
         ServerUnreachable: no node takes a connection.
     """
     problems = []
-    for host in address.hosts:
+    for host in (proxy,) if proxy else address.hosts:
         parts = urlsplit(host)
         try:
             socket.create_connection((parts.hostname, parts.port), timeout=seconds).close()

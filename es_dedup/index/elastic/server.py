@@ -16,6 +16,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from es_dedup.errors import (
+    ConfigError,
     DedupError,
     IndexInterrupted,
     IndexReadOnly,
@@ -26,6 +27,7 @@ from es_dedup.errors import (
     UnreadableAnswer,
 )
 from es_dedup.index import opensearch
+from es_dedup.index.elastic import connecting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -110,6 +112,7 @@ class Server:
 
         Raises:
             MissingExtra: the client is not installed.
+            ConfigError: see ``connecting.client_options``.
         """
         self.name = str(address)
         self._address, self._options = address, options
@@ -135,22 +138,12 @@ class Server:
             from elasticsearch import Elasticsearch  # noqa: PLC0415 - of an extra
         except ImportError as error:
             raise MissingExtra("elasticsearch", "elastic", "an index on a server") from error
-        options, address = self._options, self._address
-        more: dict[str, Any] = {}
-        user, password = options.user or address.user, options.password or address.password
-        if options.api_key:
-            more["api_key"] = options.api_key
-        elif user:
-            more["basic_auth"] = (user, password)
-        if options.ca_certs:
-            more["ca_certs"] = options.ca_certs
         # The client would repeat at once, without a pause; ``call`` pauses.
         return Elasticsearch(
-            list(address.hosts),
-            request_timeout=options.request_seconds,
+            request_timeout=self._options.request_seconds,
             max_retries=0,
             http_compress=False,
-            **more,
+            **connecting.client_options(self._address, self._options),
         )
 
     @property
@@ -234,11 +227,12 @@ class Server:
 
     def _make_opensearch(self) -> Elasticsearch:
         options, address = self._options, self._address
+        if options.proxy:
+            raise ConfigError((f"{options.section}.proxy: requests to OpenSearch take no proxy",))
         made: Elasticsearch = opensearch.connect(
             address.hosts,
-            options.user or address.user,
-            options.password or address.password,
-            options.ca_certs,
+            connecting.credentials(address, options),
+            connecting.certificates(address, options),
             options.request_seconds,
         )
         return made
@@ -271,11 +265,18 @@ class Server:
         if "cluster_block_exception" in reason:
             return IndexReadOnly(self.name, reason)
         if status == 401:  # noqa: PLR2004 - HTTP
-            return IndexRefused(self.name, "user, password or API key is wrong, or missing")
+            return IndexRefused(
+                self.name,
+                f"user, password, API key or token of section {self._options.section} is wrong, or missing",
+            )
         if status is not None and status not in BUSY and status != NOT_FOUND:
             return IndexRefused(self.name, reason)
         if type(error).__name__ in ("TlsError", "SSLError"):
-            return IndexRefused(self.name, f"{reason}: name its certificate authority in elastic.ca_certs")
+            section = self._options.section
+            advice = f"name its certificate authority in {section}.ca_certs, or the fingerprint in {section}.ca_fingerprint"
+            if "CERTIFICATE_REQUIRED" in reason.upper().replace(" ", "_"):
+                advice = f"the server wants a certificate of yours: {section}.client_cert and client_key"
+            return IndexRefused(self.name, f"{reason}: {advice}")
         kind = IndexInterrupted if writing else IndexUnavailable
         return kind(self.name, reason)
 
@@ -330,7 +331,9 @@ def reason_of(error: Exception) -> str:
     """What the server or the client says, shortened."""
     body = getattr(error, "body", None)
     found = reason_in(body.get("error")) if isinstance(body, dict) else ""
-    return (found or f"no answer ({error})")[:REASON_CHARS]
+    cause = error.__cause__  # the client's own message may leave it out
+    said = f"{error}: {cause}" if cause is not None and str(cause) not in str(error) else str(error)
+    return (found or f"no answer ({said})")[:REASON_CHARS]
 
 
 def reason_in(error: Any) -> str:

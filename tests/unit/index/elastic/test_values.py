@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import pickle
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,7 @@ from es_dedup.index.elastic.tokens import (
     storable,
     tokens_of,
 )
-from es_dedup.index.factory import elastic_options, shown
+from es_dedup.index.factory import beside, elastic_options, shown
 from es_dedup.index.term_weights import ENOUGH, weights_of
 from es_dedup.model import CandidateQuery, Scope, TermGroup
 from es_dedup.settings.loading import Settings, describe, load_settings
@@ -59,12 +60,33 @@ class TestAddress:
         assert found.hosts == ("http://a:9231", "http://b:9232", "http://c:9200")
         assert str(found) == "http://a:9231,http://b:9232,http://c:9200/pages"
 
+    def test_a_path_before_the_name_is_a_prefix_of_all_nodes(self) -> None:
+        found = parse_address("https://me:pw@a:443,https://b/own,https://c/es/prod/pages/")
+        assert found.hosts == ("https://a:443/es/prod", "https://b:9200/own", "https://c:9200/es/prod")
+        assert (found.name, found.user) == ("pages", "me")
+        assert shown("https://me:pw@a:443/es/prod/pages") == "https://a:443/es/prod/pages"
+        assert beside("https://a/es/pages", "g1")[0] == "https://a/es/pages-dedup-g1"
+
+    def test_a_cloud_id_is_an_address(self) -> None:
+        cloud_id = "my-news:" + base64.b64encode(b"eu.cloud.example:9243$0a1b$kibana").decode()
+        assert parse_address(f"cloud://{cloud_id}/pages").hosts == ("https://0a1b.eu.cloud.example:9243",)
+        plain = base64.b64encode(b"eu.cloud.example$0a1b").decode()
+        assert str(parse_address(f"cloud://{plain}/pages")) == "https://0a1b.eu.cloud.example:443/pages"
+        assert is_address(f"cloud://{cloud_id}/pages")
+
+    @pytest.mark.parametrize(
+        "cloud_id", ["", "news", "news:é", "news:" + base64.b64encode(b"host").decode(), "news:JCQk"]
+    )
+    def test_what_is_no_cloud_id(self, cloud_id: str) -> None:
+        with pytest.raises(ConfigError, match="the cloud id cannot be read"):
+            parse_address(f"cloud://{cloud_id}/pages")
+
     def test_an_ipv6_address_keeps_its_brackets(self) -> None:
         assert parse_address("http://[::1]:9201/pages").hosts == ("http://[::1]:9201",)
 
     @pytest.mark.parametrize(
         "text",
-        ["http:///pages", "http://host", "http://host/", "http://host/a/b", "http://host/_x", "http://host:x/a",
+        ["http:///pages", "http://host", "http://host/", "http://host/a/_b", "http://host/_x", "http://host:x/a",
          "http://host/a*", "http://host/" + "a" * 201, "http://a:1,ftp://b/x", "http://h\ud800/a"],
     )  # fmt: skip
     def test_what_is_no_address(self, text: str) -> None:
