@@ -127,6 +127,9 @@ class PlainIndex(IndexBase):
     def note(self, name: str) -> str | None:
         return self._notes.get(name)
 
+    def note_names(self) -> list[str]:
+        return sorted(self._notes)
+
     def set_note(self, name: str, value: str | None) -> None:
         if value is None:
             self._notes.pop(name, None)

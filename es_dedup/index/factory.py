@@ -146,6 +146,51 @@ def prepare_search(path: str | Path, tell: Callable[[int, int], None]) -> None:
         index.prepare_search(tell)
 
 
+def open_to_copy(
+    origin: str | Path, settings: Settings, place: str | Path, place_settings: Settings
+) -> tuple[Index, Index, Settings]:
+    """An index that is read with whatever feature settings it was made with, and one made with the same.
+
+    Which methods are stored beside those of ``detectors`` (``elastic.also_stored``) is no feature of an index in a file: one on
+    Elasticsearch that is made of it has those of its settings.
+
+    Args:
+        origin: the index that is read.
+        settings: to reach it.
+        place: the other one, which is made where it is not there.
+        place_settings: to reach it, and what it is made with beside the feature settings.
+
+    Returns:
+        Both, to be closed, and the settings of the second.
+
+    Raises:
+        SettingsMismatch: the first was made by another version of the methods, or the second is there and has other feature settings.
+        ConfigError, IndexError_: see ``open_index``.
+    """
+    source = open_index(origin, settings, read_only=True)
+    try:
+        chosen = _settings_of_copy(source, place_settings, shown(origin))
+        return source, open_index(place, chosen), chosen
+    except BaseException:
+        source.close()
+        raise
+
+
+def _settings_of_copy(source: Index, settings: Settings, name: str) -> Settings:
+    if isinstance(source, ElasticIndex):
+        source.must_be_current()
+    chosen = with_recorded(settings, source.features)
+    if source.keeps_named:
+        also = tuple(source.features.get("elastic.also_stored", ()))
+        chosen = chosen.model_copy(
+            update={"elastic": chosen.elastic.model_copy(update={"also_stored": also})}
+        )
+    ours = features_of(chosen, embedded=True)
+    if found := differences({name: source.features.get(name) for name in ours}, ours):
+        raise SettingsMismatch(name, found)
+    return chosen
+
+
 def open_source_index(path: str | Path, settings: Settings) -> ElasticSourceIndex:
     """The source indices of the cluster that an index on Elasticsearch is in, or of that in section ``source``.
 
@@ -266,6 +311,21 @@ def must_be_place(path: str | Path) -> None:
         raise ConfigError(
             (f"{path} is not a file: for an index on Elasticsearch write http://{path}",), "index"
         )
+
+
+def backup(path: str | Path, target: str | Path) -> int:
+    """Copy the file of an index while others read and write it; see ``EmbeddedIndex.backup``.
+
+    Raises:
+        ConfigError: the index is on a server, whose snapshots are its backup.
+        NotAnIndex: there is no such file, or it is damaged.
+    """
+    must_be_place(path)
+    if is_address(path):
+        advice = f"{shown(path)} is on a server: back it up by a snapshot of the indices {parse_address(str(path)).name}-dedup-*, or copy it to a file by `es-dedup copy`"
+        raise ConfigError((advice,), "backup")
+    with EmbeddedIndex(path, features=None, read_only=True) as index:
+        return index.backup(target)
 
 
 def is_remote(path: str | Path) -> bool:

@@ -192,6 +192,10 @@ class FeatureIndex(Protocol):
         """What ``note`` answers for each name, asked for together."""
 
     @abstractmethod
+    def note_names(self) -> list[str]:
+        """Names of all notes, ascending, those that other objects have set before the call too."""
+
+    @abstractmethod
     def set_note(self, name: str, value: str | None) -> None:
         """Keep a small text under a name; None removes it."""
 

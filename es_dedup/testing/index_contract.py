@@ -213,6 +213,7 @@ class NoteContract(IndexFixtures):
         index.set_note("b", "")
         assert (index.note("a"), index.note("b")) == ("一 two", "")
         assert index.notes(["b", "c", "a"]) == {"b": "", "c": None, "a": "一 two"}
+        assert index.note_names() == ["a", "b"]
         index.set_note("a", "three")
         index.set_note("b", None)
         index.set_note("b", None)

@@ -151,7 +151,7 @@ def _prepare(
     profile: Profile, node: Node, nodes: Sequence[Node], home: Path, runtime: Path, heap: str
 ) -> None:
     config = node.folder / "config"
-    for name in ("data", "logs", "tmp"):
+    for name in ("data", "logs", "tmp", "snapshots"):
         (node.folder / name).mkdir(parents=True)
     shutil.copytree(home / "config", config)
     (config / f"{profile.product}.yml").write_text(configuration(profile, node, nodes))

@@ -140,6 +140,7 @@ def configuration(profile: Profile, node: Node, nodes: Sequence[Node]) -> str:
         "node.name": node.name,
         "path.data": node.folder / "data",
         "path.logs": node.folder / "logs",
+        "path.repo": node.folder / "snapshots",
         "network.host": "127.0.0.1",
         "http.port": node.port,
         "transport.port": node.transport,

@@ -69,6 +69,7 @@ COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "override list": (),
     "override export": (),
     "override import": ("overrides.jsonl",),
+    "copy": ("{db}", "copy.db"),
 }
 """Commands that need Elasticsearch, with arguments."""
 ON_FILES: Final = (
@@ -82,6 +83,7 @@ ON_FILES: Final = (
     "train-extractor",
     "config show",
     "compile",
+    "backup",
 )
 """Commands that work on files and in memory, or tell of the settings."""
 ON_SPARK: Final = ("spark", "load")
@@ -213,7 +215,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def check(command: str, words: tuple[str, ...], db: str, said: str) -> None:
     """Run a command; it must end in time with one line and code 1."""
     started = time.monotonic()
-    done = CliRunner().invoke(app, ["--db", db, *command.split(), *words])
+    done = CliRunner().invoke(
+        app, ["--db", db, *command.split(), *(word.replace("{db}", db) for word in words)]
+    )
     assert isinstance(done.exception, SystemExit), done.exception
     assert time.monotonic() - started < MOST_SECONDS
     assert done.exit_code == 1, done.output

@@ -324,6 +324,10 @@ class ElasticIndex(Store, IndexBase):
         """See ``FeatureIndex.notes``."""
         return self._keeping.notes(list(names))
 
+    def note_names(self) -> list[str]:
+        """See ``FeatureIndex.note_names``."""
+        return self._keeping.names()
+
     def set_note(self, name: str, value: str | None) -> None:
         """See ``FeatureIndex.set_note``."""
         self._must_write()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexUnavailable
 from es_dedup.index.elastic.bulk import Write, write_all
-from es_dedup.index.elastic.reading import documents
+from es_dedup.index.elastic.reading import documents, pages_of_hits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,6 +38,13 @@ class NoteStore:
     def notes(self, names: Sequence[str]) -> dict[str, str | None]:
         """Notes by name; None for those that are not there."""
         return self.notes_in(documents(self._server, self._index, map(note_key, names)), names)
+
+    def names(self) -> list[str]:
+        """Names of all notes, ascending."""
+        self._server.call(lambda client: client.indices.refresh(index=self._index))
+        query, by_sequence = {"term": {"kind": "note"}}, [{"_seq_no": "asc"}]
+        pages = pages_of_hits(self._server, self._index, query, by_sequence, fields=["kind"])
+        return sorted(hit["_id"].removeprefix(note_key("")) for hits in pages for hit in hits)
 
     def notes_in(self, found: Iterable[Mapping[str, Any]], names: Iterable[str]) -> dict[str, str | None]:
         """Notes out of the documents that hold them; None for those that are not there."""

@@ -135,6 +135,21 @@ class EmbeddedIndex(IndexBase):
                 fulltext.catch_up_aside(connection, self._segment)
             return fulltext.search(connection, self._segment(query), limit, offset, aside=aside)
 
+    def backup(self, path: str | Path) -> int:
+        """Copy the file as it is now, with all that was committed before the call; others may read and write meanwhile.
+
+        Args:
+            path: of the copy; a file there is replaced when the copy is whole and undamaged.
+
+        Returns:
+            Bytes of the copy.
+
+        Raises:
+            IndexUnavailable: it cannot be written.
+            NotAnIndex: this file is damaged.
+        """
+        return self._connection.backup(path)
+
     def prepare_search(self, tell: Callable[[int, int], None]) -> None:
         """Add new texts to the full-text index now, which the next search would do; nothing while another process writes.
 
@@ -244,6 +259,12 @@ class EmbeddedIndex(IndexBase):
         with self._connection.reading() as connection:
             found = schema.read_meta(connection, f"note:{name}")
         return None if found is None else str(found)
+
+    def note_names(self) -> list[str]:
+        """See ``FeatureIndex.note_names``."""
+        with self._connection.reading() as connection:
+            names = schema.meta_names(connection)
+        return [name.removeprefix("note:") for name in names if name.startswith("note:")]
 
     def set_note(self, name: str, value: str | None) -> None:
         """See ``FeatureIndex.set_note``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -181,6 +181,31 @@ class Connection:
             except BaseException:
                 _finish(connection, "ROLLBACK")
                 raise
+
+    def backup(self, path: str | Path) -> int:
+        """See ``EmbeddedIndex.backup``."""
+        whole = Path(path).absolute()
+        part = whole.with_name(f"{whole.name}.part")
+        if not whole.parent.is_dir():
+            raise IndexUnavailable(str(path), f"the folder {whole.parent} does not exist")
+        try:
+            part.unlink(missing_ok=True)
+            with self._translated(), closing(sqlite3.connect(part)) as copy:
+                with (
+                    self._guard
+                ):  # all at once: of a copy in steps what writers change meanwhile is begun anew
+                    self._sqlite.backup(copy, pages=-1)
+                (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+            if found != "ok":
+                raise NotAnIndex(self.name, str(found))
+            with part.open("rb+") as stream:
+                os.fsync(stream.fileno())
+            part.replace(whole)
+        except OSError as error:
+            raise IndexUnavailable(str(path), error.strerror or str(error)) from error
+        finally:
+            part.unlink(missing_ok=True)
+        return whole.stat().st_size
 
     def close(self) -> None:
         """Let go of the file; may be called twice."""

@@ -1,0 +1,101 @@
+"""``copy`` and ``backup``: an index to another place."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from es_dedup.cli.progress import ProgressDisplay
+from es_dedup.cli.session import Session, session_of
+from es_dedup.cli.targets import refuse_index
+
+if TYPE_CHECKING:
+    from es_dedup.settings import Settings
+
+PLACE = "File, or http://host:9200/name."
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command()(copy)
+    app.command()(backup)
+
+
+def copy(
+    context: typer.Context,
+    origin: Annotated[str, typer.Argument(help=f"The index. {PLACE}", metavar="FROM", show_default=False)],
+    target: Annotated[
+        str,
+        typer.Argument(
+            help=f"The copy, which is made, or goes on. {PLACE}", metavar="TO", show_default=False
+        ),
+    ],
+    from_config: Annotated[
+        Path | None,
+        typer.Option(
+            help="Settings file for FROM alone, such as credentials of another cluster; the environment then holds for TO only.",
+            metavar="PATH",
+        ),
+    ] = None,
+) -> None:
+    """Copy an index with all that it holds, between files and servers, and compare both at the end.
+
+    An interrupted copy goes on by the same command. FROM may be written to meanwhile.
+    """
+    from es_dedup.errors import NotAnIndex
+    from es_dedup.index.factory import must_be_place
+    from es_dedup.maintenance.copying import copy_index
+
+    session = session_of(context)
+    settings = session.settings
+    origin_settings = _alone(from_config, settings)
+    read = Session(origin, None, session.output, _settings=origin_settings)
+    written = Session(target, None, session.output, _settings=settings)
+    for each in (read, written):
+        must_be_place(each.db)
+    if not read.exists:
+        raise NotAnIndex(origin, "there is no such file")
+    try:
+        for each in (read, written):
+            each.reach()
+        session.writing = True
+        with ProgressDisplay(quiet=session.output.quiet) as progress:
+            done = copy_index(
+                origin, target, settings, origin_settings=origin_settings, report_progress=progress
+            )
+    finally:
+        read.close()
+        written.close()
+    session.output.emit({"command": "copy", "from": read.place, "to": written.place, **done.as_dict()})
+    session.output.facts({"copied and compared": f"{read.place} -> {written.place}", **done.as_dict()})
+
+
+def _alone(path: Path | None, settings: Settings) -> Settings:
+    """The settings of a file without the environment; those in force where there is no file."""
+    from es_dedup.settings import load_settings
+
+    return settings if path is None else load_settings(path, environ={})
+
+
+def backup(
+    context: typer.Context,
+    target: Annotated[
+        Path,
+        typer.Argument(
+            help="The copy, replaced when the new one is whole.", metavar="FILE", show_default=False
+        ),
+    ],
+) -> None:
+    """Copy the file of an index while others read and write it.
+
+    The copy is an index like any other: to restore it, put it in the place of the file while nobody has that open.
+    """
+    from es_dedup.index import factory
+
+    session = session_of(context)
+    refuse_index(target, session, "FILE")
+    size = factory.backup(session.db, target)
+    session.output.emit({"command": "backup", "db": session.place, "file": str(target), "bytes": size})
+    session.output.facts({"backed up": session.place, "file": str(target), "bytes": size})

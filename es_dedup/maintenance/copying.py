@@ -1,0 +1,270 @@
+"""An index with all that it holds, to another place: between a file and a server, and between clusters.
+
+Only what the ports offer is used, so any two adapters will do. Pages go in batches, in the order of their ids; what a batch of the copy
+holds already is compared and left alone. So the second pass over both is the check, and a copy that was interrupted goes on by the same
+call.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import xxhash
+
+from es_dedup.batch.featurise import compared
+from es_dedup.batch.overrides import load_ignored
+from es_dedup.batch.recluster import CLUSTERS_PENDING, DOCUMENTS_PENDING, SESSION, write_session
+from es_dedup.detectors.features import stored_terms, unpack
+from es_dedup.detectors.named_fields import named_fields
+from es_dedup.errors import ConfigError, DedupError, WriteFailed
+from es_dedup.index import factory
+from es_dedup.index.records import RecordBatch
+from es_dedup.index.source_index import ATTACHMENTS
+from es_dedup.maintenance import change_capture
+from es_dedup.model import Content, Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from es_dedup.index.port import Index
+    from es_dedup.index.records import FeatureRecord
+    from es_dedup.settings import Settings
+
+BATCH: Final = 500  # pages at a time
+PASSES: Final = 5  # over both, until nothing differs any more
+COPYING: Final = "copy"
+"""Value of the note of pending clusters while a copy is made: other pages of the index have other values."""
+OF_THE_PLACE: Final = frozenset(
+    {CLUSTERS_PENDING, SESSION, ATTACHMENTS, DOCUMENTS_PENDING, change_capture.NOTE, "reindex"}
+)
+"""Notes that are about the index in its place, its source indices and its jobs; all others are copied."""
+NO_TEXTS: Final = (
+    "page {} has no kept text, of which the fields for people are made: copy into a new index, made with "
+    "elastic.named_fields = false"
+)
+HOLDS_PAGES: Final = "{} holds pages that are not of an unfinished copy: copy into a new index"
+
+
+class NotCopied(DedupError):
+    """The copy is not what the original is."""
+
+    retryable = True
+
+    origin: str
+    problem: str
+    message = "the copy differs from {origin} ({problem}): while nobody writes to it, run the same command again, which copies what differs"
+
+
+@dataclass(frozen=True, slots=True)
+class CopyReport:
+    """What a copy holds, which is what the original holds.
+
+    Attributes:
+        pages, texts, edges, clusters, notes: how many.
+        copied: pages that were written by this call, edges and clusters aside.
+        digest: of all pages with features, texts, edges and clusters, 16 hexadecimal digits; equal for both.
+    """
+
+    pages: int
+    texts: int
+    edges: int
+    clusters: int
+    notes: int
+    copied: int
+    digest: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return asdict(self)
+
+
+def copy_index(
+    origin: str | Path,
+    place: str | Path,
+    settings: Settings,
+    *,
+    origin_settings: Settings | None = None,
+    report_progress: Callable[[Progress], object] = lambda _: None,
+) -> CopyReport:
+    """Copy an index: pages with features, texts, edges, clusters, statistics, overrides, annotations and recorded settings.
+
+    Memory is that of a few hundred pages, beside the statistics and one note. Nobody is kept from writing to the original; what was
+    written meanwhile is copied by a further pass. Attached indices, jobs and dead letters are not copied: attach the indices to the copy.
+
+    Args:
+        origin: the index that is read.
+        place: the copy, which is made where it is not there; else it must be empty, or an unfinished copy.
+        settings: to reach the copy, and what it is made with beside the feature settings, which are those of the original.
+        origin_settings: to reach the original; None: the same.
+        report_progress: told of the stages ``read`` and ``verify``.
+
+    Raises:
+        ConfigError: the copy holds other pages, is the original itself, or keeps fields for which texts are missing.
+        SettingsMismatch: the copy is there and has other feature settings, or another version of the methods made the original.
+        NotCopied: others write to the original all the time.
+        IndexError_: see ``errors``; the same call goes on.
+    """
+    if factory.shown(origin) == factory.shown(place):
+        raise ConfigError((f"{factory.shown(place)} cannot be copied to itself",), "copy")
+    source, target, chosen = factory.open_to_copy(origin, origin_settings or settings, place, settings)
+    with source, target, write_session(target):
+        if target.note(CLUSTERS_PENDING) != COPYING and target.count():
+            raise ConfigError((HOLDS_PAGES.format(factory.shown(place)),), "copy")
+        target.set_note(CLUSTERS_PENDING, COPYING)
+        total, copied = source.count(), 0
+        for number in range(PASSES):
+            run = _Pass(source, target, chosen)
+            for done in run.pages():
+                report_progress(Progress("verify" if number else "read", done, total))
+            run.rest()
+            target.refresh()
+            copied += run.changed["pages"]
+            if not sum(run.changed.values()):
+                _counts_agree(source, target, run, factory.shown(origin))
+                target.set_note(CLUSTERS_PENDING, None)
+                return CopyReport(**run.found, copied=copied, digest=run.digest.hexdigest())
+    problem = ", ".join(f"{count} {what}" for what, count in run.changed.items() if count)
+    raise NotCopied(factory.shown(origin), f"after {PASSES} passes still {problem}")
+
+
+class _Pass:
+    """One way through both indices, after which the copy holds what the original held.
+
+    Attributes:
+        found: what there is of each kind.
+        changed: what was not in the copy, or was another.
+        digest: of all that was met.
+    """
+
+    def __init__(self, source: Index, target: Index, settings: Settings) -> None:
+        self._source, self._target, self._settings = source, target, settings
+        self._ignored = load_ignored(source)
+        self.found = dict.fromkeys(("pages", "texts", "edges", "clusters", "notes"), 0)
+        self.changed: Counter[str] = Counter()
+        self.digest = xxhash.xxh3_64()
+
+    def pages(self) -> Any:
+        """Copy all pages with their edges and assignments; yields how many are done."""
+        for records in self._source.scan(batch=BATCH):
+            self._records([replace(each, terms=()) for each in records])
+            ids = [each.page_id for each in records]
+            self._edges(ids)
+            self._assignments(ids)
+            self.found["pages"] += len(ids)
+            yield self.found["pages"]
+        self._remove_others()
+
+    def rest(self) -> None:
+        """Copy statistics and notes."""
+        source, target = self._source, self._target
+        snapshot = source.load_statistics()
+        if snapshot is not None and snapshot != target.load_statistics():
+            target.save_statistics(snapshot)
+            self.changed["statistics"] += 1
+        names = set(source.note_names()) - OF_THE_PLACE
+        gone = set(target.note_names()) - OF_THE_PLACE - names
+        # the notes that name the last of several rows come after these
+        for name in (*sorted(names, key=lambda each: (":" not in each, each)), *gone):
+            value = source.note(name)
+            if value != target.note(name):
+                target.set_note(name, value)
+                self.changed["notes"] += 1
+        self.found["notes"] = len(names)
+        self.found["clusters"] = sum(source.cluster_sizes().values())
+
+    def _records(self, records: Sequence[FeatureRecord]) -> None:
+        ids = [each.page_id for each in records]
+        texts, stored = self._source.texts(ids), self._target.get_many(ids)
+        stored_texts = self._target.texts(ids)
+        differ = [
+            each
+            for each in records
+            if each.page_id not in stored
+            or replace(stored[each.page_id], terms=()) != each
+            or stored_texts.get(each.page_id, "") != texts.get(each.page_id, "")
+        ]
+        if differ:
+            self._put(differ, texts)
+        self.found["texts"] += sum(map(bool, texts.values()))
+        self.changed["pages"] += len(differ)
+        for each in records:
+            self._count((each, texts.get(each.page_id, "")))
+
+    def _put(self, records: Sequence[FeatureRecord], texts: Mapping[str, str]) -> None:
+        made = RecordBatch.of([replace(each, text=texts.get(each.page_id, "")) for each in records])
+        table = unpack(made.payloads)
+        terms, offsets = stored_terms(table, self._settings)
+        named: Sequence[Mapping[str, Any]] = ()
+        if self._target.keeps_named and self._source.keeps_named:
+            there = self._source.named(made.ids)
+            named = [there.get(page_id, {}) for page_id in made.ids]
+        elif self._target.keeps_named:
+            for each in records:
+                if each.content_hash and not texts.get(each.page_id):
+                    raise ConfigError((NO_TEXTS.format(each.page_id),), "copy")
+            contents = [
+                compared(
+                    Content(text=texts.get(each.page_id, ""), title=each.title, site=each.site), self._ignored
+                )
+                for each in records
+            ]
+            also = self._settings.elastic.also_stored
+            shown = [each.text for each in contents]
+            named = named_fields(shown, list(made.titles), self._settings, table, also=also)
+        report = self._target.put_batch(replace(made, terms=terms, term_offsets=offsets, named=named))
+        for page_id, reason in report.failed.items():
+            raise WriteFailed(page_id, reason)
+
+    def _edges(self, ids: Sequence[str]) -> None:
+        own = set(ids)
+        wanted, there = self._source.edges_of(ids), self._target.edges_of(ids)
+        if extra := set(there) - set(wanted):
+            self._target.drop_edges(
+                own.intersection(name for edge in extra for name in (edge.left, edge.right))
+            )
+            there = self._target.edges_of(ids)
+            self.changed["edges"] += len(extra)
+        if missing := sorted(set(wanted) - set(there), key=lambda edge: (edge.left, edge.right)):
+            self._target.put_edges(missing)
+            self.changed["edges"] += len(missing)
+        for edge in wanted:
+            if edge.left in own:  # each once
+                self.found["edges"] += 1
+                self._count(edge)
+
+    def _assignments(self, ids: Sequence[str]) -> None:
+        wanted, there = self._source.assignments(ids), self._target.assignments(ids)
+        differ = [each for page_id, each in wanted.items() if there.get(page_id) != each]
+        if differ:
+            self._target.assign_many(differ)
+            self.changed["assignments"] += len(differ)
+        for page_id in ids:
+            self._count(wanted.get(page_id))
+
+    def _count(self, value: object) -> None:
+        self.digest.update(repr(value).encode())
+
+    def _remove_others(self) -> None:
+        """Remove pages of an earlier attempt that the original has no more."""
+        self._target.refresh()
+        for records in self._target.scan(batch=BATCH):
+            ids = [each.page_id for each in records]
+            there = self._source.get_many(ids)
+            if gone := [page_id for page_id in ids if page_id not in there]:
+                self._target.delete_many(gone)
+                self.changed["removed pages"] += len(gone)
+
+
+def _counts_agree(source: Index, target: Index, run: _Pass, name: str) -> None:
+    """Compare counts that the last pass has not met page by page."""
+    counts = {
+        "pages": (source.count(), target.count()),
+        "clusters": (source.cluster_sizes(), target.cluster_sizes()),
+        "pages read": (run.found["pages"], target.count()),
+    }
+    for what, (wanted, there) in counts.items():
+        if wanted != there:
+            raise NotCopied(name, f"{what}: {wanted}, in the copy {there}")
