@@ -267,7 +267,7 @@ class Server:
         if status == 401:  # noqa: PLR2004 - HTTP
             return IndexRefused(
                 self.name,
-                f"user, password, API key or token of section {self._options.section} is wrong, or missing",
+                f"user, password or API key, or the token, of section {self._options.section} is wrong, or missing",
             )
         if status is not None and status not in BUSY and status != NOT_FOUND:
             return IndexRefused(self.name, reason)
