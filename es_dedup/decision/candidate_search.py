@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from types import MappingProxyType
@@ -271,8 +270,7 @@ class CandidateSearch:
             candidate_queries, [digest for digest in hashes if digest], limit=limits.limit + 1
         )
         use = [
-            TermUse.of_answer(candidate_query, answer)
-            + TermUse(not_queried=Counter({ccdet.Ccdet.name: not_queried}))
+            TermUse.of_answer(candidate_query, answer, {ccdet.Ccdet.name: not_queried})
             for candidate_query, answer, not_queried in zip(
                 candidate_queries, answers, self._not_queried(pages.table), strict=True
             )

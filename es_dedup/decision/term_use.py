@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from es_dedup.model import CandidateQuery, CandidateResult
 
 MOST: Final = 0.5  # share of a method's terms that may be left out without a word
@@ -32,12 +34,16 @@ class TermUse:
         return cls(Counter({method: queried}), Counter({method: left_out}))
 
     @classmethod
-    def of_answer(cls, candidate_query: CandidateQuery, answer: CandidateResult) -> TermUse:
+    def of_answer(
+        cls, candidate_query: CandidateQuery, answer: CandidateResult, not_queried: Mapping[str, int]
+    ) -> TermUse:
         """Those of one candidate query."""
-        made = cls()
+        queried, left_out = Counter[str](), Counter[str]()
         for group in candidate_query.groups:
-            made += cls.of(group.method, len(group.terms), len(answer.capped.intersection(group.terms)))
-        return made
+            queried[group.method] += len(group.terms)
+            if answer.capped:
+                left_out[group.method] += len(answer.capped.intersection(group.terms))
+        return cls(+queried, +left_out, +Counter(not_queried))
 
     def __add__(self, other: TermUse) -> TermUse:
         """Those of both."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from es_dedup.model.explanation import WithExplanation
 from es_dedup.model.overrides import OverrideKind
@@ -241,8 +241,7 @@ class CandidateQuery:
     labels: Mapping[int, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A stored page that may be related, and how much of the query it has: at least 1, see ``CandidateQuery``."""
 
     page_id: str

@@ -155,7 +155,7 @@ class CandidateSearcher:
         return _counted(list(values), self._search(_counts(list(values.values()))))
 
     def _most(self, values: Mapping[int, Value]) -> tuple[dict[int, int], str]:
-        """For each term at least the number of pages that carry it, out of the statistics of one shard.
+        """For each term that any page carries at least the number of those that do, out of the statistics of one shard.
 
         They count deleted pages too until segments are merged, and cost a quarter of counting.
         """
@@ -173,7 +173,7 @@ class CandidateSearcher:
             # Of a term that no page carries nothing is said, and of a document without others only its name.
             for field, known in answer.get("term_vectors", {}).items():
                 counts.update({(field, text): said["doc_freq"] for text, said in known["terms"].items()})
-        return {term: counts.get((each.field, each.text), 0) for term, each in values.items()}, ""
+        return {term: count for term, each in values.items() if (count := counts.get(each))}, ""
 
     def _search(self, bodies: Sequence[str]) -> list[Answer]:
         """All searches in one request; those that fail are sent again a few times, with pauses."""
@@ -218,10 +218,15 @@ class _Asked:
         counted: bool = False,
     ) -> None:
         self._queries, self._postings = candidate_queries, postings
-        more = {} if counted else postings.counts()
-        every = {**counts, **{term: counts[term] + count for term, count in more.items()}}
+        recent = postings.counts()
+        if counted:
+            every = {**recent, **counts}
+        else:
+            every = {**counts, **{term: counts.get(term, 0) + count for term, count in recent.items()}}
+        # Most terms of a new page are carried by no other: they find nothing.
+        weights = [{term: weight for term, weight in terms.items() if every.get(term)} for terms in weights]
         self._halved = [
-            {term: most for term, most in common_of(candidate_query).items() if every[term] > most}
+            {term: most for term, most in common_of(candidate_query).items() if every.get(term, 0) > most}
             for candidate_query in candidate_queries
         ]
         weights = [
@@ -234,14 +239,14 @@ class _Asked:
             {term for term in terms if every[term] > limits.get(term, candidate_query.max_df)}
             for candidate_query, terms, limits in zip(candidate_queries, weights, self._limits, strict=True)
         ]
-        # A term that no page carries can be left out of the query; it was looked up already.
+        # Terms that only recent pages carry are left out of the search.
         self.bodies = [
             query_of(
                 candidate_query,
                 {
                     values[term].query: weight
                     for term, weight in terms.items()
-                    if counts[term] and term not in common
+                    if counts.get(term) and term not in common
                 },
             )
             for candidate_query, terms, common in zip(candidate_queries, weights, self._common, strict=True)

@@ -7,10 +7,10 @@ method names in words is stored as text where the writer gives it (``RecordBatch
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from json.encoder import encode_basestring
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -33,19 +33,21 @@ SEARCHED: Final[Mapping[str, Any]] = {"type": "keyword", "doc_values": False}
 SHOWN: Final[Mapping[str, Any]] = {"type": "object", "enabled": False}
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """A term as a document holds it.
 
     Attributes:
         field: name of the field.
         text: the value, as statistics of terms name it.
-        query: the body of a query ``term`` for it, as JSON.
     """
 
     field: str
     text: str
-    query: str
+
+    @property
+    def query(self) -> str:
+        """The body of a query ``term`` for it, as JSON."""
+        return f'{{"{self.field}":{encode_basestring(self.text)}}}'
 
 
 @dataclass(frozen=True)
@@ -106,9 +108,7 @@ class TermFields:
         for term, token, place in zip(terms, tokens_of(every), self._places(every).tolist(), strict=True):
             name = self.searched[place]
             text = labels.get(term, token) if name in self.labelled else token
-            if name in self.numbers:
-                text = str(term & BAND_MASK)
-            found.append(Value(name, text, f'{{"{name}":{json.dumps(text, ensure_ascii=False)}}}'))
+            found.append(Value(name, str(term & BAND_MASK) if name in self.numbers else text))
         return found
 
     def columns_of(self, batch: RecordBatch, places: Sequence[int], *, named: bool) -> list[dict[str, Any]]:
