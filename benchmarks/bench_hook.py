@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 BATCH: Final = 100
 LEAST_CHARS: Final = 200
 LEAST_FOUND: Final = 0.9
-GOALS: Final = {"goal, features at hand": 700, "goal, features computed": 400}
+GOALS: Final = {"goal, features at hand": 600, "goal, features computed": 400}
 FIELDS: Final = SourceFields("text", published="published", site="site")
 
 
