@@ -86,6 +86,9 @@ class Reverse(BaseHTTPRequestHandler):
     def handle_any(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         prefix = self.asked.prefix
+        if self.asked.authorization not in ("", self.headers.get("authorization")):
+            self.answer(401, [], b'{"error": "who are you?"}')
+            return
         if not self.path.startswith(f"{prefix}/"):
             self.answer(404, [], b'{"error": "not below the prefix"}')
             return
@@ -154,7 +157,7 @@ def main() -> None:
     """Serve until killed."""
     parser = argparse.ArgumentParser()
     parser.add_argument("kind", choices=["reverse", "forward"])
-    for name in ("target", "prefix", "cert", "key", "client-ca", "user"):
+    for name in ("target", "prefix", "cert", "key", "client-ca", "user", "authorization"):
         parser.add_argument(f"--{name}", default="")
     asked = parser.parse_args()
     handler = type("Handler", (Reverse if asked.kind == "reverse" else Forward,), {"asked": asked})

@@ -166,3 +166,14 @@ def test_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = {line["key"]: line["value"] for line in json.loads(shown.stdout)["settings"]}
     assert keys["elastic.proxy"] == keys["source.password"] == "**********"
     assert "hush-hush" not in repr(load_settings())
+
+
+@pytest.mark.parametrize(("setting", "scheme"), [("bearer_token", "Bearer"), ("api_key", "ApiKey")])
+def test_a_token_and_an_api_key(name: str, setting: str, scheme: str) -> None:
+    secret = "0a1b2c3d"  # noqa: S105 - of this test alone
+    asks = ("--authorization", f"{scheme} {secret}")
+    with gateway("reverse", "--target", url_of("es8"), "--prefix", PREFIX, *asks) as url:
+        stores_and_finds(f"{url}{PREFIX}/{name}", settings(**{setting: secret}))
+        with pytest.raises(IndexRefused, match="or the token, of section elastic is wrong") as refused:
+            Deduplicator.open(f"{url}{PREFIX}/{name}", settings=settings(**{setting: secret[::-1]}))
+        assert secret[::-1] not in str(refused.value)
