@@ -25,6 +25,7 @@ config_app = typer.Typer(help="Settings.", no_args_is_help=True)
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
     app.command()(remove)
+    app.command()(forget)
     app.command()(stats)
     app.command()(doctor)
     app.add_typer(config_app, name="config")
@@ -64,6 +65,81 @@ def remove(
         raise typer.Exit(ExitCode.LEFT_OUT)
 
 
+def forget(
+    context: typer.Context,
+    ids: Annotated[
+        list[str],
+        typer.Argument(
+            help="Ids of pages; -: one a line on standard input.", metavar="ID…", show_default=False
+        ),
+    ],
+    document: Annotated[
+        bool, typer.Option("--document", help="Also delete the documents from their source index.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Report where something is stored; write nothing.")
+    ] = False,
+) -> None:
+    """Erase pages: features, texts, clusters, labels, dead letters, restore files, and deleted data in the storage.
+
+    A file is written anew, without deleted data. `doctor --forgotten ID` shows that nothing is left. Ends with code 1 when something is.
+    """
+    session = session_of(context)
+    ids = list(dict.fromkeys(_given(ids)))
+    if document and not session.remote:
+        raise typer.BadParameter("an index in a file has no source documents", param_hint="--document")
+    session.read().close()
+    problems: list[str] = []
+    facts: dict[str, Any] = {}
+    if not dry_run:
+        facts, problems = _forgotten(session, ids, document=document)
+    found = traces_of(session, ids)
+    session.output.emit(
+        {"command": "forget", "dry_run": dry_run, **facts, "traces": found, "problems": problems}
+    )
+    session.output.facts(facts)
+    for name, places in found.items():
+        session.output.warn(f"{name}: {'there is' if dry_run else 'left'}: {', '.join(places)}")
+    for problem in filter(None, problems):
+        session.output.warn(problem)
+    if not dry_run and (any(found.values()) or any(problems)):
+        raise typer.Exit(ExitCode.ERROR)
+
+
+def _forgotten(session: Session, ids: list[str], *, document: bool) -> tuple[dict[str, Any], list[str]]:
+    """Forget pages; what was done, and what may be left."""
+    if session.remote:
+        from es_dedup.maintenance.forget import forget_pages
+
+        with site_of(session) as site:
+            done = forget_pages(site, ids, document=document)
+        facts = {
+            "removed": done.removed,
+            "labels removed": done.index.annotations,
+            "dead letters removed": done.dead_letters,
+            "documents deleted": len(done.documents) if document else 0,
+            "taken out of restore files": done.restored_from,
+        }
+        return facts | {"overrides that name them": list(done.index.overrides)}, [done.index.problem]
+    with session.write() as dedup:
+        erased = dedup.forget(ids)
+    facts = {"removed": erased.removed, "labels removed": erased.annotations}
+    return facts | {"overrides that name them": list(erased.overrides)}, [erased.problem]
+
+
+def traces_of(session: Session, ids: Iterable[str]) -> dict[str, list[str]]:
+    """Where something of pages is stored, by id; ids of which nothing is are absent."""
+    if session.remote:
+        from es_dedup.maintenance.forget import traces
+
+        with site_of(session, read_only=True) as site:
+            found = {name: traces(site, name) for name in ids}
+    else:
+        with session.read() as dedup:
+            found = {name: dedup.traces(name) for name in ids}
+    return {name: places for name, places in found.items() if places}
+
+
 def stats(context: typer.Context) -> None:
     """Show how much the index holds, and with which settings it was made."""
     session = session_of(context)
@@ -73,15 +149,32 @@ def stats(context: typer.Context) -> None:
     session.output.facts({"index": session.place, **facts})
 
 
-def doctor(context: typer.Context) -> None:
+def doctor(
+    context: typer.Context,
+    forgotten: Annotated[
+        list[str] | None,
+        typer.Option(help="Check only that nothing of this page is stored; may be repeated.", metavar="ID"),
+    ] = None,
+) -> None:
     """Check the installation, the settings and the index, and say what to do about each fault.
 
     Ends with code 1 when something is wrong.
     """
-    from es_dedup.cli.checks import all_checks
+    from es_dedup.cli.checks import CheckResult, all_checks
 
     session = session_of(context)
-    results = all_checks(session)
+    if forgotten:
+        left = traces_of(session, forgotten)
+        results = [
+            CheckResult(
+                f"forgotten {name}",
+                "fault" if name in left else "ok",
+                f"left: {', '.join(left[name])}" if name in left else "nothing is stored",
+            )
+            for name in forgotten
+        ]
+    else:
+        results = all_checks(session)
     faults = sum(result.state == "fault" for result in results)
     session.output.emit({"faults": faults, "checks": results})
     session.output.table(("state", "what", "found"), ((r.state, r.name, r.found) for r in results))

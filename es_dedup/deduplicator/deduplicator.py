@@ -14,6 +14,7 @@ from es_dedup.batch.annotations import ANNOTATIONS, load_annotations, note_of
 from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.dry_run import dry_run_report
 from es_dedup.batch.featurise import checked_id, checked_page, checked_pages, chunks, name_of
+from es_dedup.batch.forgetting import ForgetReport, erase
 from es_dedup.batch.ignored import apply_ignored
 from es_dedup.batch.ingest import Ingest, PageInput
 from es_dedup.batch.overrides import load_constraints, load_ignored, load_overrides, merged, same_in_force
@@ -201,6 +202,18 @@ class Deduplicator(IndexReader):
                 removed = self._index.delete_many(known)
                 repaired = repair_around(self._index, touched - known, self._lookup(), self._settings)
             return RemoveReport(removed, unknown, repaired)
+
+    def forget(self, page_ids: Iterable[str] | str) -> ForgetReport:
+        """Remove pages and everything that is kept of them: labels of readers, names of clusters, deleted data in the storage.
+
+        A file is written anew, which needs room for a copy of it. Overrides that name a page stay. May be called for pages that were removed
+        before.
+        """
+        ids = [page_ids] if isinstance(page_ids, str) else list(dict.fromkeys(map(checked_id, page_ids)))
+        removed = self.remove(ids)
+        with write_session(self._index):
+            annotations, overrides, problem = erase(self._index, ids)
+        return ForgetReport(removed.removed, removed.repaired_clusters, annotations, overrides, problem)
 
     def override_different(self, left: str, right: str, *, reason: str, author: str) -> OverrideReport:
         """Decide that two stored pages are never in one cluster, not through a third page either; clusters follow at once.

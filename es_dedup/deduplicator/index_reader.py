@@ -25,6 +25,7 @@ from es_dedup.batch.featurise import (
     pages_of,
     problem_of,
 )
+from es_dedup.batch.forgetting import traces
 from es_dedup.batch.recluster import CLUSTERS_PENDING
 from es_dedup.clustering import containment
 from es_dedup.decision.alignment import aligned
@@ -329,6 +330,10 @@ class IndexReader(Closing):
     def cluster_ids(self, page_ids: Iterable[str]) -> dict[str, str]:
         """Ids of the clusters that stored pages are in, by page id."""
         return {name: each.cluster_id for name, each in self._index.assignments(page_ids).items()}
+
+    def traces(self, page_id: str) -> list[str]:
+        """Where the index still has something of a page that was to be forgotten, in words; overrides that name it do not count."""
+        return traces(self._index, page_id)
 
     def redundant(self, page_ids: Iterable[str], *, contained: bool = False) -> tuple[set[str], set[str]]:
         """Those of some pages that are in a cluster; and those of these that are not its canonical document.

@@ -33,6 +33,14 @@ class IndexBase(Closing, Index):
         """See ``FeatureIndex.keeps_named``: not without ``named``."""
         return False
 
+    def erase(self, page_ids: Iterable[str]) -> str:  # noqa: ARG002 - nothing is known of the storage
+        """See ``FeatureIndex.erase``: not known."""
+        return "this index does not say what becomes of removed data"
+
+    def names_page(self, page_id: str) -> bool:  # noqa: ARG002 - nothing is kept
+        """See ``FeatureIndex.names_page``: nothing is kept."""
+        return False
+
     def put_many(self, records: Iterable[FeatureRecord]) -> WriteReport:
         """See ``FeatureIndex.put_many``."""
         return self.put_batch(RecordBatch.of(list(records)))

@@ -164,6 +164,19 @@ class FeatureIndex(Protocol):
             IndexLocked: another process writes; nothing was removed.
         """
 
+    def erase(self, page_ids: Iterable[str]) -> str:
+        """Make what was removed of pages unreadable in the storage, also their names and what search keeps of texts.
+
+        Args:
+            page_ids: of pages that are not stored and that no edge and no assignment names.
+
+        Returns:
+            Why some of it may still be readable; empty when it is not.
+        """
+
+    def names_page(self, page_id: str) -> bool:
+        """Whether the storage has the id of a page outside of records, edges and assignments."""
+
     @abstractmethod
     def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
         """All records, as ``get_many`` gives them, in batches, by page id ascending; resumable with the last id seen.

@@ -22,7 +22,6 @@ from es_dedup.maintenance.mass_change_guard import guard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from es_dedup.index.port import Assignment, Index
     from es_dedup.index.source_index import DedupField, SourceDocument
@@ -138,7 +137,7 @@ class _Purge:
         copies = {
             name: each
             for name, each in dedup_fields_of_groups(groups, edges).items()
-            if not each.canonical and _index_of(name) in self._indices
+            if not each.canonical and index_of(name) in self._indices
         }
         gone: list[str] = []
         names = iter(copies)
@@ -153,7 +152,7 @@ class _Purge:
         source_index, report = self._context.source_index, self.report
         documents = source_index.read(copies, None)
         heads = {each.duplicate_of for each in copies.values()}
-        there = source_index.read([name for name in heads if _index_of(name)], ())
+        there = source_index.read([name for name in heads if index_of(name)], ())
         wanted = []
         for name, document in documents.items():
             if reason := _reason_to_keep(document, copies[name], there):
@@ -221,10 +220,10 @@ def restore(
 def _decide(context: MaintenanceContext, names: Sequence[str]) -> None:
     """Decide on documents of attached indices."""
     fields_of_index = context.indices()
-    for index in {_index_of(name) for name in names} & fields_of_index.keys():
+    for index in {index_of(name) for name in names} & fields_of_index.keys():
         fields = fields_of_index[index]
         documents = context.source_index.read(
-            [name for name in names if _index_of(name) == index], fields.names
+            [name for name in names if index_of(name) == index], fields.names
         )
         ingest_documents(context, fields, list(documents.values()))
 
@@ -255,7 +254,7 @@ def _reason_to_keep(document: SourceDocument, current: DedupField, there: Collec
     return "" if current.duplicate_of in there else NO_CANONICAL
 
 
-def _index_of(page_id: str) -> str:
+def index_of(page_id: str) -> str:
     """The index of a page's document; empty for a page that has none."""
     try:
         return document_key(page_id).index
@@ -268,8 +267,7 @@ def _append(path: Path, documents: Sequence[SourceDocument], external: Callable[
     kept_versions = {name: external(name) for name in {each.key.index for each in documents}}
     with path.open("ab") as stream:
         for each in documents:
-            backing = _BACKING.fullmatch(each.key.index)
-            head: dict[str, Any] = {"_index": backing[1] if backing else each.key.index, "_id": each.key.id}
+            head: dict[str, Any] = {"_index": _stream_of(each.key.index), "_id": each.key.id}
             head |= {"routing": each.key.routing} if each.key.routing else {}
             operation = "create"
             if kept_versions[each.key.index]:
@@ -318,3 +316,33 @@ def _read(path: Path) -> Iterator[tuple[RestoredDocument, int]]:
                 problem = "not a restore file of `es-dedup purge`"
                 raise InputError(str(path), 2 * number + 1, problem) from error
             yield document, len(head) + len(body)
+
+
+def without(path: Path, page_ids: Collection[str], *, dry_run: bool = False) -> int:
+    """Take the documents of some pages out of a restore file; how many there were.
+
+    Documents of a data stream are told by its name, not by that of the backing index.
+
+    Raises:
+        InputError: the file is none.
+    """
+    keys = {(_stream_of(key.index), key.id) for key in map(document_key, filter(index_of, page_ids))}
+    taken = 0
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    with path.open("rb") as stream, (Path(os.devnull) if dry_run else part).open("wb") as rest:
+        for document, length in _read(path):
+            lines = stream.read(length)
+            if (document.index, document.id) in keys:
+                taken += 1
+            else:
+                rest.write(lines)
+    if not dry_run:
+        part.chmod(0o600)
+        part.replace(path)
+    return taken
+
+
+def _stream_of(index: str) -> str:
+    """The data stream of a backing index; another index is its own."""
+    backing = _BACKING.fullmatch(index)
+    return backing[1] if backing else index

@@ -12,6 +12,7 @@ from es_dedup.index.elastic import clusters, fulltext, records
 from es_dedup.index.elastic.bulk import Write
 from es_dedup.index.elastic.candidates import CandidateSearcher
 from es_dedup.index.elastic.cluster_lists import ClusterLists
+from es_dedup.index.elastic.deletion import expunge
 from es_dedup.index.elastic.locking import WAITING
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS
 from es_dedup.index.elastic.notes import NoteStore, note_key
@@ -293,6 +294,10 @@ class ElasticIndex(Store, IndexBase):
             changes.drop(edges)
             changes.unassign(wanted)
         return sum(result.condition is not None and result.status < 300 for result in results)  # noqa: PLR2004 - HTTP
+
+    def erase(self, page_ids: Iterable[str]) -> str:  # noqa: ARG002 - deleted documents have no names of their own
+        """See ``FeatureIndex.erase``: segments with deleted documents are merged."""
+        return expunge(self._server, list(self._of.values()))
 
     def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
         """See ``FeatureIndex.scan``."""

@@ -1,4 +1,4 @@
-"""Documents of source indices removed and written back."""
+"""Documents of source indices removed and written back; deleted documents taken out of segments."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND
 from es_dedup.index.source_index import DocumentKey
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
+    from es_dedup.index.elastic.server import Server
     from es_dedup.index.source_index import RestoredDocument, SourceDocument
 
     WriteAll = Callable[[Iterable[Write]], list[Result]]
@@ -46,6 +47,21 @@ def create(write: WriteAll, documents: Iterable[RestoredDocument]) -> list[tuple
         (DocumentKey(result.index or each.index, each.id, each.routing).page_id, _outcome(result))
         for each, result in zip(given, results, strict=True)
     ]
+
+
+def expunge(server: Server, indices: Sequence[str]) -> str:
+    """Merge segments with deleted documents; what of these is left, in words."""
+    names = ",".join(indices)
+    server.call(lambda client: client.indices.refresh(index=names))
+    server.call(lambda client: client.indices.forcemerge(index=names, only_expunge_deletes=True))
+    stats = server.call(lambda client: client.indices.stats(index=names, metric="docs"))
+    left = int(stats["_all"]["primaries"]["docs"]["deleted"])
+    if not left:
+        return ""
+    return (
+        f"{left:,} deleted documents are still in segments until the server merges them; "
+        f"POST {names}/_forcemerge?max_num_segments=1 does so at once"
+    )
 
 
 def _outcome(result: Result) -> str:

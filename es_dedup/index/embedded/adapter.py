@@ -113,6 +113,19 @@ class EmbeddedIndex(IndexBase):
         with self._connection.transaction() as connection:
             return records.delete_many(connection, wanted)
 
+    def erase(self, page_ids: Iterable[str]) -> str:
+        """See ``FeatureIndex.erase``: the file is written anew."""
+        with self._connection.transaction() as connection:
+            records.rename(connection, page_ids)
+            fulltext.clear(connection)
+        done = self._connection.rewrite()
+        return "" if done else "another process reads the index; repeat the command when it has ended"
+
+    def names_page(self, page_id: str) -> bool:
+        """See ``FeatureIndex.names_page``: as the name of a cluster or of a page that was removed."""
+        with self._connection.reading() as connection:
+            return records.known(connection, page_id)
+
     def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
         """See ``FeatureIndex.scan``."""
         last = after or ""  # every id is above the empty string

@@ -207,6 +207,24 @@ class Connection:
             part.unlink(missing_ok=True)
         return whole.stat().st_size
 
+    def rewrite(self) -> bool:
+        """Write the file anew without deleted data, and empty its log; False where a reader has kept the log in use.
+
+        Raises:
+            IndexLocked: another writer did not finish in time.
+            IndexUnavailable: storage failed, most often as there is no room for a copy of the file.
+        """
+        if self.name == MEMORY:
+            return True
+        with self.writing(), self._guard, self._translated():
+            other = self._open()  # whose temporary copy is a file, not memory
+            try:
+                other.execute("VACUUM")
+                (busy, _, _) = other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                other.close()
+        return not busy
+
     def close(self) -> None:
         """Let go of the file; may be called twice."""
         with self._guard:

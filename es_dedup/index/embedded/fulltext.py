@@ -46,15 +46,20 @@ def missing(connection: sqlite3.Connection) -> int:
 def catch_up(connection: sqlite3.Connection, segment: Callable[[str], str]) -> bool:
     """Add some of the missing texts to the file, in the caller's transaction; True when more are missing."""
     if _mostly_gone(connection):
-        connection.execute("INSERT INTO fulltext (fulltext) VALUES ('delete-all')")
-        write_meta(connection, "fulltext_row", 0)
-        write_meta(connection, "fulltext_rows", 0)
+        clear(connection)
     rows = connection.execute(_NEW_TEXTS, (_last_indexed(connection), TEXTS_PER_STEP)).fetchall()
     if rows:
         _insert(connection, "fulltext", rows, segment)
         write_meta(connection, "fulltext_row", rows[-1][0])
         write_meta(connection, "fulltext_rows", _rows(connection) + len(rows))
     return len(rows) == TEXTS_PER_STEP
+
+
+def clear(connection: sqlite3.Connection) -> None:
+    """Empty the index, in the caller's transaction: it holds words of texts that are gone; the next search fills it again."""
+    connection.execute("INSERT INTO fulltext (fulltext) VALUES ('delete-all')")
+    write_meta(connection, "fulltext_row", 0)
+    write_meta(connection, "fulltext_rows", 0)
 
 
 def catch_up_aside(connection: sqlite3.Connection, segment: Callable[[str], str]) -> None:

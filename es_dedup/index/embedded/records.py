@@ -123,6 +123,19 @@ def delete_many(connection: sqlite3.Connection, page_ids: Iterable[str]) -> int:
     return len(docs)
 
 
+def rename(connection: sqlite3.Connection, page_ids: Iterable[str]) -> None:
+    """Give pages that are not stored a name that says nothing; their numbers stay taken."""
+    connection.executemany(
+        f"UPDATE pages SET page_id = 'forgotten-' || hex(randomblob(8)) WHERE page_id = ? AND state = {NAMED}",
+        ((page_id,) for page_id in page_ids),
+    )
+
+
+def known(connection: sqlite3.Connection, page_id: str) -> bool:
+    """Whether a page is stored, or named by an edge, a cluster or a row of a removed page."""
+    return bool(names.docs_by_id(connection, [page_id]))
+
+
 def get_many(connection: sqlite3.Connection, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
     """Stored records by id, without text."""
     select = f"{_RECORD} WHERE p.state = {STORED} AND p.page_id IN"

@@ -1,0 +1,134 @@
+"""Pages erased: nothing of them is found by any question, nor in the bytes of the file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from typer.testing import CliRunner
+
+from es_dedup import Deduplicator, Page
+from es_dedup.cli.main import app
+from es_dedup.index.source_index import SourceFields
+from es_dedup.maintenance.dead_letters import bury
+from es_dedup.maintenance.forget import forget_pages, traces
+from es_dedup.maintenance.purge import purge
+from es_dedup.model.annotations import Label
+from tests.servers import empty
+from tests.source_indices import attached, source_index
+from tests.texts import article
+from tests.traffic import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "http://site.example/people/anna-zweig"
+TITLE = "Anna Zweig receives the prize"
+SECRET = f"{article(1)} The winner is called Zweigsecretname."
+
+
+def filled(place: str | Path) -> Deduplicator:
+    """An index with a cluster that is named after the page to be forgotten, and a label on it."""
+    dedup = Deduplicator.open(place)
+    dedup.add(Page(id=NAME, text=SECRET, title=TITLE, url=f"{NAME}?q=1"))
+    dedup.add_many(
+        [
+            Page(id="copy", text=SECRET.replace("Zweigsecretname", "somebody"), title="A prize"),
+            Page(id="other", text=article(2)),
+        ]
+    )
+    dedup.annotate(NAME, "other", Label("diff"), reader="bo")
+    return dedup
+
+
+def contains(folder: Path, words: str) -> bool:
+    """Whether a file of the folder has these bytes."""
+    return any(words.encode() in path.read_bytes() for path in folder.iterdir())
+
+
+def test_nothing_of_a_forgotten_page_is_in_the_file(tmp_path: Path) -> None:
+    with filled(tmp_path / "pages.db") as dedup:
+        assert dedup.cluster("copy").id == NAME
+        dedup.search("Zweigsecretname")
+        report = dedup.forget(NAME)
+        assert (report.removed, report.annotations, report.overrides, report.problem) == (1, 1, (), "")
+        assert dedup.traces(NAME) == []
+        assert dedup.cluster("copy").id != NAME
+        assert dedup.search("Zweigsecretname").hits == ()
+        assert dedup.search("prize").total_documents == 1
+        assert dedup.count() == 2
+    assert not any(contains(tmp_path, words) for words in (NAME, TITLE, "Zweig", "zweigsecretname"))
+
+
+def test_what_was_only_removed_is_in_the_file_until_it_is_forgotten(tmp_path: Path) -> None:
+    with filled(tmp_path / "pages.db") as dedup:
+        dedup.remove(NAME)
+        assert "labels of readers" in dedup.traces(NAME)
+        assert contains(tmp_path, NAME)
+        dedup.forget([NAME])
+        assert dedup.traces(NAME) == []
+    assert not contains(tmp_path, "anna-zweig")
+
+
+def test_a_reader_that_keeps_the_log_is_named(tmp_path: Path) -> None:
+    with (
+        filled(tmp_path / "pages.db") as dedup,
+        Deduplicator.open(tmp_path / "pages.db", read_only=True) as reader,
+    ):
+        records = reader.records()
+        next(records)
+        with reader._index._connection.reading() as connection:  # type: ignore[attr-defined]
+            connection.execute("SELECT count(*) FROM pages").fetchone()
+            assert "another process reads" in dedup.forget(NAME).problem
+        assert dedup.forget(NAME).problem == ""
+
+
+def test_overrides_stay_and_are_named(tmp_path: Path) -> None:
+    with filled(tmp_path / "pages.db") as dedup:
+        made = dedup.override_different(NAME, "copy", reason="two people", author="bo").overrides
+        assert dedup.forget(NAME).overrides == (made[0].id,)
+        assert dedup.traces(NAME) == []
+
+
+def test_on_a_server_the_page_is_gone_and_what_is_left_in_segments_is_said(own_address: str) -> None:
+    with filled(own_address) as dedup:
+        report = dedup.forget(NAME)
+        assert report.removed == 1
+        assert report.problem == "" or "_forcemerge" in report.problem
+        assert dedup.traces(NAME) == []
+        assert dedup.cluster("copy").id != NAME
+    empty(own_address)
+
+
+def test_a_site_forgets_documents_dead_letters_and_restore_files(tmp_path: Path) -> None:
+    given = {f"{at}-{copy}": {"body": article(at), "title": "A page"} for at in range(3) for copy in range(3)}
+    with source_index(given) as (client, name), attached(name, fields=SourceFields("body")) as site:
+        run(site, "backfill")
+        path = tmp_path / "copies.ndjson"
+        purge(site, name, path, dry_run=False, force=True)
+        client.indices.refresh(index=name)
+        kept = {hit["_id"] for hit in client.search(index=name, size=10)["hits"]["hits"]}
+        purged, stored = f"{name}/{min(given.keys() - kept)}", f"{name}/{min(kept)}"
+        bury(site, [purged], "ingest", 1, "its text cannot be read")
+        assert traces(site, purged) == ["dead letter", f"restore file {path}"]
+        done = forget_pages(site, [purged, stored], document=True)
+        assert (done.removed, done.documents, done.dead_letters, done.restored_from) == (1, (stored,), 1, 1)
+        assert traces(site, purged) == traces(site, stored) == []
+        assert purged.partition("/")[2].encode() not in path.read_bytes()
+        path.unlink()
+        assert traces(site, stored) == [f"restore file {path}: not on this machine"]
+
+
+def test_the_command_erases_and_doctor_proves_it(tmp_path: Path) -> None:
+    place = tmp_path / "pages.db"
+    filled(place).close()
+
+    def said(*arguments: str, code: int = 0, given: str = "") -> str:
+        done = CliRunner().invoke(app, ["--db", str(place), *arguments], input=given, color=False)
+        assert done.exit_code == code, done.output
+        return done.output
+
+    assert "there is: features, text, cluster, edges, labels of readers" in said("forget", NAME, "--dry-run")
+    assert "features" in said("doctor", "--forgotten", NAME, code=1)
+    assert "has no source documents" in said("forget", NAME, "--document", code=2)
+    said("forget", "-", given=f"{NAME}\n")
+    assert "nothing is stored" in said("doctor", "--forgotten", NAME)
