@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from es_dedup.cli.checking import UNCLUSTERED, show_pair
+from es_dedup.cli.inputs import PageIds, given_ids
 from es_dedup.cli.output import clean
 from es_dedup.cli.session import Session, session_of
 
@@ -23,6 +24,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
     app.command()(clusters)
     app.command()(show)
+    app.command()(text)
     app.command()(search)
 
 
@@ -74,20 +76,50 @@ def clusters(
 
 def show(
     context: typer.Context,
-    cluster: Annotated[
-        str,
-        typer.Argument(help="Id of a cluster, or of any page in it.", metavar="CLUSTER", show_default=False),
+    ids: Annotated[
+        list[str],
+        typer.Argument(
+            help="Ids of clusters, or ids or URLs of any pages in them; -: one a line on standard input.",
+            metavar="CLUSTER…",
+            show_default=False,
+        ),
     ],
     evidence: Annotated[bool, typer.Option(help="Show the evidence for each member.")] = True,
 ) -> None:
-    """Show one cluster: its canonical document, and every member with the evidence."""
+    """Show clusters: the canonical document, and every member with the evidence."""
     from es_dedup.report.clusters import cluster_as_dict
 
     session = session_of(context)
     with session.read() as dedup:
-        found = dedup.cluster(cluster)
-        session.output.emit(cluster_as_dict(dedup, found, evidence=evidence))
-        _show(session, dedup, found, evidence=evidence)
+        shown: set[str] = set()
+        for name in given_ids(dedup, ids):
+            found = dedup.cluster(name)
+            if found.id not in shown:
+                shown.add(found.id)
+                session.output.emit(cluster_as_dict(dedup, found, evidence=evidence))
+                _show(session, dedup, found, evidence=evidence)
+
+
+def text(context: typer.Context, ids: PageIds) -> None:
+    """Print the stored main text of pages, each between a line with its id and title and an empty line if there are several."""
+    session = session_of(context)
+    with session.read() as dedup:
+        names = given_ids(dedup, ids)
+        if not names:
+            raise typer.BadParameter("no page is named", param_hint="ID…")
+        for name in names:
+            record, stored = dedup.record(name), dedup.text(name)
+            session.output.emit({"page_id": name, "title": record.title, "url": record.url, "text": stored})
+            if len(names) > 1:
+                session.output.line(f"# {clean(name)}  {clean(record.title)}")
+            for line in stored.splitlines():
+                session.output.line(clean(line))
+            if not stored:
+                session.output.warn(
+                    f"{name}: no text is stored ({record.skipped or 'setting index.keep_text'})"
+                )
+            if len(names) > 1:
+                session.output.line()
 
 
 def search(

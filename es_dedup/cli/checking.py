@@ -81,10 +81,12 @@ def check(
 def explain(
     context: typer.Context,
     left: Annotated[
-        str, typer.Argument(help="Id of a stored page, or a page file.", metavar="A", show_default=False)
+        str,
+        typer.Argument(help="Id or URL of a stored page, or a page file.", metavar="A", show_default=False),
     ],
     right: Annotated[
-        str, typer.Argument(help="Id of a stored page, or a page file.", metavar="B", show_default=False)
+        str,
+        typer.Argument(help="Id or URL of a stored page, or a page file.", metavar="B", show_default=False),
     ],
     evidence: Annotated[
         bool, typer.Option("--evidence", help="Show the result of every rule and method, with thresholds.")
@@ -119,7 +121,7 @@ def features(
     page: Annotated[
         str,
         typer.Argument(
-            help="Id of a stored page, a page file, or - for HTML or text on standard input.",
+            help="Id or URL of a stored page, a page file, or - for HTML or text on standard input.",
             metavar="PAGE",
             show_default=False,
         ),
@@ -212,7 +214,7 @@ def _in_words(decision: Decision) -> str:
 
 
 def page_or_id(dedup: Deduplicator, name: str, roots: Roots) -> str | Page:
-    """The id of a stored page, or the page of a file.
+    """The id of a stored page, also by its URL, or the page of a file.
 
     Raises:
         UnknownPage, InputError: neither; the file has none or several.
@@ -223,6 +225,8 @@ def page_or_id(dedup: Deduplicator, name: str, roots: Roots) -> str | Page:
         dedup.record(name)
     except UnknownPage:
         if not Path(name).is_file():
+            if (found := dedup.ids_of([name])[name]) != [name]:
+                return found[0]
             raise
     else:
         return name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import functools
 import inspect
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.cli.session import Session
+    from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.evaluation import LabelledPair
     from es_dedup.model import Page
     from es_dedup.readers import Roots
@@ -45,7 +47,24 @@ Corpus = Annotated[
         "--corpus", "-c", help="Input with the labelled pages; may be repeated.", show_default=False
     ),
 ]
+PageIds = Annotated[
+    list[str],
+    typer.Argument(
+        help="Ids or URLs of pages; -: one a line on standard input.", metavar="ID…", show_default=False
+    ),
+]
 Folds = Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")]
+
+
+def given_ids(dedup: IndexReader, names: Iterable[str]) -> list[str]:
+    """Ids of the pages that arguments name by id or URL, each once; ``-`` stands for the lines of standard input."""
+    lines = (
+        line
+        for name in names
+        for line in ((each.rstrip("\r\n") for each in sys.stdin) if name == STDIN else (name,))
+    )
+    found = dedup.ids_of(filter(None, lines))
+    return list(dict.fromkeys(page_id for ids in found.values() for page_id in ids))
 
 
 def check_labels(labels: Path, pairs: Sequence[LabelledPair], missing: Sequence[str]) -> None:

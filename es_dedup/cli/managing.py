@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from es_dedup.cli.group import ExitCode
-from es_dedup.cli.inputs import STDIN
+from es_dedup.cli.inputs import PageIds, given_ids
 from es_dedup.cli.output import readable
 from es_dedup.cli.session import Session, session_of
 from es_dedup.cli.sites import site_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from es_dedup.errors import Difference
     from es_dedup.model import RemoveReport
@@ -33,12 +32,7 @@ def register(app: typer.Typer) -> None:
 
 def remove(
     context: typer.Context,
-    ids: Annotated[
-        list[str],
-        typer.Argument(
-            help="Ids of stored pages; -: one a line on standard input.", metavar="ID…", show_default=False
-        ),
-    ],
+    ids: PageIds,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Report what would be removed; write nothing.")
     ] = False,
@@ -48,11 +42,11 @@ def remove(
     Ends with code 3 when some ids were unknown; the others are removed.
     """
     session = session_of(context)
-    ids = list(_given(ids))
+    with session.read() as dedup:
+        ids = given_ids(dedup, ids)
     if dry_run:
         removed, unknown, repaired = _would_remove(session, ids)
     else:
-        session.read().close()
         done = _removed(session, ids)
         removed, unknown, repaired = done.removed, list(done.unknown), done.repaired_clusters
     output = session.output
@@ -67,12 +61,7 @@ def remove(
 
 def forget(
     context: typer.Context,
-    ids: Annotated[
-        list[str],
-        typer.Argument(
-            help="Ids of pages; -: one a line on standard input.", metavar="ID…", show_default=False
-        ),
-    ],
+    ids: PageIds,
     document: Annotated[
         bool, typer.Option("--document", help="Also delete the documents from their source index.")
     ] = False,
@@ -85,10 +74,10 @@ def forget(
     A file is written anew, without deleted data. `doctor --forgotten ID` shows that nothing is left. Ends with code 1 when something is.
     """
     session = session_of(context)
-    ids = list(dict.fromkeys(_given(ids)))
     if document and not session.remote:
         raise typer.BadParameter("an index in a file has no source documents", param_hint="--document")
-    session.read().close()
+    with session.read() as dedup:
+        ids = given_ids(dedup, ids)
     problems: list[str] = []
     facts: dict[str, Any] = {}
     if not dry_run:
@@ -231,15 +220,6 @@ def _differences(session: Session) -> tuple[list[Difference], str]:
     except IndexError_ as error:
         return [], str(error)
     return ([], "") if differ is None else ([*differ.features, *differ.decisions], "")
-
-
-def _given(ids: Iterable[str]) -> Iterator[str]:
-    """The ids, with the lines of standard input in place of ``-``; empty lines are left out."""
-    for each in ids:
-        if each == STDIN:
-            yield from filter(None, (line.rstrip("\r\n") for line in sys.stdin))
-        else:
-            yield each
 
 
 def _removed(session: Session, ids: list[str]) -> RemoveReport:

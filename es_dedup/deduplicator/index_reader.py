@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_dedup.batch import overrides
+from es_dedup.batch import overrides, page_lookup
 from es_dedup.batch.annotations import load_annotations
 from es_dedup.batch.cluster_evidence import clusters_with_evidence
 from es_dedup.batch.effective_settings import EffectiveSettings
@@ -27,7 +27,6 @@ from es_dedup.batch.featurise import (
 )
 from es_dedup.batch.forgetting import traces
 from es_dedup.batch.recluster import CLUSTERS_PENDING
-from es_dedup.clustering import containment
 from es_dedup.decision.alignment import aligned
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages, compare, pair_decision
@@ -342,14 +341,15 @@ class IndexReader(Closing):
             page_ids: ids, stored or not.
             contained: count canonical documents that are contained in another cluster's among the latter.
         """
-        assigned = self._index.assignments(page_ids)
-        redundant = {name for name, each in assigned.items() if each.canonical != name}
-        if contained:
-            edges = self._index.edges_of(assigned.keys() - redundant)
-            others = {name for edge in edges for name in (edge.left, edge.right)} - assigned.keys()
-            inner = containment(edges, {**self._index.assignments(others), **assigned})
-            redundant |= {name for name, each in assigned.items() if each.cluster_id in inner}
-        return set(assigned), redundant
+        return page_lookup.redundant(self._index, page_ids, contained=contained)
+
+    def ids_of(self, names: Iterable[str]) -> dict[str, list[str]]:
+        """Ids of the pages that names mean, by name: the name itself, or the pages, ascending, that have it as their URL.
+
+        A name that is the id of a page or of a cluster is no URL, nor is one of nothing that is stored. An index on Elasticsearch reads
+        all pages to find those of a URL.
+        """
+        return page_lookup.ids_of(self._index, names)
 
     def aligned(self, left: str | Page, right: str | Page) -> list[AlignedRow]:
         """The texts of two pages, stored (by id) or given, side by side: rows that have all of both, with what only one of them has.

@@ -33,6 +33,13 @@ class IndexBase(Closing, Index):
         """See ``FeatureIndex.keeps_named``: not without ``named``."""
         return False
 
+    def pages_with_url(self, urls: Iterable[str]) -> dict[str, list[str]]:
+        """See ``FeatureIndex.pages_with_url``: all pages are read."""
+        wanted, found = set(urls), dict[str, list[str]]()
+        for record in (each for some in self.scan() for each in some if each.url in wanted):
+            found.setdefault(record.url, []).append(record.page_id)
+        return found
+
     def erase(self, page_ids: Iterable[str]) -> str:  # noqa: ARG002 - nothing is known of the storage
         """See ``FeatureIndex.erase``: not known."""
         return "this index does not say what becomes of removed data"

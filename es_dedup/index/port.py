@@ -164,6 +164,9 @@ class FeatureIndex(Protocol):
             IndexLocked: another process writes; nothing was removed.
         """
 
+    def pages_with_url(self, urls: Iterable[str]) -> dict[str, list[str]]:
+        """Page ids, ascending, by URL; URLs of no stored page are absent."""
+
     def erase(self, page_ids: Iterable[str]) -> str:
         """Make what was removed of pages unreadable in the storage, also their names and what search keeps of texts.
 

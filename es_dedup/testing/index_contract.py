@@ -158,6 +158,12 @@ class GetContract(IndexFixtures):
         index.put_many([record(page_id, text=text) for page_id, text in texts.items()])
         assert index.texts(texts) == texts
 
+    def test_pages_by_url_ascending(self, index: FeatureIndex) -> None:
+        url = "http://site.example/1"
+        index.put_many([record("b", url=url), record("a", url=url), record("c", url=f"{url}2"), record("d")])
+        index.refresh()
+        assert index.pages_with_url([url, "http://nobody.example"]) == {url: ["a", "b"]}
+
     def test_many_ids_at_once(self, index: FeatureIndex) -> None:
         records = random_records(1500, seed=2, terms=1)
         index.put_many(records)
@@ -254,6 +260,19 @@ class DeleteContract(IndexFixtures):
         assert index.delete_many(["x", "a", "a", "bad\ud800"]) == 1
         assert index.delete_many(["a"]) == 0
         assert index.delete_many([]) == 0
+
+    def test_an_erased_page_is_named_nowhere_and_others_are_found(self, index: FeatureIndex) -> None:
+        index.put_many([record("a", [1], text="some words"), record("b", [1], text="other words")])
+        index.search("words")
+        index.delete_many(["a"])
+        index.erase(["a", "unknown"])
+        assert not index.names_page("a")
+        assert not index.names_page("unknown")
+        index.refresh()
+        assert [name for name, _ in index.search("words")] == ["b"]
+        assert index.get_many(["a", "b"]).keys() == {"b"}
+        index.put_many([record("a", [1], text="some words")])
+        assert index.get_many(["a", "b"]).keys() == {"a", "b"}
 
     def test_a_deleted_page_may_be_put_again(self, index: FeatureIndex) -> None:
         index.put_many([record("a", [1], text="old")])

@@ -113,6 +113,11 @@ class EmbeddedIndex(IndexBase):
         with self._connection.transaction() as connection:
             return records.delete_many(connection, wanted)
 
+    def pages_with_url(self, urls: Iterable[str]) -> dict[str, list[str]]:
+        """See ``FeatureIndex.pages_with_url``."""
+        with self._connection.reading() as connection:
+            return records.pages_with_url(connection, urls)
+
     def erase(self, page_ids: Iterable[str]) -> str:
         """See ``FeatureIndex.erase``: the file is written anew."""
         with self._connection.transaction() as connection:

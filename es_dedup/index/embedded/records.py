@@ -193,6 +193,15 @@ def pages_with_hash(connection: sqlite3.Connection, hashes: Sequence[int]) -> di
     return found
 
 
+def pages_with_url(connection: sqlite3.Connection, urls: Iterable[str]) -> dict[str, list[str]]:
+    """Ids of stored pages by URL, ascending; the table is read as a whole."""
+    found: dict[str, list[str]] = {}
+    select = f"SELECT url, page_id FROM pages WHERE state = {STORED} AND url IN"
+    for url, page_id in sorted(names.rows_by_id(connection, select, urls)):
+        found.setdefault(url, []).append(page_id)
+    return found
+
+
 def count(connection: sqlite3.Connection) -> int:
     """Number of stored pages."""
     (stored,) = connection.execute(f"SELECT count(*) FROM pages WHERE state = {STORED}").fetchone()

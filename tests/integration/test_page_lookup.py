@@ -1,0 +1,70 @@
+"""Pages named by id, by URL and on standard input: one way for all commands."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from es_dedup import Deduplicator, Page
+from es_dedup.cli.main import app
+from tests.texts import article
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+URL = "http://site.example/page"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> str:
+    """Two copies that have one URL, a page without URL, and one without text."""
+    path = str(tmp_path / "pages.db")
+    with Deduplicator.open(path) as dedup:
+        dedup.scan(
+            [
+                Page(id="a", text=article(1), url=URL, title="A page"),
+                Page(id="b", text=article(1), url=URL, title="A page"),
+                Page(id="c", text=article(2)),
+                Page(id="d", text=""),
+            ]
+        )
+    return path
+
+
+def said(place: str, *arguments: str, given: str = "", code: int = 0) -> list[Any]:
+    """The lines of JSON of a command."""
+    done = CliRunner().invoke(app, ["--db", place, "--json", *arguments], input=given)
+    assert done.exit_code == code, done.output
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_url_means_all_its_pages(place: str) -> None:
+    with Deduplicator.open(place, read_only=True) as dedup:
+        assert dedup.ids_of([URL, "c", "http://nobody"]) == {
+            URL: ["a", "b"], "c": ["c"], "http://nobody": ["http://nobody"],
+        }  # fmt: skip
+    assert [each["page_id"] for each in said(place, "text", URL)] == ["a", "b"]
+    assert said(place, "remove", URL, "--dry-run")[0]["removed"] == 2
+    (cluster,) = said(place, "show", URL)
+    assert cluster["size"] == 2
+    assert said(place, "explain", URL, "c")[0]["left"] == "a"
+
+
+def test_ids_and_urls_may_stand_on_standard_input(place: str) -> None:
+    pages = said(place, "text", "-", given=f"c\n\n{URL}\nc\n")
+    assert [each["page_id"] for each in pages] == ["c", "a", "b"]
+    assert pages[0]["text"].split() == article(2).split()
+    assert len(said(place, "show", "-", given="a\nb\nc\n")) == 2
+    assert said(place, "forget", "-", given=f"{URL}\n")[0]["removed"] == 2
+    said(place, "text", URL, code=1)
+
+
+def test_people_read_texts_below_each_other(place: str) -> None:
+    done = CliRunner().invoke(app, ["--db", place, "text", "a", "d"])
+    assert done.exit_code == 0
+    assert done.stdout.startswith("# a  A page\n")
+    assert "d: no text is stored" in done.output
+    assert "no page is named" in CliRunner().invoke(app, ["--db", place, "text", "-"], input="").output
