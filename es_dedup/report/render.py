@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from es_dedup.report.data import ClusterView, ReportData
 
 _RELATION_WORDS: Final = {"exact": "exact copies", "duplicate": "near-duplicates"}
+_MEANINGS: Final = {
+    "pages": "All stored pages, with and without duplicates",
+    "clusters": "Groups of pages that are exact copies or near-duplicates of one canonical document",
+    "duplicates": "Pages of clusters without their canonical documents: what could be dropped",
+    "contained": "Canonical documents whose text is, for the most part, in a longer page of another cluster",
+    "left out": "Parts of the input that gave no page",
+    "pairs compared": "Pairs of candidate pages whose features were compared",
+}
+"""Tooltips of the figures at the top."""
 _LISTED_MEMBERS: Final = 100
 _ROWS_AT_ONCE: Final = 15
 
@@ -59,7 +68,11 @@ def _totals(data: ReportData) -> str:
     ]
     drawn = (
         element(
-            "div", element("b", f"{value:,}"), element("span", escape(name)), element("small", escape(note))
+            "div",
+            element("b", f"{value:,}"),
+            element("span", escape(name)),
+            element("small", escape(note)),
+            title=_MEANINGS.get(name, name),
         )
         for name, value, note in tiles
     )
@@ -135,7 +148,6 @@ def _cluster(view: ClusterView, place: int, chars: int) -> str:
         element("span", escape(title_of(record)), class_="name"),
         element("span", escape(record.site), class_="site"),
     )
-    hidden = cluster.members[_LISTED_MEMBERS:]
     listed = [
         element(
             "li",
@@ -144,9 +156,10 @@ def _cluster(view: ClusterView, place: int, chars: int) -> str:
             element("code", escape(member.page_id)),
             f" {shares_in_words(member.shares, 'the canonical document', 'this page', member.score)}",
         )
-        for member in cluster.members[:_LISTED_MEMBERS]
+        for member in cluster.members
     ]
-    more = element("li", f"… and {len(hidden):,} more") if hidden else ""
+    first, hidden = listed[:_LISTED_MEMBERS], listed[_LISTED_MEMBERS:]
+    unfolded = element("summary", f"Show {len(hidden):,} more"), element("ul", *hidden, class_="members")
     pointers = (
         element("p", "Stands inside: ", escape(", ".join(cluster.contained_in)), class_="note")
         if cluster.contained_in
@@ -155,7 +168,7 @@ def _cluster(view: ClusterView, place: int, chars: int) -> str:
     compared = (comparison(view.canonical, each, chars) for each in view.comparisons)
     left = cluster.size - 1 - len(view.comparisons)
     note = element("p", f"{left:,} further members are not compared here.", class_="note") if left > 0 else ""
-    members = element("ul", *listed, more, class_="members")
+    members = element("ul", *first, class_="members") + (element("details", *unfolded) if hidden else "")
     opened = {"open": ""} if place == 1 else {}
     return element(
         "details", summary, pointers, members, *compared, note, id=f"c{place}", class_="cluster", **opened

@@ -198,6 +198,13 @@ def test_ten_thousand_clusters_make_a_small_page(tmp_path: Path) -> None:
     assert "99,500 and 99,501 more characters" in page
 
 
+def test_every_member_of_a_cluster_is_listed_and_figures_have_tooltips(tmp_path: Path) -> None:
+    page = page_of(FakeIndex(clusters_of(1, 250)), tmp_path, ReportLimits(clusters=1, members=1))
+    assert all(f"<code>c0-{member}</code>" in page for member in range(250))
+    assert "<summary>Show 150 more</summary>" in page
+    assert page.count('title="Pages of clusters without') == 1
+
+
 def test_the_largest_clusters_come_first_then_by_id() -> None:
     clusters = [*clusters_of(30, 1), Cluster("big", "big", clusters_of(1, 9)[0].members)]
     data = gather(cast("Any", FakeIndex(clusters)), ReportLimits(clusters=1, listed=3))
