@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -32,7 +34,19 @@ def register(app: typer.Typer) -> None:
 
 def remove(
     context: typer.Context,
-    ids: PageIds,
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Ids or URLs of pages; -: one a line on standard input.", metavar="ID…", show_default=False
+        ),
+    ] = None,
+    older_than: Annotated[
+        str | None,
+        typer.Option(
+            help="Remove pages published longer ago: 90d, 12w or 2y. Pages without a time stay.",
+            metavar="AGE",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Report what would be removed; write nothing.")
     ] = False,
@@ -42,8 +56,13 @@ def remove(
     Ends with code 3 when some ids were unknown; the others are removed.
     """
     session = session_of(context)
+    if not ids and older_than is None:
+        raise typer.BadParameter("name pages, or an age with --older-than", param_hint="ID…")
+    last_day = None if older_than is None else _last_day(session, older_than)
     with session.read() as dedup:
-        ids = given_ids(dedup, ids)
+        ids = given_ids(dedup, ids or ())
+        if last_day is not None:
+            ids += [each.page_id for each in dedup.records() if "" < each.published[:10] < last_day]
     if dry_run:
         removed, unknown, repaired = _would_remove(session, ids)
     else:
@@ -220,6 +239,27 @@ def _differences(session: Session) -> tuple[list[Difference], str]:
     except IndexError_ as error:
         return [], str(error)
     return ([], "") if differ is None else ([*differ.features, *differ.decisions], "")
+
+
+def _last_day(session: Session, age: str) -> str:
+    """The day before which pages are too old (``2026-08-26``).
+
+    Raises:
+        typer.BadParameter: no age, or the pages are those of attached indices, which would be stored again.
+    """
+    given = re.fullmatch(r"(\d{1,5})([dwy])", age.strip())
+    if given is None:
+        raise typer.BadParameter(f"{age!r} is no age such as 90d, 12w or 2y", param_hint="--older-than")
+    if session.remote:
+        with site_of(session, read_only=True) as site:
+            if site.attachments:
+                problem = "pages of attached indices follow their documents: delete these, then run `es-dedup audit --repair`"
+                raise typer.BadParameter(problem, param_hint="--older-than")
+    days = int(given[1]) * {"d": 1, "w": 7, "y": 365}[given[2]]
+    try:
+        return (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
+    except OverflowError as error:
+        raise typer.BadParameter(f"{age} is before all times", param_hint="--older-than") from error
 
 
 def _removed(session: Session, ids: list[str]) -> RemoveReport:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -68,3 +69,23 @@ def test_people_read_texts_below_each_other(place: str) -> None:
     assert done.stdout.startswith("# a  A page\n")
     assert "d: no text is stored" in done.output
     assert "no page is named" in CliRunner().invoke(app, ["--db", place, "text", "-"], input="").output
+
+
+def test_old_pages_are_removed_and_those_without_a_time_stay(tmp_path: Path) -> None:
+    place = str(tmp_path / "pages.db")
+    today = datetime.now(UTC).date()
+    with Deduplicator.open(place) as dedup:
+        for days in (10, 89, 91, 4000):
+            dedup.add(Page(id=f"{days}", text=article(days), published=str(today - timedelta(days))))
+        dedup.add(Page(id="no time", text=article(7)))
+    assert said(place, "remove", "--older-than", "90d", "--dry-run")[0]["removed"] == 2
+    assert said(place, "remove", "--older-than", "90d", "10")[0]["removed"] == 3
+    with Deduplicator.open(place, read_only=True) as dedup:
+        assert [each.page_id for each in dedup.records()] == ["89", "no time"]
+
+
+@pytest.mark.parametrize("age", ["90", "-3d", "ninety", "99999y"])
+def test_what_is_no_age_is_refused(place: str, age: str) -> None:
+    done = CliRunner().invoke(app, ["--db", place, "remove", f"--older-than={age}"])
+    assert done.exit_code == 2
+    assert "--older-than" in done.output
