@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from es_dedup.extraction.learning.evaluate import by_source, page_agreement
+from es_dedup.extraction.learning import evaluate
 from es_dedup.extraction.learning.pages import LabelledPage, read_labelled, read_rendered
 from es_dedup.extraction.learning.train import WITH_COMMENTS, Settings, Trainer
 from es_dedup.extraction.model import DATA_FILE
@@ -36,15 +36,19 @@ def main(options: argparse.Namespace) -> None:
     for path in sorted(options.rendered.glob("*.jsonl*")) if options.rendered else ():
         pages += read_rendered(path, options.per_theme)
     say(f"{len(pages)} pages of {len({page.site for page in pages})} sites")
-    fitted = Trainer(pages, Settings(trees=options.trees, threads=options.threads), say).fit(
-        final=not options.evaluate
+    settings = Settings(
+        trees=options.trees, blocks=options.blocks, fits=options.fits, threads=options.threads
     )
-    outside = by_source(
-        pages, [page_agreement(*row) for row in zip(pages, fitted.outside, fitted.threads, strict=True)]
+    by_source = options.evaluate == "sources"
+    fitted = Trainer(pages, settings, say, by_source=by_source).fit(final=not options.evaluate)
+    outside = evaluate.by_source(
+        pages,
+        [evaluate.page_agreement(*row) for row in zip(pages, fitted.outside, fitted.threads, strict=True)],
     )
     inside = (
-        by_source(
-            pages, [page_agreement(*row) for row in zip(pages, fitted.fitted, fitted.threads, strict=True)]
+        evaluate.by_source(
+            pages,
+            [evaluate.page_agreement(*row) for row in zip(pages, fitted.fitted, fitted.threads, strict=True)],
         )
         if fitted.fitted
         else {}
@@ -90,7 +94,19 @@ if __name__ == "__main__":
     parser.add_argument(
         "--per-theme", type=int, default=40, help="rendered pages of each theme that are read"
     )
-    parser.add_argument("--evaluate", action="store_true", help="train in folds only, write no model")
+    parser.add_argument(
+        "--evaluate",
+        nargs="?",
+        const="sites",
+        choices=("sites", "sources"),
+        help="train in folds only, write no model; leave out a fifth of the sites at a time, or a source",
+    )
+    parser.add_argument(
+        "--fits", type=int, default=Settings().fits, help="sets of trees whose mean is the model"
+    )
+    parser.add_argument(
+        "--blocks", type=int, default=Settings().blocks, help="blocks of one page that are learned from"
+    )
     parser.add_argument("--trees", type=int, default=Settings().trees, help="trees of each pass")
     parser.add_argument(
         "--threads", type=int, default=1, help="processor cores; one gives the same model on every machine"

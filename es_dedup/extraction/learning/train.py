@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.extraction.learning.pages import LabelledPage
-
-MAX_ROWS: Final = 120
-"""Blocks of one page that are learned from; of longer pages a sample, each with more weight."""
 
 MAX_PER_SITE: Final = 40
 """Pages of one site and source that are learned from."""
@@ -51,13 +50,22 @@ WITH_COMMENTS: Final = frozenset(("blogs+comments",))
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How trees are grown."""
+    """How trees are grown.
+
+    Attributes:
+        trees, depth, rate, borders, seed, threads: as CatBoost calls them ``iterations``, ``depth``, ``learning_rate``, ``border_count``,
+            ``random_seed``, ``thread_count``.
+        blocks: of one page that are learned from; of longer pages a sample, each with more weight.
+        fits: sets of trees for blocks, with seeds and samples of their own; their mean is the model.
+    """
 
     trees: int = 220
     depth: int = 6
     rate: float = 0.12
     borders: int = 32
     seed: int = 7
+    blocks: int = 120
+    fits: int = 1
     threads: int = 1
 
 
@@ -183,20 +191,43 @@ def page_weights(pages: Sequence[LabelledPage]) -> NDArray[np.float64]:
     return weights
 
 
-def _outside(left: int) -> Callable[[str], bool]:
-    """Says of a site that it is in another fold."""
-    return lambda site: fold_of(site) != left
+def _is_other(sites: frozenset[str], site: str) -> bool:
+    return site not in sites
 
 
 class Trainer:
-    """Labelled pages, their folds and their numbers."""
+    """Labelled pages, their folds and their numbers.
+
+    Args:
+        pages: to learn from.
+        settings: how trees are grown.
+        say: told of each step.
+        by_source: a fold is a source, by the first word of its name, and not a fifth of the sites.
+    """
 
     def __init__(
-        self, pages: Sequence[LabelledPage], settings: Settings, say: Callable[[str], None] = lambda _: None
+        self,
+        pages: Sequence[LabelledPage],
+        settings: Settings,
+        say: Callable[[str], None] = lambda _: None,
+        *,
+        by_source: bool = False,
     ) -> None:
         self.pages, self.settings, self.say = pages, settings, say
-        self.folds = np.array([fold_of(page.site) for page in pages])
+        words = [re.split(r"\W", page.source, maxsplit=1)[0] for page in pages] if by_source else []
+        self.names = sorted(set(words)) or list(map(str, range(FOLDS)))
+        self.folds = np.array(
+            [self.names.index(word) for word in words] or [fold_of(page.site) for page in pages]
+        )
         self.weights = page_weights(pages)
+        self.sites = [
+            frozenset(page.site for page, fold in zip(pages, self.folds, strict=True) if fold == left)
+            for left in range(len(self.names))
+        ]
+
+    def outside(self, left: int) -> NDArray[np.bool_]:
+        """The pages that the trees for a fold are grown on: those of sites that have no page in it."""
+        return np.array([page.site not in self.sites[left] for page in self.pages])
 
     def fit(self, *, final: bool = True) -> Fitted:
         """In folds, then on all pages."""
@@ -204,8 +235,8 @@ class Trainer:
         self.say("odds of tokens")
         counts = TokenCounts(page for page in pages if page.usable and page.source not in WITH_COMMENTS)
         talk = ThreadCounts(page for page in pages if page.source not in WITH_COMMENTS)
-        odds = [counts.odds(_outside(left)) for left in range(FOLDS)]
-        thread_odds = [talk.odds(_outside(left)) for left in range(FOLDS)]
+        odds = [counts.odds(partial(_is_other, own)) for own in self.sites]
+        thread_odds = [talk.odds(partial(_is_other, own)) for own in self.sites]
         columns = [block_features(page.page, odds[fold]) for page, fold in zip(pages, folds, strict=True)]
         page_rows = np.concatenate([
             page_numbers(page.page, found, thread_odds[fold])
@@ -218,14 +249,14 @@ class Trainer:
         numbers = [found.matrix() for found in columns]
         self.say(f"{len(names)} numbers of {sum(map(len, numbers))} blocks of {len(pages)} pages")
         outside: list[NDArray[np.float64]] = [np.zeros(0)] * len(pages)
-        for left in range(FOLDS):
-            trees = self._fit(numbers, names, folds != left)
+        for left, name in enumerate(self.names):
+            trees = self._fit(numbers, names, self.outside(left))
             for place in np.flatnonzero(folds == left).tolist():
                 rows = numbers[place].copy()
                 rows[:, -1] = threads[place]
                 own = agreed(trees.scores(rows), pages[place].page, columns[place], threads[place])
                 outside[place] = chances(own)
-            self.say(f"fold {left}")
+            self.say(f"fold {name}")
         if not final:
             return Fitted(None, outside, [], threads)
         everything = folds >= 0
@@ -246,9 +277,9 @@ class Trainer:
         main text of pages that are no threads. So are, always, pages where comments are wanted as text.
         """
         found = np.zeros(len(self.pages))
-        for left in range(FOLDS):
+        for left in range(len(self.names)):
             test = self.folds == left
-            found[test] = chances(self._fit_kind(rows, ~test).scores(rows[test]))
+            found[test] = chances(self._fit_kind(rows, self.outside(left)).scores(rows[test]))
         random = np.random.default_rng(self.settings.seed)
         with_comments = np.array([page.source in WITH_COMMENTS for page in self.pages])
         is_thread = np.array([page.kind == "thread" for page in self.pages])
@@ -313,6 +344,33 @@ def fit_blocks(
         settings: how trees are grown.
         upon: trees that new ones are added to.
     """
+    return mean_of([
+        _fit_once(pages, numbers, page_weights, names, replace(settings, seed=settings.seed + fit), upon)
+        for fit in range(settings.fits)
+    ])  # fmt: skip
+
+
+def mean_of(fits: Sequence[Trees]) -> Trees:
+    """One sum of trees whose scores are the mean of those of several sums over the same columns."""
+    if len(fits) == 1:
+        return fits[0]
+    return replace(
+        fits[0],
+        columns=np.concatenate([trees.columns for trees in fits]),
+        borders=np.concatenate([trees.borders for trees in fits]),
+        leaves=np.concatenate([trees.leaves for trees in fits]) / np.float32(len(fits)),
+        bias=float(np.mean([trees.bias for trees in fits])),
+    )
+
+
+def _fit_once(
+    pages: Sequence[LabelledPage],
+    numbers: Sequence[NDArray[np.float32]],
+    page_weights: NDArray[np.float64],
+    names: Sequence[str],
+    settings: Settings,
+    upon: Trees | None,
+) -> Trees:
     random = np.random.default_rng(settings.seed)
     rows, labels, weights = [], [], []
     for page, own, page_weight in zip(pages, numbers, page_weights, strict=True):
@@ -320,9 +378,9 @@ def fit_blocks(
             continue
         known = np.flatnonzero(page.weights > 0)
         scale = 1.0
-        if known.size > MAX_ROWS:
-            scale = known.size / MAX_ROWS
-            known = np.sort(random.choice(known, MAX_ROWS, replace=False))
+        if known.size > settings.blocks:
+            scale = known.size / settings.blocks
+            known = np.sort(random.choice(known, settings.blocks, replace=False))
         rows.append(own[known])
         labels.append(page.labels[known])
         weights.append(page.weights[known] * scale * page_weight)

@@ -27,6 +27,7 @@ from es_dedup.extraction.learning.train import (
     MAX_PER_SITE,
     Settings,
     Trainer,
+    fit_blocks,
     page_weights,
 )
 from es_dedup.extraction.model import default_model
@@ -135,6 +136,39 @@ def test_trained_trees_find_main_text_on_other_sites_twice_alike(pages: list[Lab
     assert one.model is not None
     assert two.model is not None
     assert np.array_equal(one.model.trees.leaves, two.model.trees.leaves)
+
+
+def test_the_model_of_several_fits_is_their_mean(pages: list[LabelledPage]) -> None:
+    pytest.importorskip("catboost")
+    numbers = [
+        np.random.default_rng(place).random((len(page.labels), 3), np.float32)
+        for place, page in enumerate(pages)
+    ]
+    settings = Settings(trees=5, depth=3)
+    fitted = [
+        fit_blocks(pages, numbers, np.ones(len(pages)), ("a", "b", "c"), own)
+        for own in (settings, replace(settings, seed=settings.seed + 1), replace(settings, fits=2))
+    ]
+    one, other, both = (trees.scores(numbers[0]) for trees in fitted)
+
+    assert not np.allclose(one, other)
+    assert np.allclose(both, (one + other) / 2, atol=1e-5)
+
+
+def test_whole_sources_are_left_out_with_their_sites(pages: list[LabelledPage]) -> None:
+    pytest.importorskip("catboost")
+    sources = ["one-article/a", "one-thread/b", "two+comments", "three"]
+    named = [replace(page, source=sources[place % 4]) for place, page in enumerate(pages)]
+    named.append(replace(pages[0], source="three"))  # of a site that source one has, too
+    trainer = Trainer(named, Settings(trees=10, rate=0.3, blocks=4), by_source=True)
+    found = trainer.fit(final=False)
+
+    assert trainer.names == ["one", "three", "two"]
+    assert trainer.outside(1).tolist() == [
+        place not in range(3, 30, 4) and place % 30 > 0 for place in range(31)
+    ]
+    assert all(map(len, found.outside))
+    assert found.model is None
 
 
 def test_a_model_goes_on_from_where_it_was(pages: list[LabelledPage]) -> None:
