@@ -40,7 +40,12 @@ def main(options: argparse.Namespace) -> None:
         trees=options.trees, blocks=options.blocks, fits=options.fits, threads=options.threads
     )
     by_source = options.evaluate == "sources"
-    fitted = Trainer(pages, settings, say, by_source=by_source).fit(final=not options.evaluate)
+    trainer = Trainer(pages, settings, say, by_source=by_source)
+    if len(trainer.names) == 1:
+        raise SystemExit(
+            "--evaluate sources needs pages of two sources: name more files, or use --evaluate sites"
+        )
+    fitted = trainer.fit(final=not options.evaluate)
     outside = evaluate.by_source(
         pages,
         [evaluate.page_agreement(*row) for row in zip(pages, fitted.outside, fitted.threads, strict=True)],
