@@ -358,7 +358,7 @@ def mean_of(fits: Sequence[Trees]) -> Trees:
         fits[0],
         columns=np.concatenate([trees.columns for trees in fits]),
         borders=np.concatenate([trees.borders for trees in fits]),
-        leaves=np.concatenate([trees.leaves for trees in fits]) / np.float32(len(fits)),
+        leaves=np.concatenate([trees.leaves / len(fits) for trees in fits]).astype(np.float32),
         bias=float(np.mean([trees.bias for trees in fits])),
     )
 
