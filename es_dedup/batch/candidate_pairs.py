@@ -6,7 +6,10 @@ time, and only then filtered by the rules of the join.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,12 +31,14 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.corpus import Corpus, Weighing
     from es_dedup.batch.join_methods import JoinMethod
+    from es_dedup.detectors.features import FeatureTable
     from es_dedup.model import TermGroup
     from es_dedup.settings import Settings
 
     Keys = NDArray[np.uint64]
     Rows = NDArray[np.int64]
 
+THREADS: Final = 2  # of a corpus in memory: grams take as long as all else, and each holds what it joins
 QUERY_ROWS: Final = 10_000  # rows whose pairs are added up at a time
 HITS: Final = 250_000  # joined rows held at a time
 COUNTED: Final = np.dtype([("pair", "<u8"), ("shared", "<u4")])
@@ -81,6 +86,16 @@ class PairBlocks:
         return (self._folder or Path()) / f"{self._name}-{block}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One of the default methods with the terms and facts of all rows."""
+
+    method: JoinMethod
+    queried: Column
+    stored: Column
+    facts: list[NDArray[np.uint64]] = field(default_factory=list)
+
+
 class CorpusJoin:
     """All joins of a corpus.
 
@@ -96,11 +111,17 @@ class CorpusJoin:
     """
 
     def __init__(self, corpus: Corpus, ranks: Rows, settings: Settings, weigh: Weighing) -> None:
-        self.capped_terms = self._left_out = 0
+        self._capped: list[int] = []  # several threads append
+        self._left_out = 0
         self.use = TermUse()
         self._corpus, self._settings, self._weigh = corpus, settings, weigh
         self._rows = PostingLists(ranks, rules.answering(corpus.hashes, ranks))
         self._found = PairBlocks(corpus.folder, "pairs", len(corpus), np.dtype("<u8"))
+
+    @property
+    def capped_terms(self) -> int:
+        """See the class."""
+        return sum(self._capped)
 
     def pairs(self) -> Iterator[tuple[Rows, Rows]]:
         """Candidate pairs (left row < right row), each once, ascending, some at a time."""
@@ -122,24 +143,33 @@ class CorpusJoin:
     def _default(self) -> None:
         """Pairs by the default methods, in one pass over the features."""
         with ExitStack() as stack:
-            parts: list[tuple[JoinMethod, Column, Column, list[NDArray[np.uint64]]]] = []
+            parts: list[_Part] = []
             for method in join_methods(self._settings):
                 queried = self._column(stack, f"queried-{method.name}", method.kind)
                 stored = queried if method.own else self._column(stack, f"stored-{method.name}", method.kind)
-                parts.append((method, queried, stored, []))
+                parts.append(_Part(method, queried, stored))
+            pool = stack.enter_context(ThreadPoolExecutor(1 if self._corpus.folder else THREADS))
             for _, table in self._corpus.batches() if parts else ():
-                for method, queried, stored, facts in parts:
-                    terms = method.terms(table, self._weigh)
-                    queried.add(terms.queried, terms.query_counts)
-                    if not method.own:
-                        stored.add(terms.stored, terms.stored_counts)
-                    facts.append(terms.facts)
-            for method, queried, stored, facts in parts:
-                if facts:
-                    rule = method.rule(np.concatenate(facts), stored)
-                    self._counted(method.name, queried, stored, method.bits, rule, least=method.least)
-                queried.close()
-                stored.close()
+                self._weigh(table)  # kept for all methods
+                list(pool.map(partial(self._collect, table), parts))
+            list(pool.map(self._join, parts))
+
+    def _collect(self, table: FeatureTable, part: _Part) -> None:
+        """The terms of the next rows for one method."""
+        terms = part.method.terms(table, self._weigh)
+        part.queried.add(terms.queried, terms.query_counts)
+        if not part.method.own:
+            part.stored.add(terms.stored, terms.stored_counts)
+        part.facts.append(terms.facts)
+
+    def _join(self, part: _Part) -> None:
+        """The pairs of one method."""
+        method = part.method
+        if part.facts:
+            rule = method.rule(np.concatenate(part.facts), part.stored)
+            self._counted(method.name, part.queried, part.stored, method.bits, rule, least=method.least)
+        part.queried.close()
+        part.stored.close()
 
     def _further(self) -> None:
         """Pairs by the candidate queries of methods beyond the default ones: each group of terms as one join.
@@ -173,7 +203,7 @@ class CorpusJoin:
                     )
                     left_out = self._left_out - before
                     self.use += TermUse.of(name, int(group.queried.offsets[-1]), left_out)
-                    self.capped_terms += left_out
+                    self._capped.append(left_out)
 
     def _counted(
         self,
@@ -213,8 +243,8 @@ class CorpusJoin:
             offsets = offsets_from(owners, len(corpus))
             for hits in join.run(values, offsets, HITS if corpus.folder else rules.CHUNK_HITS, max_df=max_df):
                 yield len(ranges) == 1, hits
-            self.capped_terms += join.capped
-            self._left_out += join.left_out
+            self._capped.append(join.capped)
+            self._left_out += join.left_out  # of further methods, which are joined one after the other
             give_back()
 
 

@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import chain, islice
@@ -49,6 +49,7 @@ POOL_FROM_PAGES: Final = 1_000  # below, starting processes costs more than it s
 AHEAD: Final = (
     36  # chunks in flight per worker: as many pages as are written at a time, so that all go on meanwhile
 )
+PIPE_BYTES: Final = 2**20  # what Linux allows each user; a chunk of 256 pages has about as many
 PARENT_SECONDS: Final = 0.5  # between a worker's checks whether its parent still lives
 MAX_TITLE_CHARS: Final = 1_000
 MAX_URL_CHARS: Final = 4_096
@@ -134,10 +135,25 @@ def _pool(workers: int, given: Mapping[str, Any]) -> Iterator[ProcessPoolExecuto
     pool = ProcessPoolExecutor(
         workers, mp_context=_context(), initializer=_prepare, initargs=(given, os.getpid())
     )
+    _widen(pool)
     try:
         yield pool
     finally:
         pool.shutdown(cancel_futures=True)  # ends with the chunks that are being worked on
+
+
+def _widen(pool: ProcessPoolExecutor) -> None:
+    """Let a whole chunk fit into the pipes to and from the workers, where the system can.
+
+    A pipe holds 64 KiB else: a chunk takes twenty reads, and for each the thread that reads waits until the main thread lets go of the
+    interpreter, while workers wait for room.
+    """
+    for name in ("_call_queue", "_result_queue"):  # not public: elsewhere the pipes stay as they are
+        with suppress(ImportError, AttributeError, OSError):
+            import fcntl  # noqa: PLC0415 - not on Windows
+
+            writer = getattr(pool, name)._writer  # noqa: SLF001
+            fcntl.fcntl(writer.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -193,13 +194,11 @@ def learn(
     if len(rows) < len(table):
         sites, periods = [sites[row] for row in rows.tolist()], take(periods, rows)
     pages = PostingSample(keys, title_signatures(cover), table.fingerprints, days)
-    learned = []
-    for values, offsets, masks in (
-        (cover.grams, cover.gram_offsets, cover.gram_masks),
-        (cover.clauses, cover.clause_offsets, cover.clause_masks),
-    ):
-        learned.append(weigh(values, offsets, masks, pages, rows))
-    return Statistics(*learned[0], *learned[1], learn_noise(periods, sites, config), len(table))
+    with ThreadPoolExecutor(1) as pool:  # beside the grams, outside the interpreter's lock
+        clauses = pool.submit(weigh, cover.clauses, cover.clause_offsets, cover.clause_masks, pages, rows)
+        grams = weigh(cover.grams, cover.gram_offsets, cover.gram_masks, pages, rows)
+        noise = learn_noise(periods, sites, config)
+    return Statistics(*grams, *clauses.result(), noise, len(table))
 
 
 def weigh(

@@ -74,7 +74,7 @@ def problem_of_id(page_id: str) -> str | None:
         return "the page id is empty"
     if len(page_id) > MAX_ID_CHARS:
         return f"the page id has {len(page_id)} characters, at most {MAX_ID_CHARS} are possible"
-    if any("\ud800" <= char <= "\udfff" or char == "\0" for char in page_id):
+    if "\0" in page_id or (not page_id.isascii() and any("\ud800" <= char <= "\udfff" for char in page_id)):
         return "the page id holds bytes that are no text"
     return None
 
