@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from harness import MIB, Row, expect, parser_of, report
-from spark_nodes import table, work_of
+from spark_nodes import events, table, work_of
 from spark_parts import parts
 from w1 import documents
 
@@ -28,6 +28,7 @@ from es_dedup.settings import Settings
 from es_dedup.spark import clusters, features, pairs, session
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
@@ -102,6 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pages", type=int, default=10_000, help="about so many")
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--memory", default="2g", help="spark.driver.memory")
+    parser.add_argument("--folder", type=Path, help="keep files here; steps finished here are not repeated")
     parser.add_argument(
         "--nodes", type=int, metavar="PAGES", help="simulate so many pages on more nodes from this run"
     )
@@ -112,45 +114,55 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.parts:
         report("Parts of a run on Spark, without Spark", parts(given.parts), given.json)
         return 0
-    watch = Watch()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        family = _write(folder / "pages.jsonl", given.pages)
-        (folder / "log").mkdir()
-        config = {
-            "spark.driver.memory": given.memory, "spark.ui.enabled": "false", "spark.log.level": "ERROR",
-            "spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{folder}/log", "spark.local.dir": name,
-            "spark.eventLog.compress": "false",
-        }  # fmt: skip
-        spark = session(given.master, config)
-        watch.start()
-        times = [_run(spark, folder, step, watch) for step in STEPS]
-        canonical = {row.page_id: row.canonical for row in spark.read.parquet(f"{folder}/clusters").collect()}
-        spark.stop()
-        _check(canonical, family, folder / "pages.jsonl")
-        rows = [_row(step, at, folder) for step, at in zip(STEPS, times, strict=True)]
-        work = work_of(folder / "log", [(at["begun"], at["ended"]) for at in times])
-    report(f"Spark, W1, {len(family):,} pages, {given.master}", rows, given.json)
+        folder = Path(given.folder or name).absolute()
+        folder.mkdir(parents=True, exist_ok=True)
+        pages, times = _all_steps(given, folder)
+        rows = [_row(step, times[step], folder) for step in STEPS]
+        work = work_of(folder / "log", [(times[step]["begun"], times[step]["ended"]) for step in STEPS])
+    report(f"Spark, W1, {pages:,} pages, {given.master}", rows, given.json)
     if given.nodes:
         print(f"driver alone: {work.alone:.1f} s, tasks: {sum(map(sum, work.stages)):.1f} s")
-        report(
-            f"{given.nodes:,} pages on more nodes, simulated", table(work, given.nodes / len(family)), None
-        )
+        report(f"{given.nodes:,} pages on more nodes, simulated", table(work, given.nodes / pages), None)
     return 0
 
 
-def _write(path: Path, pages: int) -> dict[str, int]:
-    """W1 as JSON Lines; the family of each page."""
-    family: dict[str, int] = {}
+def _all_steps(given: argparse.Namespace, folder: Path) -> tuple[int, dict[str, dict[str, Any]]]:
+    """The number of pages and the figures of each step; what the folder has of an earlier run is not made again."""
+    if not (folder / "pages.jsonl").exists():
+        _write(folder / "pages.jsonl", given.pages)
+    done = folder / "steps.json"
+    times: dict[str, dict[str, Any]] = json.loads(done.read_text()) if done.exists() else {}
+    (folder / "log").mkdir(exist_ok=True)
+    config = {
+        "spark.driver.memory": given.memory, "spark.ui.enabled": "false", "spark.log.level": "ERROR",
+        "spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{folder}/log", "spark.local.dir": str(folder),
+        "spark.eventLog.compress": "false",
+    }  # fmt: skip
+    spark = session(given.master, config)
+    watch = Watch()
+    watch.start()
+    for step in STEPS:
+        if step not in times:
+            times[step] = _run(spark, folder, step, watch)
+            done.write_text(json.dumps(times))
+    canonical = {row.page_id: row.canonical for row in spark.read.parquet(f"{folder}/clusters").collect()}
+    spark.stop()
+    _check(canonical, folder / "pages.jsonl")
+    return len(canonical), times
+
+
+def _write(path: Path, pages: int) -> None:
+    """W1 as JSON Lines; ids end in the number of the page's base."""
     left, seed = round(pages / PAGES_OF_A_BASE), 7
-    with path.open("w", encoding="utf-8") as file:
+    part = path.with_suffix(".part")
+    with part.open("w", encoding="utf-8") as file:
         while left:
             for each in documents(min(left, BASES), seed):
-                name = f"{seed}-{each.id}"
-                family[name] = seed * BASES + each.family
-                file.write(json.dumps({"id": name, "text": each.text}, ensure_ascii=False) + "\n")
+                row = {"id": f"{seed}-{each.id}-{seed * BASES + each.family}", "text": each.text}
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
             left, seed = left - min(left, BASES), seed + 1
-    return family
+    part.rename(path)
 
 
 def _run(spark: SparkSession, folder: Path, step: str, watch: Watch) -> dict[str, Any]:
@@ -166,7 +178,7 @@ def _run(spark: SparkSession, folder: Path, step: str, watch: Watch) -> dict[str
             if step == "pairs"
             else clusters(known, spark.read.parquet(f"{folder}/pairs"), SETTINGS)
         )
-    made.write.parquet(f"{folder}/{step}")
+    made.write.mode("overwrite").parquet(f"{folder}/{step}")
     spark.catalog.clearCache()
     watch.look()
     return {"begun": begun, "ended": time.time(), "cpu": watch.cpu - cpu, "peak": watch.peak}
@@ -175,21 +187,17 @@ def _run(spark: SparkSession, folder: Path, step: str, watch: Watch) -> dict[str
 def _row(step: str, at: dict[str, Any], folder: Path) -> Row:
     """Figures of a step; its stages are those submitted while it ran."""
     counts: Counter[str] = Counter()
-    for path in (folder / "log").rglob("*"):
-        for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
-            event = json.loads(line)
-            if event["Event"] != "SparkListenerTaskEnd":
-                if event["Event"] == "SparkListenerStageCompleted":
-                    counts["stages"] += _within(event["Stage Info"]["Submission Time"], at)
-                continue
-            if not _within(event["Task Info"]["Launch Time"], at):
-                continue
-            metrics = event.get("Task Metrics") or {}
-            counts["tasks"] += 1
-            written = metrics.get("Shuffle Write Metrics", {})
-            counts["shuffle"] += written.get("Shuffle Bytes Written", 0)
-            counts["rows"] += written.get("Shuffle Records Written", 0)
-            counts["spilled"] += metrics.get("Disk Bytes Spilled", 0)
+    for event in events(folder / "log"):
+        if event["Event"] == "SparkListenerStageCompleted":
+            counts["stages"] += _within(event["Stage Info"]["Submission Time"], at)
+        if event["Event"] != "SparkListenerTaskEnd" or not _within(event["Task Info"]["Launch Time"], at):
+            continue
+        metrics = event.get("Task Metrics") or {}
+        counts["tasks"] += 1
+        written = metrics.get("Shuffle Write Metrics", {})
+        counts["shuffle"] += written.get("Shuffle Bytes Written", 0)
+        counts["rows"] += written.get("Shuffle Records Written", 0)
+        counts["spilled"] += metrics.get("Disk Bytes Spilled", 0)
     table = sum(path.stat().st_size for path in (folder / step).rglob("*.parquet"))
     whole, java, python = at["peak"]
     return {
@@ -212,14 +220,15 @@ def _within(milliseconds: int, at: dict[str, Any]) -> bool:
     return bool(1000 * at["begun"] <= milliseconds <= 1000 * at["ended"])
 
 
-def _check(canonical: dict[str, str], family: dict[str, int], path: Path) -> None:
+def _check(canonical: dict[str, str], path: Path) -> None:
     """Duplicates are of one base; of few pages the clusters are those of a scan."""
-    expect(canonical.keys() == family.keys(), "not every page is in a cluster")
+    with path.open(encoding="utf-8") as file:
+        expect(len(canonical) == sum(1 for _ in file), "not every page is in a cluster")
     joined = [(page, other) for page, other in canonical.items() if page != other]
     expect(bool(joined), "no duplicates were found")
-    strange = sum(family[page] != family[other] for page, other in joined)
+    strange = sum(_base_of(page) != _base_of(other) for page, other in joined)
     expect(strange <= 0.001 * len(joined), f"{strange} duplicates are of different bases")
-    if len(family) > COMPARED:
+    if len(canonical) > COMPARED:
         return
     with path.open(encoding="utf-8") as file, Deduplicator.open(":memory:", settings=SETTINGS) as dedup:
         rows = map(json.loads, file)
@@ -230,6 +239,10 @@ def _check(canonical: dict[str, str], family: dict[str, int], path: Path) -> Non
             for name in (each.canonical, *(member.page_id for member in each.members))
         }
     expect(scanned == canonical, "a scan has other clusters")
+
+
+def _base_of(page_id: str) -> str:
+    return page_id.rpartition("-")[2]
 
 
 if __name__ == "__main__":

@@ -13,10 +13,10 @@ import json
 import random
 from dataclasses import dataclass, field
 from statistics import mean, median
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from harness import Row
@@ -40,16 +40,22 @@ class Work:
     alone: float = 0.0
 
 
+def events(log: Path) -> Iterator[dict[str, Any]]:
+    """What Spark's event logs in a folder hold; the last line of a session that was killed is left out."""
+    for path in sorted(log.rglob("*")):
+        if path.is_file() and not path.name.startswith("."):  # those hold checksums
+            with path.open(encoding="utf-8") as lines:
+                yield from (json.loads(line) for line in lines if line.endswith("}\n"))
+
+
 def work_of(log: Path, spans: Iterable[tuple[float, float]]) -> Work:
     """What Spark's event log tells of the steps that ran in these spans of time (seconds)."""
     stages: dict[int, list[tuple[float, float]]] = {}
-    for path in sorted(log.rglob("*")):
-        for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
-            event = json.loads(line)
-            if event["Event"] == "SparkListenerTaskEnd":
-                task = event["Task Info"]
-                span = task["Launch Time"] / 1000, task["Finish Time"] / 1000
-                stages.setdefault(event["Stage ID"], []).append(span)
+    for event in events(log):
+        if event["Event"] == "SparkListenerTaskEnd":
+            task = event["Task Info"]
+            span = task["Launch Time"] / 1000, task["Finish Time"] / 1000
+            stages.setdefault(event["Stage ID"], []).append(span)
     ran = sorted(span for tasks in stages.values() for span in tasks)
     alone = sum(ended - begun - _covered(ran, begun, ended) for begun, ended in spans)
     return Work([[end - begin for begin, end in stages[stage]] for stage in sorted(stages)], alone)

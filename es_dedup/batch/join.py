@@ -37,7 +37,7 @@ CLAUSE_SHARE: Final = (
 LEAST_SHARED: Final = 2  # terms in common, where there are more than a few
 FEW_TERMS: Final = 4  # so few comparable terms that one of them in common is enough
 HALF_BITS: Final = 32
-CHUNK_HITS: Final = 2_000_000  # joined rows held at a time: about 100 MB
+CHUNK_HITS: Final = 1_000_000  # joined rows held at a time by each thread: about 50 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +73,23 @@ def sampled_keys(
         share: least share.
         below: how many stored terms of these rows are at most these bounds.
     """
-    # one shared term is enough where the query page can know of two at most
-    likely = np.flatnonzero((hits.shared >= LEAST_SHARED) | (third[hits.stored] > bound[hits.query]))
+    likely = np.flatnonzero(hits.shared >= sampled_needed(third[hits.stored], bound[hits.query]))
     query, stored, shared = hits.query[likely], hits.stored[likely], hits.shared[likely]
     comparable = below(stored, bound[query])
     need = np.maximum(LEAST_SHARED, np.ceil(share * comparable))
     few = (comparable <= FEW_TERMS) & (2 * shared >= comparable)
     keep = (shared >= need) | few
     return pair_keys(query[keep], stored[keep])
+
+
+def sampled_needed(third: NDArray[np.uint64], bound: NDArray[np.uint64]) -> Rows:
+    """Terms that counted pairs must share to be candidates: one is enough where the query page can know of two at most.
+
+    Args:
+        third: of each pair, ``third_value`` of the stored page.
+        bound: of each pair, that of the query page.
+    """
+    return np.where(third > bound, 1, LEAST_SHARED)
 
 
 def third_value(values: NDArray[np.uint32], offsets: Rows) -> NDArray[np.uint64]:

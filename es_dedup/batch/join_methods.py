@@ -62,6 +62,8 @@ class JoinMethod:
         terms: terms of a table, with what its grams and clauses count.
         keys: of pairs with all shared terms counted the candidates, as ``pair_keys``; given are ``RowTerms.facts`` of all rows
             and the stored terms.
+        needed: terms that pairs must share to be among them, at least: given are the first fact of each query row and the last one of
+            each stored row.
         by_fact: ``keys`` asks for the only fact of both rows, neither for the number of shared terms nor for the terms.
     """
 
@@ -70,6 +72,7 @@ class JoinMethod:
     own: bool
     terms: Callable[[FeatureTable, Weigh], RowTerms]
     keys: Callable[[Hits, NDArray[np.uint64], Column], Keys]
+    needed: Callable[[NDArray[np.uint64], NDArray[np.uint64]], Rows]
     by_fact: bool = False
 
     def rule(self, facts: NDArray[np.uint64], stored: Column) -> Callable[[Hits], Keys]:
@@ -95,16 +98,19 @@ def join_methods(settings: Settings) -> list[JoinMethod]:
             ("grams", _gram_terms, rules.GRAM_SHARE),
             ("clauses", _clause_terms, rules.CLAUSE_SHARE),
         ):
-            made.append(JoinMethod(name, HASH_BITS, False, terms, partial(_sampled_keys, share)))  # noqa: FBT003
+            keys = partial(_sampled_keys, share)
+            made.append(JoinMethod(name, HASH_BITS, False, terms, keys, _sampled_needed))  # noqa: FBT003
     if "ccdet" in settings.detectors:
-        keys = partial(_period_keys, settings)
-        made.append(JoinMethod("periods", HASH_BITS_IN_TERM, True, _period_terms, keys))  # noqa: FBT003
+        of_periods, least = partial(_period_keys, settings), partial(_fixed, settings.ccdet.min_common)
+        made.append(JoinMethod("periods", HASH_BITS_IN_TERM, True, _period_terms, of_periods, least))  # noqa: FBT003
     if "simhash" in settings.detectors:
         limit = settings.simhash.max_hamming_distance
-        band_terms, keys = partial(_band_terms, limit), partial(_fingerprint_keys, limit)
+        band_terms, of_bands = partial(_band_terms, limit), partial(_fingerprint_keys, limit)
         # of the band queried beyond three bits one bit differs: that page stores another one
         own = limit <= fingerprint.BANDS - 1
-        made.append(JoinMethod("bands", TERM_BITS, own, band_terms, keys, by_fact=True))
+        made.append(
+            JoinMethod("bands", TERM_BITS, own, band_terms, of_bands, partial(_fixed, 1), by_fact=True)
+        )
     return made
 
 
@@ -128,6 +134,14 @@ def _sampled(queried: coverage.Sampled, stored: coverage.Sampled) -> RowTerms:
 
 def _sampled_keys(share: float, hits: Hits, facts: NDArray[np.uint64], stored: Column) -> Keys:
     return rules.sampled_keys(hits, third=facts[:, 1], bound=facts[:, 0], share=share, below=stored.below)
+
+
+def _sampled_needed(bound: NDArray[np.uint64], third: NDArray[np.uint64]) -> Rows:
+    return rules.sampled_needed(third, bound)
+
+
+def _fixed(needed: int, of_query: NDArray[np.uint64], _: NDArray[np.uint64]) -> Rows:
+    return np.full(len(of_query), needed)
 
 
 def _period_terms(table: FeatureTable, _: Weigh) -> RowTerms:

@@ -65,7 +65,13 @@ def candidates(rows: DataFrame, settings: Settings, statistics: Broadcast[Statis
     facts = mapped(rows.select("rank", "payload"), _facts, tables.FACTS, settings, statistics)
     by_term = terms.repartition("method", "term").sortWithinPartitions("method", "term", "rank")
     hits = mapped(by_term, _hits, tables.HITS, settings)
-    counted = hits.groupBy("method", "query", "stored").agg(F.sum("shared").alias("shared"))
+    # most pairs share one term by chance: they go before facts are joined to them
+    counted = (
+        hits.groupBy("method", "query", "stored")
+        .agg(F.sum("shared").alias("shared"), F.max("needed").alias("needed"))
+        .where("shared >= needed")
+        .drop("needed")
+    )
     of_query = facts.select("method", F.col("rank").alias("query"), F.col("facts").alias("query_facts"))
     of_stored = facts.withColumnsRenamed(
         {"stored": "stored_terms", "rank": "stored", "facts": "stored_facts"}
@@ -107,7 +113,7 @@ def _terms(settings: Settings, statistics: Broadcast[Statistics], batches: Batch
                 keep = np.repeat(answers, counts) if side else np.ones(len(values), dtype=np.bool_)
                 owners = np.repeat(ranks, counts)[keep]
                 rows = len(owners)
-                facts = terms.facts[:, 0] if method.by_fact else np.zeros(len(ranks), dtype=np.uint64)
+                facts = terms.facts[:, -side]  # of query rows the first one, of stored rows the last one
                 yield batch_of(
                     method=np.full(rows, number, dtype=np.int8),
                     term=signed(values)[keep],
@@ -155,8 +161,11 @@ def _hits(settings: Settings, batches: Batches) -> Made:
             join = TermJoin(values[answers], owners[answers], lists_, method.bits, least=method.least)
             asked = np.zeros(len(known), dtype=np.bool_)
             asked[owners] = fresh[mine]
+            given = facts[mine].view(np.uint64)
+            of_query, of_stored = np.zeros((2, len(known)), dtype=np.uint64)
+            of_query[owners[asks]], of_stored[owners[answers]] = given[asks], given[answers]
             fact = np.zeros((len(known), 1), dtype=np.uint64)
-            fact[owners, 0] = facts[mine].view(np.uint64)
+            fact[owners, 0] = given
             values, owners = values[asks], owners[asks]
             order = np.argsort(owners, kind="stable")
             for counted in join.run(values[order], offsets_from(owners[order], len(known))):
@@ -165,11 +174,13 @@ def _hits(settings: Settings, batches: Batches) -> Made:
                     low, high = _rows_of(method.rule(fact, MemoryColumn(method.kind))(counted))
                     hits = Counted(low, high, np.ones_like(low))
                 some = np.flatnonzero(asked[hits.query] | asked[hits.stored])
+                needed = method.needed(of_query[hits.query[some]], of_stored[hits.stored[some]])
                 yield batch_of(
                     method=np.full(len(some), number, dtype=np.int8),
                     query=known[hits.query[some]],
                     stored=known[hits.stored[some]],
                     shared=hits.shared[some],
+                    needed=needed.astype(np.int8),
                 )
 
 

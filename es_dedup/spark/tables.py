@@ -49,5 +49,5 @@ TERMS: Final = (
     "method tinyint, term bigint, rank bigint, queried boolean, stored boolean, fresh boolean, fact bigint"
 )
 FACTS: Final = "method tinyint, rank bigint, facts array<bigint>, stored array<bigint>"
-HITS: Final = "method tinyint, query bigint, stored bigint, shared bigint"
+HITS: Final = "method tinyint, query bigint, stored bigint, shared bigint, needed tinyint"
 CANDIDATES: Final = "left bigint, right bigint"

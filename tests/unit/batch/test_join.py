@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from es_dedup.batch.candidate_pairs import CorpusJoin
+from es_dedup.batch.columns import MemoryColumn, offsets_from
 from es_dedup.batch.corpus import MemoryCorpus, Weighing
-from es_dedup.batch.join import CLAUSE_SHARE, COPIES, FEW_TERMS, GRAM_SHARE, MAX_POSTINGS
+from es_dedup.batch.join import CLAUSE_SHARE, COPIES, FEW_TERMS, GRAM_SHARE, MAX_POSTINGS, Hits, third_value
+from es_dedup.batch.join_methods import join_methods
 from es_dedup.decision.comparison import Pages
 from es_dedup.decision.statistics import Statistics
 from es_dedup.detectors import coverage, fingerprint
@@ -193,3 +195,26 @@ class TestCap:
     def test_pairs_grow_linearly(self) -> None:
         pairs, _ = joined(alike(2_000), list(range(2_000)), *SETTINGS.detectors)
         assert len(pairs) <= 2_000 * MAX_POSTINGS
+
+
+def test_rules_refuse_what_shares_fewer_terms_than_needed() -> None:
+    rng = np.random.default_rng(7)
+    rows, pairs = 300, 20_000
+    query, stored = rng.integers(rows, size=(2, pairs))
+    shared = rng.integers(1, 6, size=pairs)
+    for method in join_methods(Settings()):
+        counts = rng.integers(0, 9, size=rows)
+        owners = np.repeat(np.arange(rows), counts)
+        values = rng.integers(1 << 32, size=len(owners)).astype(np.uint32)
+        values = values[np.lexsort((values, owners))]
+        column = MemoryColumn(method.kind)
+        column.add(values, counts)
+        width = 2 if method.name in ("grams", "clauses") else 1
+        facts = rng.integers(1, 1 << 32 if width == 2 else 9, size=(rows, width)).astype(np.uint64)
+        if width == 2:
+            facts[:, 1] = third_value(values, offsets_from(owners, rows))
+        rule = method.rule(facts, column)
+        few = shared < method.needed(facts[query, 0], facts[stored, -1])
+        assert few.any() != method.by_fact
+        assert not len(rule(Hits(query[few], stored[few], shared[few])))
+        assert len(rule(Hits(query[~few], stored[~few], shared[~few])))
