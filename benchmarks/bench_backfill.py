@@ -1,7 +1,8 @@
-"""How fast is an attached index backfilled by worker processes of one machine?
+"""How fast is an attached index backfilled by worker processes of one machine, and how fast are later writes followed?
 
 Broadcast items (zh), written to an index of their own, are brought in by as many processes as are asked for, without Celery: what is
-measured is the work. The answer is checked by an audit, and by clusters that equal those of a scan into an embedded index.
+measured is the work. The answer is checked by an audit, and by clusters that equal those of a scan into an embedded index. Then further
+items are written without a hook, some stored ones are deleted, and one process follows; an audit checks that, too.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from es_dedup.index.source_index import SourceFields
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.follow import start_follow
 from es_dedup.maintenance.plans import PLANS
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings import Settings
@@ -45,14 +47,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = parser_of(__doc__)
     parser.add_argument("--pages", type=int, default=20_000)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--followed", type=int, default=2_000, help="items written afterwards")
     parser.add_argument("--url", default=os.environ.get("ES_DEDUP_ES_URL", "http://127.0.0.1:9200"))
     given = parser.parse_args(arguments)
-    found = {row["id"]: row for row in items(data_file(given.data, "broadcast-zh.jsonl.xz"), given.pages)}
+    data, count = data_file(given.data, "broadcast-zh.jsonl.xz"), given.pages + given.followed
+    rest = {row["id"]: row for row in items(data, count)}
+    found = {key: rest.pop(key) for key in list(rest)[: given.pages]}
     name = f"bench-{secrets.token_hex(4)}"
     with Elasticsearch(given.url, request_timeout=60) as client:
         try:
-            fill(client, name, found)
+            create(client, name)
+            write(client, name, found)
             rows = measured(f"{given.url}/{name}", name, found, given.workers)
+            write(client, name, rest)
+            gone = list(found)[:: max(1, len(found) // 20)]
+            bulk(client, ({"_op_type": "delete", "_index": name, "_id": key} for key in gone))
+            rows.append(followed(f"{given.url}/{name}", len(rest), len(gone)))
         finally:
             client.indices.delete(index=f"{name}*", expand_wildcards="all", ignore_unavailable=True)
             client.cluster.delete_component_template(name=f"{name}-dedup-source")
@@ -69,10 +79,14 @@ def items(path: Path, count: int) -> Iterator[Row]:
         yield row | {"id": f"{row['id']}-again", "text": row["text"][: len(row["text"]) * 4 // 5]}
 
 
-def fill(client: Elasticsearch, name: str, found: Mapping[str, Mapping[str, Any]]) -> None:
-    """The source index, as its owner would write it."""
+def create(client: Elasticsearch, name: str) -> None:
+    """The source index, as its owner would make it."""
     shape = {"dynamic": False, "properties": {"title": {"type": "keyword", "ignore_above": 500}}}
     client.indices.create(index=name, settings={"number_of_shards": SHARDS}, mappings=shape)
+
+
+def write(client: Elasticsearch, name: str, found: Mapping[str, Mapping[str, Any]]) -> None:
+    """Documents, as their owner would write them."""
     actions = (
         {"_index": name, "_id": key, "_source": {part: row.get(part) for part in FIELDS.names}}
         for key, row in found.items()
@@ -111,6 +125,20 @@ def measured(place: str, name: str, found: Mapping[str, Any], workers: int) -> l
         rows.append({**whole, "pages/s": round(len(found) / seconds), "peak MiB of a process": round(peak)})
         check(site, name, found)
     return rows
+
+
+def followed(place: str, written: int, deleted: int) -> Row:
+    """One line for one process that follows what was written and deleted since."""
+    with open_context(place, Settings()) as site:
+        begun, cpu = time.perf_counter(), time.process_time()
+        job = Runner(site).run(start_follow(site, once=True)[0].id)
+        seconds, cpu = time.perf_counter() - begun, time.process_time() - cpu
+        expect(job.counts.get("gone", 0) == deleted, f"{job.counts} of {deleted} deletions")
+        looked = audit(site)
+        expect(looked.clean, f"the audit found {looked.found}")
+    row = {"stage": "followed by one process", "pages": written, "seconds": round(seconds, 1)}
+    row |= {"CPU s of the processes": round(cpu, 1), "pages a CPU s": round(written / max(cpu, 0.001))}
+    return {**row, "pages/s": round(written / seconds), "compared": job.counts.get("compared", 0)}
 
 
 def children_seconds() -> float:

@@ -41,7 +41,7 @@ def settings(**maintenance: Any) -> Settings:
 
 
 def documents(made_up: int = 0, seed: int = 1) -> dict[str, dict[str, Any]]:
-    """The sample pages, and made-up pages of which every third is a copy of the one before."""
+    """The sample pages and made-up ones."""
     found: dict[str, dict[str, Any]] = {}
     for page in pages():
         html = page.html.decode("utf-8", "replace") if isinstance(page.html, bytes) else page.html
@@ -50,7 +50,13 @@ def documents(made_up: int = 0, seed: int = 1) -> dict[str, dict[str, Any]]:
             "url": page.url,
             "at": str(page.published) if page.published else None,
         }
-    for number in range(made_up):
+    return found | made_up_documents(made_up, seed)
+
+
+def made_up_documents(count: int, seed: int = 1) -> dict[str, dict[str, Any]]:
+    """Made-up pages of which every third is a copy of the one before."""
+    found: dict[str, dict[str, Any]] = {}
+    for number in range(count):
         text = article(100_000 * seed + number - (number % 3 == 2))
         html = f"<html><head><title>Page {number - (number % 3 == 2)}</title></head><body><p>{text}</p></body></html>"
         found[f"made-{number:05}"] = {"html": html, "at": f"2026-01-{number % 28 + 1:02}"}

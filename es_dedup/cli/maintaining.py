@@ -14,11 +14,12 @@ from es_dedup.cli.session import Session, session_of
 from es_dedup.cli.sites import dispatcher_of, site_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from es_dedup.deduplicator.deduplicator import ReclusterReport
     from es_dedup.index.jobs import Job
     from es_dedup.maintenance.context import MaintenanceContext
+    from es_dedup.maintenance.runner import Runner
     from es_dedup.maintenance.status import JobStatus
 
 LOOK_SECONDS: Final = 1.0  # between looks at how far a job is
@@ -40,7 +41,7 @@ Rate = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (attach, detach, backfill, reindex, recluster, audit, jobs, status):
+    for command in (attach, detach, backfill, follow, reindex, recluster, audit, jobs, status):
         app.command()(command)
 
 
@@ -124,6 +125,12 @@ def backfill(
     inline: Inline = False,
     rate: Rate = None,
     dry_run: DryRun = False,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Forecast bytes and duration from a sample; write nothing.")
+    ] = False,
+    workers: Annotated[
+        int, typer.Option(min=1, max=10_000, help="Number of worker processes that --estimate reckons with.")
+    ] = 1,
     force: Unchecked = False,
 ) -> None:
     """Store features of all documents of attached indices, cluster them and write their `dedup` fields.
@@ -132,6 +139,9 @@ def backfill(
     """
     session = session_of(context)
     with site_of(session) as site:
+        if estimate:
+            _show_forecast(session, site, target, workers)
+            return
         if dry_run:
             shards = {
                 index: sum(shard.documents for shard in site.source_index.shards(index))
@@ -142,6 +152,26 @@ def backfill(
             return
         options = {"target": target, "force": force, **({"rate": rate} if rate else {})}
         run_job(session, site, "backfill", options, inline=inline)
+
+
+def _show_forecast(session: Session, site: MaintenanceContext, target: str | None, workers: int) -> None:
+    from es_dedup.maintenance.forecast import forecast
+
+    found = forecast(site, target).as_dict(workers)
+    session.output.emit({"command": "backfill", "estimate": True, **found})
+    seconds, a_page, size = found["seconds_a_page"], found["bytes_a_page"], found["bytes"]
+    session.output.facts(
+        {
+            "documents": found["total"],
+            "sampled": found["sampled"],
+            "milliseconds a page": {name: round(1000 * each, 3) for name, each in seconds.items()},
+            "bytes a page": a_page,
+            "feature index": f"{size['merged'] / 1e6:,.1f} MB once merged, {size['after_load'] / 1e6:,.1f} MB right after the load",
+            "temporary files": f"{size['temporary'] / 1e6:,.1f} MB while everything is clustered",
+            "duration": f"{found['seconds']:,.0f} s with {workers} workers on as many idle cores",
+            "figures": f"features measured on the sample; {found['source']}",
+        }
+    )
 
 
 def reindex(
@@ -281,6 +311,41 @@ def jobs(
         show_jobs(session, [job_status(site, each) for each in listed])
 
 
+def follow(
+    context: typer.Context,
+    once: Annotated[
+        bool, typer.Option("--once", help="End when everything that was written is processed.")
+    ] = False,
+    inline: Inline = False,
+    rate: Rate = None,
+) -> None:
+    """Keep attached indices deduplicated while others write to them without a hook, until stopped.
+
+    New and changed documents are found by sequence numbers, deleted ones by counts of deletions. It goes on where it, or the last
+    backfill, ended. `status` shows how far behind it is.
+    """
+    from es_dedup.maintenance.follow import run_follow, start_follow
+    from es_dedup.maintenance.status import job_status
+
+    session = session_of(context)
+    with site_of(session) as site:
+        if not inline:
+            _check_queue(session)
+        job, begun = start_follow(site, once=once, rate=rate)
+        session.output.note(f"job {job.id} {'begins' if begun else 'goes on'}")
+        if inline:
+            job = _work_here(
+                session,
+                site,
+                job.id,
+                run=lambda runner, job_id: run_follow(runner, job_id, session.output.note),
+                resume="" if once else "follow --inline",
+            )
+        else:
+            job = _dispatch(session, site, job, inline=False)
+        show_jobs(session, [job_status(site, job)])
+
+
 def run_job(
     session: Session, site: MaintenanceContext, what: str, options: Mapping[str, Any], *, inline: bool
 ) -> None:
@@ -324,8 +389,15 @@ def _dispatch(session: Session, site: MaintenanceContext, job: Job, *, inline: b
     return job
 
 
-def _work_here(session: Session, site: MaintenanceContext, job_id: str) -> Job:
-    """Work on a job until it is over, with progress; Ctrl-C pauses it."""
+def _work_here(
+    session: Session,
+    site: MaintenanceContext,
+    job_id: str,
+    *,
+    run: Callable[[Runner, str], Job] = lambda runner, job_id: runner.run(job_id),
+    resume: str = "",
+) -> Job:
+    """Work on a job until it is over, with progress; Ctrl-C pauses it, and ``resume`` is the command that goes on."""
     from es_dedup.cli.progress import ProgressDisplay
     from es_dedup.errors import DedupError
     from es_dedup.index.jobs import JobState
@@ -347,9 +419,9 @@ def _work_here(session: Session, site: MaintenanceContext, job_id: str) -> Job:
     runner = Runner(site, show)
     with ProgressDisplay(quiet=session.output.quiet) as progress:
         try:
-            return runner.run(job_id)
+            return run(runner, job_id)
         except KeyboardInterrupt:
-            session.writing, session.resume = True, f"jobs {job_id} --resume --inline"
+            session.writing, session.resume = True, resume or f"jobs {job_id} --resume --inline"
             with suppress(DedupError):
                 runner.set_state(job_id, JobState.PAUSED, "interrupted")
                 session.kept = f"job {job_id} is paused and keeps what it has done"

@@ -175,6 +175,7 @@ _CHINESE: Final = {
     "recluster": "重新聚类",
     "Backfill": "回填",
     "backfill": "回填",
+    "follow": "跟踪写入",
     "replay": "重试",
     "Index": "索引",
     "all": "全部",

@@ -246,6 +246,24 @@ class Shard:
 
 
 @dataclass(frozen=True, slots=True)
+class ShardWrites:
+    """How many writes a shard of a source index has had.
+
+    Attributes:
+        history: name of its sequence numbers; another one after a restore or a forced allocation, when they mean other writes.
+        complete: every write up to this sequence number is on all copies, will survive the loss of any, and is found by searches
+            after the next refresh; -1 when there is none.
+        last: highest sequence number that was given out; gaps below it may still be filled.
+        deletions: name of a count of deletions, and the count: it rises with each; the name changes where counting began anew.
+    """
+
+    history: str
+    complete: int
+    last: int
+    deletions: tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class FieldUpdateReport:
     """What became of writes of ``dedup`` fields.
 
@@ -347,6 +365,24 @@ class SourceIndex(Protocol):
 
     def shards(self, index: str) -> list[Shard]:
         """The shards of a concrete index, after a refresh; none when the index was deleted."""
+
+    def writes(self, indices: Iterable[str]) -> dict[str, dict[int, ShardWrites]]:
+        """How many writes the shards of concrete open indices have had, by index and number of the shard.
+
+        Indices that do not exist or are closed are absent; so are shards without a primary.
+        """
+
+    def exists(self, index: str) -> bool:
+        """Whether there is a concrete index, open or closed."""
+
+    def remember(self, documents: Iterable[SourceDocument]) -> None:
+        """Note that documents are known as they were read; only of the latest some ten thousand it is kept in mind."""
+
+    def forget(self, documents: Iterable[SourceDocument]) -> None:
+        """Take ``remember`` back."""
+
+    def knows(self, document: SourceDocument) -> bool:
+        """Whether a document is as it was remembered, but for its ``dedup`` field as this process wrote it."""
 
     def read(self, page_ids: Iterable[str], fields: Sequence[str] | None) -> dict[str, SourceDocument]:
         """Documents as they are now, by page id; those that are not there are absent.

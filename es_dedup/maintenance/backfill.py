@@ -19,6 +19,7 @@ from es_dedup.batch.overrides import load_ignored
 from es_dedup.batch.recluster import CLUSTERS_PENDING, write_session
 from es_dedup.errors import ConfigError
 from es_dedup.index.source_index import Shard, SourceFields
+from es_dedup.maintenance.change_capture import Positions, changes
 from es_dedup.maintenance.dead_letters import bury, bury_failed
 from es_dedup.maintenance.dedup_field_writes import forget_gone, update_dedup_fields
 from es_dedup.maintenance.ingest import fields_of, ingest_documents
@@ -56,9 +57,12 @@ class Features:
         if job.what == "backfill":
             for index, fields in found.items():
                 check_fields(context, index, fields, force=bool(job.options.get("force")))
+        writes = context.source_index.writes(found)
         for index, fields in found.items():
             for shard in context.source_index.shards(index):
-                shares += _ranges(shard, fields, context.settings.maintenance.part_documents)
+                each = writes.get(index, {}).get(shard.number)
+                complete = (each.history, each.complete) if each else ("", -1)
+                shares += _ranges(shard, fields, complete, context.settings.maintenance.part_documents)
         return shares
 
     def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
@@ -87,7 +91,7 @@ class CatchUp(Features):
 
     def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
         """One part per shard, above where the first reading ended."""
-        ended = _ended(context, job, -1)
+        ended = _ended(context, job)
         return [
             PartitionPlan(_work(shard, fields, ended.get((index, shard.number), -1), shard.last))
             for index, fields in context.indices(job.options.get("target")).items()
@@ -141,36 +145,43 @@ class Recluster:
         yield Step(1, total, {"clustered": total, "pairs": done.pairs, "edges": done.related})
 
 
-def _ended(context: MaintenanceContext, job: Job, stage: int) -> dict[tuple[str, int], int]:
-    """Sequence number up to which a stage has read each shard of each index; empty of a stage that reads no shards."""
+def _ended(context: MaintenanceContext, job: Job) -> dict[tuple[str, int], int]:
+    """Sequence number up to which the stage before has read each shard of each index."""
     ended: dict[tuple[str, int], int] = {}
-    if job.plans:
-        for part, _ in context.jobs.parts(job.id, job.plans[stage], range(job.parts[stage])):
-            if "shard" in part.work:
-                place = (part.work["index"], part.work["shard"])
-                ended[place] = max(ended.get(place, -1), part.work["to"])
+    for part, _ in context.jobs.parts(job.id, job.plans[-1], range(job.parts[-1])) if job.plans else ():
+        place = (part.work["index"], part.work["shard"])
+        ended[place] = max(ended.get(place, -1), part.work["to"])
     return ended
+
+
+def _complete(context: MaintenanceContext, job: Job) -> dict[str, Positions]:
+    """Positions of the shards of each index when the first stage was planned: all that was written before has been read."""
+    found: dict[str, Positions] = {}
+    for part, _ in context.jobs.parts(job.id, job.plans[0], range(job.parts[0])) if job.plans else ():
+        if "complete" in part.work:
+            index, (history, complete) = part.work["index"], part.work["complete"]
+            found.setdefault(index, Positions()).advance(index, part.work["shard"], history, complete)
+    return found
 
 
 def _outdated_since(
     context: MaintenanceContext,
     index: str,
     fields: SourceFields,
-    above: Mapping[str, int] | None,
+    positions: Positions,
     batch: int,
 ) -> Iterator[list[SourceDocument]]:
-    """Documents written since these positions whose features are not those of what they hold, until there are none.
+    """Documents written since these positions, which are advanced, whose features are not those of what they hold, until there are none.
 
     A hook stores features before the document, so what differs is read again after a while.
     """
-    for _ in range(0 if above is None else PASSES):
-        last = {str(shard.number): shard.last for shard in context.source_index.shards(index)}
+    for _ in range(PASSES):
         seen: dict[str, int] = {}
-        for shard in context.source_index.shards(index):
-            from_ = above.get(str(shard.number), -1) if above else -1
-            for documents in context.source_index.scan(shard, fields.names, above=from_, batch=batch):
-                late = set(outdated(context, fields, documents))
-                seen |= {each.key.page_id: each.seq_no for each in documents if each.key.page_id in late}
+        writes = context.source_index.writes([index])
+        for each in changes(context, {index: fields}, positions, writes, batch=batch):
+            late = set(outdated(context, fields, each.documents))
+            seen |= {one.key.page_id: one.seq_no for one in each.documents if one.key.page_id in late}
+            positions.advance(index, each.shard, each.history, each.reached)
         if seen:
             time.sleep(HOOK_SECONDS)
         found = False
@@ -187,7 +198,6 @@ def _outdated_since(
                 yield [each for each in documents if each.key.page_id in late]
         if not found:
             return
-        above = last
 
 
 def settings_of(context: MaintenanceContext, job: Job) -> Settings:
@@ -230,22 +240,23 @@ class Remaining:
 
     def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
         """One part per concrete index."""
-        ended = _ended(context, job, 0)
+        read = _complete(context, job) if job.what == "backfill" else {}
         return [
             PartitionPlan(
                 {
                     "index": index,
                     "fields": fields.as_dict(),
-                    "above": {str(shard): last for (of, shard), last in ended.items() if of == index}
-                    if job.what == "backfill"
-                    else None,
+                    "positions": read.get(index, Positions()).as_dict() if job.what == "backfill" else None,
                 }
             )
             for index, fields in context.indices(job.options.get("target")).items()
         ]
 
     def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
-        """One step per batch; it begins from the start each time, as documents with a ``dedup`` field are not met again."""
+        """One step per batch; it begins from the start each time, as documents with a ``dedup`` field are not met again.
+
+        The last checkpoint is how far the index was read, see ``Positions``.
+        """
         fields, batch = SourceFields(**part.work["fields"]), batch_of(context, part)
         context.source_index.refresh(part.work["index"])
         dead = {letter.page_id for letter in context.jobs.dead(limit=10_000)}
@@ -255,9 +266,13 @@ class Remaining:
                 bury(context, [documents[0].key.page_id], self.name, part.attempts - 1, part.error)
                 documents = []
             yield Step(None, len(documents), ingest_documents(context, fields, documents))
-        for documents in _outdated_since(context, part.work["index"], fields, part.work.get("above"), batch):
+        if part.work.get("positions") is None:
+            return
+        positions = Positions.from_dict(part.work["positions"])
+        for documents in _outdated_since(context, part.work["index"], fields, positions, batch):
             found = [each for each in documents if each.key.page_id not in dead]
             yield Step(None, len(found), ingest_documents(context, fields, found))
+        yield Step(positions.as_dict(), 0)
 
 
 class Orphans:
@@ -323,14 +338,17 @@ def _features_of(
     return chunk, impossible
 
 
-def _ranges(shard: Shard, fields: SourceFields, documents: int) -> Iterator[PartitionPlan]:
+def _ranges(
+    shard: Shard, fields: SourceFields, complete: tuple[str, int], documents: int
+) -> Iterator[PartitionPlan]:
     if shard.last < 0:
         return
     count = max(1, -(-shard.documents // documents))
     width = -(-(shard.last + 1) // count)
     for start in range(0, shard.last + 1, width):
         to = min(start + width - 1, shard.last)
-        yield PartitionPlan(_work(shard, fields, start - 1, to), -(-shard.documents // count))
+        work = _work(shard, fields, start - 1, to) | {"complete": complete}
+        yield PartitionPlan(work, -(-shard.documents // count))
 
 
 def _work(shard: Shard, fields: SourceFields, above: int, to: int) -> dict[str, object]:

@@ -13,6 +13,7 @@ from es_dedup.maintenance.backfill import (
     Remaining,
     WriteDedupFields,
 )
+from es_dedup.maintenance.follow_stage import Follow
 from es_dedup.maintenance.pending import PendingDocuments
 
 if TYPE_CHECKING:
@@ -24,5 +25,6 @@ PLANS: Final[Mapping[str, Sequence[Stage]]] = {
     "backfill": (Features(), CatchUp(), Recluster(), WriteDedupFields(), Remaining(), Orphans()),
     "refill": (Features(), CatchUp(), Recluster()),
     "recluster": (PendingDocuments(), IgnoredPassages(), Recluster(), WriteDedupFields(), Orphans()),
+    "follow": (Follow(),),
     "update": (WriteDedupFields(), Remaining(), Orphans()),
 }

@@ -73,7 +73,7 @@ def check_fields(
 def _look(
     context: MaintenanceContext, index: str, fields: SourceFields, size: int, *, external_versions: bool
 ) -> Preflight:
-    documents = list(_sample(context, index, fields.names, size))
+    documents = list(sample(context, index, fields.names, size))
     found = check_sample(index, fields, [each.source for each in documents])
     own = next((each for each in documents if each.external), None)
     if own is None or external_versions or context.source_index.external_versions(index):
@@ -124,7 +124,7 @@ def _about_html(texts: Sequence[str], *, html: bool, of: str) -> Iterator[str]:
         yield f"the content is not declared as HTML, and {with_tags} {of} have HTML tags in it"
 
 
-def _sample(
+def sample(
     context: MaintenanceContext, index: str, names: Iterable[str], size: int
 ) -> Iterator[SourceDocument]:
     """Documents from some places of some shards, chosen at random, the same each time."""

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from es_dedup.maintenance.backfill import Recluster
+from es_dedup.maintenance.follow_stage import Follow
 from es_dedup.maintenance.mass_change_guard import guard
 from es_dedup.maintenance.plans import PLANS
 from es_dedup.maintenance.runner import Runner
@@ -45,7 +46,8 @@ def start_recluster(context: MaintenanceContext, hours: float = 0.0) -> Job | No
         return None
     jobs = context.jobs.jobs()
     earliest = time.time() * 1000 - hours * 3_600_000
-    if any(not job.state.over or (reclusters(job) and job.changed > earliest) for job in jobs):
+    under_way = any(not job.state.over and job.what != Follow.name for job in jobs)  # following has no end
+    if under_way or any(reclusters(job) and job.changed > earliest for job in jobs):
         return None
     # without the settings that a later release has removed, which ``settings_of`` refuses
     settings = with_recorded(context.settings, decisions_in(context.index.note(STATISTICS)))

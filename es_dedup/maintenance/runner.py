@@ -131,9 +131,11 @@ class Runner:
             done += step.done
             # smaller batches have got past the trouble
             attempts = 0 if done >= self._limits.batch or keeper.part.attempts == 1 else keeper.part.attempts
-            keeper.save(step, now - last, attempts)
-            self._observe(stage.name, step.counts, now - last)
-            self._throttle(job, step.done, now - last)
+            took = 0.0 if step.idle else now - last
+            keeper.save(step, took, attempts)
+            if not step.idle:
+                self._observe(stage.name, step.counts, took)
+            self._throttle(job, step.done, took)
             last = time.monotonic()
             if last - begun > self._limits.step_seconds or self._job(job.id).state is not JobState.RUNNING:
                 keeper.let_go(attempts=0)

@@ -30,11 +30,13 @@ class Step:
         checkpoint: JSON-ready.
         done: documents of this piece.
         counts: what became of them, by name.
+        idle: nothing was done but to wait for work; such time is not counted.
     """
 
     checkpoint: Any
     done: int
     counts: Mapping[str, int] = field(default_factory=dict)
+    idle: bool = False
 
 
 class Stage(Protocol):

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.index.jobs import JobState
+from es_dedup.maintenance.follow import follow_status, followed_until
 from es_dedup.maintenance.plans import PLANS
 from es_dedup.maintenance.recluster import reclusters
 from es_dedup.settings.recorded import STATISTICS, decision_differences, decisions_in
@@ -24,13 +25,16 @@ if TYPE_CHECKING:
 BEAT: Final = "beat"
 RECLUSTER: Final = "recluster"
 AUDIT: Final = "audit"
+FOLLOW: Final = "follow"
 LATE: Final = 2  # times its interval
 MIN_BEAT_SECONDS: Final = 60.0  # a worker that starts again is not late
+FOLLOW_SECONDS: Final = 300.0  # behind which following is late
 AUDIT_SECONDS: Final = 2 * 86_400.0  # an audit is due each day
 ADVICE: Final[Mapping[str, str]] = {
     BEAT: "no periodic task runs, so deferred documents wait: see that `es-dedup worker --beat` and Redis are running",
     RECLUSTER: "see that `es-dedup worker --beat` is running, or run `es-dedup recluster --inline`",
     AUDIT: "run `es-dedup audit` daily",
+    FOLLOW: "following is behind: see that a worker or `es-dedup follow --inline` runs; a `backfill` is faster after a large load",
 }
 
 
@@ -108,19 +112,30 @@ def job_status(context: MaintenanceContext, job: Job) -> JobStatus:
 
 def site_status(context: MaintenanceContext) -> dict[str, Any]:
     """What is attached, how many documents, pages, documents with a ``dedup`` field and dead letters there are, jobs that are not over, and settings not in force."""
-    indices = context.indices()
-    clustered = {"exists": {"field": "dedup.cluster_id"}}
-    names = ",".join(indices)
+    counts = source_counts(context)
     return {
         "attached": [each.target for each in context.attachments],
-        "indices": len(indices),
-        "documents": context.source_index.count(names) if indices else 0,
-        "with dedup field": context.source_index.count(names, clustered) if indices else 0,
+        "indices": len(context.indices()),
+        "documents": counts["all"],
+        "with dedup field": counts["with_dedup_field"],
         "pages": context.index.count(),
         "dead": context.jobs.count_dead(),
+        "following": follow_status(context) or "no",
         "jobs": [f"{job.what} {job.id} {job.state}" for job in context.jobs.jobs(unfinished=True)],
         "settings not in force": [str(each) for each in not_in_force(context)],
         **{f"last {what}": moment(at) for what, at in last_times(context).items()},
+    }
+
+
+def source_counts(context: MaintenanceContext) -> dict[str, int]:
+    """Documents of attached indices: ``all``, ``with_dedup_field``, and ``waiting`` for a decision."""
+    targets = ",".join(each.target for each in context.attachments)
+    clustered = {"exists": {"field": "dedup.cluster_id"}}
+    source = context.source_index
+    return {
+        "all": source.count(targets) if targets else 0,
+        "with_dedup_field": source.count(targets, clustered) if targets else 0,
+        "waiting": source.count_waiting(targets) if targets else 0,
     }
 
 
@@ -130,23 +145,30 @@ def not_in_force(context: MaintenanceContext) -> tuple[Difference, ...]:
 
 
 def last_times(context: MaintenanceContext) -> dict[str, int | None]:
-    """When a periodic task last ran, and the last reclustering and the last audit ended.
+    """When a periodic task last ran, the last reclustering and the last audit ended, and until when all writes were followed.
 
     Returns:
-        Milliseconds since 1970 by ``BEAT``, ``RECLUSTER`` and ``AUDIT``; None where it never happened.
+        Milliseconds since 1970 by ``BEAT``, ``RECLUSTER``, ``AUDIT`` and ``FOLLOW``; None where it never happened.
     """
     times = context.jobs.times([BEAT, AUDIT])
     ended = [job.changed for job in context.jobs.jobs() if job.state is JobState.DONE and reclusters(job)]
-    return {BEAT: times.get(BEAT), RECLUSTER: max(ended, default=None), AUDIT: times.get(AUDIT)}
+    return {
+        BEAT: times.get(BEAT),
+        RECLUSTER: max(ended, default=None),
+        AUDIT: times.get(AUDIT),
+        FOLLOW: followed_until(context),
+    }
 
 
 def overdue(context: MaintenanceContext) -> dict[str, str]:
     """Periodic work that is late, by the names of ``last_times``, with advice."""
     limits, now = context.settings.maintenance, time.time() * 1000
+    following = any(job.what == FOLLOW for job in context.jobs.jobs(unfinished=True))
     allowed = {
         BEAT: max(MIN_BEAT_SECONDS, LATE * limits.tend_seconds),
         RECLUSTER: LATE * limits.recluster_hours * 3600 or math.inf,
         AUDIT: AUDIT_SECONDS,
+        FOLLOW: FOLLOW_SECONDS if following else math.inf,
     }
     return {
         what: ADVICE[what]

@@ -144,6 +144,12 @@ class MaintenanceConfig(Section):
     recheck_seconds: float = Field(
         300.0, ge=0, description="time between looks for documents that still wait for a decision; 0: never"
     )
+    follow_seconds: float = Field(
+        2.0, gt=0, le=3600, description="time between looks of `follow` for new writes when there were none"
+    )
+    deletions_seconds: float = Field(
+        60.0, gt=0, le=86_400, description="time between looks of `follow` for deleted documents"
+    )
     recluster_hours: float = Field(
         24.0,
         ge=0,

@@ -39,6 +39,8 @@ NOT_RUN: Final = {
     "CONTRIBUTING.md": {"python"},  # a test class to copy, run by pytest in tests/contract
     # run in tests/integration, on a server
     "docs/how-to/connect-writers.md": {"python"},
+    "docs/how-to/follow-writers.md": {"python"},
+    "docs/operations/README.md": {"python"},
     "docs/how-to/collapse-search-results.md": {"python"},
     "docs/how-to/put-the-hook-before-the-bulk-writer.md": {"python"},
     "docs/how-to/use-opensearch.md": {"python"},

@@ -67,7 +67,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one write: HTTP status, the reason when it failed, the document's new sequence number and primary term.
+    """What became of one write: HTTP status, the reason when it failed, the document's new sequence number and primary term, its new version.
 
     ``noop``: an update that changed nothing. ``index``: the real one behind an alias.
     """
@@ -77,6 +77,7 @@ class Result:
     condition: tuple[int, int] | None = None
     noop: bool = False
     index: str = ""
+    version: int = 0
 
     @property
     def done(self) -> bool:
@@ -176,6 +177,7 @@ def _result(item: dict[str, Any]) -> Result:
     (said,) = item.values()
     reason = reason_in(said.get("error"))
     condition = (said["_seq_no"], said["_primary_term"]) if "_seq_no" in said else None
+    noop = said.get("result") == "noop"
     return Result(
-        int(said["status"]), reason, condition, said.get("result") == "noop", said.get("_index", "")
+        int(said["status"]), reason, condition, noop, said.get("_index", ""), said.get("_version", 0)
     )

@@ -99,7 +99,7 @@ class ElasticJobs:
         self._refresh()
         query = {"bool": {"filter": [{"term": {"job": job_id}}]}}
         keys: list[str] = []
-        for hits in pages_of_hits(self._server, self._index, query, [{"_seq_no": "asc"}], fields=False):
+        for hits in pages_of_hits(self._server, self._index, query, [{"_seq_no": "asc"}], fields=("kind",)):
             keys += (hit["_id"] for hit in hits)
         self._must(self._write(Write("delete", self._index, key) for key in keys))
 

@@ -24,6 +24,7 @@ from es_dedup.index.elastic.server import (
     status_of,
     version_numbers,
 )
+from es_dedup.index.elastic.shard_writes import WritesOfOthers
 from es_dedup.index.elastic.source_metadata import EXTERNAL_VERSIONS, INDICES_AT_A_TIME, read_facts
 from es_dedup.index.source_index import (
     DEDUP,
@@ -57,15 +58,13 @@ REMOVE: Final = {
     "lang": "painless",
     "source": f"if (ctx._source.remove('{DEDUP}') == null) {{ ctx.op = 'none' }}",
 }
-CHECKED_SECONDS: Final = (
-    1.0  # for which what an index was found to be is relied on, where the caller allows it
-)
+CHECKED_SECONDS: Final = 1.0  # for which what an index was found to be holds, where the caller allows it
 RETRIES: Final = 5  # of one partial update that meets another writer
 _OURS: Final = re.compile(rf"-dedup-({'|'.join((*KINDS, 'jobs'))})-v\d+-\d+$")
 
 
 @reads_answers()
-class ElasticSourceIndex:
+class ElasticSourceIndex(WritesOfOthers):
     """Source indices of one cluster; see ``es_dedup.index.source_index.SourceIndex``. Threads may share it.
 
     Args:
@@ -75,7 +74,8 @@ class ElasticSourceIndex:
     """
 
     def __init__(self, server: Server, name: str, options: Options) -> None:
-        self._server, self._name, self._options = server, name, options
+        super().__init__(server)
+        self._name, self._options = name, options
         self._last: dict[str, tuple[float, IndexFacts]] = {}  # when facts were read, and which
 
     def close(self) -> None:
@@ -316,6 +316,7 @@ class ElasticSourceIndex:
         updated = [page_id for page_id in wanted if page_id not in whole]
         done = self._write(_write(keys[page_id], dedup_fields[page_id]) for page_id in updated)
         results |= dict(zip(updated, done, strict=True))
+        self._known.wrote({page_id: results[page_id] for page_id in updated})
         whole |= {
             page_id for page_id in updated if dedup_fields[page_id] is None and _no_script(results[page_id])
         }

@@ -1,0 +1,351 @@
+"""Source indices that others write to without a hook are followed: new, changed and deleted documents, new indices, deaths."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elasticsearch.helpers import bulk
+
+from es_dedup.errors import NotAttached
+from es_dedup.index.jobs import JobState
+from es_dedup.index.source_index import DedupField
+from es_dedup.maintenance import follow_stage
+from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.change_capture import Positions, changes
+from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.detach import detach
+from es_dedup.maintenance.follow import follow_status, followed_until, start_follow
+from es_dedup.maintenance.ingest import ingest_documents
+from es_dedup.maintenance.recluster import start_recluster
+from es_dedup.maintenance.runner import Runner
+from es_dedup.maintenance.status import overdue, site_status
+from tests.servers import client_of, fresh_name, url_of
+from tests.source_indices import FIELDS, attached, ids_of, made_up_documents, put, settings, source_index
+from tests.workers import environment, until
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from elasticsearch import Elasticsearch
+
+    from es_dedup.index.jobs import Job
+    from es_dedup.maintenance.context import MaintenanceContext
+
+PROGRAM = str(Path(sys.executable).with_name("es-dedup"))
+
+
+def pages(count: int, seed: int = 1) -> dict[str, dict[str, Any]]:
+    """Made-up documents of which every third is a copy."""
+    return {f"{seed}-{key}": each for key, each in made_up_documents(count, seed).items()}
+
+
+def follow_once(site: MaintenanceContext) -> Job:
+    job, _ = start_follow(site, once=True)
+    job = Runner(site).run(job.id)
+    assert job.state is JobState.DONE
+    return job
+
+
+def is_clean(site: MaintenanceContext) -> None:
+    assert audit(site).as_dict()["found"] == {}
+
+
+def decided(job: Job) -> int:
+    outcomes = ("unique", "duplicate", "contains", "contained", "inconclusive")
+    return sum(job.counts.get(each, 0) for each in outcomes)
+
+
+def test_new_changed_and_deleted_documents_and_nothing_else() -> None:
+    given = pages(15)
+    names = list(given)
+    with source_index(given) as (client, name), attached(name) as site:
+        assert follow_status(site) is None
+        assert decided(follow_once(site)) == len(given)
+        is_clean(site)
+        put(client, name, {names[0]: given[names[5]], "new": given[names[1]]})
+        bulk(client, ({"_op_type": "delete", "_index": name, "_id": each} for each in names[10:14]))
+        status = follow_status(site)
+        assert status is not None
+        assert status.documents == 6
+        second = follow_once(site)
+        assert decided(second) == 2  # its own writes of the dedup field are not decided on
+        assert second.counts["gone"] == 4
+        is_clean(site)
+        third = follow_once(site)
+        assert (decided(third), third.counts.get("compared", 0)) == (0, 0)
+        assert follow_status(site).documents == 0  # type: ignore[union-attr]
+
+
+def test_it_goes_on_where_a_backfill_ended() -> None:
+    given = pages(15)
+    with source_index(given) as (client, name), attached(name) as site:
+        Runner(site).run(Runner(site).start("backfill", {"target": None}).id)
+        assert decided(follow_once(site)) == 0
+        put(client, name, pages(3, seed=2))
+        assert decided(follow_once(site)) == 3
+        is_clean(site)
+
+
+def test_a_copy_written_past_the_hook_while_another_process_marks_its_cluster_is_not_missed() -> None:
+    """The dedup field is written on top of a version that nobody has read."""
+    given = pages(3)
+    first, other = list(given)[:2]
+    with source_index(given) as (client, name), attached(name) as site:
+        follow_once(site)
+        document = site.source_index.read(ids_of([first], name), ())[f"{name}/{first}"]
+        site.source_index.remember([document])
+        put(client, name, {first: given[other]})
+        field = DedupField(f"{name}/{first}", canonical=True, relation="unique")
+        assert site.source_index.write_dedup_fields({f"{name}/{first}": field}).changed
+        now = site.source_index.read(ids_of([first], name), ())[f"{name}/{first}"]
+        assert not site.source_index.knows(now)
+        assert decided(follow_once(site)) == 1
+        is_clean(site)
+
+
+def test_nothing_is_read_above_the_global_checkpoint() -> None:
+    """A refresh may show a write before another one with a lower sequence number; that one must not be passed over."""
+    with source_index(pages(6), shards=1) as (client, name), attached(name) as site:
+        indices, positions = site.indices(), Positions()
+        ((number, shard),) = site.source_index.writes(indices)[name].items()
+        assert (shard.complete, shard.last) == (5, 5)
+        early = {name: {number: replace(shard, complete=3)}}
+        (found,) = changes(site, indices, positions, early, batch=100)
+        assert [each.seq_no for each in found.documents] == [0, 1, 2, 3]
+        positions.advance(name, number, found.history, found.reached)
+        assert positions.behind(early) == 2
+        (found,) = changes(site, indices, positions, site.source_index.writes(indices), batch=100)
+        assert [each.seq_no for each in found.documents] == [4, 5]
+        # a deletion is passed, a batch at a time
+        client.delete(index=name, id=found.documents[0].key.id)
+        writes = site.source_index.writes(indices)
+        *rest, last = changes(site, indices, positions, writes, batch=1)
+        assert [each.seq_no for part in rest for each in part.documents] == [5]
+        assert (len(last.documents), last.reached) == (0, 6)
+
+
+@pytest.mark.slow
+def test_no_write_is_passed_over_while_many_write_and_refresh_at_once() -> None:
+    """Sequence numbers are given out before a search can find the write: what a search finds last is no position to go on from."""
+    with source_index({}, shards=1) as (client, name), attached(name) as site:
+        done = threading.Event()
+
+        def write(thread: int) -> None:
+            for number in range(300):
+                client.index(index=name, id=f"{thread}-{number}", document={"html": "a"})
+
+        def refresh() -> None:
+            while not done.is_set():
+                client.indices.refresh(index=name)
+
+        threads = [threading.Thread(target=write, args=(at,)) for at in range(6)]
+        refreshing = threading.Thread(target=refresh)
+        for each in (*threads, refreshing):
+            each.start()
+        positions, met = Positions(), set()
+        last = False
+        while not last:
+            last = not any(each.is_alive() for each in threads)
+            writes = site.source_index.writes(site.indices())
+            for found in changes(site, site.indices(), positions, writes, batch=50):
+                met |= {each.key.id for each in found.documents}
+                positions.advance(found.index, found.shard, found.history, found.reached)
+        done.set()
+        refreshing.join()
+        assert len(met) == 6 * 300
+
+
+def test_an_index_made_again_under_its_name_is_read_from_its_beginning() -> None:
+    given = pages(9)
+    with source_index(given) as (client, name), attached(name) as site:
+        follow_once(site)
+        mapping = client.indices.get_mapping(index=name)[name]["mappings"]
+        client.indices.delete(index=name)
+        client.indices.create(index=name, settings={"number_of_shards": 2}, mappings=mapping)
+        later = {f"{key}-again": each for key, each in list(given.items())[:4]}
+        put(client, name, later)
+        job = follow_once(site)
+        assert (decided(job), job.counts["gone"]) == (4, 9)
+        is_clean(site)
+
+
+def test_indices_behind_an_alias_come_are_closed_and_go() -> None:
+    name = fresh_name()
+    with client_of(url_of("es8")) as client:
+        try:
+            client.indices.create(index=f"{name}-000001", aliases={name: {"is_write_index": True}})
+            put(client, name, pages(6))
+            with open_context(f"{url_of('es8')}/{name}", settings()) as site:
+                attach(site, name, FIELDS)
+                follow_once(site)
+                client.indices.rollover(alias=name)
+                put(client, name, pages(6, seed=2) | pages(2))
+                assert decided(follow_once(site)) == 8
+                assert site.source_index.prepared(f"{name}-000002")
+                is_clean(site)
+                client.indices.close(index=f"{name}-000001")
+                assert follow_once(site).counts.get("gone", 0) == 0
+                client.indices.open(index=f"{name}-000001")
+                client.cluster.health(index=f"{name}-000001", wait_for_status="yellow")
+                # a primary that was started anew counts its deletions anew, and keeps its sequence numbers
+                client.delete(index=f"{name}-000001", id="1-made-00000")
+                client.indices.close(index=f"{name}-000001")
+                client.indices.open(index=f"{name}-000001")
+                client.cluster.health(index=f"{name}-000001", wait_for_status="yellow")
+                put(client, f"{name}-000001", {"more": pages(1, seed=3)["3-made-00000"]})
+                job = follow_once(site)
+                assert (decided(job), job.counts["gone"]) == (1, 1)
+                client.indices.delete(index=f"{name}-000001")
+                assert follow_once(site).counts["gone"] == 6
+                is_clean(site)
+                detach(site, name, force=True)
+                attach(site, name, FIELDS)
+                with pytest.raises(StopIteration):
+                    next(iter(site.index.scan()))
+        finally:
+            client.indices.delete(index=f"{name}*", expand_wildcards="all", ignore_unavailable=True)
+            for each in (f"{name}-dedup-source",):
+                client.options(ignore_status=404).indices.delete_index_template(name=each)
+                client.options(ignore_status=404).cluster.delete_component_template(name=each)
+
+
+def test_a_page_that_always_fails_becomes_a_dead_letter_and_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = pages(12)
+    bad = list(given)[7]
+
+    def failing(context: Any, fields: Any, found: Any) -> Mapping[str, int]:
+        if any(each.key.id == bad for each in found):
+            raise RuntimeError("it cannot be read")
+        return ingest_documents(context, fields, found)
+
+    monkeypatch.setattr(follow_stage, "ingest_documents", failing)
+    with source_index(given) as (client, name), attached(name, settings(max_attempts=3, batch=4)) as site:
+        job, _ = start_follow(site, once=True)
+        failures = 0
+        while job.state is JobState.RUNNING:
+            try:
+                job = Runner(site).run(job.id)
+            except RuntimeError:
+                failures += 1
+        assert 3 <= failures <= 5
+        assert [each.page_id for each in site.jobs.dead()] == [f"{name}/{bad}"]
+        assert site.index.count() == len(given) - 1
+        monkeypatch.undo()
+        put(client, name, {bad: given[bad] | {"at": "2026-02-02"}})  # written again, it is tried again
+        assert decided(follow_once(site)) == 1
+
+
+def test_what_it_says_and_what_it_does_not_get_in_the_way_of() -> None:
+    with source_index(pages(3)) as (_, name):
+        with open_context(f"{url_of('es8')}/{name}", settings()) as site, pytest.raises(NotAttached):
+            start_follow(site)
+        with attached(name) as site:
+            follow_once(site)
+            job, begun = start_follow(site)
+            assert begun
+            assert start_follow(site) == (site.jobs.job(job.id)[0], False)  # type: ignore[index]
+            assert len([each for each in site.jobs.jobs() if each.what == "follow"]) == 1
+            said = str(site_status(site)["following"])
+            assert said.startswith("running, 0 documents and ")
+            assert "follow" not in overdue(site)
+            assert start_recluster(site) is not None  # although a job is under way that has no end
+
+
+class Writers:
+    """Other programs: they index, update and delete, each its own documents, and know nothing of es-dedup."""
+
+    def __init__(self, client: Elasticsearch, target: str, count: int = 3) -> None:
+        self._client, self._target = client, target
+        self._stop = threading.Event()
+        self.rounds = [0] * count
+        self.error: BaseException | None = None
+        self._threads = [threading.Thread(target=self._run, args=(at,), daemon=True) for at in range(count)]
+
+    def start(self) -> None:
+        for each in self._threads:
+            each.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        for each in self._threads:
+            each.join(60)
+        assert self.error is None, repr(self.error)
+
+    def _run(self, writer: int) -> None:
+        sources = list(pages(12, seed=writer + 5).values())
+        try:
+            while not self._stop.wait(0.3):
+                turn = self.rounds[writer]
+                for at in range(3):
+                    key = f"{writer}-{(turn * 3 + at) % 40}"
+                    source = sources[(turn * 7 + at) % len(sources)]
+                    # in a bulk request an alias takes new documents to its newest index
+                    bulk(self._client, [{"_index": self._target, "_id": key, "_source": source}])
+                if turn % 4 == 3:
+                    gone = {"terms": {"_id": [f"{writer}-{(turn * 3 + at) % 40}" for at in (1, 2)]}}
+                    self._client.indices.refresh(index=self._target)
+                    hits = self._client.search(index=self._target, query=gone)["hits"]["hits"]
+                    deletes = [
+                        {"_op_type": "delete", "_index": each["_index"], "_id": each["_id"]} for each in hits
+                    ]
+                    bulk(self._client, deletes, raise_on_error=False)
+                self.rounds[writer] += 1
+        except BaseException as error:  # noqa: BLE001 - told by ``stop``
+            self.error = error
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)  # a process starts two times
+def test_writers_that_go_on_while_it_is_killed_and_started_again(tmp_path: Path) -> None:
+    """Under index, update, delete, rollover and SIGKILL; at the end everything agrees."""
+    name = fresh_name()
+    place = f"{url_of('es8')}/{name}"
+    command = [PROGRAM, "--db", place, "follow", "--inline"]
+    given = environment(follow_seconds=0.2, deletions_seconds=1, lease_seconds=1)
+    with client_of(url_of("es8")) as client, (tmp_path / "log").open("wb") as log:
+        writers = Writers(client, name)
+        process: subprocess.Popen[bytes] | None = None
+        try:
+            client.indices.create(index=f"{name}-000001", aliases={name: {"is_write_index": True}})
+            with open_context(place, settings()) as site:
+                attach(site, name, FIELDS)
+                writers.start()
+                for turn in range(2):
+                    before = followed_until(site)
+                    process = subprocess.Popen(command, env=given, stdout=log, stderr=log)
+                    until(lambda before=before: followed_until(site) != before, 400)  # type: ignore[misc]
+                    seen = sum(writers.rounds)
+                    until(lambda seen=seen: sum(writers.rounds) >= seen + 12)  # type: ignore[misc]
+                    if turn == 0:
+                        process.kill()
+                        process.wait()
+                        client.indices.rollover(alias=name)
+                writers.stop()
+                stopped = time.time()
+                until(lambda: (said := follow_status(site)) is not None and not said.documents, 400)
+                until(lambda: time.time() - follow_status(site).deletions_seconds > stopped, 400)  # type: ignore[operator,union-attr]
+                assert process is not None
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(120) == 143
+                assert follow_status(site).state == "paused"  # type: ignore[union-attr]
+                is_clean(site)
+                assert site.jobs.count_dead() == 0
+        finally:
+            writers._stop.set()
+            if process is not None and process.poll() is None:
+                process.kill()
+                process.wait()
+            client.indices.delete(index=f"{name}*", expand_wildcards="all", ignore_unavailable=True)
+            client.options(ignore_status=404).indices.delete_index_template(name=f"{name}-dedup-source")
+            client.options(ignore_status=404).cluster.delete_component_template(name=f"{name}-dedup-source")
