@@ -59,7 +59,8 @@ class Service:
     def __init__(self, place: str, settings: Settings, workers: Workers, tokens: Tokens | None) -> None:
         self.place, self.settings, self.limits = place, settings, settings.serve
         self.workers, self.tokens = workers, tokens
-        self.jobs, self.repeats, self.metrics = Jobs(place, settings, workers), Repeats(), Metrics(workers)
+        self.jobs, self.repeats = Jobs(place, settings, workers), Repeats()
+        self.metrics = Metrics(workers, place, settings)
         self.sessions, self.reviews = console.Sessions(), console_review.Reviews()
         self._preparing: asyncio.Future[bytes] | None = None
 
@@ -365,7 +366,7 @@ async def ready(request: Request) -> Response:
 @router.get("/metrics", dependencies=Reading)
 async def metrics(request: Request) -> Response:
     """Figures for Prometheus."""
-    return Response(_service(request).metrics.text(), media_type=MEDIA_TYPE)
+    return Response(await asyncio.to_thread(_service(request).metrics.text), media_type=MEDIA_TYPE)
 
 
 def create_app(service: Service) -> Any:

@@ -1,8 +1,8 @@
-"""Figures for Prometheus, of this process."""
+"""Figures for Prometheus: of this process, and of an index with attached source indices what workers tell of it, too."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -13,17 +13,51 @@ from prometheus_client import (
     generate_latest,
 )
 
+from es_dedup.errors import DedupError, NotAnIndex
+from es_dedup.index.factory import is_remote
+from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.gauges import stored_families, up_family
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from es_dedup.serve.workers import Workers
+    from es_dedup.settings import Settings
 
 MEDIA_TYPE: Final = CONTENT_TYPE_LATEST
 
 
-class Metrics:
-    """Requests by route and status, their times, and how many are inside."""
+class StoredGauges:
+    """Asks Elasticsearch at each scrape; tells nothing of an index in a file, or without attached source indices."""
 
-    def __init__(self, workers: Workers) -> None:
+    def __init__(self, place: str, settings: Settings) -> None:
+        self._place, self._settings = place, settings
+
+    def describe(self) -> list[Any]:
+        """Nothing: to be registered asks no server."""
+        return []
+
+    def collect(self) -> Iterator[Any]:
+        """Families of gauges; a server that does not answer gives ``es_dedup_up`` 0 and no figures."""
+        if not is_remote(self._place):
+            return
+        try:
+            with open_context(self._place, self._settings, read_only=True) as context:
+                yield from list(stored_families(context)) if context.attachments else ()
+        except NotAnIndex:
+            return
+        except DedupError:
+            yield up_family({"elasticsearch": False})
+        else:
+            yield up_family({"elasticsearch": True})
+
+
+class Metrics:
+    """Requests by route and status, their times, and how many are inside; figures of the index."""
+
+    def __init__(self, workers: Workers, place: str, settings: Settings) -> None:
         self._registry = CollectorRegistry()
+        self._registry.register(StoredGauges(place, settings))
         self._requests = Counter(
             "es_dedup_http_requests",
             "Requests answered, by method, route and status",
@@ -52,5 +86,5 @@ class Metrics:
         self._seconds.labels(route).observe(seconds)
 
     def text(self) -> bytes:
-        """All figures in the format of Prometheus."""
+        """All figures in the format of Prometheus; asks the server, so call it in a thread."""
         return generate_latest(self._registry)

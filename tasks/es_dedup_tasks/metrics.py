@@ -11,7 +11,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from es_dedup.errors import DedupError
 from es_dedup.index.elastic.server import watchers
-from es_dedup.maintenance.status import last_times
+from es_dedup.maintenance.gauges import stored_families, up_family
 from es_dedup.model import Outcome
 from es_dedup_tasks.dispatch import CeleryDispatcher
 from es_dedup_tasks.sites import ProcessContext
@@ -100,7 +100,7 @@ def watched(task: str) -> Iterator[None]:
 
 
 class QueueGauges:
-    """Asks Redis and Elasticsearch at each scrape: messages that wait, dead letters, times of the last periodic work."""
+    """Asks Redis and Elasticsearch at each scrape: messages that wait, and ``stored_families``."""
 
     def __init__(self, place: str, settings: Settings) -> None:
         self._sites = ProcessContext(place, settings)
@@ -108,16 +108,16 @@ class QueueGauges:
 
     def collect(self) -> Iterator[Any]:
         """Families of gauges; a server that does not answer gives ``es_dedup_up`` 0 and no figures of its own."""
-        up = GaugeMetricFamily("es_dedup_up", "Whether a server answers", labels=("server",))
+        up: dict[str, bool] = {}
         for server, ask in (("redis", self._depths), ("elasticsearch", self._stored)):
             try:
                 families = list(ask())
             except (DedupError, OSError):
-                up.add_metric([server], 0)
+                up[server] = False
             else:
-                up.add_metric([server], 1)
+                up[server] = True
                 yield from families
-        yield up
+        yield up_family(up)
 
     def _depths(self) -> Iterator[Any]:
         family = GaugeMetricFamily("es_dedup_queue_depth", "Messages that wait", labels=("queue",))
@@ -126,17 +126,7 @@ class QueueGauges:
         yield family
 
     def _stored(self) -> Iterator[Any]:
-        context = self._sites.context
-        yield GaugeMetricFamily("es_dedup_dead_letters", "Dead letters", value=context.jobs.count_dead())
-        last = GaugeMetricFamily(
-            "es_dedup_last_timestamp_seconds",
-            "When a periodic task last ran (beat), and when the last reclustering and the last audit ended; seconds since 1970",
-            labels=("what",),
-        )
-        for what, at in last_times(context).items():
-            if at is not None:
-                last.add_metric([what], at / 1000)
-        yield last
+        return stored_families(self._sites.context)
 
 
 def serve(port: int, place: str, settings: Settings) -> None:

@@ -1,0 +1,64 @@
+"""What Prometheus is told of an index and its attached source indices, whoever serves it: workers and the REST API."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prometheus_client.core import GaugeMetricFamily
+
+from es_dedup.maintenance.follow import follow_status
+from es_dedup.maintenance.status import last_times, source_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from es_dedup.maintenance.context import MaintenanceContext
+
+
+def stored_families(context: MaintenanceContext) -> Iterator[GaugeMetricFamily]:
+    """Families of gauges, read from the server now: pages, documents and their share with a ``dedup`` field, dead letters, following, periodic work.
+
+    Raises:
+        IndexError_: the server does not answer.
+    """
+    counts = source_counts(context)
+    yield _labelled(
+        "es_dedup_source_documents",
+        "Documents of attached indices: all, with a dedup field, and waiting for a decision",
+        "state",
+        counts,
+    )
+    if counts["all"]:
+        share = counts["with_dedup_field"] / counts["all"]
+        yield GaugeMetricFamily(
+            "es_dedup_dedup_field_share", "Share of these documents that have a dedup field", value=share
+        )
+    yield GaugeMetricFamily("es_dedup_pages", "Stored pages", value=context.index.count())
+    yield GaugeMetricFamily("es_dedup_dead_letters", "Dead letters", value=context.jobs.count_dead())
+    if following := follow_status(context):
+        yield GaugeMetricFamily(
+            "es_dedup_follow_documents_behind",
+            "Documents that were written to attached indices and that following has not processed, at most",
+            value=following.documents,
+        )
+    yield _labelled(
+        "es_dedup_last_timestamp_seconds",
+        "When a periodic task last ran (beat), when the last reclustering and the last audit ended, and until when all writes are "
+        "processed by following (follow); seconds since 1970",
+        "what",
+        {what: at / 1000 for what, at in last_times(context).items() if at is not None},
+    )
+
+
+def _labelled(name: str, text: str, label: str, values: Mapping[str, float]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, text, labels=(label,))
+    for value, number in values.items():
+        family.add_metric([value], number)
+    return family
+
+
+def up_family(servers: Mapping[str, bool]) -> GaugeMetricFamily:
+    """Whether servers answer."""
+    return _labelled(
+        "es_dedup_up", "Whether a server answers", "server", {name: int(up) for name, up in servers.items()}
+    )
