@@ -30,12 +30,15 @@ class FollowState:
     Attributes:
         positions: up to which writes were dealt with.
         at: everything written until then was dealt with; milliseconds since 1970, 0 when that was never so.
+        begun, until: when the writes that are dealt with now were looked up, and up to where they go; then ``at`` becomes ``begun``.
         deletions: see ``DeletionWatch``.
         place: index and shard that were worked on when an attempt failed; they are the first of the next one.
     """
 
     positions: Positions = field(default_factory=Positions)
     at: int = 0
+    begun: int = 0
+    until: Positions = field(default_factory=Positions)
     deletions: DeletionWatch = field(default_factory=DeletionWatch)
     place: tuple[str, int] | None = None
 
@@ -51,6 +54,8 @@ class FollowState:
             return cls(
                 Positions.from_dict(given["positions"]),
                 int(given["at"]),
+                int(given["begun"]),
+                Positions.from_dict(given["until"]),
                 DeletionWatch.from_dict(given["deletions"]),
                 None if place is None else (str(place[0]), int(place[1])),
             )
@@ -60,9 +65,39 @@ class FollowState:
         return {
             "positions": self.positions.as_dict(),
             "at": self.at,
+            "begun": self.begun,
+            "until": self.until.as_dict(),
             "deletions": self.deletions.as_dict(),
             "place": self.place,
         }
+
+    def begin(self, writes: Mapping[str, Mapping[int, ShardWrites]], now: int) -> None:
+        """Take these writes as those to be dealt with, if the ones before are; of these drop what is not there any more."""
+        present = {
+            (index, str(number)): each for index, shards in writes.items() for number, each in shards.items()
+        }
+        before = [
+            (index, shard, history, last)
+            for index, shards in self.until.reached.items()
+            for shard, (history, last) in shards.items()
+            if (index, shard) in present and present[index, shard].history == history
+        ]
+        if not before:
+            self.begun = now
+            before = [(*place, each.history, each.complete) for place, each in present.items()]
+        self.until = Positions()
+        for index, shard, history, last in before:
+            self.until.advance(index, int(shard), history, last)
+        self.settle()
+
+    def settle(self) -> None:
+        """Advance ``at`` if the positions have come to where ``until`` is."""
+        if all(
+            self.positions.above(index, int(shard), history) >= last
+            for index, shards in self.until.reached.items()
+            for shard, (history, last) in shards.items()
+        ):
+            self.at, self.until = self.begun, Positions()
 
 
 class Follow:
@@ -100,18 +135,16 @@ class _Follower:
         """Whether something was found at the last look."""
 
     def look(self, *, compare: bool) -> Iterator[Step]:
-        """Deal with what was written until now, then with deletions where it is time for that, or ``compare``."""
+        """Deal with deletions where it is time for that, or ``compare``, then with what was written until now."""
         context, state = self._context, self._state
         now, self.busy = int(time.time() * 1000), False
         indices = context.indices()
         context.source_index.prepare(index for index in indices if index not in state.positions.reached)
         writes = context.source_index.writes(indices)
         deleted = self._forget_detached(indices)
-        for found in changes(context, indices, state.positions, self._ordered(writes), batch=self._batch):
-            yield from self._deal_with(found)
-        state.at, state.place = now, None
         interval = context.settings.maintenance.deletions_seconds * 1000
         if compare or deleted or state.deletions.index or now - state.deletions.looked >= interval:
+            # first: where writes never cease, the time for a part is over before they are dealt with
             for compared, counts in state.deletions.work(
                 context, writes, deleted, now=now, seconds=COMPARE_SECONDS
             ):
@@ -120,6 +153,10 @@ class _Follower:
             for index in () if state.deletions.index else deleted:
                 state.positions.reached.pop(index, None)
                 state.deletions.counted.pop(index, None)
+        state.begin(writes, now)
+        for found in changes(context, indices, state.positions, self._ordered(writes), batch=self._batch):
+            yield from self._deal_with(found)
+        state.place = None
 
     def _forget_detached(self, indices: Mapping[str, SourceFields]) -> list[str]:
         """Indices that were followed and have been deleted; what is known of indices that are not attached any more is dropped."""
@@ -171,5 +208,6 @@ class _Follower:
             raise
         self.busy |= bool(documents)
         state.positions.advance(found.index, found.shard, found.history, found.reached)
+        state.settle()
         known = len(found.documents) - len(documents)
         yield Step(state.as_dict(), len(documents), {**counts, "known": known})

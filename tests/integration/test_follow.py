@@ -246,6 +246,22 @@ def test_a_page_that_always_fails_becomes_a_dead_letter_and_the_others_go_on(
         assert decided(follow_once(site)) == 1
 
 
+def test_it_says_until_when_all_is_processed_although_each_turn_ends_after_one_batch() -> None:
+    """A worker gives a part back after ``step_seconds``; what it was at must not begin anew each time."""
+    given = pages(12)
+    with source_index(given) as (client, name), attached(name, settings(step_seconds=0.001, batch=4)) as site:
+        job, _ = start_follow(site)
+        before = None
+        for turn in range(12):
+            put(client, name, {f"more-{turn}": given["1-made-00000"]})  # writers that never cease
+            Runner(site).work(job.id, 0)
+            before = before or followed_until(site)
+        status = follow_status(site)
+        assert status is not None
+        assert status.deletions_seconds is not None
+        assert before is not None
+
+
 def test_what_it_says_and_what_it_does_not_get_in_the_way_of() -> None:
     with source_index(pages(3)) as (_, name):
         with open_context(f"{url_of('es8')}/{name}", settings()) as site, pytest.raises(NotAttached):
@@ -312,7 +328,7 @@ def test_writers_that_go_on_while_it_is_killed_and_started_again(tmp_path: Path)
     name = fresh_name()
     place = f"{url_of('es8')}/{name}"
     command = [PROGRAM, "--db", place, "follow", "--inline"]
-    given = environment(follow_seconds=0.2, deletions_seconds=1, lease_seconds=1)
+    given = environment(follow_seconds=0.2, deletions_seconds=1, lease_seconds=1, step_seconds=20)
     with client_of(url_of("es8")) as client, (tmp_path / "log").open("wb") as log:
         writers = Writers(client, name)
         process: subprocess.Popen[bytes] | None = None
