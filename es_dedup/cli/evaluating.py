@@ -190,7 +190,7 @@ def _sweep_rules(
 def _measure(
     session: Session,
     labels: Path,
-    corpus: list[Path],
+    corpus: list[str],
     options: ReadOptions,
     methods: Iterable[str],
     without: Iterable[str] = (),

@@ -34,15 +34,16 @@ SHOWN_MISSING: Final = 5
 LABELS_HELP: Final = "TSV with a header, or JSONL: id_a, id_b, label (dup, contain, partial, diff)."
 
 Paths = Annotated[
-    list[Path],
+    list[str],
     typer.Argument(
-        help="Folders, page files, JSONL, CSV, TSV, Parquet, WARC (compressed too), or - for JSONL on standard input.",
+        help="Folders, page files, JSONL, CSV, TSV, Parquet, WARC (compressed too), quoted patterns, addresses such as s3://…, or - for "
+        "JSONL on standard input.",
         metavar="PATH…",
         show_default=False,
     ),
 ]
 Corpus = Annotated[
-    list[Path],
+    list[str],
     typer.Option(
         "--corpus", "-c", help="Input with the labelled pages; may be repeated.", show_default=False
     ),
@@ -100,7 +101,7 @@ class Intake:
     """
 
     def __init__(
-        self, paths: Iterable[Path], options: ReadOptions, session: Session, *, leave: Path | None = None
+        self, paths: Iterable[str], options: ReadOptions, session: Session, *, leave: Path | None = None
     ) -> None:
         most = session.settings.extraction.max_bytes
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -140,7 +140,7 @@ class _Input:
             dedup.record_roots(self.intake.roots)
 
 
-def _check_report(report: Path | None, paths: list[Path], session: Session, dry_run: bool) -> None:
+def _check_report(report: Path | None, paths: list[str], session: Session, dry_run: bool) -> None:
     """Refuse before the work what would fail after it."""
     if report is None:
         return
@@ -168,8 +168,8 @@ def _write_report(
     write_report(dedup, path, title=title, limits=ReportLimits(clusters=clusters), run=run, progress=show)
 
 
-def _title(paths: list[Path]) -> str:
-    names = [path.name or str(path) for path in paths]
+def _title(paths: list[str]) -> str:
+    names = [Path(path).name or path for path in paths]
     return ", ".join(names[:NAMES_IN_TITLE]) + (
         f" and {len(names) - NAMES_IN_TITLE} more" if len(names) > NAMES_IN_TITLE else ""
     )

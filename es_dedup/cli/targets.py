@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -32,14 +33,14 @@ def refuse_index(target: Path, session: Session, option: str) -> None:
         raise typer.BadParameter(f"{target} belongs to the index: name another file", param_hint=option)
 
 
-def refuse_input(target: Path, inputs: Iterable[Path], option: str) -> None:
+def refuse_input(target: Path, inputs: Iterable[str | Path], option: str) -> None:
     """Raise a usage error when ``target`` is an input, or read with an input folder and no earlier report."""
     from es_dedup.readers.folders import SUFFIXES
+    from es_dedup.readers.locations import Address, is_pattern, located, matches
     from es_dedup.readers.streams import suffix_of
 
-    for path in inputs:
-        if path == _STDIN:
-            continue
+    local = [path for path in located(inputs) if not isinstance(path, Address) and path != _STDIN]
+    for path in chain.from_iterable(matches(path) if is_pattern(path) else [path] for path in local):
         page = suffix_of(target) in SUFFIXES and _inside(target, path) and not _is_report(target)
         if _same(target, path) or page:
             raise typer.BadParameter(f"{target} is part of the input: name another file", param_hint=option)

@@ -1,4 +1,4 @@
-"""Input → pages: folders, page files, JSON lines, tables, Parquet, WARC, standard input.
+"""Input → pages: folders, page files, JSON lines, tables, Parquet, WARC, standard input, object storage.
 
 ``read_pages`` is all a caller needs; each item is a ``Page``, or an ``InputFailure`` that names file and line.
 
@@ -18,12 +18,13 @@ import stat
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from es_dedup.readers.folders import read_folder
+from es_dedup.readers.folders import SUFFIXES, read_folder, read_some
 from es_dedup.readers.jsonl import read_jsonl
 from es_dedup.readers.kinds import READERS, is_page_file, read_file
+from es_dedup.readers.locations import Address, is_pattern, located, matches, pattern_folder
 from es_dedup.readers.port import Fields, InputFailure, ReadOptions, Tally
 from es_dedup.readers.records import fields_in_no_record
-from es_dedup.readers.roots import Root, Roots, path_list
+from es_dedup.readers.roots import Root, Roots
 from es_dedup.readers.streams import STDIN, plain_problem, printable, suffix_of
 from es_dedup.readers.unique import UniquePages
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from es_dedup.readers.locations import Named, Source
     from es_dedup.readers.port import Items
 
 __all__ = ["Fields", "InputFailure", "ReadOptions", "Root", "Roots", "UniquePages", "read_pages"]
@@ -40,7 +42,8 @@ def read_pages(paths: Iterable[str | Path], options: ReadOptions | None = None) 
     """Pages and failures of all the input, in the order named.
 
     Args:
-        paths: folders, files, ``-`` for JSON lines on standard input.
+        paths: folders, files, patterns (``crawl/**/*.jsonl.gz``), addresses of object storage (``s3://bucket/folder``, with the extra
+            ``remote``), ``-`` for JSON lines on standard input.
         options: field names, encoding, limits.
 
     Returns:
@@ -51,20 +54,55 @@ def read_pages(paths: Iterable[str | Path], options: ReadOptions | None = None) 
         TypeError: ``paths`` is not a list of paths, or ``options`` no ``ReadOptions``.
         ValueError: ``options.root`` or ``options.namespace`` cannot be used, see ``Roots.covering``.
     """
-    named = path_list(paths)
+    named = located(paths)
     options = ReadOptions() if options is None else options
     if not isinstance(options, ReadOptions):
         raise TypeError(f"options must be a ReadOptions object, got a {type(options).__name__}")
-    rooted = [path for path in named if str(path) != STDIN and (is_page_file(path) or path.is_dir())]
-    roots = options.roots.covering(rooted, root=options.root, namespace=options.namespace)
+    roots = options.roots.covering(_with_path_ids(named), root=options.root, namespace=options.namespace)
     options = replace(options, roots=roots, tally=Tally())
     return UniquePages(_sources(named, options), roots, options.tally)
 
 
-def _sources(paths: list[Path], options: ReadOptions) -> Iterator[Items]:
-    for path in paths:
-        yield _read(path, options)
+def _with_path_ids(named: Iterable[Named]) -> list[Path]:
+    """Local files and folders below which pages have ids made of their paths."""
+    local = [path for path in named if not isinstance(path, Address) and str(path) != STDIN]
+    return [
+        pattern_folder(path) if is_pattern(path) else path
+        for path in local
+        if is_page_file(path) or path.is_dir() or (is_pattern(path) and suffix_of(path) not in READERS)
+    ]
+
+
+def _sources(named: list[Named], options: ReadOptions) -> Iterator[Items]:
+    for each in named:
+        if isinstance(each, Address):
+            yield _read_address(each, options)
+        elif str(each) != STDIN and is_pattern(each):
+            yield _read_matches(each, options)
+        else:
+            yield _read(each, options)
     yield fields_in_no_record(options)
+
+
+def _read_matches(pattern: Path, options: ReadOptions) -> Items:
+    given = False
+    for path in matches(pattern):
+        given = True
+        yield from read_folder(path, options) if path.is_dir() else read_some([path], options)
+    if not given:
+        yield InputFailure(printable(pattern), None, "no file matches")
+
+
+def _read_address(address: Address, options: ReadOptions) -> Items:
+    try:
+        files, several = address.files()
+    except OSError as error:
+        yield InputFailure(printable(address), None, plain_problem(error))
+        return
+    if several:
+        yield from read_some(files, options, READERS if address.is_pattern else SUFFIXES)
+    else:
+        yield from _read_known(files[0], options)
 
 
 def _read(path: Path, options: ReadOptions) -> Items:
@@ -86,10 +124,14 @@ def _read(path: Path, options: ReadOptions) -> Items:
         yield from read_folder(path, options)
     elif stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
         yield InputFailure(source, None, "no regular file")
-    elif suffix_of(path) not in READERS:
-        known = " ".join(READERS)
-        yield InputFailure(
-            source, None, f"unknown kind of file; known are {known}, compressed too, and folders"
-        )
     else:
+        yield from _read_known(path, options)
+
+
+def _read_known(path: Source, options: ReadOptions) -> Items:
+    if suffix_of(path) in READERS:
         yield from read_file(path, options)
+    else:
+        known = " ".join(READERS)
+        problem = f"unknown kind of file; known are {known}, compressed too, and folders"
+        yield InputFailure(printable(path), None, problem)

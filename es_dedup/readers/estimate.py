@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import zstandard
 
+from es_dedup.readers.locations import Address, is_pattern, located, matches
 from es_dedup.readers.pagefiles import PAGE_SUFFIXES
 from es_dedup.readers.streams import READ_ERRORS, suffix_of
 
@@ -23,7 +24,7 @@ SAMPLE_BYTES: Final = 2**18  # of the file, from which the length of a line is t
 MOST_SECONDS: Final = 1.0  # for counting the files of folders
 
 
-def estimated_pages(paths: Iterable[Path]) -> int | None:
+def estimated_pages(paths: Iterable[str | Path]) -> int | None:
     """Pages in files and folders, from names, sizes and the first lines; None where that cannot be said.
 
     Args:
@@ -31,8 +32,10 @@ def estimated_pages(paths: Iterable[Path]) -> int | None:
     """
     end = time.monotonic() + MOST_SECONDS
     total = 0.0
-    for path in paths:
-        files = _files_of(path) if path.is_dir() else [path]
+    for path in located(paths):
+        if isinstance(path, Address):
+            return None
+        files = _files_of(path) if path.is_dir() else matches(path) if is_pattern(path) else [path]
         for file in files:
             pages = _pages_of(file)
             if pages is None or time.monotonic() > end:

@@ -12,8 +12,9 @@ from es_dedup.readers.streams import plain_problem, printable, suffix_of
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
+    from es_dedup.readers.locations import Source
     from es_dedup.readers.port import Items, ReadOptions
 
 SUFFIXES: Final = tuple(suffix for suffix in READERS if suffix not in NOT_IN_FOLDERS)
@@ -43,6 +44,18 @@ def read_folder(path: Path, options: ReadOptions) -> Items:
         )
 
 
+def read_some(
+    files: Iterable[Source], options: ReadOptions, kinds: Collection[str] = tuple(READERS)
+) -> Items:
+    """Files that were not named one by one: those of other kinds are counted in the tally by suffix."""
+    leave = os.path.realpath(options.leave) if options.leave is not None else None
+    for file in files:
+        if suffix_of(file) not in kinds:
+            options.tally.ignored[_kind_of(str(file))] += 1
+        elif leave is None or os.path.realpath(str(file)) != leave:
+            yield from read_file_in_folder(file, options)
+
+
 def _walk(root: str, ignored: Counter[str]) -> Iterator[str | InputFailure]:
     """Paths of files, each folder's entries by name; a stack in place of recursion, for any depth."""
     stack = [iter([(root, True)])]
@@ -70,6 +83,10 @@ def _entries(folder: str, ignored: Counter[str]) -> list[tuple[str, bool]]:
             elif suffix_of(Path(entry.name)) in SUFFIXES:
                 found.append((entry.path, False))
             else:
-                suffix = "".join(Path(entry.name).suffixes[-1:]).lower()
-                ignored[printable(suffix) if 0 < len(suffix) <= _SUFFIX_CHARS else _NO_SUFFIX] += 1
+                ignored[_kind_of(entry.name)] += 1
     return sorted(found)
+
+
+def _kind_of(name: str) -> str:
+    suffix = "".join(Path(name).suffixes[-1:]).lower()
+    return printable(suffix) if 0 < len(suffix) <= _SUFFIX_CHARS else _NO_SUFFIX

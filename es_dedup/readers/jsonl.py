@@ -13,8 +13,8 @@ from es_dedup.readers.streams import READ_ERRORS, lines_of, open_text, plain_pro
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+    from es_dedup.readers.locations import Source
     from es_dedup.readers.port import Item, Items, RawRecord, ReadOptions
 
 _CHUNK: Final = 2**18
@@ -22,7 +22,7 @@ _BLANK: Final = " \t\r\n"
 _GAP: Final = re.compile(r"[ \t\r\n,]*")
 
 
-def read_jsonl(path: Path, options: ReadOptions) -> Items:
+def read_jsonl(path: Source, options: ReadOptions) -> Items:
     """Pages of a file with one JSON object a line; blank lines do not count as failures.
 
     A line that is not JSON, not text in the stated encoding, too long, or lacks fields is a failure with its number.
@@ -30,7 +30,7 @@ def read_jsonl(path: Path, options: ReadOptions) -> Items:
     return (item for _, item in jsonl_records(path, options) if item is not None)
 
 
-def jsonl_records(path: Path, options: ReadOptions) -> Iterator[RawRecord]:
+def jsonl_records(path: Source, options: ReadOptions) -> Iterator[RawRecord]:
     """Each line as it stands in the file, with its page or failure; a blank line has none, a line that is too long is not held."""
     source, number = printable(path), 0
     try:
@@ -47,7 +47,7 @@ def jsonl_records(path: Path, options: ReadOptions) -> Iterator[RawRecord]:
         yield None, InputFailure(source, None, plain_problem(error))
 
 
-def read_json(path: Path, options: ReadOptions) -> Items:
+def read_json(path: Source, options: ReadOptions) -> Items:
     """Pages of a ``.json`` file: one array of objects, read piece by piece, or JSON lines."""
     try:
         records = array_records if is_array(path, options) else jsonl_records
@@ -57,7 +57,7 @@ def read_json(path: Path, options: ReadOptions) -> Items:
     yield from (item for _, item in records(path, options) if item is not None)
 
 
-def is_array(path: Path, options: ReadOptions) -> bool:
+def is_array(path: Source, options: ReadOptions) -> bool:
     """Whether a JSON file is one array, not JSON lines.
 
     Raises:
@@ -81,7 +81,7 @@ def _page(line: bytes, source: str, number: int, encoding: str, options: ReadOpt
     return page_from_record(record, source, number, options)
 
 
-def array_records(path: Path, options: ReadOptions) -> Iterator[RawRecord]:
+def array_records(path: Source, options: ReadOptions) -> Iterator[RawRecord]:
     """The elements of an array as they stand in the file, with their pages; a broken one ends the file, because its end is not known."""
     source, number = printable(path), 0
     try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import MissingExtra
 from es_dedup.readers.jsonl import read_json, read_jsonl
+from es_dedup.readers.locations import RemoteFile
 from es_dedup.readers.pagefiles import PAGE_SUFFIXES, read_page_file
 from es_dedup.readers.port import InputFailure
 from es_dedup.readers.streams import plain_problem, printable, suffix_of
@@ -16,6 +17,7 @@ from es_dedup.readers.warc import read_warc
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from es_dedup.readers.locations import Source
     from es_dedup.readers.port import Items, Reader, ReadOptions
 
 READERS: Final[dict[str, Reader]] = {
@@ -37,7 +39,7 @@ def is_page_file(path: Path) -> bool:
     return suffix_of(path) in PAGE_SUFFIXES
 
 
-def read_file(path: Path, options: ReadOptions) -> Items:
+def read_file(path: Source, options: ReadOptions) -> Items:
     """Pages and failures of one regular file of a known kind; one that gives neither is a failure.
 
     Raises:
@@ -53,10 +55,10 @@ def read_file(path: Path, options: ReadOptions) -> Items:
         yield InputFailure(printable(path), None, _why_nothing(path))
 
 
-def read_file_in_folder(path: Path, options: ReadOptions) -> Items:
+def read_file_in_folder(path: Source, options: ReadOptions) -> Items:
     """As ``read_file``, but what is no regular file, or needs a package that is not installed, is a failure too."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
+        if not isinstance(path, RemoteFile) and not stat.S_ISREG(path.stat().st_mode):
             yield InputFailure(printable(path), None, "no regular file")
             return
         yield from read_file(path, options)
@@ -66,9 +68,9 @@ def read_file_in_folder(path: Path, options: ReadOptions) -> Items:
         yield InputFailure(printable(path), None, plain_problem(error))
 
 
-def _why_nothing(path: Path) -> str:
+def _why_nothing(path: Source) -> str:
     try:
-        empty = path.stat().st_size == 0
+        empty = (path.size if isinstance(path, RemoteFile) else path.stat().st_size) == 0
     except OSError:
         empty = False
     if empty:

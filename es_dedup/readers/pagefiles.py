@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.model import Page
 from es_dedup.readers.binary import binary_kind
+from es_dedup.readers.locations import RemoteFile
 from es_dedup.readers.port import InputFailure, ReadPage
 from es_dedup.readers.records import problem_of_id
 from es_dedup.readers.streams import READ_ERRORS, open_unpacked, plain_problem, printable, suffix_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from es_dedup.readers.locations import Source
     from es_dedup.readers.port import Item, Items, ReadOptions
 
 HTML_SUFFIXES: Final = (".html", ".htm", ".xhtml")
@@ -27,14 +27,14 @@ _BOMS: Final = (
 _TEXT_ENCODINGS: Final = ("utf-8", "gb18030")
 
 
-def read_page_file(path: Path, options: ReadOptions) -> Items:
+def read_page_file(path: Source, options: ReadOptions) -> Items:
     """One HTML or text file; the page id is its path below a root, see ``Roots``."""
     yield _page(path, options)
 
 
-def _page(path: Path, options: ReadOptions) -> Item:
+def _page(path: Source, options: ReadOptions) -> Item:
     source = printable(path)
-    page_id = options.roots.id_of(path) or ""
+    page_id = str(path) if isinstance(path, RemoteFile) else options.roots.id_of(path) or ""
     if problem := problem_of_id(page_id) if page_id else "appeared, or was moved, while the input was read":
         return InputFailure(source, None, problem)
     try:

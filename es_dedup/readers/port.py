@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from es_dedup.model import Page
+    from es_dedup.readers.locations import Source
 
 MAX_RECORD_BYTES: Final = 64 * 2**20
 """Longest line or record that is taken into memory; a longer one is left out and named."""
@@ -150,4 +151,4 @@ if TYPE_CHECKING:
     Items = Iterator[Item]
     RawRecord = tuple[bytes | None, Item | None]
     """A record as it stands in the file (None: it cannot be copied), and its page or failure (None: it is no page)."""
-    Reader = Callable[[Path, ReadOptions], Items]
+    Reader = Callable[[Source, ReadOptions], Items]

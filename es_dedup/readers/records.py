@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 import math
+import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from es_dedup.model import Page
@@ -33,6 +35,8 @@ MAX_ID_CHARS: Final = 512
 _LISTED: Final = 12
 _EPOCH_SECONDS: Final = range(10**8, 10**10)
 _EPOCH_MILLISECONDS: Final = range(10**11, 10**13)
+_STEP: Final = re.compile(r"(?:\[(?P<place>\d{1,9})\]|(?P<name>[^.\[]+))(?:\.(?=.)|(?=\[)|$)")
+_MISSING: Final = object()
 _KINDS: Final = {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}
 
 
@@ -89,16 +93,22 @@ def fields_in_no_record(options: ReadOptions) -> Iterator[InputFailure]:
             yield InputFailure(f"--{role}-field {name}", None, problem)
 
 
+def leads_to(key: str, path: str) -> bool:
+    """Whether a field of this name is, or may hold, what a path names."""
+    return path == key or path.startswith((f"{key}.", f"{key}["))
+
+
 def _page(record: Any, options: ReadOptions) -> Page:
     fields, tally = options.fields, options.tally
     if not isinstance(record, Mapping):
         raise _BadField(f"each record must be an object with named fields, got {_kind(record)}")
+    record = _with_paths(record, fields)
     names = _names(tuple(record), fields)
     tally.records += 1
     for role in names.having:
         tally.having[role] += 1
     if names.lacking and not tally.example:
-        tally.example = tuple(map(str, record))
+        tally.example = tuple(islice(_paths(record), _LISTED + 1))
     page_id = _id(record, _filled(record, names.id), fields)
     text_field = _filled(record, names.text)
     text, html, html_field = _text(record, text_field), None, None
@@ -115,6 +125,50 @@ def _page(record: Any, options: ReadOptions) -> Page:
         title=_text(record, _filled(record, names.title)) or None,
         published=_time(record, _filled(record, names.time)),
     )
+
+
+def _with_paths(record: Mapping[str, Any], fields: Fields) -> Mapping[str, Any]:
+    """The record, and what named paths lead to under their own names; a field with the very name comes first."""
+    found = {
+        path: value
+        for path in _paths_in(fields)
+        if path not in record and (value := _value_at(record, path)) is not _MISSING
+    }
+    return {**record, **found} if found else record
+
+
+@lru_cache(maxsize=64)
+def _paths_in(fields: Fields) -> tuple[str, ...]:
+    named = (getattr(fields, role) for role in USUAL)
+    return tuple(name for name in named if name and ("." in name or "[" in name))
+
+
+def _value_at(value: Any, path: str) -> Any:
+    """What a path such as ``_source.body`` or ``title[0]`` leads to; at each step a field with the whole rest as its name comes first."""
+    while path:
+        if isinstance(value, Mapping) and path in value:
+            return value[path]
+        step = _STEP.match(path)
+        if step is None:
+            return _MISSING
+        name, place = step["name"], step["place"]
+        if name is not None and isinstance(value, Mapping) and name in value:
+            value = value[name]
+        elif place is not None and isinstance(value, list) and int(place) < len(value):
+            value = value[int(place)]
+        else:
+            return _MISSING
+        path = path[step.end() :]
+    return value
+
+
+def _paths(record: Mapping[str, Any], start: str = "") -> Iterator[str]:
+    """Names of fields; of an object those of its own fields."""
+    for name, value in record.items():
+        if isinstance(value, Mapping) and value:
+            yield from _paths(value, f"{start}{name}.")
+        else:
+            yield f"{start}{name}"
 
 
 class _Names(NamedTuple):
@@ -170,7 +224,8 @@ def _text(record: Mapping[str, Any], name: str | None) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise _BadField(f"field {name!r} must be text, got {_kind(value)}")
+        first = f"; name one of its values: {name}[0]" if isinstance(value, list) else ""
+        raise _BadField(f"field {name!r} must be text, got {_kind(value)}{first}")
     return clean_text(value)
 
 
@@ -218,8 +273,9 @@ def _nothing_to_read(
     return f"no text or HTML field; it has: {_listed(record)}; name one with --text-field or --html-field"
 
 
-def _listed(fields: Iterable[str]) -> str:
-    names = [clean_text(str(name)[:40]) for name in fields]
+def _listed(fields: Mapping[str, Any] | Iterable[str]) -> str:
+    paths = _paths(fields) if isinstance(fields, Mapping) else fields
+    names = [clean_text(str(name)[:40]) for name in islice(paths, _LISTED + 1)]
     return ", ".join(names[:_LISTED]) + (" …" if len(names) > _LISTED else "") if names else "no fields"
 
 

@@ -181,19 +181,18 @@ class Roots:
         return next(each for each in (name, *numbered) if each not in taken)
 
 
-def path_list(paths: Iterable[str | Path]) -> list[Path]:
-    """The paths, each checked: a single string would be taken for a list of its characters.
+def path_list(paths: Iterable[str | Path]) -> list[str | Path]:
+    """The paths as they are, each checked: a single string would be taken for a list of its characters.
 
     Raises:
         TypeError: something else was given.
     """
     if isinstance(paths, (str, bytes, Path)) or not isinstance(paths, Iterable):
         raise TypeError(f"paths must be a list of paths, got {paths!r}; for one path write [path]")
-    named: list[Path] = []
-    for path in paths:
+    named = list(paths)
+    for path in named:
         if not isinstance(path, (str, Path)):
             raise TypeError(f"a path must be a string or a Path, got {path!r}")
-        named.append(Path(path))
     return named
 
 

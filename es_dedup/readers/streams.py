@@ -16,7 +16,8 @@ import zstandard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
+
+    from es_dedup.readers.locations import Named, Source
 
 PACKED: Final = (".gz", ".xz", ".zst", ".bz2")
 STDIN: Final = "-"
@@ -40,7 +41,7 @@ _MARK_BYTES: Final = 4
 _ZSTD_PIECE: Final = 2**10  # becomes at most 32 MB: a block of 4 bytes may stand for 128 kB
 
 
-def suffix_of(path: Path) -> str:
+def suffix_of(path: Source) -> str:
     """The suffix of the format, without that of the compression, in lower case: ``.jsonl`` for ``a.jsonl.gz``."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in PACKED:
@@ -49,7 +50,7 @@ def suffix_of(path: Path) -> str:
 
 
 @contextmanager
-def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
+def open_unpacked(path: Source) -> Iterator[IO[bytes]]:
     """The bytes of a file, decompressed where its first bytes or its suffix ask for it; ``-`` is standard input.
 
     Raises:
@@ -62,7 +63,7 @@ def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
         yield stack.enter_context(opener(stream)) if opener and head else stream
 
 
-def packing_of(path: Path) -> str:
+def packing_of(path: Source) -> str:
     """Suffix of the compression of a file (``.gz``), by its first bytes or its name; empty where there is none.
 
     Raises:
@@ -83,7 +84,7 @@ def packed(stream: IO[bytes], packing: str) -> Iterator[IO[bytes]]:
         yield packing_stream
 
 
-def _packing(head: bytes, path: Path) -> str:
+def _packing(head: bytes, path: Source) -> str:
     suffix = path.suffix.lower()
     return next(
         (name for magic, name in _MAGIC if head.startswith(magic)), suffix if suffix in PACKED else ""
@@ -91,7 +92,7 @@ def _packing(head: bytes, path: Path) -> str:
 
 
 @contextmanager
-def open_text(path: Path, encoding: str) -> Iterator[tuple[IO[bytes], str]]:
+def open_text(path: Source, encoding: str) -> Iterator[tuple[IO[bytes], str]]:
     """The bytes of a text file in an encoding where byte 10 ends a line, and the name of that encoding.
 
     A byte order mark comes before ``encoding`` and is taken off; UTF-16 and UTF-32 become UTF-8.
@@ -139,7 +140,7 @@ def plain_problem(error: BaseException, outcome: str = "what came before was rea
     return f"cannot be read: {error}"
 
 
-def printable(path: Path | str) -> str:
+def printable(path: Named | Source | str) -> str:
     """A path as it may be shown: bytes of its name that are no text become escapes."""
     return str(path).encode("utf-8", "backslashreplace").decode()
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from es_dedup.errors import MissingExtra
 from es_dedup.readers.port import InputFailure
-from es_dedup.readers.records import USUAL, page_from_record
+from es_dedup.readers.records import USUAL, leads_to, page_from_record
 from es_dedup.readers.streams import READ_ERRORS, open_text, plain_problem, printable, suffix_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+    from es_dedup.readers.locations import Source
     from es_dedup.readers.port import Fields, Item, Items, RawRecord, ReadOptions
 
 PARQUET_BATCH_ROWS: Final = 256
@@ -22,7 +24,7 @@ _DELIMITERS: Final = ",;\t|"
 _UNDECODED: Final = "surrogateescape"
 
 
-def read_csv(path: Path, options: ReadOptions) -> Items:
+def read_csv(path: Source, options: ReadOptions) -> Items:
     """Pages of a CSV or TSV file with a header line, row by row.
 
     The delimiter is a tab for ``.tsv``, else whichever of comma, semicolon, tab and bar the header holds most of.
@@ -31,7 +33,7 @@ def read_csv(path: Path, options: ReadOptions) -> Items:
     return (item for _, item in csv_records(path, options) if item is not None)
 
 
-def csv_records(path: Path, options: ReadOptions, *, raw: bool = False) -> Iterator[RawRecord]:
+def csv_records(path: Source, options: ReadOptions, *, raw: bool = False) -> Iterator[RawRecord]:
     """Rows with their pages or failures, the header first; as they stand in the file where ``raw``."""
     source, line = printable(path), 1
     csv.field_size_limit(options.max_record_bytes)
@@ -65,7 +67,7 @@ def csv_records(path: Path, options: ReadOptions, *, raw: bool = False) -> Itera
         yield None, InputFailure(source, None, plain_problem(error))
 
 
-def read_parquet(path: Path, options: ReadOptions) -> Items:
+def read_parquet(path: Source, options: ReadOptions) -> Items:
     """Pages of a Parquet file, batch by batch; only the columns that are needed are read.
 
     Raises:
@@ -78,7 +80,10 @@ def read_parquet(path: Path, options: ReadOptions) -> Items:
         raise MissingExtra("pyarrow", "parquet", f"reading {path}") from error
     source, row = printable(path), 0
     try:
-        with pq.ParquetFile(path, buffer_size=2**20, pre_buffer=False) as file:
+        with (
+            nullcontext(path) if isinstance(path, Path) else path.open() as stored,
+            pq.ParquetFile(stored, buffer_size=2**20, pre_buffer=False) as file,
+        ):
             columns = needed_columns(file.schema_arrow.names, options.fields)
             for batch in file.iter_batches(PARQUET_BATCH_ROWS, columns=columns):
                 for item in batch_items(batch, source, row, options):
@@ -199,7 +204,9 @@ def _numbered(rows: Any) -> Iterator[tuple[int, list[str] | str]]:
 def needed_columns(columns: list[str], fields: Fields) -> list[str]:
     """The columns a page may be made of; all of them when a named one is missing, so that failures can list them."""
     named = {name for name in (getattr(fields, role) for role in USUAL) if name}
-    if named - set(columns):
+    below = {name: [column for column in columns if leads_to(column, name)] for name in named}
+    if not all(below.values()):
         return columns
+    wanted = {column for leading in below.values() for column in leading}
     usual = {name for role, names in USUAL.items() if not getattr(fields, role) for name in names}
-    return [name for name in columns if name in named or name.lower() in usual] or columns
+    return [name for name in columns if name in wanted or name.lower() in usual] or columns

@@ -25,8 +25,8 @@ from es_dedup.readers.streams import PACKED, READ_ERRORS, open_unpacked, plain_p
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+    from es_dedup.readers.locations import Source
     from es_dedup.readers.port import Item, Items, ReadOptions
 
 PAGE_TYPES: Final = frozenset({"text/html", "application/xhtml+xml", "text/plain"})
@@ -46,7 +46,7 @@ class _Undecodable(ValueError):
     """A body whose transfer or content coding cannot be undone, or that is no page."""
 
 
-def read_warc(path: Path, options: ReadOptions) -> Items:
+def read_warc(path: Source, options: ReadOptions) -> Items:
     """Pages of a WARC file, packed by record or not: responses with status 2xx and type HTML or plain text.
 
     A damaged record is a failure; reading goes on at the next record.
@@ -97,7 +97,7 @@ def warc_records(
 
 
 @contextmanager
-def open_by_record(path: Path) -> Iterator[IO[bytes]]:
+def open_by_record(path: Source) -> Iterator[IO[bytes]]:
     """The file itself where its records can be copied one by one, plain or each compressed by gzip; else an unpacked temporary file."""
     with _seekable(path) as stream:
         starts = [found[1] for found in islice(_records(stream), 2) if not isinstance(found, str)]
@@ -136,7 +136,7 @@ def record_end(stream: IO[bytes], start: int) -> int:
 
 
 @contextmanager
-def _seekable(path: Path) -> Iterator[IO[bytes]]:
+def _seekable(path: Source) -> Iterator[IO[bytes]]:
     """The file itself, which may be compressed by gzip record by record; what is compressed otherwise in a temporary file."""
     with path.open("rb") as plain:
         head = plain.read(len(_VERSION))
@@ -149,7 +149,7 @@ def _seekable(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _unpacked(path: Path) -> Iterator[IO[bytes]]:
+def _unpacked(path: Source) -> Iterator[IO[bytes]]:
     """A temporary file with the unpacked content; damage is raised at the end of the block, so that what comes before can be read."""
     with open_unpacked(path) as unpacked, TemporaryFile() as stream:
         damage: BaseException | None = None

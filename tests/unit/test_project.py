@@ -34,6 +34,7 @@ EXTRA_OF: Final = {
     "es_dedup/index/elastic/": "elastic",
     "es_dedup/index/opensearch.py": "opensearch",
     "es_dedup/cli/exporting.py": "parquet",
+    "es_dedup/readers/locations.py": "remote",
     "es_dedup/readers/tables.py": "parquet",
     "es_dedup/readers/warc.py": "warc",
     "es_dedup/kernels/dispatch.py": "fast",
