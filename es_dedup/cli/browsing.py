@@ -1,7 +1,9 @@
-"""``clusters``, ``show`` and ``search``: looking at what is stored."""
+"""``clusters``, ``show``, ``search`` and ``changes``: looking at what is stored."""
 
 from __future__ import annotations
 
+import json
+import sys
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from es_dedup.model import Cluster
 
 SHOWN_CLUSTERS: Final = 50
+POLL_SECONDS: Final = 1.0
 
 
 def register(app: typer.Typer) -> None:
@@ -26,6 +29,7 @@ def register(app: typer.Typer) -> None:
     app.command()(show)
     app.command()(text)
     app.command()(search)
+    app.command()(changes)
 
 
 def clusters(
@@ -180,3 +184,43 @@ def _show(session: Session, dedup: Deduplicator, cluster: Cluster, *, evidence: 
         if evidence:
             show_pair(output, dedup.explain(cluster.canonical, member.page_id))
     output.line()
+
+
+def changes(
+    context: typer.Context,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CURSOR", help="Cursor of the last change that was applied (else all clusters)."
+        ),
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on and wait for further changes, until interrupted.")
+    ] = False,
+    poll_seconds: Annotated[
+        float, typer.Option(min=0.05, help="With --follow: seconds between two looks.")
+    ] = POLL_SECONDS,
+    cursor: Annotated[
+        bool,
+        typer.Option("--cursor", help="Print the cursor of now, and no changes: take it before an export."),
+    ] = False,
+) -> None:
+    """Print the pages whose cluster has changed, as JSON lines, for keeping a copy of the clusters elsewhere.
+
+    Each line is the present cluster of a page, and the cursor that goes on after it. A line may come again; to apply it again changes nothing.
+    """
+    session = session_of(context)
+    if cursor and (since is not None or follow):
+        raise typer.BadParameter("it stands alone, without --since and --follow", param_hint="--cursor")
+    with session.read() as dedup:
+        if cursor:
+            sys.stdout.write(json.dumps({"cursor": dedup.changes_cursor()}) + "\n")
+            return
+        try:
+            found = dedup.changes(since, poll_seconds=poll_seconds if follow else None)
+        except ValueError as error:
+            raise typer.BadParameter(str(error), param_hint="--since") from error
+        for change in found:
+            sys.stdout.write(json.dumps(change.as_dict(), ensure_ascii=False) + "\n")
+            if follow:
+                sys.stdout.flush()

@@ -51,6 +51,7 @@ from es_dedup.model import (
     SearchResult,
     Skipped,
 )
+from es_dedup.model.cluster_changes import Cursor
 from es_dedup.readers import Roots
 from es_dedup.settings.recorded import STATISTICS, decision_settings, with_recorded
 from es_dedup.text.passages import closed_up, without_passages
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Edge, Verdict
     from es_dedup.model.annotations import Annotation
+    from es_dedup.model.cluster_changes import ClusterChange
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary
     from es_dedup.model.overrides import Override
     from es_dedup.settings import Settings
@@ -107,6 +109,37 @@ class IndexReader(Closing):
     def roots(self) -> Roots:
         """The folders that ids of page files are relative to; for ``ReadOptions(roots=…)``."""
         return Roots.from_json(self._index.note(ROOTS))
+
+    def changes(
+        self, since: str | None = None, *, poll_seconds: float | None = None
+    ) -> Iterator[ClusterChange]:
+        """Pages whose cluster has changed, with the present one; for keeping a copy of all clusters elsewhere.
+
+        Keep ``ClusterChange.cursor`` once a change is applied, and pass the last one to go on. Changes may come again, never in part:
+        to apply one twice changes nothing. A change with ``reset`` says to forget all pages; all that are clustered follow.
+
+        Args:
+            since: cursor of the last change that was applied; None gives all clusters.
+            poll_seconds: go on for ever and look for changes so often; None: end after those that there are.
+
+        Raises:
+            ValueError: ``since`` is no cursor.
+        """
+        place = None if since is None else Cursor.parse(since)
+        return self._changes(place, poll_seconds)
+
+    def _changes(self, place: Cursor | None, poll_seconds: float | None) -> Iterator[ClusterChange]:
+        while True:
+            for change in self._index.changes(place):
+                place = Cursor.parse(change.cursor)
+                yield change
+            if poll_seconds is None:
+                return
+            time.sleep(poll_seconds)
+
+    def changes_cursor(self) -> str:
+        """The cursor of now: ``changes`` since then gives what changes later. Take it before an export, not after."""
+        return str(self._index.changes_end())
 
     def overrides(self, *, undone: bool = False) -> list[Override]:
         """Decisions of people that go before the rules, by time; with ``undone`` also those that were undone."""

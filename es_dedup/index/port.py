@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from es_dedup.index.records import FeatureRecord, RecordBatch
     from es_dedup.model import CandidateQuery, CandidateResult, Edge, Relation
+    from es_dedup.model.cluster_changes import ClusterChange, Cursor
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary, Place
 
 
@@ -307,6 +308,23 @@ class ClusterStore(ClusterUpdates, Protocol):
 
         Pages without site or time are counted under the empty text.
         """
+
+    @abstractmethod
+    def changes(self, since: Cursor | None = None) -> Iterator[ClusterChange]:
+        """Pages whose assignment has changed, with the present one, in the order of their last changes up to the call.
+
+        A page comes once, whatever happened to it meanwhile; one whose assignment was removed comes without. Applied in turn to what
+        was known at ``since``, they give all assignments; so they do to what an earlier, unfinished call has given. Who stores an
+        assignment or removes one cannot leave its change out. Where the store does not reach back to ``since`` (it is of another
+        log, or comes after the last change) the first is a reset, and all assignments follow.
+
+        Args:
+            since: of the last change that was applied; None: before all, without a reset.
+        """
+
+    @abstractmethod
+    def changes_end(self) -> Cursor:
+        """The place after the last change; ``changes`` since then gives what changes from now on."""
 
     def refresh_clusters(self) -> None:
         """See all edges and assignments that other writers have stored before the call."""

@@ -5,17 +5,22 @@ An adapter supplies the fixtures ``store``, ``pages`` and ``statistics``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from es_dedup.model import Relation, Scope
+from es_dedup.model.cluster_changes import Cursor
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery, ClusterSummary
 from es_dedup.testing.builders import assignment, edge, record
 from es_dedup.testing.contract_fixtures import StoreFixtures
 
 if TYPE_CHECKING:
     from es_dedup.index.port import ClusterStore, FeatureIndex, Index, StatisticsStore
+    from es_dedup.model.cluster_changes import ClusterChange
+
+    _Known = dict[str, tuple[str | None, str | None, Relation | None, float | None]]
 
 
 class EdgeContract(StoreFixtures):
@@ -238,7 +243,80 @@ class ClusterListContract(StoreFixtures):
         assert months == {"2026-03": 2, "": 2}
 
 
-class ClusterStoreContract(EdgeContract, AssignmentContract, ClusterListContract):
+class ChangeContract(StoreFixtures):
+    """``changes`` and ``changes_end``."""
+
+    def test_all_assignments_are_changes(self, store: ClusterStore) -> None:
+        assert list(store.changes()) == []
+        store.assign_many([assignment("a"), assignment("b", "a", Relation.CONTAINED, 0.25)])
+        assert _now(store, None) == {
+            "a": ("a", "a", Relation.EXACT, 1.0),
+            "b": ("a", "a", Relation.CONTAINED, 0.25),
+        }
+
+    def test_only_what_comes_after_a_place(self, store: ClusterStore) -> None:
+        store.assign_many([assignment("a"), assignment("b", "a")])
+        place = store.changes_end()
+        assert list(store.changes(place)) == []
+        store.assign_many([assignment("c", "a"), assignment("b", "c")])
+        assert {page: now[0] for page, now in _now(store, place).items()} == {"b": "c", "c": "a"}
+
+    def test_a_page_comes_once_at_the_place_of_its_last_change(self, store: ClusterStore) -> None:
+        for name in "abc":
+            store.assign_many([assignment(name)])
+        store.assign_many([assignment("a", "c")])
+        assert [change.page_id for change in store.changes()] == ["b", "c", "a"]
+
+    def test_going_on_from_any_change(self, store: ClusterStore) -> None:
+        for name in "abcd":
+            store.assign_many([assignment(name)])
+        found = list(store.changes())
+        for number, change in enumerate(found, 1):
+            assert list(store.changes(Cursor.parse(change.cursor))) == found[number:]
+
+    def test_a_removed_page_comes_without_a_cluster(self, store: ClusterStore, pages: FeatureIndex) -> None:
+        pages.put_many([record("a"), record("b")])
+        store.assign_many([assignment("a"), assignment("b", "a")])
+        place = store.changes_end()
+        pages.delete_many(["b"])
+        assert _now(store, place) == {"b": (None, None, None, None)}
+        assert (store.assignments(["b"]), list(store.members(["a"])["a"])) == ({}, [assignment("a")])
+        store.assign_many([assignment("b")])
+        assert _now(store, place)["b"][0] == "b"
+
+    def test_replacing_all_gives_the_difference_or_a_reset(self, store: ClusterStore) -> None:
+        store.assign_many([assignment("a"), assignment("b", "a"), assignment("c")])
+        known = _now(store, None)
+        place = store.changes_end()
+        store.replace_all([], [assignment("a"), assignment("b")])
+        for change in store.changes(place):
+            _apply(known, change)
+        assert {page: now[0] for page, now in known.items() if now[0] is not None} == {"a": "a", "b": "b"}
+
+    def test_a_place_of_another_log_gives_a_reset_and_everything(self, store: ClusterStore) -> None:
+        store.assign_many([assignment("a"), assignment("b", "a")])
+        for place in (Cursor("other", 0), replace(store.changes_end(), place=10**9)):
+            first, *others = store.changes(place)
+            assert first.reset
+            assert {change.page_id for change in others} == {"a", "b"}
+            assert list(store.changes(Cursor.parse(first.cursor))) == others
+
+
+def _now(store: ClusterStore, place: Cursor | None) -> _Known:
+    known: _Known = {}
+    for change in store.changes(place):
+        _apply(known, change)
+    return known
+
+
+def _apply(known: _Known, change: ClusterChange) -> None:
+    if change.page_id is None:
+        known.clear()
+    else:
+        known[change.page_id] = change.cluster_id, change.canonical, change.relation, change.score
+
+
+class ClusterStoreContract(EdgeContract, AssignmentContract, ClusterListContract, ChangeContract):
     """All of ``ClusterStore``."""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.errors import IndexError_
 from es_dedup.index import validation
 from es_dedup.index.base import IndexBase
-from es_dedup.index.elastic import clusters, fulltext, records
+from es_dedup.index.elastic import changes, clusters, fulltext, records
 from es_dedup.index.elastic.bulk import Write
 from es_dedup.index.elastic.candidates import CandidateSearcher
 from es_dedup.index.elastic.cluster_lists import ClusterLists
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from es_dedup.index.port import Assignment
     from es_dedup.index.records import FeatureRecord, RecordBatch
     from es_dedup.model import CandidateQuery, CandidateResult, Edge
+    from es_dedup.model.cluster_changes import ClusterChange, Cursor
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary, Place
 
 
@@ -453,6 +454,14 @@ class ElasticIndex(Store, IndexBase):
         self._catch_up(FEATURES)
         self._catch_up(CLUSTERS)
         return ClusterLists(self._server, self._of[CLUSTERS], self._of[FEATURES])
+
+    def changes(self, since: Cursor | None = None) -> Iterator[ClusterChange]:
+        """See ``ClusterStore.changes``."""
+        return changes.changes(self._server, self._of[CLUSTERS], self.refresh_clusters, since)
+
+    def changes_end(self) -> Cursor:
+        """See ``ClusterStore.changes_end``."""
+        return changes.end(self._server, self._of[CLUSTERS])
 
     def refresh_clusters(self) -> None:
         """See ``ClusterStore.refresh_clusters``."""

@@ -58,10 +58,10 @@ def pair_deletes(pairs: Iterable[tuple[str, str]], index: str) -> Iterator[Write
         yield Write("delete", index, pair_key(left, right))
 
 
-def assignment_deletes(page_ids: Iterable[str], index: str) -> Iterator[Write]:
-    """One delete per page."""
+def removals(page_ids: Iterable[str], index: str) -> Iterator[Write]:
+    """One write per page: a document without cluster, so that who follows changes sees it (``changes``)."""
     for page_id in page_ids:
-        yield Write("delete", index, key_of(page_id))
+        yield Write("index", index, key_of(page_id), {"page_id": page_id})
 
 
 def assignment_writes(assignments: Iterable[Assignment], index: str) -> Iterator[Write]:
@@ -104,8 +104,9 @@ def assignments(server: Server, index: str, page_ids: Iterable[str]) -> dict[str
 
 
 def assignments_in(found: Iterable[Mapping[str, Any]]) -> dict[str, Assignment]:
-    """Assignments by page id, out of documents that hold them."""
-    read = (_assignment(document["_source"]) for document in found)
+    """Assignments by page id, out of documents that hold them; documents of removed ones are passed over."""
+    sources = (document["_source"] for document in found)
+    read = (_assignment(source) for source in sources if "cluster_id" in source)
     return {each.page_id: each for each in read}
 
 

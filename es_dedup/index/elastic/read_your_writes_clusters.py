@@ -83,7 +83,7 @@ class ClusterWriteCache:
             *clusters.edge_writes([edge for _, edge in edges if edge], index),
             *clusters.pair_deletes([pair for pair, edge in edges if not edge], index),
             *clusters.assignment_writes([each for _, each in pages if each], index),
-            *clusters.assignment_deletes([page_id for page_id, each in pages if not each], index),
+            *clusters.removals([page_id for page_id, each in pages if not each], index),
         ]
 
     def sent(self) -> None:

@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.errors import IndexLocked
 from es_dedup.index import validation
 from es_dedup.index.base import IndexBase
-from es_dedup.index.embedded import candidates, cluster_lists, clusters, fulltext, records, schema, sizes
+from es_dedup.index.embedded import (
+    candidates,
+    changes,
+    cluster_lists,
+    clusters,
+    fulltext,
+    records,
+    schema,
+    sizes,
+)
 from es_dedup.index.embedded.connection import Connection
 from es_dedup.index.embedded.edit_distance_search import EditDistanceTrees
+from es_dedup.model.cluster_changes import ClusterChange, Cursor
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -254,6 +264,27 @@ class EmbeddedIndex(IndexBase):
         """See ``ClusterStore.cluster_sizes``."""
         with self._connection.reading() as connection:
             return cluster_lists.cluster_sizes(connection)
+
+    def changes(self, since: Cursor | None = None) -> Iterator[ClusterChange]:
+        """See ``ClusterStore.changes``."""
+        last = self.changes_end()
+        if since is None:
+            since = Cursor(last.log, 0)
+        elif since.log != last.log or since.place > last.place:
+            since = Cursor(last.log, 0)
+            yield ClusterChange(str(since))
+        while since.place < last.place:
+            with self._connection.reading() as connection:
+                found = changes.after(connection, since)
+            if not found:
+                return
+            yield from found
+            since = Cursor.parse(found[-1].cursor)
+
+    def changes_end(self) -> Cursor:
+        """See ``ClusterStore.changes_end``."""
+        with self._connection.reading() as connection:
+            return changes.end(connection)
 
     def duplicate_counts(self) -> tuple[Counter[str], Counter[str]]:
         """See ``ClusterStore.duplicate_counts``."""

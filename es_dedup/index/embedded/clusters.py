@@ -26,6 +26,11 @@ _ASSIGNMENTS: Final = """
 _MEMBERS: Final = (
     f"{_ASSIGNMENTS} WHERE a.cluster IN (SELECT value FROM json_each(?)) ORDER BY c.page_id, p.page_id"
 )
+_WHERE_IT_DIFFERS: Final = """
+    ON CONFLICT (doc) DO UPDATE SET cluster = excluded.cluster, representative = excluded.representative,
+    relation = excluded.relation, score = excluded.score
+    WHERE (cluster, representative, relation, score)
+    <> (excluded.cluster, excluded.representative, excluded.relation, excluded.score)"""
 _CLUSTER_IDS: Final = """
     SELECT page_id FROM pages AS p WHERE page_id > ?1
     AND (SELECT 1 FROM assignments WHERE cluster = p.doc LIMIT 1 OFFSET ?2) IS NOT NULL
@@ -54,11 +59,13 @@ def drop_edges(connection: sqlite3.Connection, page_ids: Iterable[str]) -> None:
 
 
 def replace_all(connection: sqlite3.Connection, edges: Iterable[Edge], kept: Sequence[Assignment]) -> None:
-    """Empty both tables and fill them again."""
+    """Replace all edges, and change those assignments that differ."""
     connection.execute("DELETE FROM edges")
-    connection.execute("DELETE FROM assignments")
     put_edges(connection, edges)
-    assign_many(connection, kept)
+    rows = assign_many(connection, kept)
+    stored = {doc for (doc,) in connection.execute("SELECT doc FROM assignments")}
+    gone = stored.difference(map(itemgetter(0), rows))
+    connection.executemany("DELETE FROM assignments WHERE doc = ?", ((doc,) for doc in gone))
 
 
 def edges_of(connection: sqlite3.Connection, page_ids: Iterable[str]) -> list[Edge]:
@@ -68,14 +75,15 @@ def edges_of(connection: sqlite3.Connection, page_ids: Iterable[str]) -> list[Ed
     return [Edge(left, right, Relation(relation), score) for left, right, relation, score in rows]
 
 
-def assign_many(connection: sqlite3.Connection, kept: Sequence[Assignment]) -> None:
-    """Store assignments; a page's earlier one is replaced."""
+def assign_many(connection: sqlite3.Connection, kept: Sequence[Assignment]) -> list[tuple[Any, ...]]:
+    """Store assignments, a page's earlier one is replaced where it differs; gives the rows."""
     docs = names.give_numbers(
         connection, (page_id for a in kept for page_id in (a.page_id, a.cluster_id, a.canonical))
     )
     rows = [(docs[a.page_id], docs[a.cluster_id], docs[a.canonical], str(a.relation), a.score) for a in kept]
     rows.sort(key=itemgetter(0))  # rows that follow each other are written in half the time
-    insert(connection, "INSERT OR REPLACE INTO assignments VALUES", "(?, ?, ?, ?, ?)", rows)
+    insert(connection, "INSERT INTO assignments VALUES", "(?, ?, ?, ?, ?)", rows, _WHERE_IT_DIFFERS)
+    return rows
 
 
 def assignments(connection: sqlite3.Connection, page_ids: Iterable[str]) -> dict[str, Assignment]:

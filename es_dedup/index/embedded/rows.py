@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 ROWS_PER_INSERT: Final = 64
 
 
-def insert(connection: sqlite3.Connection, head: str, values: str, rows: Iterable[tuple[Any, ...]]) -> None:
+def insert(
+    connection: sqlite3.Connection, head: str, values: str, rows: Iterable[tuple[Any, ...]], tail: str = ""
+) -> None:
     """Insert rows in their order.
 
     Args:
@@ -20,6 +22,7 @@ def insert(connection: sqlite3.Connection, head: str, values: str, rows: Iterabl
         head: the statement up to and with ``VALUES``.
         values: what stands there for one row, with a question mark per value that the row holds.
         rows: taken lazily.
+        tail: the statement after the values.
     """
     left = iter(rows)
     rest: list[tuple[Any, ...]] = []
@@ -29,5 +32,5 @@ def insert(connection: sqlite3.Connection, head: str, values: str, rows: Iterabl
             yield list(chain.from_iterable(some))
         rest.extend(some)
 
-    connection.executemany(f"{head} {', '.join([values] * ROWS_PER_INSERT)}", whole())
-    connection.executemany(f"{head} {values}", rest)
+    connection.executemany(f"{head} {', '.join([values] * ROWS_PER_INSERT)} {tail}", whole())
+    connection.executemany(f"{head} {values} {tail}", rest)
