@@ -13,11 +13,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HitGroup:
-    """The fetched hits of one group, best first, at least one; and the groups whose pages are contained in its pages."""
+    """The fetched hits of one group, best first, at least one; and the groups whose pages are contained in its pages.
+
+    ``members`` and ``members_total``: see ``Group``.
+    """
 
     hits: list[Hit]
     cluster_id: str | None
     contained: tuple[HitGroup, ...] = ()
+    members: tuple[Hit, ...] = ()
+    members_total: Total | None = None
 
     @property
     def head(self) -> Hit:

@@ -58,7 +58,15 @@ def group_of(group: HitGroup, request: Request, counts: Mapping[str, int]) -> Gr
         similar = counts.get(group.cluster_id, 0)
     under = tuple(cleaned(other, request) for other in group.hits[1:])
     inside = tuple(group_of(other, request, counts) for other in group.contained)
-    return Group(cleaned(group.head, request), group.cluster_id, max(similar, len(under)), under, inside)
+    return Group(
+        cleaned(group.head, request),
+        group.cluster_id,
+        max(similar, len(under)),
+        under,
+        inside,
+        group.members,
+        group.members_total,
+    )
 
 
 def cleaned(hit: Hit, request: Request) -> Hit:

@@ -20,6 +20,8 @@ Hit: TypeAlias = "Mapping[str, Any]"
 WINDOW: Final = 100
 MAX_WINDOW: Final = 10_000
 """Elasticsearch's own limit of ``from`` + ``size``."""
+MAX_MEMBERS: Final = 100
+"""Elasticsearch's own limit of ``from`` + ``size`` of ``inner_hits``."""
 DEFAULT_SIZE: Final = 10
 """Hits of a search whose body has no ``size``; Elasticsearch's own default."""
 START: Final = "start"
@@ -57,6 +59,13 @@ class GroupTotal(StrEnum):
     EXACT = "exact"
 
 
+class MembersOf(StrEnum):
+    """From which pages of a cluster ``head_sort`` and ``members`` choose: all, or those that match the query."""
+
+    ALL = "all"
+    MATCHING = "matching"
+
+
 class Similar(StrEnum):
     """What ``Group.similar_count`` counts: see there."""
 
@@ -90,6 +99,8 @@ class Group:
             the ``other_hits``.
         other_hits: further fetched hits of the group, best first (mode ``group``).
         contained: groups whose page is contained in a page of this one (``nest_contained``).
+        members: first pages of the cluster (``SearchOptions.members``), the canonical document first unless a sort is given.
+        members_total: of how many pages; None without ``members``.
     """
 
     hit: Hit
@@ -97,6 +108,8 @@ class Group:
     similar_count: int = 0
     other_hits: tuple[Hit, ...] = ()
     contained: tuple[Group, ...] = ()
+    members: tuple[Hit, ...] = ()
+    members_total: Total | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +170,11 @@ class SearchOptions:
         similar: see ``Group.similar_count``.
         boost: at least 0; scores are multiplied by 1 + boost · log10(1 + cluster size).
         nest_contained: nest a page below a result that contains it, within ``window`` groups.
+        head_sort: a sort, as in a body: the page shown for a group is its first by this sort, such as the newest or the cheapest,
+            in place of the one that the mode shows; groups keep their order. One more request.
+        members: show the first pages of each group too, with these options of ``inner_hits``: ``from``, ``size``, ``sort``,
+            ``_source``, ``fields``, ``highlight`` …; ``{}`` shows three. In the request of ``head_sort``.
+        members_of: see ``MembersOf``.
         window: 1-10,000; hits that mode ``group`` looks at, groups that ``nest_contained`` looks at.
         keep_alive: how long a cursor stays valid after each page, in Elasticsearch time units.
         routing, preference: of the search, as Elasticsearch takes them; empty: none.
@@ -172,6 +190,9 @@ class SearchOptions:
     similar: Similar | str = Similar.STORED
     boost: float = 0.0
     nest_contained: bool = False
+    head_sort: Any = None
+    members: Mapping[str, Any] | None = None
+    members_of: MembersOf | str = MembersOf.ALL
     window: int = WINDOW
     keep_alive: str = "1m"
     routing: str = ""
@@ -180,7 +201,12 @@ class SearchOptions:
 
     def __post_init__(self) -> None:
         """Check the values."""
-        for name, kind in (("mode", Mode), ("group_total", GroupTotal), ("similar", Similar)):
+        for name, kind in (
+            ("mode", Mode),
+            ("group_total", GroupTotal),
+            ("similar", Similar),
+            ("members_of", MembersOf),
+        ):
             try:
                 object.__setattr__(self, name, kind(getattr(self, name)))
             except ValueError as error:
@@ -188,6 +214,14 @@ class SearchOptions:
                 raise SearchRefused(f"{name} is {getattr(self, name)!r}", f"choose one of {known}") from error
         if not self.boost >= 0:
             raise SearchRefused(f"boost is {self.boost}", "choose 0 or more")
+        if self.head_sort is not None and not isinstance(self.head_sort, (str, dict, list)):
+            raise SearchRefused(f"head_sort is {self.head_sort!r}", "give a sort, as in a search body")
+        if self.head_sort is not None and self.mode is Mode.OFF:
+            raise SearchRefused(
+                "head_sort in mode 'off' would show one page again and again", "choose another mode"
+            )
+        if self.members is not None:
+            _check_members(self.members)
         if not 1 <= self.window <= MAX_WINDOW:
             raise SearchRefused(f"window is {self.window}", f"choose 1 to {MAX_WINDOW}")
 
@@ -207,6 +241,21 @@ class SearchOptions:
         return f"{self.field}.canonical"
 
 
+def _check_members(members: Any) -> None:
+    if not isinstance(members, dict):
+        raise SearchRefused(
+            f"members is {members!r}", "give an object with options of inner_hits, such as {'size': 3}"
+        )
+    if wrong := members.keys() & {"name", "collapse"}:
+        raise SearchRefused(f"members has {', '.join(sorted(wrong))}", "leave that out")
+    window = [members.get("from", 0), members.get("size", 3)]
+    if not all(type(value) is int and value >= 0 for value in window) or sum(window) > MAX_MEMBERS:
+        advice = (
+            f"give from and size of together at most {MAX_MEMBERS}; expand gives all pages of one cluster"
+        )
+        raise SearchRefused(f"members has from {window[0]!r} and size {window[1]!r}", advice)
+
+
 class OptionOverrides(TypedDict, total=False):
     """Options of one search that differ from those of its ``DedupSearch``; see ``SearchOptions``."""
 
@@ -216,6 +265,9 @@ class OptionOverrides(TypedDict, total=False):
     similar: Similar | str
     boost: float
     nest_contained: bool
+    head_sort: Any
+    members: Mapping[str, Any] | None
+    members_of: MembersOf | str
     window: int
     keep_alive: str
     routing: str

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.collapse import modes, totals
 from es_dedup.collapse.cluster_sizes import other_page_counts
 from es_dedup.collapse.containment import nest_under_containers
+from es_dedup.collapse.group_members import with_members
 from es_dedup.collapse.hits import group_of
 from es_dedup.collapse.model import MAX_WINDOW, Bound, GroupPage, Mode, Total
 
@@ -43,8 +44,10 @@ def search(request: Request) -> Plan[GroupPage]:
 
 
 def page_of(request: Request, found: GroupedHits, groups: Sequence[HitGroup]) -> Plan[GroupPage]:
-    """The page with these groups, their sizes counted where asked for."""
+    """The page with these groups; their sizes, heads and members as asked for."""
     counts, problems = yield from other_page_counts(request, groups)
+    groups, more = yield from with_members(request, groups)
+    problems = [*problems, *more]
     return GroupPage(
         groups=tuple(group_of(group, request, counts) for group in groups),
         total_documents=found.total_documents,
