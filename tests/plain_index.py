@@ -15,6 +15,7 @@ from es_dedup.index.base import IndexBase
 from es_dedup.index.port import WriteReport
 from es_dedup.index.records import FeatureRecord
 from es_dedup.model import Candidate, CandidateResult, Scope
+from es_dedup.model.cluster_changes import ClusterChange, Cursor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,6 +32,7 @@ class PlainIndex(IndexBase):
         self._pages: dict[str, FeatureRecord] = {}
         self._edges: dict[tuple[str, str], Edge] = {}
         self._assignments: dict[str, Assignment] = {}
+        self._changed: dict[str, int] = {}  # page id to the number of its last change, in their order
         self._notes: dict[str, str] = {}
         self._statistics: bytes | None = None
 
@@ -103,7 +105,8 @@ class PlainIndex(IndexBase):
         wanted = set(page_ids)
         self.drop_edges(wanted)
         for name in wanted:
-            self._assignments.pop(name, None)
+            if self._assignments.pop(name, None) is not None:
+                self._log([name])
         return sum(self._pages.pop(name, None) is not None for name in wanted)
 
     def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
@@ -150,7 +153,9 @@ class PlainIndex(IndexBase):
             del self._edges[edge.left, edge.right]
 
     def assign_many(self, assignments: Iterable[Assignment]) -> None:
-        self._assignments |= {each.page_id: each for each in assignments}
+        given = {each.page_id: each for each in assignments}
+        self._assignments |= given
+        self._log(given)
 
     def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
         return {name: self._assignments[name] for name in page_ids if name in self._assignments}
@@ -164,7 +169,9 @@ class PlainIndex(IndexBase):
 
     def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
         given = list(edges), list(assignments)
+        gone = self._assignments
         self._edges, self._assignments = {}, {}
+        self._log(gone)
         self.put_edges(given[0])
         self.assign_many(given[1])
 
@@ -176,6 +183,28 @@ class PlainIndex(IndexBase):
                 yield members
 
     # StatisticsStore
+
+    def _log(self, page_ids: Iterable[str]) -> None:
+        for name in page_ids:
+            number = self.changes_end().place + 1
+            self._changed.pop(name, None)
+            self._changed[name] = number
+
+    def changes_end(self) -> Cursor:
+        return Cursor(f"{id(self)}", max(self._changed.values(), default=0))
+
+    def changes(self, since: Cursor | None = None) -> Iterator[ClusterChange]:
+        last = self.changes_end()
+        if since is not None and (since.log != last.log or since.place > last.place):
+            since = Cursor(last.log, 0)
+            yield ClusterChange(str(since))
+        for name, number in list(self._changed.items()):
+            if since is None or number > since.place:
+                now, cursor = self._assignments.get(name), str(Cursor(last.log, number))
+                if now is None:
+                    yield ClusterChange(cursor, name)
+                else:
+                    yield ClusterChange(cursor, name, now.cluster_id, now.canonical, now.relation, now.score)
 
     def load_statistics(self) -> bytes | None:
         return self._statistics

@@ -35,6 +35,7 @@ from es_dedup.decision.method_rules import decided
 from es_dedup.decision.page_decisions import decide, overruled, with_overridden
 from es_dedup.decision.rules import BY_RULES, without_rules
 from es_dedup.decision.thresholds import thresholds_of
+from es_dedup.deduplicator.change_reader import ChangeReader
 from es_dedup.detectors.features import unpack
 from es_dedup.detectors.page_features import of_stored, of_text
 from es_dedup.detectors.registry import create_detectors
@@ -51,7 +52,6 @@ from es_dedup.model import (
     SearchResult,
     Skipped,
 )
-from es_dedup.model.cluster_changes import Cursor
 from es_dedup.readers import Roots
 from es_dedup.settings.recorded import STATISTICS, decision_settings, with_recorded
 from es_dedup.text.passages import closed_up, without_passages
@@ -70,7 +70,6 @@ if TYPE_CHECKING:
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Edge, Verdict
     from es_dedup.model.annotations import Annotation
-    from es_dedup.model.cluster_changes import ClusterChange
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary
     from es_dedup.model.overrides import Override
     from es_dedup.settings import Settings
@@ -82,7 +81,7 @@ ROOTS = "roots"
 STATISTICS_SECONDS = 0.5  # used so long before a check whether another process has learned new ones
 
 
-class IndexReader(Closing):
+class IndexReader(ChangeReader, Closing):
     """All queries of an index; nothing here writes. A ``Deduplicator`` is this, and opens an index and writes."""
 
     def __init__(self, index: Index, settings: Settings) -> None:
@@ -109,37 +108,6 @@ class IndexReader(Closing):
     def roots(self) -> Roots:
         """The folders that ids of page files are relative to; for ``ReadOptions(roots=…)``."""
         return Roots.from_json(self._index.note(ROOTS))
-
-    def changes(
-        self, since: str | None = None, *, poll_seconds: float | None = None
-    ) -> Iterator[ClusterChange]:
-        """Pages whose cluster has changed, with the present one; for keeping a copy of all clusters elsewhere.
-
-        Keep ``ClusterChange.cursor`` once a change is applied, and pass the last one to go on. Changes may come again, never in part:
-        to apply one twice changes nothing. A change with ``reset`` says to forget all pages; all that are clustered follow.
-
-        Args:
-            since: cursor of the last change that was applied; None gives all clusters.
-            poll_seconds: go on for ever and look for changes so often; None: end after those that there are.
-
-        Raises:
-            ValueError: ``since`` is no cursor.
-        """
-        place = None if since is None else Cursor.parse(since)
-        return self._changes(place, poll_seconds)
-
-    def _changes(self, place: Cursor | None, poll_seconds: float | None) -> Iterator[ClusterChange]:
-        while True:
-            for change in self._index.changes(place):
-                place = Cursor.parse(change.cursor)
-                yield change
-            if poll_seconds is None:
-                return
-            time.sleep(poll_seconds)
-
-    def changes_cursor(self) -> str:
-        """The cursor of now: ``changes`` since then gives what changes later. Take it before an export, not after."""
-        return str(self._index.changes_end())
 
     def overrides(self, *, undone: bool = False) -> list[Override]:
         """Decisions of people that go before the rules, by time; with ``undone`` also those that were undone."""
