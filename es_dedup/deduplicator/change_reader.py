@@ -10,14 +10,14 @@ from es_dedup.model.cluster_changes import Cursor
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_dedup.index.port import ClusterStore
+    from es_dedup.index.port import Index
     from es_dedup.model.cluster_changes import ClusterChange
 
 
 class ChangeReader:
     """The part of ``IndexReader`` that reads the changes of clusters."""
 
-    _index: ClusterStore
+    _index: Index
 
     def changes(
         self, since: str | None = None, *, poll_seconds: float | None = None
