@@ -94,7 +94,9 @@ def test_what_is_sent_is_each_change_once() -> None:
     )
     changes.drop([edge_of(("a", "c"))])
     changes.unassign(["a"])
-    assert [write.operation for write in changes.unsent("i")] == ["index", "delete", "index", "delete"]
+    sent = changes.unsent("i")
+    assert [write.operation for write in sent] == ["index", "delete", "index", "index"]
+    assert sent[-1].body == {"page_id": "a"}  # a document without cluster, which who follows changes sees
     stamp = changes.stamp
     changes.sent()
     assert changes.stamp > stamp
