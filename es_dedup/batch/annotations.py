@@ -1,76 +1,84 @@
-"""Annotations of an index: the stored form. All of them are one note; clusters do not depend on it."""
+"""Annotations of an index: the stored form. Clusters do not depend on it."""
 
 from __future__ import annotations
 
-import json
-from functools import lru_cache
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from es_dedup.errors import InvalidAnnotation, SchemaMismatch, reading_stored
+from es_dedup.batch import journal
+from es_dedup.batch.journal import Journal, Notes, Recorded
 from es_dedup.model import Relation
 from es_dedup.model.annotations import Annotation, Label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
-    class _Notes(Protocol):
-        def note(self, name: str) -> str | None: ...
-
-
 ANNOTATIONS: Final = "annotations"
-"""Name of the note that holds all annotations of an index."""
-FORMAT: Final = 1
+"""Name of the journal of annotations, and of its first note."""
+FORMAT: Final = 2
 
 
-def load_annotations(index: _Notes) -> tuple[Annotation, ...]:
-    """All annotations, by time.
+def load_annotations(index: Notes, *, removed: bool = False) -> tuple[Annotation, ...]:
+    """All annotations, by time; with ``removed`` also those that were taken back. Errors as of ``Journal.recorded``."""
+    return tuple(each for each in JOURNAL.recorded(index).entries.values() if removed or not each.removed)
+
+
+def merged(known: Iterable[Annotation], given: Iterable[Annotation]) -> list[Annotation]:
+    """Those of some annotations that change something beside the known ones: of two of one reader on one pair the later one counts."""
+    after, changes = {each.key: each for each in known}, dict[tuple[str, str, str], Annotation]()
+    for each in given:
+        before = after.get(each.key)
+        if before is None or before.changed < each.changed:
+            after[each.key] = changes[each.key] = each
+    return list(changes.values())
+
+
+def from_dict(values: Mapping[str, Any]) -> Annotation:
+    """The annotation that ``Annotation.as_dict`` was made of.
 
     Raises:
-        SchemaMismatch: they are of a later format.
-        DamagedData: they cannot be read.
+        ValueError: an unknown label or relation, one page twice, an empty string, or no relation of one that contains the other.
+        TypeError: a value of another type, or an unknown field.
+        LookupError: a missing field.
     """
-    return _read(index.note(ANNOTATIONS))
-
-
-def note_of(annotations: Iterable[Annotation]) -> str:
-    """The text of the note ``ANNOTATIONS``.
-
-    Raises:
-        InvalidAnnotation: a string has half a surrogate pair.
-    """
-    text = json.dumps(
-        {"format": FORMAT, "annotations": [as_dict(each) for each in annotations]}, ensure_ascii=False
-    )
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidAnnotation("a string is no text") from error
-    return text
-
-
-def as_dict(annotation: Annotation) -> dict[str, str]:
-    """JSON-ready form; a file of such lines can be read as labels where one reader wrote it."""
-    found = {"id_a": annotation.left, "id_b": annotation.right, "label": str(annotation.label)}
-    if annotation.relation is not None:
-        found["relation"] = str(annotation.relation)
-    return found | {"reader": annotation.reader, "time": annotation.time}
-
-
-def _from_dict(values: Mapping[str, Any]) -> Annotation:
+    if not isinstance(values, dict) or not all(isinstance(each, str) for each in values.values()):
+        raise TypeError("not an object, or a field that is no string")
+    if unknown := values.keys() - {
+        "id_a",
+        "id_b",
+        "label",
+        "relation",
+        "reader",
+        "time",
+        "removed",
+        "override",
+    }:
+        raise TypeError(f"unknown fields {sorted(unknown)}")
     left, right, reader, time = strings = [values[name] for name in ("id_a", "id_b", "reader", "time")]
-    if not all(isinstance(each, str) for each in strings):
-        raise TypeError("ids, reader and time must be strings")
-    relation = values.get("relation")
-    return Annotation(
-        left, right, Label(values["label"]), reader, time, None if relation is None else Relation(relation)
+    if not all(each.strip() for each in strings) or left == right:
+        raise ValueError("two page ids, a reader and a time are needed")
+    label, relation = Label(values["label"]), values.get("relation")
+    if (relation is not None) != (label is Label.CONTAIN) or relation not in (
+        None,
+        Relation.CONTAINS,
+        Relation.CONTAINED,
+    ):
+        raise ValueError(f"the relation {relation} of a pair labelled {label}")
+    kept = None if relation is None else Relation(relation)
+    made = Annotation(
+        left, right, label, reader, time, kept, values.get("removed", ""), values.get("override", "")
     )
+    return made if left < right else made.reversed
 
 
-@lru_cache(maxsize=2)
-def _read(note: str | None) -> tuple[Annotation, ...]:
-    with reading_stored("annotations"):
-        stored: dict[str, Any] = json.loads(note) if note else {"format": FORMAT, "annotations": []}
-        if stored["format"] != FORMAT:
-            raise SchemaMismatch("the note of annotations", FORMAT, int(str(stored["format"])))
-        return tuple(_from_dict(each) for each in stored["annotations"])
+def read_jsonl(lines: Iterable[str], source: str) -> Iterator[Annotation]:
+    """Annotations of a file, one JSON object a line, as ``Annotation.as_dict`` gives them; empty lines are passed over.
+
+    Raises:
+        InputError: a line that is none; names the file and the line.
+    """
+    return journal.read_jsonl(lines, source, from_dict, "label")
+
+
+JOURNAL: Final = Journal(ANNOTATIONS, FORMAT, Recorded[Annotation](), from_dict)
+"""The annotations of an index; a row for each that was given or taken back, or for those imported together."""

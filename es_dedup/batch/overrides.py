@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import secrets
-import threading
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
+from es_dedup.batch import journal
+from es_dedup.batch.journal import Journal, Notes, Recorded, problem_of
 from es_dedup.clustering import constraints_of, contradiction, deciding
-from es_dedup.errors import InputError, InvalidOverride, OverrideConflict, SchemaMismatch, reading_stored
+from es_dedup.errors import InvalidOverride, OverrideConflict
 from es_dedup.model import Edge, Relation
 from es_dedup.model.overrides import Override, OverrideKind
 
@@ -24,27 +22,13 @@ if TYPE_CHECKING:
     from es_dedup.clustering import Constraints
     from es_dedup.index.port import Assignment
 
-    class _Notes(Protocol):
-        def note(self, name: str) -> str | None: ...
-
-        def notes(self, names: Iterable[str]) -> dict[str, str | None]: ...
-
-    class _Writable(_Notes, Protocol):
-        def set_note(self, name: str, value: str | None) -> None: ...
-
-    class _Assigned(_Notes, Protocol):
+    class _Assigned(Notes, Protocol):
         def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]: ...
 
 
 OVERRIDES: Final = "overrides"
-"""Note: how many rows of overrides an index has, and the mark of the last one."""
-ROW: Final = "overrides:{}"
-"""Notes, from 1: overrides that were recorded, changed or undone together, in the order in which that was done."""
+"""Name of the journal of overrides, and of its first note."""
 FORMAT: Final = 2
-IN_A_ROW: Final = 1_000
-"""Overrides in one row at most."""
-KEPT: Final = 8
-"""Indices whose overrides a process remembers."""
 PAGES: Final = {
     OverrideKind.DIFFERENT: 2,
     OverrideKind.SAME: 2,
@@ -55,18 +39,13 @@ PAGES: Final = {
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """Overrides of an index as they were read.
+class RecordedOverrides(Recorded[Override]):
+    """The overrides of an index as they were read, those that were undone too; the key of an entry is its id."""
 
-    Attributes:
-        rows: how many rows they are in.
-        mark: of the last row; no two rows have the same.
-        overrides: all by id, by time, those that were undone too.
-    """
-
-    rows: int = 0
-    mark: str = ""
-    overrides: Mapping[str, Override] = field(default_factory=dict)
+    @property
+    def overrides(self) -> Mapping[str, Override]:
+        """All by id, by time."""
+        return self.entries  # type: ignore[return-value]
 
     @cached_property
     def constraints(self) -> Constraints:
@@ -93,90 +72,19 @@ class Recorded:
         return found
 
 
-NOTHING: Final = Recorded()
-_read: dict[str, Recorded] = {}
-_reading = threading.Lock()
+def load_overrides(index: Notes) -> Mapping[str, Override]:
+    """All overrides by id, by time, those that were undone too; errors as of ``Journal.recorded``."""
+    return JOURNAL.recorded(index).overrides
 
 
-def load_overrides(index: _Notes) -> Mapping[str, Override]:
-    """All overrides by id, by time, those that were undone too.
-
-    Raises:
-        SchemaMismatch: they are of another format.
-        DamagedData: they cannot be read.
-    """
-    return recorded(index).overrides
+def load_constraints(index: Notes) -> Constraints:
+    """What the overrides in force demand of clusters; errors as of ``Journal.recorded``."""
+    return JOURNAL.recorded(index).constraints
 
 
-def recorded(index: _Notes, notes: Mapping[str, str | None] = MappingProxyType({})) -> Recorded:
-    """The overrides of an index; only rows that this process has not read yet are read. Errors as of ``load_overrides``.
-
-    Args:
-        index: has them.
-        notes: what was read of its notes, maybe ``OVERRIDES``.
-    """
-    head = notes[OVERRIDES] if OVERRIDES in notes else index.note(OVERRIDES)
-    if head is None:
-        return NOTHING
-    with reading_stored("overrides"):
-        values: dict[str, Any] = json.loads(head)
-        if values["format"] != FORMAT:
-            raise SchemaMismatch("the note of overrides", FORMAT, int(str(values["format"])))
-        rows, mark, journal = int(values["rows"]), str(values["mark"]), str(values["journal"])
-        found = _read.get(journal, NOTHING)
-        if (found.rows, found.mark) != (rows, mark):
-            if json.loads(index.note(ROW.format(rows)) or "{}")["mark"] != mark:
-                raise ValueError(f"row {rows} is another one")
-            found = _later(index, found if found.rows <= rows else NOTHING, rows)
-            with _reading:
-                _read.pop(journal, None)
-                _read[journal] = found  # the last one read is the last one forgotten
-                while len(_read) > KEPT:
-                    _read.pop(next(iter(_read)))
-    return found
-
-
-def _later(index: _Notes, known: Recorded, rows: int) -> Recorded:
-    """Overrides with the rows that came after those known; all rows are read where the known ones are no longer there."""
-    first = max(known.rows, 1)  # the last known row again
-    names = [ROW.format(number) for number in range(first, rows + 1)]
-    read = index.notes(names)
-    found = [json.loads(read[name] or "null") for name in names]
-    if known.rows and found[0]["mark"] != known.mark:
-        return _later(index, NOTHING, rows)
-    overrides = dict(known.overrides)
-    for row in found:
-        overrides.update((each.id, each) for each in map(from_dict, row["overrides"]))
-    by_time = sorted(overrides.values(), key=lambda each: each.time)  # those of one second as they came
-    return Recorded(rows, found[-1]["mark"], {each.id: each for each in by_time})
-
-
-def record(index: _Writable, changes: Sequence[Override]) -> Recorded:
-    """Store overrides that are new or have changed; the caller keeps other writers out.
-
-    They are in force, all of them, when the note ``OVERRIDES`` is written at the end.
-    """
-    known = recorded(index)
-    head = json.loads(index.note(OVERRIDES) or "{}")
-    rows, mark = known.rows, known.mark
-    for start in range(0, len(changes), IN_A_ROW):
-        rows, mark = rows + 1, secrets.token_hex(6)
-        some = changes[start : start + IN_A_ROW]
-        row = {"mark": mark, "overrides": [each.as_dict() for each in some]}
-        index.set_note(ROW.format(rows), json.dumps(row, ensure_ascii=False))
-    journal = head.get("journal") or secrets.token_hex(6)
-    index.set_note(OVERRIDES, json.dumps({"format": FORMAT, "journal": journal, "rows": rows, "mark": mark}))
-    return recorded(index)
-
-
-def load_constraints(index: _Notes) -> Constraints:
-    """What the overrides in force demand of clusters; errors as of ``load_overrides``."""
-    return recorded(index).constraints
-
-
-def load_ignored(index: _Notes, *, undone: bool = False) -> Ignored:
-    """The passages of each site that never count; with ``undone`` also those of overrides that were undone. Errors as of ``load_overrides``."""
-    return recorded(index).ignored[undone]
+def load_ignored(index: Notes, *, undone: bool = False) -> Ignored:
+    """The passages of each site that never count; with ``undone`` also those of overrides that were undone. Errors as of ``Journal.recorded``."""
+    return JOURNAL.recorded(index).ignored[undone]
 
 
 def decided_edges(
@@ -207,7 +115,7 @@ def decided_edges(
     return kept + [Edge(left, right, Relation.DUPLICATE, 1.0) for left, right in sorted(pairs)]
 
 
-def overrides_on(index: _Notes, left: str, right: str) -> tuple[Override, ...]:
+def overrides_on(index: Notes, left: str, right: str) -> tuple[Override, ...]:
     """The overrides that decide on two pages; see ``clustering.deciding``."""
     constraints = load_constraints(index)
     if right in constraints.units.get(left, ()) or right in constraints.apart.get(left, ()):
@@ -263,10 +171,8 @@ def merged(known: Mapping[str, Override], given: Iterable[Override]) -> tuple[li
     constraints = constraints_of(after.values())
     if not constraints.consistent:
         _refuse({name: after[name] for name in known}, changes)
-    try:
-        json.dumps([each.as_dict() for each in changes], ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise InvalidOverride("a string is no text") from error
+    if problem := problem_of(changes):
+        raise InvalidOverride(problem)
     return changes, constraints
 
 
@@ -296,13 +202,12 @@ def read_jsonl(lines: Iterable[str], source: str) -> Iterator[Override]:
     Raises:
         InputError: a line that is none; names the file and the line.
     """
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                yield from_dict(json.loads(line))
-            except (LookupError, TypeError, ValueError, RecursionError) as error:
-                raise InputError(source, number, f"no override ({error})") from error
+    return journal.read_jsonl(lines, source, from_dict, "override")
 
 
 def _said(override: Override) -> str:
     return f"{override.kind} {override.about}"
+
+
+JOURNAL: Final = Journal(OVERRIDES, FORMAT, RecordedOverrides(), from_dict)
+"""The overrides of an index; rows of what was recorded, changed or undone together."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.batch.candidate_pairs import CorpusJoin
 from es_dedup.batch.corpus import Weighing, key_of
 from es_dedup.batch.memory import give_back
-from es_dedup.batch.overrides import load_constraints, record
+from es_dedup.batch.overrides import JOURNAL, load_constraints
 from es_dedup.batch.verify import BLOCK, Verified, verify_by
 from es_dedup.clustering import (
     Neighbourhood,
@@ -338,7 +338,7 @@ def change_overrides(
         note = json.dumps({**known, secrets.token_hex(6): sorted(pending)}, ensure_ascii=False)
         index.set_note(DOCUMENTS_PENDING, note)
     with clusters_pending(index):
-        record(index, changes)
+        JOURNAL.record(index, changes)
         index.assign_many(change.assignments)
         joined = index.members(each.cluster_id for each in change.assignments)
     index.refresh()  # who decides looks at the clusters at once, often by another process

@@ -127,7 +127,7 @@ def _view(dedup: IndexReader, side: str | Page) -> PageView:
 
 def _write(left: PageView, right: MemberComparison, target: Path) -> None:
     from es_dedup.decision.alignment import MOST_CHARS
-    from es_dedup.report.alignment import LEGEND
+    from es_dedup.report.alignment import legend
     from es_dedup.report.compare import comparison
     from es_dedup.report.markup import element, escape
     from es_dedup.report.shell import document
@@ -140,4 +140,4 @@ def _write(left: PageView, right: MemberComparison, target: Path) -> None:
     )
     shown = comparison(left, right, MOST_CHARS, roles=("A", "B"))
     with open_target(target) as stream:
-        stream.write(document(title, head + LEGEND + shown + foot).encode("utf-8", "replace"))
+        stream.write(document(title, head + legend() + shown + foot).encode("utf-8", "replace"))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from es_dedup.cli.output import Output
+    from es_dedup.cli.session import Session
     from es_dedup.decision.alignment import Piece
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.evaluation.uncertain import Uncertain
@@ -88,20 +89,38 @@ def labels(
         Path | None,
         typer.Option("--output", "-o", help="JSONL file for the labels (default: none).", dir_okay=False),
     ] = None,
+    by_reader: Annotated[
+        bool,
+        typer.Option(
+            "--by-reader", help="Write what each reader said and took back, as `--import` reads it."
+        ),
+    ] = False,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--import",
+            help="First take over labels of a file that `--by-reader` wrote; all lines, or none where one is no label.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
 ) -> None:
     """Show how far the readers of stored pairs agree, and write their labels for `eval` and `tune`.
 
-    A pair on which readers differ is undecided: its label is `?`.
+    A pair on which readers differ is undecided: its label is `?`. Of two labels of one reader on one pair the later one counts.
     """
     from es_dedup.evaluation.agreement import agreements, as_jsonl, consensus
     from es_dedup.evaluation.labels import UNDECIDED
 
     session = session_of(context)
+    if source is not None:
+        _import(session, source)
     with session.read(quiet=True) as dedup:
-        annotations = dedup.annotations()
+        annotations, said = dedup.annotations(), dedup.annotations(removed=True)
     rows, found = consensus(annotations), agreements(annotations)
     if output is not None:
-        output.write_text(as_jsonl(rows), encoding="utf-8")
+        written = as_jsonl(each.as_dict() for each in said) if by_reader else as_jsonl(rows)
+        output.write_text(written, encoding="utf-8")
     undecided = sum(row["label"] == UNDECIDED for row in rows)
     session.output.emit(
         {"pairs": len(rows), "undecided": undecided, "agreement": [asdict(each) for each in found]}
@@ -121,6 +140,17 @@ def labels(
     session.output.note(
         f"{len(rows):,} labelled pairs, {undecided:,} undecided{f' in {output}' if output else ''}"
     )
+
+
+def _import(session: Session, source: Path) -> None:
+    from es_dedup.batch.annotations import read_jsonl
+
+    with source.open(encoding="utf-8") as lines:
+        given = list(read_jsonl(lines, str(source)))
+    session.read(quiet=True).close()
+    with session.write() as dedup:
+        count = dedup.import_annotations(given)
+    session.output.note(f"{count:,} of {len(given):,} labels taken over")
 
 
 def _ask(output: Output, dedup: Deduplicator, pairs: list[Uncertain], target: Path, chars: int) -> int:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.batch.corpus import key_of
 from es_dedup.clustering.order import Criterion, decisive
 from es_dedup.console.frame import anchor, path, short
-from es_dedup.console.words import words
 from es_dedup.model.overrides import OverrideKind
+from es_dedup.model.words import words
 from es_dedup.report.compare import title_of
 from es_dedup.report.markup import element, escape
 

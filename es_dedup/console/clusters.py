@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.console.forms import button, entry, labelled, select
 from es_dedup.console.frame import anchor, framed, path, short, time_of
-from es_dedup.console.words import words
 from es_dedup.model import Relation
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
 from es_dedup.model.explanation import percent
+from es_dedup.model.words import words
 from es_dedup.report.charts import bar_chart
 from es_dedup.report.compare import title_of
 from es_dedup.report.markup import element, escape, table

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.console import overrides
 from es_dedup.console.canonical import because
 from es_dedup.console.frame import anchor, framed, path, short, time_of
-from es_dedup.console.words import words
 from es_dedup.model.explanation import percent
 from es_dedup.model.overrides import OverrideKind
-from es_dedup.report.alignment import LEGEND
+from es_dedup.model.words import words
+from es_dedup.report.alignment import legend
 from es_dedup.report.compare import comparison, relation_tag, title_of
 from es_dedup.report.data import MemberComparison, PageView
 from es_dedup.report.features import compared_fields, feature_rows
@@ -60,7 +60,7 @@ def cluster(reader: IndexReader, language: str, name: str, offset: int) -> bytes
         time_of(record.published),
         anchor(short(title_of(record)), path("pages", found.canonical)),
         escape(record.site),
-        relation_tag(words(language, "canonical")),
+        relation_tag("canonical", language),
         "",
         "",
         "",
@@ -116,7 +116,12 @@ def side_by_side(reader: IndexReader, language: str, left: str, right: str) -> s
         class_="note",
     )
     head = element("h2", escape(words(language, "Evidence and texts")))
-    return links + head + LEGEND + element("div", comparison(ours, compared, CHARS), class_="sole")
+    return (
+        links
+        + head
+        + legend(language)
+        + element("div", comparison(ours, compared, CHARS, language=language), class_="sole")
+    )
 
 
 def page(reader: IndexReader, language: str, writes: bool, page_id: str) -> bytes:  # noqa: FBT001
@@ -132,7 +137,10 @@ def page(reader: IndexReader, language: str, writes: bool, page_id: str) -> byte
     content = escape(text[:CHARS] if text else words(language, "The text is not kept."))
     known = record.language if record.language != "und" else None
     box = element("div", content, class_="text", lang=known, tabindex="0", role="region", aria_label="text")
-    rows = ((escape(name), escape(value)) for name, value in feature_rows(reader.features(page_id)))
+    rows = (
+        (escape(name), escape(value))
+        for name, value in feature_rows(reader.features(page_id), language=language)
+    )
     heads = words(language, "Feature"), words(language, "Value")
     features = element("details", element("summary", escape(words(language, "Features"))), table(heads, rows))
     kinds = (OverrideKind.CANONICAL,) if writes else ()
@@ -151,8 +159,8 @@ def _candidates(reader: IndexReader, language: str, page_id: str) -> str:
         rows.append(
             (
                 anchor(short(title_of(reader.record(name))), path("compare", left=page_id, right=name)),
-                relation_tag(str(decision.relation)),
-                escape(decision.explanation[2 if decision.overrides else 0]),
+                relation_tag(str(decision.relation), language),
+                escape(decision.explained(language)[2 if decision.overrides else 0]),
             )
         )
     if not rows:
@@ -176,7 +184,7 @@ def _member(language: str, found: Cluster, member: Member, record: FeatureRecord
         time_of(record.published),
         anchor(short(title_of(record)), path("pages", member.page_id)),
         escape(record.site),
-        relation_tag(str(member.relation)),
+        relation_tag(str(member.relation), language),
         *shares,
         anchor(words(language, "Compare"), compare),
     )

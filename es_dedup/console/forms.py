@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.console.words import words
+from es_dedup.model.words import words
 from es_dedup.report.markup import element, escape
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 from es_dedup.console.forms import button, entry
-from es_dedup.console.words import words
+from es_dedup.model.words import words
 from es_dedup.report.markup import element, escape
 
 ROOT: Final = "/console"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.console.forms import button, check, hidden, labelled, select
 from es_dedup.console.frame import anchor, framed, path, short, time_of
-from es_dedup.console.words import words
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.status import moment
+from es_dedup.model.words import words
 from es_dedup.report.markup import element, escape, table
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.console.forms import button, entry, hidden, labelled, reason_and_author
 from es_dedup.console.frame import anchor, framed, path, short, time_of
-from es_dedup.console.words import words
 from es_dedup.model.overrides import OverrideKind
+from es_dedup.model.words import words
 from es_dedup.report.markup import element, escape, table
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.console.details import side_by_side
 from es_dedup.console.forms import MAX_CHARS, button, check, entry, hidden, labelled
 from es_dedup.console.frame import anchor, framed, path
-from es_dedup.console.words import words
 from es_dedup.errors import UnknownPage
 from es_dedup.evaluation.agreement import agreements, as_jsonl, consensus
 from es_dedup.evaluation.labels import UNDECIDED
 from es_dedup.evaluation.rule_thresholds import deciding_conditions
 from es_dedup.evaluation.uncertain import sampled, uncertain_pairs
 from es_dedup.model.annotations import Label
+from es_dedup.model.words import words
 from es_dedup.report.markup import element, escape, table
 
 if TYPE_CHECKING:
@@ -163,12 +163,16 @@ def _nearest(decision: PairDecision, language: str) -> str:
     if not found:
         return ""
     rows = [
-        (escape(each.condition), escape(each.rule), f"{each.margin:.1%}") for each in found if each.margin < 1
+        (escape(each.condition.said(language)), escape(words(language, each.rule)), f"{each.margin:.1%}")
+        for each in found
+        if each.margin < 1
     ]
+    first = found[0]
+    nearest = escape(f"{first.condition.said(language)} · {words(language, first.rule)}")
     heads = ("Measure and threshold", "Rule", "Distance from the threshold")
     return element(
         "details",
-        element("summary", f"{escape(words(language, 'Nearest threshold'))}: {escape(found[0])}"),
+        element("summary", f"{escape(words(language, 'Nearest threshold'))}: {nearest}"),
         table([words(language, head) for head in heads], rows),
     )
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.console.forms import button, check, entry, hidden, labelled, select
 from es_dedup.console.frame import anchor, framed, path, short
-from es_dedup.console.words import words
 from es_dedup.decision.thresholds import PRESETS
 from es_dedup.evaluation import wilson
 from es_dedup.evaluation.agreement import agreed_labels
 from es_dedup.evaluation.settings_change import settings_change
+from es_dedup.model.words import words
 from es_dedup.report.compare import relation_tag, title_of
 from es_dedup.report.markup import element, escape, table
 from es_dedup.settings.recorded import decision_differences, decision_settings
@@ -172,8 +172,8 @@ def _pairs(reader: IndexReader, language: str, pairs: Sequence[PairChange]) -> s
         rows.append(
             (
                 anchor(short(titles), path("compare", left=each.left, right=each.right)),
-                relation_tag(str(each.before)),
-                relation_tag(str(each.after)),
+                relation_tag(str(each.before), language),
+                relation_tag(str(each.after), language),
             )
         )
     heads = [words(language, each) for each in ("Page", "before", "after")]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.console import clusters
 from es_dedup.console.frame import anchor, framed, path, short
-from es_dedup.console.words import words
 from es_dedup.model.explanation import format_number
+from es_dedup.model.words import words
 from es_dedup.report.markup import element, escape, table
 
 if TYPE_CHECKING:

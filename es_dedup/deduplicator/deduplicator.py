@@ -10,13 +10,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from es_dedup.batch.annotations import ANNOTATIONS, load_annotations, note_of
+from es_dedup.batch import annotations as labels
+from es_dedup.batch.annotations import load_annotations
 from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.dry_run import dry_run_report
 from es_dedup.batch.featurise import checked_id, checked_page, checked_pages, chunks, name_of
 from es_dedup.batch.forgetting import ForgetReport, erase
 from es_dedup.batch.ignored import apply_ignored
 from es_dedup.batch.ingest import Ingest, PageInput
+from es_dedup.batch.journal import problem_of as problem_of_entries
 from es_dedup.batch.overrides import load_constraints, load_ignored, load_overrides, merged, same_in_force
 from es_dedup.batch.recluster import (
     CLUSTERS_PENDING,
@@ -31,7 +33,7 @@ from es_dedup.batch.recluster import (
 )
 from es_dedup.clustering import cluster_all
 from es_dedup.decision.page_decisions import stored_decision
-from es_dedup.deduplicator.index_reader import ROOTS, IndexReader
+from es_dedup.deduplicator.index_reader import KEPT, ROOTS, IndexReader
 from es_dedup.errors import (
     DuplicatePage,
     IndexLocked,
@@ -45,7 +47,7 @@ from es_dedup.errors import (
 from es_dedup.index import factory
 from es_dedup.index.texts import compress_text
 from es_dedup.model import AddReport, Decision, Page, Progress, RemoveReport, WritePolicy
-from es_dedup.model.annotations import Annotation, Label
+from es_dedup.model.annotations import Annotation, Label, just_now
 from es_dedup.model.overrides import Override, OverrideKind, OverrideReport
 from es_dedup.settings.loading import settings_in_force
 from es_dedup.settings.recorded import STATISTICS, decisions_in, with_recorded
@@ -287,10 +289,10 @@ class Deduplicator(IndexReader):
         with write_session(self._index):
             return self._merge_overrides(overrides)
 
-    def annotate(self, left: str, right: str, label: Label, *, reader: str) -> Annotation:
+    def annotate(self, left: str, right: str, label: Label, *, reader: str, override: str = "") -> Annotation:
         """Keep what a reader says of two stored pages, in place of what the same reader said before; decisions stay as they are.
 
-        Of a pair labelled ``contain`` the longer page contains the other one.
+        Of a pair labelled ``contain`` the longer page contains the other one. ``override`` is the id of one made with the label, if any.
 
         Raises:
             UnknownPage: a page that is not stored.
@@ -304,22 +306,46 @@ class Deduplicator(IndexReader):
         if not reader.strip():
             raise InvalidAnnotation("the reader is empty")
         label = Label(label)
-        made = Annotation(left, right, label, reader, _now(), label.relation(*lengths))
-        self._change_annotations((left, right), reader, [made])
+        made = Annotation(left, right, label, reader, just_now(), label.relation(*lengths), override=override)
+        with self._index.writing():
+            self._record_labels([made])
         return made
 
     def remove_annotation(self, left: str, right: str, *, reader: str) -> bool:
-        """Forget what a reader said of two pages; whether there was something."""
-        pair = (min(left, right), max(left, right))
-        return self._change_annotations(pair, reader, [])
-
-    def _change_annotations(self, pair: tuple[str, str], reader: str, made: Sequence[Annotation]) -> bool:
+        """Take back what a reader said of two pages, which stays in the record; whether there was something."""
+        key = (min(left, right), max(left, right), reader)
         with self._index.writing():
-            known = load_annotations(self._index)
-            others = [each for each in known if (each.pair, each.reader) != (pair, reader)]
-            if made or len(others) < len(known):
-                self._index.set_note(ANNOTATIONS, note_of([*others, *made]))
-        return len(others) < len(known)
+            known = [each for each in load_annotations(self._index) if each.key == key]
+            if known:
+                self._record_labels([replace(known[0], removed=just_now())])
+        return bool(known)
+
+    def import_annotations(self, annotations: Iterable[Annotation]) -> int:
+        """Take over labels of another index or a file; their pages need not be stored. Of two of one reader on one pair the later counts.
+
+        Returns:
+            How many were taken over; those that the index has already are passed over.
+
+        Raises:
+            InvalidAnnotation: a string is no text; nothing was stored.
+        """
+        with self._index.writing():
+            changes = labels.merged(load_annotations(self._index, removed=True), annotations)
+            if changes:
+                self._record_labels(changes)
+        return len(changes)
+
+    def keep(self, name: str, text: str | None) -> None:
+        """Keep a small text beside the index under a name, for a program that uses the library; None removes it.
+
+        A reindex on Elasticsearch does not take it over.
+        """
+        self._index.set_note(KEPT.format(name), text)
+
+    def _record_labels(self, changes: Sequence[Annotation]) -> None:
+        if problem := problem_of_entries(changes):
+            raise InvalidAnnotation(problem)
+        labels.JOURNAL.record(self._index, changes)
 
     def _override(
         self, kind: OverrideKind, pages: tuple[str, ...], reason: str, author: str, **of: str

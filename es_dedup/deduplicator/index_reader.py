@@ -76,6 +76,8 @@ if TYPE_CHECKING:
 
 CLUSTERS_AT_A_TIME = 256  # whose evidence is computed together
 CHECKED_AT_A_TIME = 64
+KEPT = "kept:{}"
+"""Notes of programs that use the library."""
 ROOTS = "roots"
 """The note that has the roots of page files."""
 STATISTICS_SECONDS = 0.5  # used so long before a check whether another process has learned new ones
@@ -113,13 +115,18 @@ class IndexReader(ChangeReader, Closing):
         """Decisions of people that go before the rules, by time; with ``undone`` also those that were undone."""
         return [each for each in overrides.load_overrides(self._index).values() if undone or each.in_force]
 
-    def annotations(self) -> tuple[Annotation, ...]:
-        """What readers said of pairs of pages, by time; decisions do not depend on it."""
-        return load_annotations(self._index)
+    def annotations(self, *, removed: bool = False) -> tuple[Annotation, ...]:
+        """What readers said of pairs of pages, by time, with ``removed`` also what they took back; decisions do not depend on it."""
+        return load_annotations(self._index, removed=removed)
+
+    def kept(self, names: Iterable[str]) -> dict[str, str]:
+        """Small texts that a program has kept beside the index by ``Deduplicator.keep``; absent where there is none of a name."""
+        found = self._index.notes([KEPT.format(name) for name in names])
+        return {name.removeprefix(KEPT.format("")): text for name, text in found.items() if text is not None}
 
     def overrides_of(self, page_ids: Iterable[str]) -> dict[str, tuple[Override, ...]]:
         """Overrides in force that name a page, by time, for each of some pages that has any."""
-        known = overrides.recorded(self._index).by_page
+        known = overrides.JOURNAL.recorded(self._index).by_page
         return {page: known[page] for page in page_ids if page in known}
 
     @property
@@ -158,7 +165,7 @@ class IndexReader(ChangeReader, Closing):
             ignored = self._ignored
             asked, _ = self._featurise(pages, ignored)
             compared = self._lookup().of(asked, assigned=True, notes=[overrides.OVERRIDES])
-            known = overrides.recorded(self._index, compared.notes)
+            known = overrides.JOURNAL.recorded(self._index, compared.notes)
             self._ignored = known.ignored[False]
             if self._ignored == ignored:
                 break  # they have not changed since the last check

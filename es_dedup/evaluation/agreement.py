@@ -74,7 +74,7 @@ def consensus(annotations: Iterable[Annotation]) -> list[dict[str, Any]]:
 
 
 def as_jsonl(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Rows of ``consensus`` as a file of labels has them."""
+    """Rows of ``consensus``, or labels of readers, as a file of labels has them."""
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 

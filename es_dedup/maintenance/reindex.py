@@ -97,7 +97,7 @@ def reindex(
         with open_context(address, settings) as new:
             save_attachments(new.index, attachments)
             note_positions(new)
-            carry_over(old, new.dedup, new.index)
+            carry_over(old, new.dedup)
             _run(new, "refill", report_progress)
             report_progress("taking in later writes")
             _remove_orphans(new)
@@ -108,7 +108,7 @@ def reindex(
             with old.writing():  # no decision falls between the last following and the swap
                 documents, pages, dead, sampled = _verified(new)
                 _keep_dead(new, place)
-                carry_over(old, new.dedup, new.index)  # those made meanwhile
+                carry_over(old, new.dedup)  # those made meanwhile
                 factory.swap_generation(place, generation, settings)
     with open_context(place, settings) as context:
         follow(context)  # decided on with the old settings, written after the swap
@@ -177,7 +177,7 @@ def roll_back(
     with factory.open_stored(place, settings) as present, present.writing():
         _check_sources(place, settings, load_attachments(present))
         with open_context(address, settings) as previous:
-            carry_over(present, previous.dedup, previous.index)
+            carry_over(present, previous.dedup)
         factory.swap_generation(place, generation, settings)
     with open_context(place, settings) as context:
         context.index.set_note(NOTE, None)

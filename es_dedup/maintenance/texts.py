@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.batch.annotations import ANNOTATIONS
+from es_dedup.batch.annotations import load_annotations
 from es_dedup.batch.overrides import load_overrides
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.deduplicator.index_reader import ROOTS
@@ -58,7 +58,7 @@ def refill(old: Index, new: Index, settings: Settings) -> Refilled:
 
     new.set_note(ROOTS, old.note(ROOTS))
     dedup = Deduplicator(new, settings)
-    carry_over(old, dedup, new)
+    carry_over(old, dedup)
     dedup.scan(pages())
     if gone := [name for records in new.scan(batch=BATCH) for name in _gone(old, records)]:
         dedup.remove(gone)
@@ -66,10 +66,10 @@ def refill(old: Index, new: Index, settings: Settings) -> Refilled:
     return Refilled(counted["pages"], counted["without"])
 
 
-def carry_over(old: Index, dedup: Deduplicator, new: Index) -> None:
+def carry_over(old: Index, dedup: Deduplicator) -> None:
     """Give a new generation, which ``dedup`` works on, the overrides and annotations of the old one."""
     dedup.import_overrides(load_overrides(old).values())
-    new.set_note(ANNOTATIONS, old.note(ANNOTATIONS))
+    dedup.import_annotations(load_annotations(old, removed=True))
 
 
 def _page(record: FeatureRecord, text: str) -> Page:

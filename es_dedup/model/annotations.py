@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from es_dedup.model import Relation
@@ -48,6 +49,8 @@ class Annotation:
         reader: who says so; not empty.
         time: when, ISO 8601 in UTC.
         relation: seen from ``left``, of a pair labelled ``contain``; None elsewhere.
+        removed: when the reader took it back; empty while it counts.
+        override: id of the override that was made with it; empty where none was.
     """
 
     left: str
@@ -56,8 +59,42 @@ class Annotation:
     reader: str
     time: str
     relation: Relation | None = None
+    removed: str = ""
+    override: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Pair and reader: a later label of the same reader takes its place."""
+        return self.left, self.right, self.reader
 
     @property
     def pair(self) -> tuple[str, str]:
         """The two ids, the smaller one first."""
         return self.left, self.right
+
+    @property
+    def reversed(self) -> Annotation:
+        """The same with the two pages in the other order."""
+        relation = None if self.relation is None else self.relation.reversed
+        return replace(self, left=self.right, right=self.left, relation=relation)
+
+    @property
+    def changed(self) -> str:
+        """When it was given or taken back."""
+        return max(self.time, self.removed)
+
+    def as_dict(self) -> dict[str, str]:
+        """JSON-ready form, without empty fields; a file of such lines of one reader can be read as labels."""
+        found = {"id_a": self.left, "id_b": self.right, "label": str(self.label)}
+        further = {
+            "relation": self.relation,
+            "reader": self.reader,
+            "time": self.time,
+            "removed": self.removed,
+        }
+        return found | {name: str(value) for name, value in further.items() if value}
+
+
+def just_now() -> str:
+    """The time as annotations have it: ISO 8601 in UTC, to the microsecond."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

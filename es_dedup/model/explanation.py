@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from es_dedup.model.shares import WithShares
+from es_dedup.model.words import ENGLISH, reworded, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,9 +58,16 @@ class ConditionResult:
     @property
     def in_words(self) -> str:
         """For readers: what the fact is, its value and the threshold."""
+        return self.said(ENGLISH)
+
+    def said(self, language: str) -> str:
+        """``in_words`` in a language."""
+        fact = words(language, self.words)
         if isinstance(self.threshold, bool):
-            return self.words
-        return f"{self.words} {format_number(self.value)} ({self.sign} {format_number(self.threshold)})"
+            return fact
+        value, threshold = format_number(self.value), format_number(self.threshold)
+        template = "{fact} {value} ({sign} {threshold})"
+        return words(language, template, fact=fact, value=value, sign=self.sign, threshold=threshold)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -123,6 +131,7 @@ class WithExplanation(WithShares):
     reason: str
     rules: tuple[RuleResult, ...]
     decided_by: str
+    overrides: tuple[Any, ...]
     otherwise: Any
 
     @property
@@ -132,7 +141,11 @@ class WithExplanation(WithShares):
         The outcome with the coverage of both pages; what titles, times and numbers say; the rule that rejected or why the pair was
         accepted, with value and threshold, after the overrides that hold in place of that.
         """
-        return _outcome(self), _looked_at(self.evidence), _decided(self)
+        return self.explained(ENGLISH)
+
+    def explained(self, language: str) -> tuple[str, str, str]:
+        """``explanation`` in a language."""
+        return _outcome(self, language), _looked_at(self.evidence, language), _decided(self, language)
 
 
 def percent(share: float) -> str:
@@ -151,65 +164,85 @@ def format_number(value: Value) -> str:
     return f"{value:,}" if isinstance(value, int) else value
 
 
-def _outcome(pair: WithExplanation) -> str:
+def _outcome(pair: WithExplanation, language: str) -> str:
     relation = str(pair.relation)
+    sides = {"left": pair.left, "right": pair.right}
     if relation in ("exact", "duplicate"):
-        outcome = f"merged ({relation})"
+        outcome = words(language, "merged ({relation})", relation=words(language, relation))
     elif relation == "different":
-        outcome = "not merged"
+        outcome = words(language, "not merged")
     else:
         verb = "contains" if relation == "contains" else "is contained in"
-        outcome = f"not merged, {pair.left} {verb} {pair.right}"
+        outcome = words(language, f"not merged, {{left}} {verb} {{right}}", **sides)
     if pair.shares is None:
-        return f"{outcome}: score {pair.score:.2f} for {pair.left} and {pair.right}"
-    left, right = map(percent, pair.shares)
-    return f"{outcome}: {left} of {pair.left} stands in {pair.right}, {right} of {pair.right} in {pair.left}"
+        template = "{outcome}: score {score} for {left} and {right}"
+        return words(language, template, outcome=outcome, score=f"{pair.score:.2f}", **sides)
+    share, other = map(percent, pair.shares)
+    template = "{outcome}: {share} of {left} stands in {right}, {other} of {right} in {left}"
+    return words(language, template, outcome=outcome, share=share, other=other, **sides)
 
 
-def _looked_at(evidence: Mapping[str, Any]) -> str:
+def _looked_at(evidence: Mapping[str, Any], language: str) -> str:
     """What titles, times and numbers say, in words."""
     overlap, days = evidence.get("title_overlap"), evidence.get("days_apart")
     if overlap is None:
-        titles = "titles not compared (one is missing)"
+        titles = words(language, "titles not compared (one is missing)")
     elif overlap >= 1:
-        titles = "titles are equal"
+        titles = words(language, "titles are equal")
     else:
         verb = (
             "agree" if overlap >= TITLES_AGREE else "differ" if overlap < TITLES_DIFFER else "agree in part"
         )
-        titles = f"titles {verb} (overlap {format_number(overlap)})"
+        titles = words(language, f"titles {verb} (overlap {{overlap}})", overlap=format_number(overlap))
     if days is None:
-        times = "times not compared (one is unknown)"
+        times = words(language, "times not compared (one is unknown)")
+    elif days == 1:
+        times = words(language, "published 1 day apart")
+    elif days:
+        times = words(language, "published {days} days apart", days=f"{days:,}")
     else:
-        times = (
-            f"published {days:,} day{'s' if days > 1 else ''} apart" if days else "published on the same day"
-        )
+        times = words(language, "published on the same day")
+    numbers = _numbers(evidence, language)
+    return words(language, "{titles}; {times}; {numbers}", titles=titles, times=times, numbers=numbers)
+
+
+def _numbers(evidence: Mapping[str, Any], language: str) -> str:
     left, right = (evidence.get(f"{side}_other_numbers") or 0 for side in ("left", "right"))
     replaced = evidence.get("clauses_with_other_numbers") or 0
     if not (left and right):
-        numbers = "no conflicting numbers"
-    elif replaced:
-        numbers = f"conflicting numbers in {replaced:,} equal clause{'s' if replaced > 1 else ''}"
-    else:
-        numbers = f"numbers that the other page lacks: {left:,} and {right:,}, none in an equal clause"
-    return f"{titles}; {times}; {numbers}"
+        return words(language, "no conflicting numbers")
+    if replaced == 1:
+        return words(language, "conflicting numbers in 1 equal clause")
+    if replaced:
+        return words(language, "conflicting numbers in {count} equal clauses", count=f"{replaced:,}")
+    template = "numbers that the other page lacks: {left} and {right}, none in an equal clause"
+    return words(language, template, left=f"{left:,}", right=f"{right:,}")
 
 
-def _decided(pair: WithExplanation) -> str:
+def _decided(pair: WithExplanation, language: str) -> str:
     if pair.otherwise is not None:
-        return f"{pair.reason}; without this {_decided(pair.otherwise)}"
+        given = {"reason": _of_people(pair, language), "decision": _decided(pair.otherwise, language)}
+        return words(language, "{reason}; without this {decision}", **given)
     if pair.decided_by != "rules":
-        return f"decided by {pair.decided_by}, not by the rules: {pair.reason}"
+        template, reason = "decided by {who}, not by the rules: {reason}", reworded(language, pair.reason)
+        return words(language, template, who=pair.decided_by, reason=reason)
     if pair.relation != "different":
-        accepted, needed = "accepted: no rule rejects", pair.evidence.get("min_cover")
+        accepted, needed = words(language, "accepted: no rule rejects"), pair.evidence.get("min_cover")
         if pair.shares is None or needed is None:
             return accepted
+        template = "{accepted}; coverage of the better covered page {better} (≥ {needed})"
         better = format_number(max(pair.shares))
-        return f"{accepted}; coverage of the better covered page {better} (≥ {format_number(needed)})"
+        return words(language, template, accepted=accepted, better=better, needed=format_number(needed))
     rejected = next((each for each in pair.rules if each.name == pair.reason), None)
-    causes = (
-        ""
-        if rejected is None
-        else ": " + ", ".join(one.in_words for each in rejected.deciding for one in each)
-    )
-    return f"rejected by the rule “{pair.reason}”{causes}"
+    rule = words(language, pair.reason)
+    if rejected is None:
+        return words(language, "rejected by the rule “{rule}”", rule=rule)
+    causes = words(language, ", ").join(one.said(language) for each in rejected.deciding for one in each)
+    return words(language, "rejected by the rule “{rule}”: {causes}", rule=rule, causes=causes)
+
+
+def _of_people(pair: WithExplanation, language: str) -> str:
+    """The overrides of a pair; what people wrote stays as it is."""
+    if language == ENGLISH:
+        return pair.reason
+    return words(language, "; ").join(each.said(language) for each in pair.overrides)

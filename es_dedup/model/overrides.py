@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from es_dedup.model.words import ENGLISH, words
+
 
 class OverrideKind(StrEnum):
     """What was decided.
@@ -48,6 +50,11 @@ class Override:
     text: str = ""
 
     @property
+    def key(self) -> str:
+        """Its id: what is recorded later under the same id takes its place."""
+        return self.id
+
+    @property
     def subject(self) -> tuple[object, ...]:
         """What it decides on, and how: of two with the same subject one is enough."""
         return self.kind, self.pages, self.site, self.text
@@ -70,7 +77,12 @@ class Override:
     @property
     def words(self) -> str:
         """The decision in words: ``decided same by anna: the same event``."""
-        return f"decided {self.kind} by {self.author}: {self.reason}"
+        return self.said(ENGLISH)
+
+    def said(self, language: str) -> str:
+        """``words`` in a language."""
+        template = f"decided {self.kind} by {{author}}: {{reason}}"
+        return words(language, template, author=self.author, reason=self.reason)
 
     def of(self, page_id: str) -> str:
         """``words`` as of one of its pages, with the other page named."""

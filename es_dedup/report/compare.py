@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from es_dedup.decision.alignment import distinguishing_words
+from es_dedup.model.words import ENGLISH, reworded, words
 from es_dedup.report.alignment import side_by_side
 from es_dedup.report.evidence import Measure, measures, rule_rows
 from es_dedup.report.features import listed
@@ -20,90 +21,103 @@ if TYPE_CHECKING:
 
 
 def comparison(
-    canonical: PageView, each: MemberComparison, chars: int, roles: tuple[str, str] = ("canonical", "member")
+    canonical: PageView,
+    each: MemberComparison,
+    chars: int,
+    roles: tuple[str, str] = ("canonical", "member"),
+    language: str = ENGLISH,
 ) -> str:
     """Evidence and texts of one pair; at most ``chars`` characters of each text, below what ``roles`` say of the pages."""
     pages = canonical, each.page
     languages = canonical.record.language, each.page.record.language
     return element(
         "article",
-        _evidence(each),
-        _distinguishing(canonical, each),
-        _fields(each),
-        element("div", *map(_head, pages, roles), class_="pair"),
-        side_by_side(each.rows, languages, chars),
+        _evidence(each, language),
+        _distinguishing(canonical, each, language),
+        _fields(each, language),
+        element("div", *(_head(*page, language) for page in zip(pages, roles, strict=True)), class_="pair"),
+        side_by_side(each.rows, languages, chars, language),
     )
 
 
-def _distinguishing(canonical: PageView, each: MemberComparison) -> str:
+def _distinguishing(canonical: PageView, each: MemberComparison, language: str) -> str:
     titles = canonical.record.title, each.page.record.title
     left, right = distinguishing_words(titles, each.rows)
     if not left and not right:
         return ""
-    said = "; ".join(", ".join(side) or "–" for side in (left, right))
-    return element("p", escape(f"title-distinguishing terms only in unshared text: {said}"))
+    terms = "; ".join(", ".join(side) or "–" for side in (left, right))
+    template = "title-distinguishing terms only in unshared text: {terms}"
+    return element("p", escape(words(language, template, terms=terms)))
 
 
-def _fields(each: MemberComparison) -> str:
+def _fields(each: MemberComparison, language: str) -> str:
     """Named features of both pages, closed at first: what both have, and what one has alone."""
     if not each.fields:
         return ""
     cells = (
         (
             element("code", escape(pair.name)),
-            *(escape(listed(texts)) for texts in (pair.shared, pair.left, pair.right)),
+            *(escape(listed(texts, language=language)) for texts in (pair.shared, pair.left, pair.right)),
         )
         for pair in each.fields
     )
-    heads = ("Feature", "Both pages", "Canonical only", "Member only")
-    return element("details", element("summary", "Features by name"), table(heads, cells))
+    heads = [words(language, head) for head in ("Feature", "Both pages", "Canonical only", "Member only")]
+    summary = element("summary", escape(words(language, "Features by name")))
+    return element("details", summary, table(heads, cells))
 
 
-def _head(page: PageView, role: str) -> str:
+def _head(page: PageView, role: str, language: str) -> str:
     record = page.record
-    facts = " · ".join(
-        filter(None, (record.site, record.published[:16].replace("T", " "), f"{len(page.text):,} characters"))
-    )
+    length = words(language, "{count} characters", count=f"{len(page.text):,}")
+    facts = " · ".join(filter(None, (record.site, record.published[:16].replace("T", " "), length)))
+    missing = element("p", escape(words(language, "The text is not kept.")), class_="note")
     return element(
         "div",
-        element("p", escape(role), class_="kicker"),
+        element("p", escape(words(language, role)), class_="kicker"),
         element("h3", link(record.url, title_of(record))),
         element("p", element("code", escape(record.page_id)), " ", escape(facts), class_="note"),
-        "" if page.text else element("p", "The text is not kept.", class_="note"),
+        "" if page.text else missing,
         class_="page",
     )
 
 
-def _evidence(each: MemberComparison) -> str:
+def _evidence(each: MemberComparison, language: str) -> str:
     decision = each.decision
     cells = [
         (
             element("b", escape(verdict.detector)),
-            relation_tag(str(verdict.relation)),
+            relation_tag(str(verdict.relation), language),
             f"{verdict.score:.3f}",
             "".join(_numbers(verdict.evidence)),
         )
         for verdict in decision.all_verdicts
     ]
     cells += [
-        (element("b", escape(name)), "not applicable", "", escape(reason))
+        (
+            element("b", escape(name)),
+            escape(words(language, "not applicable")),
+            "",
+            escape(words(language, "; ").join(reworded(language, part) for part in reason.split("; "))),
+        )
         for name, reason in decision.skipped.items()
     ]
-    first, *rest = replace(decision, left="the left page", right="the right page").explanation
-    reason = element("p", relation_tag(str(decision.relation)), " ", escape(first))
+    left, right = words(language, "the left page"), words(language, "the right page")
+    first, *rest = replace(decision, left=left, right=right).explained(language)
+    reason = element("p", relation_tag(str(decision.relation), language), " ", escape(first))
     reason += "".join(element("p", escape(line)) for line in rest)
-    methods = table(("Method", "Relation", "Score", "Numbers and the limits they were held against"), cells)
-    return reason + methods + _rules(decision)
+    heads = ("Method", "Relation", "Score", "Numbers and the limits they were held against")
+    methods = table([words(language, head) for head in heads], cells)
+    return reason + methods + _rules(decision, language)
 
 
-def _rules(decision: PairDecision) -> str:
+def _rules(decision: PairDecision, language: str) -> str:
     """What each rule says, closed at first."""
     if not decision.rules:
         return ""
-    cells = (tuple(map(escape, row)) for row in rule_rows(decision.rules, in_words=True))
-    return element(
-        "details", element("summary", "Rules in order"), table(("Rule", "Outcome", "Because"), cells)
-    )
+    cells = (tuple(map(escape, row)) for row in rule_rows(decision.rules, language))
+    heads = [words(language, head) for head in ("Rule", "Outcome", "Because")]
+    summary = element("summary", escape(words(language, "Rules in order")))
+    return element("details", summary, table(heads, cells))
 
 
 def _numbers(evidence: Mapping[str, Number]) -> Iterator[str]:
@@ -119,9 +133,9 @@ def _limit(measure: Measure) -> str:
     return " " + element("i", escape(measure.limit), class_=state)
 
 
-def relation_tag(name: str) -> str:
+def relation_tag(name: str, language: str = ENGLISH) -> str:
     """A relation as a small label."""
-    return element("span", escape(name), class_=f"tag {name if name.isalpha() else ''}")
+    return element("span", escape(words(language, name)), class_=f"tag {name if name.isalpha() else ''}")
 
 
 def title_of(record: FeatureRecord) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.model.explanation import format_number, percent
+from es_dedup.model.words import ENGLISH, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from es_dedup.model import Cluster, Number
-    from es_dedup.model.explanation import RuleResult
+    from es_dedup.model.explanation import ConditionResult, RuleResult
 
 _LIMITS: Final = {"min_": "≥", "max_": "≤"}
 _STRICT_LIMITS: Final = {"min_": ">", "max_": "<"}
@@ -54,16 +54,24 @@ def measures(evidence: Mapping[str, Number]) -> list[Measure]:
     return [measure for measure in found if measure.name not in used]
 
 
-def rule_rows(rules: Iterable[RuleResult], *, in_words: bool = False) -> list[tuple[str, str, str]]:
+def rule_rows(rules: Iterable[RuleResult], language: str = "") -> list[tuple[str, str, str]]:
     """For each rule its name, its outcome, and the conditions that this follows from: ``…, …; or …, …`` for alternatives.
 
     Args:
         rules: in their order.
-        in_words: facts are written out, not named.
+        language: facts are written out in it; empty: they are named, as in JSON.
     """
-    said = attrgetter("in_words") if in_words else str
+
+    def said(each: ConditionResult) -> str:
+        return each.said(language) if language else str(each)
+
+    spoken = language or ENGLISH
     return [
-        (each.name, str(each.outcome), "; or ".join(", ".join(map(said, one)) for one in each.deciding))
+        (
+            words(spoken, each.name),
+            words(spoken, str(each.outcome)),
+            words(spoken, "; or ").join(words(spoken, ", ").join(map(said, one)) for one in each.deciding),
+        )
         for each in rules
     ]
 

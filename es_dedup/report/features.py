@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.model.explanation import format_number
+from es_dedup.model.words import ENGLISH, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,12 +33,15 @@ class FieldPair:
     right: tuple[str, ...]
 
 
-def feature_rows(page: PageFeatures, *, most: int = MOST_VALUES) -> list[tuple[str, str]]:
+def feature_rows(
+    page: PageFeatures, *, most: int = MOST_VALUES, language: str = ENGLISH
+) -> list[tuple[str, str]]:
     """Names and values of all that is known of a page, in reading order.
 
     Args:
         page: its features.
         most: values of a list that are written out.
+        language: of the names that are no names of fields.
     """
     rows = [
         ("title", page.title),
@@ -47,16 +51,20 @@ def feature_rows(page: PageFeatures, *, most: int = MOST_VALUES) -> list[tuple[s
     ]
     for name, value in page.fields.items():
         if isinstance(value, list):
-            rows.append((f"{name} ({len(value):,})", listed(list(values(value).values()), most)))
+            rows.append(
+                (f"{name} ({len(value):,})", listed(list(values(value).values()), most, language=language))
+            )
         else:
             rows.append((name, str(value)))
     rows.append(
         ("coverage", ", ".join(f"{format_number(count)} {name}" for name, count in page.counts.items()))
     )
-    rows += [(method, f"nothing to compare ({reason})") for method, reason in page.skipped.items()]
+    template = "nothing to compare ({reason})"
+    rows += [(method, words(language, template, reason=reason)) for method, reason in page.skipped.items()]
     if page.missing:
-        rows.append(("missing", f"{', '.join(page.missing)}: the text is not kept"))
-    return [(name, text) for name, text in rows if text]
+        names = ", ".join(page.missing)
+        rows.append(("missing", words(language, "{names}: the text is not kept", names=names)))
+    return [(words(language, name), text) for name, text in rows if text]
 
 
 def compared_fields(left: PageFeatures, right: PageFeatures) -> list[FieldPair]:
@@ -81,10 +89,10 @@ def values(value: Any) -> dict[str, str]:
     return found
 
 
-def listed(texts: Sequence[str], most: int = MOST_VALUES) -> str:
+def listed(texts: Sequence[str], most: int = MOST_VALUES, *, language: str = ENGLISH) -> str:
     """The first texts of a list, separated, and how many more there are."""
-    more = f" … {len(texts) - most:,} more" if len(texts) > most else ""
-    return " | ".join(texts[:most]) + more
+    more = words(language, "{count} more", count=f"{len(texts) - most:,}")
+    return " | ".join(texts[:most]) + (f" … {more}" if len(texts) > most else "")
 
 
 def _pair(name: str, left: dict[str, str], right: dict[str, str]) -> FieldPair:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.model.explanation import format_number
-from es_dedup.report.alignment import LEGEND
+from es_dedup.report.alignment import legend
 from es_dedup.report.charts import bar_chart, score_bars, size_bars
 from es_dedup.report.compare import comparison, relation_tag, title_of
 from es_dedup.report.evidence import share_spans, shares_in_words
@@ -137,7 +137,7 @@ def _details(data: ReportData) -> str:
     note = (
         element("p", f"The other {rest:,} clusters are not written out.", class_="note") if rest > 0 else ""
     )
-    return element("section", element("h2", "Clusters in detail"), LEGEND, *views, note)
+    return element("section", element("h2", "Clusters in detail"), legend(), *views, note)
 
 
 def _cluster(view: ClusterView, place: int, chars: int) -> str:

@@ -21,6 +21,7 @@ from es_dedup.serve.bodies import (
     NDJSON,
     ExplainBody,
     JobBody,
+    LabelBody,
     OverrideBody,
     PageBody,
     UndoBody,
@@ -59,7 +60,7 @@ class Service:
     def __init__(self, place: str, settings: Settings, workers: Workers, tokens: Tokens | None) -> None:
         self.place, self.settings, self.limits = place, settings, settings.serve
         self.workers, self.tokens = workers, tokens
-        self.jobs, self.repeats = Jobs(place, settings, workers), Repeats()
+        self.jobs, self.repeats = Jobs(place, settings, workers), Repeats(workers)
         self.metrics = Metrics(workers, place, settings)
         self.sessions, self.reviews = console.Sessions(), console_review.Reviews()
         self._preparing: asyncio.Future[bytes] | None = None
@@ -303,6 +304,33 @@ async def undo_override(request: Request, override_id: str, key: Key = None) -> 
     body = await service.body_of(request, JSON)
     asked, where = UndoBody.read(body), (service.place, service.settings)
     return await service.write(request, key, body, calls.undo_override, override_id, asked, *where)
+
+
+@router.get("/v1/labels", dependencies=Reading, **schemas.route(schemas.LABELS, answers_lines=True))
+async def labels(request: Request) -> Response:
+    """What readers said of pairs of pages, by time. `Accept: application/x-ndjson` gives lines that can be imported, with labels taken back."""
+    lines = NDJSON in request.headers.get("accept", "").lower()
+    body = await _service(request).workers.read(calls.labels, lines)
+    return Response(body, media_type=NDJSON if lines else JSON)
+
+
+@router.post(
+    "/v1/labels",
+    dependencies=Writing,
+    **schemas.route(schemas.LABEL, body=LabelBody, sent=schemas.LABEL_SENT, lines=True, repeats=True),
+)
+async def label(request: Request, key: Key = None) -> Response:
+    """Keep what a reader says of two stored pages, in place of what the same reader said before; in NDJSON, import labels with their times."""
+    service = _service(request)
+    body = await service.body_of(request, JSON, NDJSON)
+    call = calls.import_labels if _is_lines(request) else calls.add_label
+    return await service.write(request, key, body, call, body)
+
+
+@router.delete("/v1/labels", dependencies=Writing, **schemas.route({"removed": 1}, repeats=True))
+async def remove_label(request: Request, id_a: str, id_b: str, reader: str, key: Key = None) -> Response:
+    """Take back what a reader said of two pages; it stays in the record."""
+    return await _service(request).write(request, key, b"", calls.remove_label, id_a, id_b, reader)
 
 
 @router.get("/v1/jobs", dependencies=Reading, **schemas.route({"jobs": [schemas.JOB]}))

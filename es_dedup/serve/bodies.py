@@ -128,6 +128,15 @@ class ReviewBody(Body):
     reason: str = ""
 
 
+class LabelBody(Body):
+    """What a reader says of two stored pages; clusters do not follow it."""
+
+    id_a: str
+    id_b: str
+    label: Label
+    reader: str = Field(description="who says so")
+
+
 class UndoBody(Body):
     """Who ends an override, and why."""
 

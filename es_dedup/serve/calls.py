@@ -6,6 +6,7 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from es_dedup.batch.annotations import read_jsonl
 from es_dedup.batch.overrides import PAGES
 from es_dedup.errors import DedupError, IndexError_
 from es_dedup.index import factory
@@ -14,15 +15,16 @@ from es_dedup.model.annotations import Label
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.model.plain import plain
 from es_dedup.report.clusters import cluster_as_dict
-from es_dedup.serve.bodies import ExplainBody, OverrideBody, PageBody, UndoBody, lines_of
+from es_dedup.serve.bodies import ExplainBody, LabelBody, OverrideBody, PageBody, UndoBody, lines_of
 from es_dedup.serve.problems import InvalidBody, as_problem, problem_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.model import Page
+    from es_dedup.model.annotations import Annotation
     from es_dedup.model.cluster_lists import ClusterQuery
     from es_dedup.model.overrides import OverrideReport
     from es_dedup.serve.bodies import ReviewBody
@@ -98,6 +100,39 @@ def overrides(reader: IndexReader, undone: bool) -> bytes:  # noqa: FBT001
     return as_json({"overrides": reader.overrides(undone=undone)})
 
 
+def labels(reader: IndexReader, lines: bool) -> bytes:  # noqa: FBT001
+    """What readers said of pairs, by time; with ``lines`` as NDJSON, with what they took back, to be imported elsewhere."""
+    if lines:
+        return jsonl(reader.annotations(removed=True))
+    return as_json({"labels": [each.as_dict() for each in reader.annotations()]})
+
+
+def jsonl(entries: Iterable[Annotation]) -> bytes:
+    """Labels as a file of JSON lines."""
+    return b"".join(as_json(each.as_dict()) + b"\n" for each in entries)
+
+
+def add_label(dedup: Deduplicator, body: bytes) -> bytes:
+    """Keep what a reader says of two stored pages."""
+    asked = LabelBody.read(body)
+    return as_json(dedup.annotate(asked.id_a, asked.id_b, asked.label, reader=asked.reader).as_dict())
+
+
+def import_labels(dedup: Deduplicator, body: bytes) -> bytes:
+    """Take over labels of another index or a file: all lines or, where one is none, nothing.
+
+    Raises:
+        InputError: a line that is no label.
+    """
+    lines = body.decode("utf-8", "surrogateescape").split("\n")
+    return as_json({"imported": dedup.import_annotations(list(read_jsonl(lines, "line")))})
+
+
+def remove_label(dedup: Deduplicator, left: str, right: str, reader: str) -> bytes:
+    """Take back what a reader said of two pages."""
+    return as_json({"removed": int(dedup.remove_annotation(left, right, reader=reader))})
+
+
 def override(dedup: Deduplicator, asked: OverrideBody, place: str, settings: Settings) -> bytes:
     """Record a decision; clusters, and documents of attached indices, follow at once.
 
@@ -128,7 +163,7 @@ def undo_override(
 
 
 def review(dedup: Deduplicator, asked: ReviewBody, place: str, settings: Settings) -> bytes:
-    """Keep a reader's label of a pair; where wanted, first an override that says the same, whose id is told if it is new.
+    """Keep a reader's label of a pair; where wanted, first an override that says the same.
 
     Raises:
         InvalidBody: an override of a pair that is neither the same nor different.
@@ -144,17 +179,22 @@ def review(dedup: Deduplicator, asked: ReviewBody, place: str, settings: Setting
         body = OverrideBody(kind=kind, pages=(asked.left, asked.right), reason=reason, author=asked.reader)
         (done,) = json.loads(override(dedup, body, place, settings))["overrides"]
         made = "" if done["id"] in known else done["id"]
-    dedup.annotate(asked.left, asked.right, Label(asked.answer), reader=asked.reader)
-    return as_json({"override": made})
+    label = Label(asked.answer)
+    dedup.annotate(asked.left, asked.right, label, reader=asked.reader, override=made)
+    return b""
 
 
-def undo_review(
-    dedup: Deduplicator, pair: tuple[str, str], reader: str, override_id: str, place: str, settings: Settings
-) -> bytes:
-    """Forget a reader's label of a pair, and end the override that was made with it."""
-    if override_id:
-        undo_override(dedup, override_id, UndoBody(author=reader, reason="review"), place, settings)
-    return as_json({"removed": dedup.remove_annotation(*pair, reader=reader)})
+def undo_review(dedup: Deduplicator, reader: str, since: str, place: str, settings: Settings) -> bytes:
+    """Take back the last label of a reader and the override that was made with it; its pair, null where it is older than ``since``."""
+    given = [each for each in dedup.annotations() if each.reader == reader and each.time > since]
+    if not given:
+        return as_json({"pair": None})
+    last = given[-1]
+    in_force = {each.id for each in dedup.overrides()}
+    if last.override in in_force:
+        undo_override(dedup, last.override, UndoBody(author=reader, reason="review"), place, settings)
+    dedup.remove_annotation(*last.pair, reader=reader)
+    return as_json({"pair": last.pair})
 
 
 def _changed(

@@ -14,7 +14,7 @@ from fastapi.responses import RedirectResponse
 from es_dedup.console import clusters, details, jobs, overrides, views
 from es_dedup.console.forms import button, entry, hidden, labelled
 from es_dedup.console.frame import POLICY, ROOT, SIGN_OUT, framed, path, sign_out_form, static
-from es_dedup.console.words import chosen, words
+from es_dedup.model.words import chosen, words
 from es_dedup.report.markup import element, escape
 from es_dedup.serve import calls
 from es_dedup.serve.bodies import OverrideBody, UndoBody

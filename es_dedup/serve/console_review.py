@@ -12,6 +12,7 @@ from fastapi.responses import RedirectResponse
 
 from es_dedup.console import review
 from es_dedup.console.frame import ROOT, path
+from es_dedup.model.annotations import just_now
 from es_dedup.serve import calls
 from es_dedup.serve.bodies import ReviewBody
 from es_dedup.serve.console import SEE_OTHER, Seen, first, shown, writes, written
@@ -21,18 +22,18 @@ if TYPE_CHECKING:
     from es_dedup.serve.workers import Workers
 
 MOST_READERS: Final = 1_000
-"""Readers whose skipped pairs and last answers are remembered."""
-MOST_ANSWERS: Final = 1_000
-"""Answers of one reader that can be undone."""
+"""Readers whose skipped pairs are remembered."""
+MOST_SKIPPED: Final = 1_000
+"""Skipped pairs of one reader."""
 
 
 class Reviews:
-    """The queue of pairs, and what readers have answered since the server was started, for undoing it."""
+    """The queue of pairs, and what readers have skipped since the server was started; their labels are in the index."""
 
     def __init__(self) -> None:
         self._seed = 1
         self._queue: list[Pair] | None = None
-        self._answers: OrderedDict[str, list[tuple[Pair, str, str]]] = OrderedDict()
+        self._skipped: OrderedDict[str, list[tuple[Pair, str]]] = OrderedDict()
         self._drawing = asyncio.Lock()
 
     async def queue(self, workers: Workers) -> list[Pair]:
@@ -50,20 +51,25 @@ class Reviews:
 
     def skipped(self, reader: str) -> frozenset[Pair]:
         """Pairs that a reader has skipped."""
-        return frozenset(pair for pair, answer, _ in self._answers.get(reader, ()) if answer == review.SKIP)
+        return frozenset(pair for pair, _ in self._skipped.get(reader, ()))
 
-    def answered(self, reader: str, pair: Pair, answer: str, override: str = "") -> None:
-        """Note an answer, and the id of the override that was made with it."""
-        known = self._answers.setdefault(reader, [])
-        known.append((pair, answer, override))
-        del known[:-MOST_ANSWERS]
-        if len(self._answers) > MOST_READERS:
-            self._answers.popitem(last=False)
+    def skip(self, reader: str, pair: Pair) -> None:
+        """Do not ask a reader about a pair any more."""
+        known = self._skipped.setdefault(reader, [])
+        known.append((pair, just_now()))
+        del known[:-MOST_SKIPPED]
+        if len(self._skipped) > MOST_READERS:
+            self._skipped.popitem(last=False)
 
-    def last(self, reader: str) -> tuple[Pair, str, str] | None:
-        """Take the last answer of a reader from the notes: pair, answer, override."""
-        known = self._answers.get(reader)
-        return known.pop() if known else None
+    def last_skip(self, reader: str) -> str:
+        """When a reader last skipped a pair; empty where nothing was skipped."""
+        known = self._skipped.get(reader)
+        return known[-1][1] if known else ""
+
+    def unskip(self, reader: str) -> Pair | None:
+        """Ask about the pair again that a reader skipped last; None where nothing was skipped."""
+        known = self._skipped.get(reader)
+        return known.pop()[0] if known else None
 
 
 router = APIRouter(prefix=ROOT, include_in_schema=False, dependencies=Seen)
@@ -88,24 +94,20 @@ async def answer(request: Request) -> Response:
     """Keep an answer, or undo the last one, and go on."""
     given = await written(request)
     service, said, name = request.app.state.service, first(given, "answer"), first(given, "reader")
+    where = service.place, service.settings
     if said == review.UNDO:
-        last = service.reviews.last(name)
-        if last is None:
-            return _next(given)
-        pair, before, override = last
-        if before != review.SKIP:
-            asked = pair, name, override, service.place, service.settings
-            await service.write(request, None, b"", calls.undo_review, *asked)
-        return _next(given, left=pair[0], right=pair[1])
+        since = service.reviews.last_skip(name)
+        done = await service.write(request, None, b"", calls.undo_review, name, since, *where)
+        pair = json.loads(done.body)["pair"] or service.reviews.unskip(name)
+        return _next(given, left=pair[0], right=pair[1]) if pair else _next(given)
     names = ("left", "right", "reader", "answer", "reason")
     body = ReviewBody.read(
         calls.as_json({each: first(given, each) for each in names} | {"override": "override" in given})
     )
-    override = ""
-    if said != review.SKIP:
-        done = await service.write(request, None, b"", calls.review, body, service.place, service.settings)
-        override = json.loads(done.body)["override"]
-    service.reviews.answered(name, (body.left, body.right), said, override)
+    if said == review.SKIP:
+        service.reviews.skip(name, (body.left, body.right))
+    else:
+        await service.write(request, None, b"", calls.review, body, *where)
     return _next(given)
 
 

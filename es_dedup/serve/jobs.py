@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.console.jobs import JobsState
-from es_dedup.errors import DedupError, UnknownJob
+from es_dedup.errors import DedupError, UnknownJob, reading_stored
 from es_dedup.index.factory import is_remote
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.context import open_context
@@ -32,19 +33,23 @@ if TYPE_CHECKING:
 
 JOBS_AT_A_TIME: Final = 2
 MOST_LISTED: Final = 100
-"""Jobs of this process that are remembered."""
+"""Jobs of servers of this index that are remembered."""
+KEPT: Final = "jobs"
+"""What the index keeps them under."""
+STOPPED: Final = "the server was stopped"
 STATES: Final = {"pause": JobState.PAUSED, "resume": JobState.RUNNING, "cancel": JobState.CANCELLED}
 
 
 class Jobs:
     """Jobs of an index, begun here or elsewhere. All methods wait for storage: call them in a thread.
 
-    Jobs on attached indices are kept on Elasticsearch and worked on by this process, too; others are known to this process alone.
+    Jobs on attached indices are kept on Elasticsearch and worked on by this process, too. Of others the index keeps how they began and
+    ended; one that was running when a server ended has failed.
     """
 
     def __init__(self, place: str, settings: Settings, workers: Workers) -> None:
         self._place, self._settings, self._workers = place, settings, workers
-        self._own: dict[str, JobStatus] = {}
+        self._own = {each.id: each for each in _read(workers.writer.kept([KEPT]).get(KEPT, "[]"))}
         self._thread = ThreadPoolExecutor(JOBS_AT_A_TIME, "es-dedup-jobs")
         self._running: set[str] = set()
 
@@ -52,7 +57,7 @@ class Jobs:
         """Pause the stored jobs that this process works on, and wait until they have come to a checkpoint."""
         for job_id in tuple(self._running):
             with suppress(DedupError), open_context(self._place, self._settings) as site:
-                Runner(site).set_state(job_id, JobState.PAUSED, "the server was stopped")
+                Runner(site).set_state(job_id, JobState.PAUSED, STOPPED)
         self._thread.shutdown(wait=True, cancel_futures=True)
 
     def start(self, body: JobBody) -> JobStatus:
@@ -132,7 +137,7 @@ class Jobs:
             return job_status(site, stored[0])
 
     def is_own(self, job_id: str) -> bool:
-        """Whether a job is known to this process alone; it ends by itself."""
+        """Whether a job is one of a server; it ends by itself."""
         return job_id in self._own
 
     def change(self, job_id: str, action: str) -> JobStatus:
@@ -166,17 +171,22 @@ class Jobs:
         finally:
             self._running.discard(job_id)
 
-    def _own_job(self, what: str) -> JobStatus:
-        """A new job that this process alone knows; the oldest of too many are forgotten."""
+    def _own_job(self, what: str, note: str = "") -> JobStatus:
+        """A new job of this server; the oldest of too many are forgotten."""
         job_id = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
         while len(self._own) >= MOST_LISTED:
             del self._own[min(self._own)]
-        self._own[job_id] = JobStatus(job_id, what, "running", "waiting", 0, 0, 0.0, None, 0, {}, "")
+        self._own[job_id] = JobStatus(job_id, what, "running", "waiting", 0, 0, 0.0, None, 0, {}, note)
+        self._workers.submit(self._keep)
         return self._own[job_id]
 
+    def _keep(self) -> None:
+        jobs = [asdict(each) for each in self._own.values()]
+        self._workers.writer.keep(KEPT, json.dumps(jobs, ensure_ascii=False))
+
     def _recluster(self, body: JobBody) -> JobStatus:
-        job = self._own_job("recluster")
-        self._note(job.id, note=", ".join(f"{name} = {value}" for name, value in body.settings.items()))
+        note = ", ".join(f"{name} = {value}" for name, value in body.settings.items())
+        job = self._own_job("recluster", note)
         self._workers.submit(self._noting, job.id, self._recluster_here, job.id, body)
         return job
 
@@ -188,6 +198,8 @@ class Jobs:
             self._note(job_id, state=str(JobState.FAILED), workers=0, note=str(error))
         else:
             self._note(job_id, state=str(JobState.DONE), stage="", workers=0, counts=counts)
+        with suppress(DedupError, RuntimeError):  # the server ends
+            self._workers.submit(self._keep)
 
     def _recluster_here(self, job_id: str, body: JobBody) -> Mapping[str, int]:
         def told(now: Progress) -> None:
@@ -206,3 +218,11 @@ class Jobs:
     def _note(self, job_id: str, **changes: Any) -> None:
         if job_id in self._own:
             self._own[job_id] = replace(self._own[job_id], **changes)
+
+
+def _read(text: str) -> list[JobStatus]:
+    """Jobs as ``Jobs`` keeps them; those that had not ended failed with their server."""
+    with reading_stored("jobs"):
+        jobs = [JobStatus(**each) for each in json.loads(text)]
+    over: dict[str, Any] = {"state": str(JobState.FAILED), "stage": "", "workers": 0, "note": STOPPED}
+    return [replace(each, **over) if each.state == JobState.RUNNING else each for each in jobs]

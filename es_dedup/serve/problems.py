@@ -166,6 +166,7 @@ STATUS: Final[Mapping[type[DedupError], HTTPStatus]] = {
     errors.InputError: HTTPStatus.BAD_REQUEST,
     errors.SearchRefused: HTTPStatus.BAD_REQUEST,
     errors.InvalidOverride: HTTPStatus.BAD_REQUEST,
+    errors.InvalidAnnotation: HTTPStatus.BAD_REQUEST,
     errors.UnknownPage: HTTPStatus.NOT_FOUND,
     errors.UnknownOverride: HTTPStatus.NOT_FOUND,
     errors.UnknownJob: HTTPStatus.NOT_FOUND,

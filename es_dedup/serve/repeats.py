@@ -3,29 +3,78 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 import time
+import zlib
 from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.errors import DedupError, reading_stored
 from es_dedup.serve.problems import InvalidQuery, KeyReused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterable
+
+    from es_dedup.deduplicator.deduplicator import Deduplicator
+    from es_dedup.serve.workers import Workers
 
 MOST_KEYS: Final = 10_000
 MOST_SECONDS: Final = 86_400.0
 MAX_KEY_CHARS: Final = 255
+MAX_KEPT_BYTES: Final = 1_000_000
+"""Packed bytes of an answer that the index keeps; a greater one is lost when the server ends."""
+AT_A_TIME: Final = 500
+NAME: Final = "answer-{}"
+
+
+@dataclass(slots=True)
+class _Known:
+    """A request that came with a key.
+
+    Attributes:
+        digest: of the request.
+        begun: seconds since 1970.
+        slot: number of the note with the answer.
+        task: makes the answer, or has it; None where it is in the index alone.
+    """
+
+    digest: str
+    begun: float
+    slot: int
+    task: asyncio.Task[bytes] | None = None
 
 
 class Repeats:
-    """Answers by key, for a day, of the newest requests; they are lost when the server ends.
+    """Answers by key, for a day, of the newest requests. They are kept in the index, so that they outlive the server.
 
-    Answers that tell to try again are not kept.
+    Answers that tell to try again are not kept. An error is remembered until the server ends: nothing was written then, and
+    the same request gets it again.
+
+    Args:
+        workers: on the index; what they have kept before is read.
     """
 
-    def __init__(self) -> None:
-        self._known: OrderedDict[str, tuple[bytes, float, asyncio.Task[bytes]]] = OrderedDict()
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._slot = 0
+        for key, known in sorted(self._read(), key=lambda each: each[1].begun):
+            self._known[key] = known
+            self._slot = known.slot + 1
+
+    def _read(self) -> Iterable[tuple[str, _Known]]:
+        for start in range(0, MOST_KEYS, AT_A_TIME):
+            names = [NAME.format(slot) for slot in range(start, start + AT_A_TIME)]
+            kept = self._workers.writer.kept(names)
+            for name, text in kept.items():
+                key, digest, begun, _ = _unpacked(text)
+                yield key, _Known(digest, begun, int(name.rpartition("-")[2]))
+            if not kept:  # slots are used in order
+                return
 
     async def once(
         self, key: str | None, request: tuple[bytes, ...], work: Callable[[], Coroutine[None, None, bytes]]
@@ -45,26 +94,54 @@ class Repeats:
             return await work()
         if not 0 < len(key) <= MAX_KEY_CHARS:
             raise InvalidQuery(f"an Idempotency-Key has 1 to {MAX_KEY_CHARS} characters")
-        digest = sha256(b"\0".join(sha256(part).digest() for part in request)).digest()
+        digest = sha256(b"\0".join(sha256(part).digest() for part in request)).hexdigest()
         self._forget()
-        if key not in self._known:
-            task = asyncio.ensure_future(work())
-            self._known[key] = (digest, time.monotonic(), task)
-            task.add_done_callback(lambda done: self._ended(key, done))
-        known, _, task = self._known[key]
-        if known != digest:
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = _Known(digest, time.time(), self._slot % MOST_KEYS)
+            self._slot += 1
+            known.task = asyncio.ensure_future(self._kept(key, known, work))
+            known.task.add_done_callback(lambda done: self._ended(key, done))
+        if known.digest != digest:
             raise KeyReused
-        return await asyncio.shield(task)
+        if known.task is not None:
+            return await asyncio.shield(known.task)
+        return await asyncio.wrap_future(self._workers.submit(_stored, self._workers.writer, known.slot))
+
+    async def _kept(self, key: str, known: _Known, work: Callable[[], Coroutine[None, None, bytes]]) -> bytes:
+        """The answer of ``work``, which is in the index before anybody gets it."""
+        answer = await work()
+        packed = base64.b64encode(zlib.compress(answer, 1)).decode()
+        if len(packed) <= MAX_KEPT_BYTES:
+            text = json.dumps([key, known.digest, known.begun, packed])
+            keeping = self._workers.submit(self._workers.writer.keep, NAME.format(known.slot), text)
+            with suppress(DedupError):  # it was written all the same
+                await asyncio.wrap_future(keeping)
+                known.task = None
+        return answer
 
     def _ended(self, key: str, task: asyncio.Task[bytes]) -> None:
         """Forget what failed in a way that may succeed next time."""
         error = None if task.cancelled() else task.exception()
         failed = task.cancelled() or (error is not None and getattr(error, "retryable", True))
-        if failed and key in self._known and self._known[key][2] is task:
+        if failed and key in self._known and self._known[key].task is task:
             del self._known[key]
 
     def _forget(self) -> None:
         """Leave out what is old, and the oldest of too many."""
-        oldest = time.monotonic() - MOST_SECONDS
-        while self._known and (len(self._known) >= MOST_KEYS or next(iter(self._known.values()))[1] < oldest):
+        oldest = time.time() - MOST_SECONDS
+        while self._known and (
+            len(self._known) >= MOST_KEYS or next(iter(self._known.values())).begun < oldest
+        ):
             self._known.popitem(last=False)
+
+
+def _stored(writer: Deduplicator, slot: int) -> bytes:
+    (text,) = writer.kept([NAME.format(slot)]).values()
+    return zlib.decompress(base64.b64decode(_unpacked(text)[3]))
+
+
+def _unpacked(text: str) -> tuple[str, str, float, str]:
+    with reading_stored("answers"):
+        key, digest, begun, answer = json.loads(text)
+        return str(key), str(digest), float(begun), str(answer)

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic.json_schema import models_json_schema
 
-from es_dedup.serve.bodies import JSON, NDJSON, Body, ExplainBody, JobBody, OverrideBody, PageBody, UndoBody
+from es_dedup.serve.bodies import (
+    JSON,
+    NDJSON,
+    Body,
+    ExplainBody,
+    JobBody,
+    LabelBody,
+    OverrideBody,
+    PageBody,
+    UndoBody,
+)
 from es_dedup.serve.problems import MEDIA_TYPE
 
 if TYPE_CHECKING:
@@ -102,6 +113,14 @@ OVERRIDES: Final = {
     "overrides": [{"id": "1a2b3c4d5e6f", **OVERRIDE, "time": "2026-11-23T12:00:00Z"}],
     "changed": ["https://a.example/1", "https://b.example/1"],
 }
+LABEL_SENT: Final = {
+    "id_a": "https://a.example/1",
+    "id_b": "https://b.example/1",
+    "label": "dup",
+    "reader": "mz",
+}
+LABEL: Final = {**LABEL_SENT, "time": "2026-11-23T12:00:00Z"}
+LABELS: Final = {"labels": [LABEL]}
 PROBLEM: Final = {
     "type": "urn:es-dedup:problem:unknown-page",
     "title": "A page id that is not stored",
@@ -168,7 +187,7 @@ def route(
         if lines:
             content[NDJSON] = {
                 "schema": {"type": "string", "description": f"a {body.__name__} a line"},
-                "example": LINES,
+                "example": LINES if body is PageBody else f"{json.dumps(example)}\n",
             }
         extra["requestBody"] = {"required": True, "content": content}
     return {"responses": responses, "openapi_extra": extra}
@@ -176,7 +195,8 @@ def route(
 
 def with_models(document: Mapping[str, Any]) -> dict[str, Any]:
     """The OpenAPI document with the schemas that its routes name."""
-    models = [(model, "validation") for model in (PageBody, ExplainBody, JobBody, OverrideBody, UndoBody)]
+    bodies = (PageBody, ExplainBody, JobBody, LabelBody, OverrideBody, UndoBody)
+    models = [(model, "validation") for model in bodies]
     _, found = models_json_schema(models, ref_template=_REF)  # type: ignore[arg-type]
     components = dict(document.get("components", {}))
     schemas = {**components.get("schemas", {}), **found["$defs"], "Problem": _PROBLEM_SCHEMA}

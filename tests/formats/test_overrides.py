@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from es_dedup import Deduplicator, Override, OverrideKind
-from es_dedup.batch.overrides import FORMAT, OVERRIDES, ROW, load_overrides, read_jsonl, record
+from es_dedup.batch.overrides import FORMAT, JOURNAL, OVERRIDES, load_overrides, read_jsonl
 from es_dedup.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ def test_format_2_is_read_and_written_again(tmp_path: Path) -> None:
     assert FORMAT == 2, "keep a test of format 2 beside one of the new format"
     with Deduplicator.open(tmp_path / "pages.db") as dedup, Deduplicator.open(":memory:") as other:
         for number, row in enumerate(ROWS, 1):
-            dedup._index.set_note(ROW.format(number), row)
+            dedup._index.set_note(JOURNAL.row(number), row)
         dedup._index.set_note(OVERRIDES, HEAD)
         stored = load_overrides(dedup._index)
-        record(other._index, list(stored.values()))
+        JOURNAL.record(other._index, list(stored.values()))
         head = json.loads(other._index.note(OVERRIDES) or "")
         assert head.keys() == json.loads(HEAD).keys()
         rewritten = {"mark": head["mark"], "overrides": [json.loads(line) for line in LINES]}
-        assert other._index.note(ROW.format(1)) == json.dumps(rewritten, ensure_ascii=False)
+        assert other._index.note(JOURNAL.row(1)) == json.dumps(rewritten, ensure_ascii=False)
     assert stored["a2"] == Override(
         "a2",
         OverrideKind.SAME,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.batch.overrides import OVERRIDES, ROW
+from es_dedup.batch.overrides import JOURNAL, OVERRIDES
 from es_dedup.decision.comparison import Pages, compare, pair_decision
 from es_dedup.decision.statistics import Statistics, learn
 from es_dedup.deduplicator.deduplicator import Deduplicator
@@ -210,7 +210,7 @@ def noted(notes: tuple[str, str]) -> None:
     """Overrides out of notes."""
     head, row = notes
     with Deduplicator.open(":memory:", settings=PLAIN) as dedup:
-        dedup._index.set_note(ROW.format(1), row)
+        dedup._index.set_note(JOURNAL.row(1), row)
         dedup._index.set_note(OVERRIDES, head)
         dedup.import_overrides(dedup.overrides(undone=True))
 

@@ -10,7 +10,6 @@ import httpx
 import pytest
 
 from es_dedup.console.frame import file_address
-from es_dedup.console.words import chosen
 from tests.serving import OTHER, TEXT, serving
 
 if TYPE_CHECKING:
@@ -167,7 +166,21 @@ def test_it_speaks_chinese_to_who_reads_it(browser: httpx.Client) -> None:
     answer = browser.get("/console", headers={"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.8"})
     assert '<html lang="zh">' in answer.text
     assert "<h1>概览</h1>" in answer.text
-    assert [chosen(each) for each in ("de,zh;q=.5", "", "en-GB,zh", "*")] == ["zh", "en", "en", "en"]
+    address = next(
+        each for each in _links(browser.get("/console/clusters/a").text, "compare") if "right=" in each
+    )
+    compared = browser.get(address, headers={"Accept-Language": "zh"}).text
+    assert "按顺序列出规则" in compared
+    main = compared[compared.index("<article") :]
+    for part in (
+        r'<div class="pair">.*?</article>',
+        "<code>.*?</code>",
+        "<b>.*?</b>",
+        '<span class="n">.*?</span>',
+        "<[^>]*>",
+    ):
+        main = re.sub(part, " ", main, flags=re.DOTALL)
+    assert not re.findall("[A-Za-z]{3,}", main.partition("<footer")[0]), "evidence in English"
 
 
 def _tags(text: str) -> list[tuple[str, dict[str, str | None]]]:

@@ -125,6 +125,32 @@ def test_what_people_decide_goes_before_the_rules(api: Api) -> None:
     assert api.get("/v1/overrides").json()["overrides"] == []
 
 
+def test_labels_of_readers_are_kept_exported_and_imported(api: Api) -> None:
+    api.lines("/v1/pages", {"id": "a", "text": TEXT}, {"id": "b", "text": TEXT})
+    said = {"id_a": "b", "id_b": "a", "label": "dup", "reader": "mz"}
+    made = api.post("/v1/labels", json=said).json()
+    assert (made["id_a"], made["id_b"], made["label"], made["reader"]) == ("a", "b", "dup", "mz")
+    other = api.post("/v1/labels", json={**said, "reader": "al", "label": "diff"}).json()
+    assert api.get("/v1/labels").json() == {"labels": [made, other]}
+    assert api.get("/v1/clusters/b").json()["size"] == 2
+    for wrong in ({"label": "x"}, {"id_b": "b"}, {"reader": " "}, {"reader": 3}, {"time": ""}):
+        assert api.post("/v1/labels", json={**said, **wrong}).status_code == 400, wrong
+    assert api.post("/v1/labels", json={**said, "id_a": "none"}).status_code == 404
+    of_al = {"id_a": "a", "id_b": "b", "reader": "al"}
+    assert api.delete("/v1/labels", params=of_al).json() == {"removed": 1}
+    assert api.delete("/v1/labels", params=of_al).json() == {"removed": 0}
+    assert api.get("/v1/labels").json() == {"labels": [made]}
+    exported = api.get("/v1/labels", headers={"Accept": "application/x-ndjson"})
+    assert exported.headers["content-type"] == "application/x-ndjson"
+    first, second = map(json_of, exported.text.splitlines())
+    assert (first, second["removed"] > other["time"]) == (made, True)
+    assert api.lines("/v1/labels", first, second).json() == {"imported": 0}
+    later = {**first, "id_b": "elsewhere", "time": "2026-01-01T00:00:00Z"}
+    assert api.lines("/v1/labels", first, {**later, "label": "x"}).status_code == 400
+    assert api.lines("/v1/labels", first, later).json() == {"imported": 1}
+    assert api.get("/v1/labels").json() == {"labels": [later, made]}
+
+
 def test_reclustering_is_a_job(api: Api) -> None:
     api.lines("/v1/pages", {"id": "a", "text": TEXT}, {"id": "b", "text": TEXT})
     job = api.post("/v1/jobs", json={"what": "recluster"}).json()
@@ -160,12 +186,20 @@ def test_the_document_has_an_example_of_each_answer(tmp_path: Path) -> None:
             ),
             "clusters": (schemas.CLUSTERS, api.get("/v1/clusters").json()),
             "hits": (schemas.HITS, api.get("/v1/search", params={"q": "ferry"}).json()),
+            "labels": (schemas.LABELS, labelled(api)),
             "job": (schemas.JOB, api.post("/v1/jobs", json={"what": "recluster", "dry_run": True}).json()),
             "problem": (schemas.PROBLEM, api.get("/v1/pages/x").json()),
         }
         for name, (example, answer) in real.items():
             assert names_of(example) <= names_of(answer) | free_names(example), name
         assert real["problem"][1] == schemas.PROBLEM
+
+
+def labelled(api: Api) -> Any:
+    """All labels, after one was given."""
+    api.post("/v1/pages", json=schemas.PAGE)
+    assert api.post("/v1/labels", json=schemas.LABEL_SENT).status_code == 200
+    return api.get("/v1/labels").json()
 
 
 def names_of(value: Any) -> set[str]:

@@ -58,12 +58,15 @@ ROUTES = [
     ("GET", "/v1/jobs", False),
     ("GET", "/v1/jobs/a", False),
     ("GET", "/v1/overrides", False),
+    ("GET", "/v1/labels", False),
     ("GET", "/metrics", False),
     ("POST", "/v1/pages", True),
     ("PUT", "/v1/pages/a", True),
     ("DELETE", "/v1/pages/a", True),
     ("POST", "/v1/overrides", True),
     ("POST", "/v1/overrides/a/undo", True),
+    ("POST", "/v1/labels", True),
+    ("DELETE", "/v1/labels?id_a=a&id_b=b&reader=c", True),
     ("POST", "/v1/jobs", True),
     ("POST", "/v1/jobs/a/cancel", True),
 ]
@@ -268,6 +271,26 @@ def test_a_key_is_known_while_its_request_is_worked_on(api: Api) -> None:
         answers = list(pool.map(send, range(8)))
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.content for answer in answers}) == 1
+
+
+def test_keys_and_jobs_outlive_the_server(tmp_path: Path) -> None:
+    headers = {"Idempotency-Key": "k"}
+    place = str(tmp_path / "pages.db")
+    with serving(place, tmp_path / "server") as api:
+        first = api.post("/v1/pages", json={"id": "k", "text": TEXT}, headers=headers)
+        made = api.post("/v1/jobs", json={"what": "recluster"}, headers={"Idempotency-Key": "j"}).json()
+        assert api.delete("/v1/pages/k").status_code == 200
+        while api.get(f"/v1/jobs/{made['id']}").json()["state"] == "running":
+            time.sleep(0.1)
+        time.sleep(0.5)
+        api.process.kill()
+    with serving(place, tmp_path / "server") as api:
+        assert api.post("/v1/pages", json={"id": "k", "text": TEXT}, headers=headers).content == first.content
+        assert api.get("/v1/pages/k").status_code == 404
+        problem(api.post("/v1/pages", json={"id": "k", "text": OTHER}, headers=headers), 422, "key-reused")
+        again = api.post("/v1/jobs", json={"what": "recluster"}, headers={"Idempotency-Key": "j"}).json()
+        (job,) = api.get("/v1/jobs").json()["jobs"]
+        assert (again["id"], job["id"], job["state"]) == (made["id"], made["id"], "done")
 
 
 def many(count: int) -> list[dict[str, str]]:

@@ -1,0 +1,189 @@
+"""What people have said of stored pages, as an index keeps it: rows in notes that are never rewritten."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+
+from es_dedup.errors import InputError, SchemaMismatch, reading_stored
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+
+IN_A_ROW: Final = 1_000
+"""Entries in one row at most."""
+KEPT: Final = 8
+"""Indices whose journals a process remembers."""
+
+
+class Notes(Protocol):
+    """What has notes that can be read."""
+
+    def note(self, name: str) -> str | None:
+        """See ``FeatureIndex.note``."""
+
+    def notes(self, names: Iterable[str]) -> dict[str, str | None]:
+        """See ``FeatureIndex.notes``."""
+
+
+class WritableNotes(Notes, Protocol):
+    """What has notes that can be written."""
+
+    def set_note(self, name: str, value: str | None) -> None:
+        """See ``FeatureIndex.set_note``."""
+
+
+class Entry(Protocol):
+    """One thing that was said."""
+
+    @property
+    def key(self) -> Hashable:
+        """A later entry with the same key takes its place."""
+
+    @property
+    def time(self) -> str:
+        """When it was first said, ISO 8601 in UTC."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+
+
+Said = TypeVar("Said", bound=Entry)
+
+
+@dataclass(frozen=True)
+class Recorded(Generic[Said]):
+    """The entries of a journal as they were read.
+
+    Attributes:
+        rows: how many rows they are in.
+        mark: of the last row; no two rows have the same.
+        entries: the last of each key, by time.
+    """
+
+    rows: int = 0
+    mark: str = ""
+    entries: Mapping[Hashable, Said] = field(default_factory=dict)
+
+
+Known = TypeVar("Known", bound=Recorded[Any])
+
+
+class Journal(Generic[Known]):
+    """Entries of one kind. A note has how many rows there are and the mark of the last one; each row is a note.
+
+    Args:
+        name: of the first note; rows have a number from 1 behind it, in the order in which they were recorded.
+        form: number of the stored format.
+        nothing: what is read of an index that has no entries.
+        entry_of: makes an entry of what its ``as_dict`` gave; raises ``LookupError``, ``TypeError`` or ``ValueError``.
+    """
+
+    def __init__(
+        self, name: str, form: int, nothing: Known, entry_of: Callable[[Mapping[str, Any]], Said]
+    ) -> None:
+        self.name, self.form, self._nothing, self._entry_of = name, form, nothing, entry_of
+        self.remembered: dict[str, Known] = {}  # what this process has read, by the random name of a journal
+        self._remembering = threading.Lock()
+
+    def row(self, number: int) -> str:
+        """Name of the note of a row."""
+        return f"{self.name}:{number}"
+
+    def recorded(self, index: Notes, notes: Mapping[str, str | None] = MappingProxyType({})) -> Known:
+        """The entries of an index; only rows that this process has not read yet are read.
+
+        Args:
+            index: has them.
+            notes: what was read of its notes, maybe that of this journal.
+
+        Raises:
+            SchemaMismatch: they are of another format.
+            DamagedData: they cannot be read.
+        """
+        head = notes[self.name] if self.name in notes else index.note(self.name)
+        if head is None:
+            return self._nothing
+        with reading_stored(self.name):
+            values: dict[str, Any] = json.loads(head)
+            if values["format"] != self.form:
+                raise SchemaMismatch(f"the note of {self.name}", self.form, int(str(values["format"])))
+            rows, mark, journal = int(values["rows"]), str(values["mark"]), str(values["journal"])
+            found = self.remembered.get(journal, self._nothing)
+            if (found.rows, found.mark) != (rows, mark):
+                if json.loads(index.note(self.row(rows)) or "{}")["mark"] != mark:
+                    raise ValueError(f"row {rows} is another one")
+                found = self._later(index, found if found.rows <= rows else self._nothing, rows)
+                with self._remembering:
+                    self.remembered.pop(journal, None)
+                    self.remembered[journal] = found  # the last one read is the last one forgotten
+                    while len(self.remembered) > KEPT:
+                        self.remembered.pop(next(iter(self.remembered)))
+        return found
+
+    def _later(self, index: Notes, known: Known, rows: int) -> Known:
+        """The rows that came after those known, added; all rows are read where the known ones are no longer there."""
+        first = max(known.rows, 1)  # the last known row again
+        names = [self.row(number) for number in range(first, rows + 1)]
+        read = index.notes(names)
+        found = [json.loads(read[name] or "null") for name in names]
+        if known.rows and found[0]["mark"] != known.mark:
+            return self._later(index, self._nothing, rows)
+        entries: dict[Hashable, Entry] = dict(known.entries)
+        for row in found:
+            entries.update((each.key, each) for each in map(self._entry_of, row[self.name]))
+        by_time = sorted(entries.values(), key=lambda each: each.time)  # those of one second as they came
+        return replace(known, rows=rows, mark=found[-1]["mark"], entries={each.key: each for each in by_time})
+
+    def record(self, index: WritableNotes, changes: Sequence[Entry]) -> Known:
+        """Store entries that are new or have changed; the caller keeps other writers out.
+
+        They count, all of them, when the first note is written at the end.
+        """
+        known = self.recorded(index)
+        head = json.loads(index.note(self.name) or "{}")
+        rows, mark = known.rows, known.mark
+        for start in range(0, len(changes), IN_A_ROW):
+            rows, mark = rows + 1, secrets.token_hex(6)
+            some = changes[start : start + IN_A_ROW]
+            row = {"mark": mark, self.name: [each.as_dict() for each in some]}
+            index.set_note(self.row(rows), json.dumps(row, ensure_ascii=False))
+        journal = head.get("journal") or secrets.token_hex(6)
+        told = {"format": self.form, "journal": journal, "rows": rows, "mark": mark}
+        index.set_note(self.name, json.dumps(told))
+        return self.recorded(index)
+
+
+def problem_of(entries: Iterable[Entry]) -> str:
+    """Why some entries cannot be stored: half a surrogate pair in a string; empty where they can."""
+    try:
+        json.dumps([each.as_dict() for each in entries], ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return "a string is no text"
+    return ""
+
+
+def read_jsonl(
+    lines: Iterable[str], source: str, entry_of: Callable[[Mapping[str, Any]], Said], what: str
+) -> Iterator[Said]:
+    """Entries of a file, one JSON object a line, as their ``as_dict`` gives them; empty lines are passed over.
+
+    Args:
+        lines: of the file.
+        source: its name.
+        entry_of: as of ``Journal``.
+        what: an entry is called so.
+
+    Raises:
+        InputError: a line that is none; names the file and the line.
+    """
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                yield entry_of(json.loads(line))
+            except (LookupError, TypeError, ValueError, RecursionError) as error:
+                raise InputError(source, number, f"no {what} ({error})") from error
