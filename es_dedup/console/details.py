@@ -18,7 +18,7 @@ from es_dedup.report.features import compared_fields, feature_rows
 from es_dedup.report.markup import element, escape, table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.index.records import FeatureRecord
@@ -38,9 +38,9 @@ def cluster(reader: IndexReader, language: str, name: str, offset: int) -> bytes
     Raises:
         UnknownPage: neither a page nor a cluster of that id is stored.
     """
-    found = reader.cluster(name, evidence_of=())
-    records = reader.records_of((found.canonical, *(each.page_id for each in found.members)))
-    dated = dict(islice(_by_date(found, records), offset, offset + MEMBERS))
+    pages = reader.pages_of_cluster(name)
+    records = reader.records_of(pages)
+    dated = dict(islice(_by_date(pages[:1], records), offset, offset + MEMBERS))
     found = reader.cluster(name, evidence_of=dated)
     record = reader.record(found.canonical)
     heads = [
@@ -171,9 +171,11 @@ def _candidates(reader: IndexReader, language: str, page_id: str) -> str:
     return head + table(heads, rows, class_="rows")
 
 
-def _by_date(found: Cluster, records: Mapping[str, FeatureRecord]) -> list[tuple[str, FeatureRecord]]:
+def _by_date(
+    canonical: Sequence[str], records: Mapping[str, FeatureRecord]
+) -> list[tuple[str, FeatureRecord]]:
     """Members, the first published first and those without a date last."""
-    members = ((name, record) for name, record in records.items() if name != found.canonical)
+    members = ((name, record) for name, record in records.items() if name not in canonical)
     return sorted(members, key=lambda each: (not each[1].published, each[1].published, each[0]))
 
 

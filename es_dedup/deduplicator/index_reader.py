@@ -450,6 +450,13 @@ class IndexReader(ChangeReader, Closing):
             self.record(page_id)
         return shown[0] if shown else Cluster(page_id, page_id)  # else another process has just dissolved it
 
+    def pages_of_cluster(self, name: str) -> list[str]:
+        """Ids of the pages of a cluster, named by its id or by that of a page, the canonical document first; of an unknown name none."""
+        assigned = self._index.assignments([checked_id(name)]).get(name)
+        cluster_id = name if assigned is None else assigned.cluster_id
+        members = self._index.members([cluster_id]).get(cluster_id, [])
+        return sorted((each.page_id for each in members), key=lambda page: page != members[0].canonical)
+
     def clusters(
         self, *, min_size: int = 1, after: str | None = None, limit: int | None = None
     ) -> Iterator[Cluster]:

@@ -91,6 +91,7 @@ class Annotation:
             "reader": self.reader,
             "time": self.time,
             "removed": self.removed,
+            "override": self.override,
         }
         return found | {name: str(value) for name, value in further.items() if value}
 

@@ -109,7 +109,10 @@ class Service:
         self, request: Request, key: str | None, body: bytes, call: Callable[..., bytes], *arguments: Any
     ) -> Response:
         """The answer of a call that writes, done once for each ``Idempotency-Key``."""
-        same = (request.method.encode(), str(request.url).encode(), body)
+        asked = (
+            f"{request.url.path}?{request.url.query}".encode()
+        )  # a server may have another address when it is started again
+        same = (request.method.encode(), asked, body)
         work = self.repeats.once(key, same, lambda: self.workers.write(call, *arguments))
         return _json(await self.workers.in_time(work))
 

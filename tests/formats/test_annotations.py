@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LINES: Final = (
     '{"id_a": "b", "id_b": "一", "label": "contain", "relation": "contained", "reader": "mz", "time": "2026-11-23T10:00:00Z"}',
-    '{"id_a": "b", "id_b": "c", "label": "diff", "reader": "al", "time": "2026-11-23T10:00:01Z", "removed": "2026-11-23T10:00:02Z"}',
+    '{"id_a": "b", "id_b": "c", "label": "diff", "reader": "al", "time": "2026-11-23T10:00:01Z", "removed": "2026-11-23T10:00:02Z", "override": "o1"}',
 )
 HEAD: Final = '{"format": 2, "journal": "j", "rows": 2, "mark": "n"}'
 ROWS: Final = tuple(
@@ -25,7 +25,9 @@ ROWS: Final = tuple(
 )
 STORED: Final = (
     Annotation("b", "一", Label.CONTAIN, "mz", "2026-11-23T10:00:00Z", Relation.CONTAINED),
-    Annotation("b", "c", Label.DIFF, "al", "2026-11-23T10:00:01Z", removed="2026-11-23T10:00:02Z"),
+    Annotation(
+        "b", "c", Label.DIFF, "al", "2026-11-23T10:00:01Z", removed="2026-11-23T10:00:02Z", override="o1"
+    ),
 )
 
 
@@ -65,13 +67,16 @@ def test_what_is_damaged_is_named(tmp_path: Path, change: tuple[str, str]) -> No
         dedup._index.set_note(ANNOTATIONS, HEAD.replace("2,", "1,", 1))
         with pytest.raises(SchemaMismatch):
             dedup.annotations()
-    with pytest.raises(InputError, match=r"x:2: no label"):
-        list(read_jsonl([LINES[0], LINES[1].replace(*change)], "x"))
 
 
 @pytest.mark.parametrize(
     "line",
     [
+        "{",
+        LINES[1].replace('"b"', "3"),
+        LINES[1].replace("diff", "other"),
+        LINES[1].replace('"time"', '"at"'),
+        LINES[1].replace('"al"', '" "'),
         "[]",
         "3",
         LINES[0].replace('"relation": "contained", ', ""),
