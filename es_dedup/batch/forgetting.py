@@ -6,7 +6,7 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from es_dedup.batch.annotations import ANNOTATIONS, load_annotations, note_of
+from es_dedup.batch.annotations import JOURNAL, load_annotations
 from es_dedup.batch.overrides import load_overrides
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ def erase(index: Index, page_ids: Iterable[str]) -> tuple[int, tuple[str, ...], 
         Labels that were removed, ids of overrides that name a page, and the problem of ``FeatureIndex.erase``.
     """
     ids = set(page_ids)
-    known = load_annotations(index)
+    known = load_annotations(index, removed=True)
     others = [each for each in known if not ids & set(each.pair)]
     if len(others) < len(known):
-        index.set_note(ANNOTATIONS, note_of(others))
+        JOURNAL.erase(index, others)
     for group in index.members(ids).values():  # a cluster bears the id of the page that it was made with
         name = f"forgotten-{secrets.token_hex(8)}"
         index.assign_many(replace(each, cluster_id=name) for each in group)
@@ -60,7 +60,7 @@ def traces(index: Index, page_id: str) -> list[str]:
         "text": bool(index.texts([page_id])),
         "cluster": bool(assigned or index.members([page_id])),
         "edges": bool(index.edges_of([page_id])),
-        "labels of readers": any(page_id in each.pair for each in load_annotations(index)),
+        "labels of readers": any(page_id in each.pair for each in load_annotations(index, removed=True)),
         "name in the storage": index.names_page(page_id),
     }
     return [name for name, there in found.items() if there]

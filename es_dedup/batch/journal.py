@@ -117,7 +117,8 @@ class Journal(Generic[Known]):
             if (found.rows, found.mark) != (rows, mark):
                 if json.loads(index.note(self.row(rows)) or "{}")["mark"] != mark:
                     raise ValueError(f"row {rows} is another one")
-                found = self._later(index, found if found.rows <= rows else self._nothing, rows)
+                known = found if found.rows <= rows else self._nothing
+                found = self._later(index, known, int(values.get("first", 1)), rows)
                 with self._remembering:
                     self.remembered.pop(journal, None)
                     self.remembered[journal] = found  # the last one read is the last one forgotten
@@ -125,14 +126,14 @@ class Journal(Generic[Known]):
                         self.remembered.pop(next(iter(self.remembered)))
         return found
 
-    def _later(self, index: Notes, known: Known, rows: int) -> Known:
+    def _later(self, index: Notes, known: Known, first: int, rows: int) -> Known:
         """The rows that came after those known, added; all rows are read where the known ones are no longer there."""
-        first = max(known.rows, 1)  # the last known row again
-        names = [self.row(number) for number in range(first, rows + 1)]
+        start = max(known.rows, first)  # the last known row again
+        names = [self.row(number) for number in range(start, rows + 1)]
         read = index.notes(names)
         found = [json.loads(read[name] or "null") for name in names]
         if known.rows and found[0]["mark"] != known.mark:
-            return self._later(index, self._nothing, rows)
+            return self._later(index, self._nothing, first, rows)
         entries: dict[Hashable, Entry] = dict(known.entries)
         for row in found:
             entries.update((each.key, each) for each in map(self._entry_of, row[self.name]))
@@ -144,18 +145,34 @@ class Journal(Generic[Known]):
 
         They count, all of them, when the first note is written at the end.
         """
-        known = self.recorded(index)
+        self._append(index, changes, json.loads(index.note(self.name) or "{}"))
+        return self.recorded(index)
+
+    def erase(self, index: WritableNotes, kept: Sequence[Entry]) -> None:
+        """Store these entries in place of all: of the others nothing is left. To repeat it, after it was interrupted too, is safe."""
         head = json.loads(index.note(self.name) or "{}")
-        rows, mark = known.rows, known.mark
-        for start in range(0, len(changes), IN_A_ROW):
+        if not head:
+            return
+        first = head["rows"] + 1
+        self._append(index, kept, {"first": first, "rows": head["rows"]}, least=1)
+        for number in range(1, first):
+            index.set_note(self.row(number), None)
+
+    def _append(
+        self, index: WritableNotes, changes: Sequence[Entry], head: dict[str, Any], least: int = 0
+    ) -> None:
+        """Add rows behind those that a head counts, at least ``least`` of them, and then replace the head."""
+        rows, mark = head.get("rows", 0), head.get("mark", "")
+        for start in range(0, max(len(changes), least), IN_A_ROW):
             rows, mark = rows + 1, secrets.token_hex(6)
             some = changes[start : start + IN_A_ROW]
             row = {"mark": mark, self.name: [each.as_dict() for each in some]}
             index.set_note(self.row(rows), json.dumps(row, ensure_ascii=False))
         journal = head.get("journal") or secrets.token_hex(6)
         told = {"format": self.form, "journal": journal, "rows": rows, "mark": mark}
-        index.set_note(self.name, json.dumps(told))
-        return self.recorded(index)
+        index.set_note(
+            self.name, json.dumps(told | {name: head[name] for name in ("first",) if name in head})
+        )
 
 
 def problem_of(entries: Iterable[Entry]) -> str:

@@ -33,7 +33,8 @@ from es_dedup.batch.recluster import (
 )
 from es_dedup.clustering import cluster_all
 from es_dedup.decision.page_decisions import stored_decision
-from es_dedup.deduplicator.index_reader import KEPT, ROOTS, IndexReader
+from es_dedup.deduplicator.index_reader import IndexReader
+from es_dedup.deduplicator.stored_reader import KEPT, ROOTS
 from es_dedup.errors import (
     DuplicatePage,
     IndexLocked,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from es_dedup.batch import overrides, page_lookup
-from es_dedup.batch.annotations import load_annotations
 from es_dedup.batch.cluster_evidence import clusters_with_evidence
 from es_dedup.batch.effective_settings import EffectiveSettings
 from es_dedup.batch.featurise import (
@@ -25,8 +24,6 @@ from es_dedup.batch.featurise import (
     pages_of,
     problem_of,
 )
-from es_dedup.batch.forgetting import traces
-from es_dedup.batch.recluster import CLUSTERS_PENDING
 from es_dedup.decision.alignment import aligned
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages, compare, pair_decision
@@ -36,12 +33,12 @@ from es_dedup.decision.page_decisions import decide, overruled, with_overridden
 from es_dedup.decision.rules import BY_RULES, without_rules
 from es_dedup.decision.thresholds import thresholds_of
 from es_dedup.deduplicator.change_reader import ChangeReader
+from es_dedup.deduplicator.stored_reader import StoredReader
 from es_dedup.detectors.features import unpack
 from es_dedup.detectors.page_features import of_stored, of_text
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError, NotAnIndex, SettingsDiffer, UnknownPage, wrong_type
 from es_dedup.extraction import create_extractor
-from es_dedup.index.closing import Closing
 from es_dedup.model import (
     Cluster,
     Content,
@@ -52,12 +49,10 @@ from es_dedup.model import (
     SearchResult,
     Skipped,
 )
-from es_dedup.readers import Roots
 from es_dedup.settings.recorded import STATISTICS, decision_settings, with_recorded
 from es_dedup.text.passages import closed_up, without_passages
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.batch.featurise import Ignored
@@ -69,27 +64,22 @@ if TYPE_CHECKING:
     from es_dedup.index.port import Assignment, Index
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Edge, Verdict
-    from es_dedup.model.annotations import Annotation
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary
-    from es_dedup.model.overrides import Override
     from es_dedup.settings import Settings
 
 CLUSTERS_AT_A_TIME = 256  # whose evidence is computed together
 CHECKED_AT_A_TIME = 64
-KEPT = "kept:{}"
-"""Notes of programs that use the library."""
-ROOTS = "roots"
-"""The note that has the roots of page files."""
 STATISTICS_SECONDS = 0.5  # used so long before a check whether another process has learned new ones
 
 
-class IndexReader(ChangeReader, Closing):
+class IndexReader(ChangeReader, StoredReader):
     """All queries of an index; nothing here writes. A ``Deduplicator`` is this, and opens an index and writes."""
 
     def __init__(self, index: Index, settings: Settings) -> None:
         """Over an index at hand; ``Deduplicator.open`` is the usual way."""
         create_detectors(settings)  # an unknown name is refused before anything is done
-        self._index, self._given = index, settings
+        super().__init__(index)
+        self._given = settings
         self._extractor = create_extractor(settings.extraction)
         self._basis: EffectiveSettings | None = None
         self._looked = 0.0
@@ -97,37 +87,6 @@ class IndexReader(ChangeReader, Closing):
         self._name = "the index"
         self._features: tuple[Difference, ...] = ()
         self._warned: SettingsDiffer | None = None
-
-    def close(self) -> None:
-        """Let go of the storage; may be called twice."""
-        self._index.close()
-
-    @property
-    def clusters_pending(self) -> bool:
-        """Whether pages are stored that are not clustered yet: a writer was stopped half-way, or is at work."""
-        return self._index.note(CLUSTERS_PENDING) is not None
-
-    def roots(self) -> Roots:
-        """The folders that ids of page files are relative to; for ``ReadOptions(roots=…)``."""
-        return Roots.from_json(self._index.note(ROOTS))
-
-    def overrides(self, *, undone: bool = False) -> list[Override]:
-        """Decisions of people that go before the rules, by time; with ``undone`` also those that were undone."""
-        return [each for each in overrides.load_overrides(self._index).values() if undone or each.in_force]
-
-    def annotations(self, *, removed: bool = False) -> tuple[Annotation, ...]:
-        """What readers said of pairs of pages, by time, with ``removed`` also what they took back; decisions do not depend on it."""
-        return load_annotations(self._index, removed=removed)
-
-    def kept(self, names: Iterable[str]) -> dict[str, str]:
-        """Small texts that a program has kept beside the index by ``Deduplicator.keep``; absent where there is none of a name."""
-        found = self._index.notes([KEPT.format(name) for name in names])
-        return {name.removeprefix(KEPT.format("")): text for name, text in found.items() if text is not None}
-
-    def overrides_of(self, page_ids: Iterable[str]) -> dict[str, tuple[Override, ...]]:
-        """Overrides in force that name a page, by time, for each of some pages that has any."""
-        known = overrides.JOURNAL.recorded(self._index).by_page
-        return {page: known[page] for page in page_ids if page in known}
 
     @property
     def settings_differ(self) -> SettingsDiffer | None:
@@ -334,14 +293,6 @@ class IndexReader(ChangeReader, Closing):
         found = lookup.among(pages, [rights[left] for left in pages.ids])
         return overrides.decided_edges(self._index, found.edges(), rights)
 
-    def cluster_ids(self, page_ids: Iterable[str]) -> dict[str, str]:
-        """Ids of the clusters that stored pages are in, by page id."""
-        return {name: each.cluster_id for name, each in self._index.assignments(page_ids).items()}
-
-    def traces(self, page_id: str) -> list[str]:
-        """Where the index still has something of a page that was to be forgotten, in words; overrides that name it do not count."""
-        return traces(self._index, page_id)
-
     def redundant(self, page_ids: Iterable[str], *, contained: bool = False) -> tuple[set[str], set[str]]:
         """Those of some pages that are in a cluster; and those of these that are not its canonical document.
 
@@ -396,42 +347,6 @@ class IndexReader(ChangeReader, Closing):
         named = self._index.named([page]).get(page, {})
         return of_stored(page, unpack([record.payload]), named, content_of_page, settings, methods)
 
-    def record(self, page_id: str) -> FeatureRecord:
-        """What is stored of a page, without its text.
-
-        Raises:
-            UnknownPage: the id is not stored.
-        """
-        found = self._index.get_many([checked_id(page_id)])
-        if page_id not in found:
-            raise UnknownPage(page_id)
-        return found[page_id]
-
-    def page_ids(self) -> Iterator[str]:
-        """Ids of all stored pages that are clustered, by cluster."""
-        return (each.page_id for group in self._index.clusters() for each in group)
-
-    def records_of(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
-        """What is stored of some pages, by id; unknown ids are absent."""
-        return self._index.get_many(page_ids)
-
-    def records(self) -> Iterator[FeatureRecord]:
-        """What is stored of all pages, without their texts, by page id."""
-        return chain.from_iterable(self._index.scan())
-
-    def text(self, page_id: str) -> str:
-        """Main text of a stored page; empty when texts are not kept.
-
-        Raises:
-            UnknownPage: the id is not stored.
-        """
-        self.record(page_id)
-        return self._index.texts([page_id]).get(page_id, "")
-
-    def texts_of(self, page_ids: Iterable[str]) -> dict[str, str]:
-        """Main texts of some pages, by id; absent where a page is unknown or its text was not kept."""
-        return self._index.texts(page_ids)
-
     def cluster(self, page_id: str, *, evidence_of: Collection[str] | None = None) -> Cluster:
         """The cluster that a stored page is in, or the one of that id: it keeps its id when the page it was named after is removed.
 
@@ -449,13 +364,6 @@ class IndexReader(ChangeReader, Closing):
         if not shown:
             self.record(page_id)
         return shown[0] if shown else Cluster(page_id, page_id)  # else another process has just dissolved it
-
-    def pages_of_cluster(self, name: str) -> list[str]:
-        """Ids of the pages of a cluster, named by its id or by that of a page, the canonical document first; of an unknown name none."""
-        assigned = self._index.assignments([checked_id(name)]).get(name)
-        cluster_id = name if assigned is None else assigned.cluster_id
-        members = self._index.members([cluster_id]).get(cluster_id, [])
-        return sorted((each.page_id for each in members), key=lambda page: page != members[0].canonical)
 
     def clusters(
         self, *, min_size: int = 1, after: str | None = None, limit: int | None = None
@@ -498,10 +406,6 @@ class IndexReader(ChangeReader, Closing):
         found = {each.id: each for each in self._shown(list(self._index.members(ids).values()))}
         stored = self._index.get_many(each.canonical for each in found.values())
         return [found[name] for name in ids if name in found and found[name].canonical in stored]
-
-    def duplicate_counts(self) -> tuple[Counter[str], Counter[str]]:
-        """Pages that are not the canonical document of their cluster: how many by site, and by month of publication (``2026-03``)."""
-        return self._index.duplicate_counts()
 
     def search(self, query: str, *, limit: int = 10, offset: int = 0, collapse: bool = True) -> SearchResult:
         """Full-text search over stored texts, one hit per cluster unless ``collapse`` is False; totals are exact.

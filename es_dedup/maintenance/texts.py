@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.batch.annotations import load_annotations
 from es_dedup.batch.overrides import load_overrides
 from es_dedup.deduplicator.deduplicator import Deduplicator
-from es_dedup.deduplicator.index_reader import ROOTS
+from es_dedup.deduplicator.stored_reader import ROOTS
 from es_dedup.model import Page
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page
 from es_dedup.cli.main import app
-from es_dedup.deduplicator.index_reader import ROOTS
+from es_dedup.deduplicator.stored_reader import ROOTS
 from es_dedup.errors import SchemaMismatch
 from es_dedup.index.elastic import ElasticIndex, parse_address
 from es_dedup.index.elastic.source_index import source_properties

@@ -1,0 +1,123 @@
+"""``StoredReader``: what an index has, as it is stored."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from es_dedup.batch import overrides
+from es_dedup.batch.annotations import load_annotations
+from es_dedup.batch.featurise import checked_id
+from es_dedup.batch.forgetting import traces
+from es_dedup.batch.recluster import CLUSTERS_PENDING
+from es_dedup.errors import UnknownPage
+from es_dedup.index.closing import Closing
+from es_dedup.readers import Roots
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterable, Iterator
+
+    from es_dedup.index.port import Index
+    from es_dedup.index.records import FeatureRecord
+    from es_dedup.model.annotations import Annotation
+    from es_dedup.model.overrides import Override
+
+KEPT = "kept:{}"
+"""Notes of programs that use the library."""
+ROOTS = "roots"
+"""The note that has the roots of page files."""
+
+
+class StoredReader(Closing):
+    """Queries for which nothing is compared: pages, clusters by id, decisions and labels of people."""
+
+    def __init__(self, index: Index) -> None:
+        """Over an index at hand."""
+        self._index = index
+
+    def close(self) -> None:
+        """Let go of the storage; may be called twice."""
+        self._index.close()
+
+    @property
+    def clusters_pending(self) -> bool:
+        """Whether pages are stored that are not clustered yet: a writer was stopped half-way, or is at work."""
+        return self._index.note(CLUSTERS_PENDING) is not None
+
+    def roots(self) -> Roots:
+        """The folders that ids of page files are relative to; for ``ReadOptions(roots=…)``."""
+        return Roots.from_json(self._index.note(ROOTS))
+
+    def overrides(self, *, undone: bool = False) -> list[Override]:
+        """Decisions of people that go before the rules, by time; with ``undone`` also those that were undone."""
+        return [each for each in overrides.load_overrides(self._index).values() if undone or each.in_force]
+
+    def annotations(self, *, removed: bool = False) -> tuple[Annotation, ...]:
+        """What readers said of pairs of pages, by time, with ``removed`` also what they took back; decisions do not depend on it."""
+        return load_annotations(self._index, removed=removed)
+
+    def kept(self, names: Iterable[str]) -> dict[str, str]:
+        """Small texts that a program has kept beside the index by ``Deduplicator.keep``; absent where there is none of a name."""
+        found = self._index.notes([KEPT.format(name) for name in names])
+        return {name.removeprefix(KEPT.format("")): text for name, text in found.items() if text is not None}
+
+    def overrides_of(self, page_ids: Iterable[str]) -> dict[str, tuple[Override, ...]]:
+        """Overrides in force that name a page, by time, for each of some pages that has any."""
+        known = overrides.JOURNAL.recorded(self._index).by_page
+        return {page: known[page] for page in page_ids if page in known}
+
+    def cluster_ids(self, page_ids: Iterable[str]) -> dict[str, str]:
+        """Ids of the clusters that stored pages are in, by page id."""
+        return {name: each.cluster_id for name, each in self._index.assignments(page_ids).items()}
+
+    def traces(self, page_id: str) -> list[str]:
+        """Where the index still has something of a page that was to be forgotten, in words; overrides that name it do not count."""
+        return traces(self._index, page_id)
+
+    def record(self, page_id: str) -> FeatureRecord:
+        """What is stored of a page, without its text.
+
+        Raises:
+            UnknownPage: the id is not stored.
+        """
+        found = self._index.get_many([checked_id(page_id)])
+        if page_id not in found:
+            raise UnknownPage(page_id)
+        return found[page_id]
+
+    def page_ids(self) -> Iterator[str]:
+        """Ids of all stored pages that are clustered, by cluster."""
+        return (each.page_id for group in self._index.clusters() for each in group)
+
+    def records_of(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
+        """What is stored of some pages, by id; unknown ids are absent."""
+        return self._index.get_many(page_ids)
+
+    def records(self) -> Iterator[FeatureRecord]:
+        """What is stored of all pages, without their texts, by page id."""
+        return chain.from_iterable(self._index.scan())
+
+    def text(self, page_id: str) -> str:
+        """Main text of a stored page; empty when texts are not kept.
+
+        Raises:
+            UnknownPage: the id is not stored.
+        """
+        self.record(page_id)
+        return self._index.texts([page_id]).get(page_id, "")
+
+    def texts_of(self, page_ids: Iterable[str]) -> dict[str, str]:
+        """Main texts of some pages, by id; absent where a page is unknown or its text was not kept."""
+        return self._index.texts(page_ids)
+
+    def pages_of_cluster(self, name: str) -> list[str]:
+        """Ids of the pages of a cluster, named by its id or by that of a page, the canonical document first; of an unknown name none."""
+        assigned = self._index.assignments([checked_id(name)]).get(name)
+        cluster_id = name if assigned is None else assigned.cluster_id
+        members = self._index.members([cluster_id]).get(cluster_id, [])
+        return sorted((each.page_id for each in members), key=lambda page: page != members[0].canonical)
+
+    def duplicate_counts(self) -> tuple[Counter[str], Counter[str]]:
+        """Pages that are not the canonical document of their cluster: how many by site, and by month of publication (``2026-03``)."""
+        return self._index.duplicate_counts()
