@@ -43,8 +43,7 @@ def erase(index: Index, page_ids: Iterable[str]) -> tuple[int, tuple[str, ...], 
     ids = set(page_ids)
     known = load_annotations(index, removed=True)
     others = [each for each in known if not ids & set(each.pair)]
-    if len(others) < len(known):
-        JOURNAL.erase(index, others)
+    JOURNAL.erase(index, others)
     for group in index.members(ids).values():  # a cluster bears the id of the page that it was made with
         name = f"forgotten-{secrets.token_hex(8)}"
         index.assign_many(replace(each, cluster_id=name) for each in group)

@@ -53,6 +53,22 @@ def test_the_order_of_the_two_pages_does_not_matter() -> None:
     assert from_dict(turned) == STORED[0]
 
 
+def test_what_is_erased_is_in_no_row(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path / "pages.db") as dedup, Deduplicator.open(tmp_path / "pages.db") as other:
+        dedup.import_annotations(STORED[:1])
+        dedup.import_annotations(STORED[1:])
+        assert other.annotations(removed=True) == STORED
+        for kept in (STORED[1:], ()):
+            JOURNAL.erase(dedup._index, kept)
+            assert dedup.annotations(removed=True) == other.annotations(removed=True) == kept
+            JOURNAL.remembered.clear()
+            assert dedup.annotations(removed=True) == kept
+        notes = dedup._index.notes(JOURNAL.row(number) for number in range(9))
+        assert "mz" not in "".join(filter(None, notes.values()))
+        dedup.import_annotations(STORED[:1])
+        assert other.annotations(removed=True) == dedup.annotations(removed=True) == STORED[:1]
+
+
 @pytest.mark.parametrize(
     "change", [("[", "{"), ('"b"', "3"), ("diff", "other"), ('"time"', '"at"'), ('"al"', '" "')]
 )
