@@ -70,6 +70,11 @@ COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "override export": (),
     "override import": ("overrides.jsonl",),
     "copy": ("{db}", "copy.db"),
+    "changes": (),
+    "follow": (),
+    "forget": ("a.txt",),
+    "purge": ("{index}",),
+    "text": ("a.txt",),
 }
 """Commands that need Elasticsearch, with arguments."""
 ON_FILES: Final = (
@@ -84,6 +89,7 @@ ON_FILES: Final = (
     "config show",
     "compile",
     "backup",
+    "filter",
 )
 """Commands that work on files and in memory, or tell of the settings."""
 ON_SPARK: Final = ("spark", "load")
