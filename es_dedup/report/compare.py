@@ -82,13 +82,13 @@ def _head(page: PageView, role: str, language: str) -> str:
 
 
 def _evidence(each: MemberComparison, language: str) -> str:
-    decision = each.decision
+    decision, score = each.decision, words(language, "agreement as this method measures it, from 0 to 1")
     cells = [
         (
             element("b", escape(verdict.detector)),
             relation_tag(str(verdict.relation), language),
-            f"{verdict.score:.3f}",
-            "".join(_numbers(verdict.evidence)),
+            element("span", f"{verdict.score:.3f}", title=score),
+            "".join(_numbers(verdict.evidence, language)),
         )
         for verdict in decision.all_verdicts
     ]
@@ -120,17 +120,18 @@ def _rules(decision: PairDecision, language: str) -> str:
     return element("details", summary, table(heads, cells))
 
 
-def _numbers(evidence: Mapping[str, Number]) -> Iterator[str]:
+def _numbers(evidence: Mapping[str, Number], language: str) -> Iterator[str]:
     for measure in measures(evidence):
         value = element("i" if measure.name.startswith(("min_", "max_")) else "b", escape(measure.value))
-        yield element("span", escape(measure.name), " ", value, _limit(measure), class_="n")
+        yield element("span", escape(measure.name), " ", value, _limit(measure, language), class_="n")
 
 
-def _limit(measure: Measure) -> str:
+def _limit(measure: Measure, language: str) -> str:
     if not measure.limit:
         return ""
     state = {True: "met", False: "unmet", None: "limit"}[measure.met]
-    return " " + element("i", escape(measure.limit), class_=state)
+    meaning = {"met": words(language, "the limit is kept"), "unmet": words(language, "the limit is not kept")}
+    return " " + element("i", escape(measure.limit), class_=state, title=meaning.get(state))
 
 
 def relation_tag(name: str, language: str = ENGLISH) -> str:

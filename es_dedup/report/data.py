@@ -74,6 +74,8 @@ class ClusterView:
     cluster: Cluster
     canonical: PageView
     comparisons: Sequence[MemberComparison]
+    names: Mapping[str, tuple[str, str, str]]
+    """Title, site and URL of the members by page id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,9 @@ def _view(source: IndexReader, cluster: Cluster, limits: ReportLimits) -> Cluste
         )
         for member in chosen
     ]
-    return ClusterView(cluster, _page(source, cluster.canonical), comparisons)
+    records = source.records_of(member.page_id for member in cluster.members)
+    names = {name: (record.title, record.site, record.url) for name, record in records.items()}
+    return ClusterView(cluster, _page(source, cluster.canonical), comparisons, names)
 
 
 def _page(source: IndexReader, page_id: str) -> PageView:

@@ -9,14 +9,14 @@ from es_dedup.report.alignment import legend
 from es_dedup.report.charts import bar_chart, score_bars, size_bars
 from es_dedup.report.compare import comparison, relation_tag, title_of
 from es_dedup.report.evidence import share_spans, shares_in_words
-from es_dedup.report.markup import element, escape, table
+from es_dedup.report.markup import element, escape, link, table
 from es_dedup.report.shell import document
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from es_dedup.index.records import FeatureRecord
-    from es_dedup.model import Cluster
+    from es_dedup.model import Cluster, Member
     from es_dedup.report.data import ClusterView, ReportData
 
 _RELATION_WORDS: Final = {"exact": "exact copies", "duplicate": "near-duplicates"}
@@ -29,6 +29,13 @@ _MEANINGS: Final = {
     "pairs compared": "Pairs of candidate pages whose features were compared",
 }
 """Tooltips of the figures at the top."""
+_SIZE: Final = "Pages of the cluster, with its canonical document"
+_SHARES: Final = (
+    "Shares of the canonical document's text that the other pages have: the least and the most",
+    "Shares of the other pages' texts that the canonical document has: the least and the most",
+)
+_COVERAGE: Final = "How much of the text of each of the two pages stands in the other"
+_SCORE: Final = "Agreement of the two pages, from 0 to 1; how much they share was not measured"
 _LISTED_MEMBERS: Final = 100
 _ROWS_AT_ONCE: Final = 15
 
@@ -46,12 +53,13 @@ def render(data: ReportData, *, title: str, generated: datetime) -> str:
             element("header", element("p", "es-dedup report", class_="kicker"), element("h1", escape(title))),
             _totals(data),
             _charts(data),
+            _search(data),
             _largest(data),
             _details(data),
             _foot(data, generated),
         )
     )
-    return document(title, body)
+    return document(title, body, script="search.js" if data.listed or data.detailed else None)
 
 
 def _totals(data: ReportData) -> str:
@@ -99,6 +107,20 @@ def _charts(data: ReportData) -> str:
     )
 
 
+def _search(data: ReportData) -> str:
+    """The search field; it appears only where its script runs."""
+    if not (data.listed or data.detailed):
+        return ""
+    hint = "Search the clusters below: title, site, URL or id"
+    field = element("input", type="search", placeholder=hint, aria_label=hint)
+    return element("p", field, element("output"), class_="search", hidden="")
+
+
+def _searched(*texts: str) -> str:
+    """What the search finds a page by, as ``search.js`` reads it from ``data-page``."""
+    return "\n".join(filter(None, texts))
+
+
 def _largest(data: ReportData) -> str:
     if not data.listed:
         return ""
@@ -113,19 +135,21 @@ def _largest(data: ReportData) -> str:
         "section",
         element("h2", "Largest clusters"),
         table(heads, first, class_="largest"),
-        element("details", *unfolded) if further else "",
+        element("details", *unfolded, class_="more") if further else "",
         note,
     )
 
 
 def _row(cluster: Cluster, record: FeatureRecord, place: int | None) -> tuple[str, ...]:
-    name = escape(title_of(record))
+    known = {"data_page": _searched(record.title, record.site, record.url, record.page_id)}
+    target = {"href": f"#c{place}"} if place else {}
+    shares = zip(share_spans(cluster), _SHARES, strict=True)
     return (
-        element("b", f"{cluster.size:,}"),
-        element("a", name, href=f"#c{place}") if place else name,
+        element("b", f"{cluster.size:,}", title=_SIZE),
+        element("a" if place else "span", escape(title_of(record)), **target, **known),
         escape(record.site),
         escape(record.published[:10]),
-        *share_spans(cluster),
+        *(element("span", escape(span), title=meaning) if span else "" for span, meaning in shares),
     )
 
 
@@ -144,20 +168,11 @@ def _cluster(view: ClusterView, place: int, chars: int) -> str:
     cluster, record = view.cluster, view.canonical.record
     summary = element(
         "summary",
-        element("span", f"{cluster.size}", class_="size"),
+        element("span", f"{cluster.size}", class_="size", title=_SIZE),
         element("span", escape(title_of(record)), class_="name"),
         element("span", escape(record.site), class_="site"),
     )
-    listed = [
-        element(
-            "li",
-            relation_tag(str(member.relation)),
-            " ",
-            element("code", escape(member.page_id)),
-            f" {shares_in_words(member.shares, 'the canonical document', 'this page', member.score)}",
-        )
-        for member in cluster.members
-    ]
+    listed = [_member(member, view.names.get(member.page_id, ()), record.title) for member in cluster.members]
     first, hidden = listed[:_LISTED_MEMBERS], listed[_LISTED_MEMBERS:]
     unfolded = element("summary", f"Show {len(hidden):,} more"), element("ul", *hidden, class_="members")
     pointers = (
@@ -168,10 +183,28 @@ def _cluster(view: ClusterView, place: int, chars: int) -> str:
     compared = (comparison(view.canonical, each, chars) for each in view.comparisons)
     left = cluster.size - 1 - len(view.comparisons)
     note = element("p", f"{left:,} further members are not compared here.", class_="note") if left > 0 else ""
-    members = element("ul", *first, class_="members") + (element("details", *unfolded) if hidden else "")
+    members = element("ul", *first, class_="members")
+    members += element("details", *unfolded, class_="more") if hidden else ""
+    known = {"id": f"c{place}", "data_page": _searched(record.title, record.site, record.url, record.page_id)}
     opened = {"open": ""} if place == 1 else {}
     return element(
-        "details", summary, pointers, members, *compared, note, id=f"c{place}", class_="cluster", **opened
+        "details", summary, pointers, members, *compared, note, class_="cluster", **known, **opened
+    )
+
+
+def _member(member: Member, known: tuple[str, str, str] | tuple[()], canonical_title: str) -> str:
+    """A member with its title, if this is not that of the canonical document, and how much both share."""
+    title, site, url = known or ("", "", "")
+    shared = shares_in_words(member.shares, "the canonical document", "this page", member.score)
+    return element(
+        "li",
+        relation_tag(str(member.relation)),
+        " ",
+        element("code", escape(member.page_id)),
+        f" {link(url, title)}" if title != canonical_title else "",
+        " ",
+        element("span", escape(shared), title=_SCORE if member.shares is None else _COVERAGE),
+        data_page=_searched(title, site, url, member.page_id),
     )
 
 

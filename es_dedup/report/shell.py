@@ -1,4 +1,4 @@
-"""The frame of every page that is written: a head that forbids all but the page's own style, and the body."""
+"""The frame of every page that is written: a head that forbids all but the page's own style and script, and the body."""
 
 from __future__ import annotations
 
@@ -9,21 +9,26 @@ from importlib import resources
 from es_dedup.report.markup import escape
 
 
-def document(title: str, body: str, *further_styles: str) -> str:
+def document(title: str, body: str, *further_styles: str, script: str | None = None) -> str:
     """A whole HTML page that works offline.
 
-    Nothing is loaded from outside and nothing runs: a content security policy allows only the page's own style.
+    Nothing is loaded from outside: a content security policy allows only the page's own style and, where there is one, its own
+    script, both by their hashes.
 
     Args:
         title: shown by the browser.
         body: markup.
         further_styles: names of style sheets of this package, beside ``page.css``.
+        script: name of a script of this package, which runs when the body is there; None: nothing runs.
     """
     folder = resources.files("es_dedup.report")
     names = ("page.css", *further_styles)
     style = "".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; style-src {_source(style)}; base-uri 'none'; form-action 'none'"
+    if script is not None:
+        code = folder.joinpath(script).read_text(encoding="utf-8")
+        policy += f"; script-src {_source(code)}"
+        body += f"<script>{code}</script>"
     head = (
         '<meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
@@ -32,3 +37,8 @@ def document(title: str, body: str, *further_styles: str) -> str:
         f"<title>{escape(title)} – es-dedup</title><style>{style}</style>"
     )
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body><main>{body}</main></body></html>\n'
+
+
+def _source(text: str) -> str:
+    """An inline style or script as a content security policy names it."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

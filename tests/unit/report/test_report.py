@@ -26,7 +26,7 @@ from es_dedup.settings import Settings
 from tests.texts import topical
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 HOSTILE = '<script>alert("1")</script><img src=x onerror=a()>\x00\x1b[31m\u202e'
@@ -56,6 +56,9 @@ class FakeIndex:
             title=self.title,
             language="zh",
         )
+
+    def records_of(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
+        return {page_id: self.record(page_id) for page_id in page_ids}
 
     def text(self, page_id: str) -> str:
         return self.body
@@ -145,8 +148,8 @@ def test_the_page_is_well_formed_and_shows_totals_and_evidence(tmp_path: Path) -
     assert "测试 &amp; run" in page
     assert ">10</b><span>duplicates</span><small>66.7% of all pages" in page
     assert ">3</b><span>left out</span>" in page
-    assert 'ccs <b>0.91</b> <i class="met">≥ 0.6</i>' in page
-    assert 'clr <b>0.3</b> <i class="unmet">≥ 0.5</i>' in page
+    assert 'ccs <b>0.91</b> <i class="met" title="the limit is kept">≥ 0.6</i>' in page
+    assert 'clr <b>0.3</b> <i class="unmet" title="the limit is not kept">≥ 0.5</i>' in page
     assert page.count("<svg") == 2
 
 
@@ -157,18 +160,25 @@ def test_what_only_one_page_has_is_marked_and_template_greyed(tmp_path: Path) ->
     assert page.count(">第二句话。</s>") == 2
 
 
-def test_nothing_is_loaded_or_run(tmp_path: Path) -> None:
+def hash_of(page: str, tag: str) -> str:
+    """How a content security policy names the one element of this name; the page has no other."""
+    (found,) = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+    return f"'sha256-{base64.b64encode(hashlib.sha256(found.encode()).digest()).decode()}'"
+
+
+def test_nothing_is_loaded_and_nothing_runs_but_the_search(tmp_path: Path) -> None:
     page = page_of(FakeIndex(clusters_of(2)), tmp_path)
     structure = Structure()
     structure.feed(page)
-    assert not {"script", "img", "iframe", "link", "object", "form"} & set(structure.tags)
+    assert not {"img", "iframe", "link", "object", "form"} & set(structure.tags)
+    assert structure.tags.count("script") == 1
+    assert f'; script-src {hash_of(page, "script")}"' in page
     assert not {name for name, _ in structure.attributes if name in ("src", "style") or name.startswith("on")}
     style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
     assert style is not None
     assert "url(" not in style[1]
     assert "@import" not in style[1]
-    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
-    assert f"style-src 'sha256-{digest}'" in page
+    assert f"style-src {hash_of(page, 'style')};" in page
     assert "default-src 'none'" in page
 
 
@@ -177,7 +187,10 @@ def test_hostile_text_is_escaped_everywhere(tmp_path: Path) -> None:
     page = page_of(FakeIndex(hostile, text=HOSTILE, title=HOSTILE), tmp_path)
     structure = Structure()
     structure.feed(page)
-    assert not {"script", "img"} & set(structure.tags)
+    assert "img" not in structure.tags
+    assert structure.tags.count("script") == 1  # its own
+    assert f"script-src {hash_of(page, 'script')}" in page
+    assert [name for name, _ in structure.attributes if name.startswith("on")] == []
     assert not re.search("[\x00\x1b\u202e]", page)
 
 
@@ -186,7 +199,10 @@ def test_only_web_addresses_become_links(tmp_path: Path) -> None:
         def record(self, page_id: str) -> FeatureRecord:
             return FeatureRecord(page_id, 1, 1, (), b"", url="javascript:alert(1)", title="t")
 
-    assert "javascript:" not in page_of(Index(clusters_of(1)), tmp_path)
+    structure = Structure()
+    structure.feed(page_of(Index(clusters_of(1)), tmp_path))
+    where = {name for name, value in structure.attributes if value and "javascript:" in value}
+    assert where == {"data-page"}  # what the search reads
 
 
 def test_ten_thousand_clusters_make_a_small_page(tmp_path: Path) -> None:
@@ -203,6 +219,10 @@ def test_every_member_of_a_cluster_is_listed_and_figures_have_tooltips(tmp_path:
     assert all(f"<code>c0-{member}</code>" in page for member in range(250))
     assert "<summary>Show 150 more</summary>" in page
     assert page.count('title="Pages of clusters without') == 1
+    assert page.count('title="Pages of the cluster') == 2  # in the table and above the texts
+    assert page.count('title="Agreement of the two pages') == 250
+    assert '<span title="agreement as this method measures it, from 0 to 1">0.910</span>' in page
+    assert '<i class="unmet" title="the limit is not kept">≥ 0.5</i>' in page
 
 
 def test_the_largest_clusters_come_first_then_by_id() -> None:
@@ -213,7 +233,10 @@ def test_the_largest_clusters_come_first_then_by_id() -> None:
 
 
 def test_an_index_without_duplicates_has_a_page_too(tmp_path: Path) -> None:
-    assert "No two pages" in page_of(FakeIndex([Cluster("a", "a")]), tmp_path)
+    page = page_of(FakeIndex([Cluster("a", "a")]), tmp_path)
+    assert "No two pages" in page
+    assert "<script>" not in page
+    assert "script-src" not in page
 
 
 def test_no_clusters_may_be_asked_for(tmp_path: Path) -> None:
