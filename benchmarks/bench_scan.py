@@ -21,7 +21,7 @@ from harness import Row, cpu_seconds, data_file, expect, page_of, parser_of, pea
 from w1 import documents
 
 from es_dedup import Deduplicator, Page, Settings
-from es_dedup.batch.memory import give_back
+from es_dedup.batch.memory import release_memory
 from es_dedup.readers import read_pages
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def pages_of(given: argparse.Namespace, size: int) -> list[Page]:
     """The pages of a size."""
     if given.w1:
         made = [Page(id=each.id, text=each.text) for each in documents(size, SEED)]
-        give_back()  # what making them took
+        release_memory()  # what making them took
         return made
     return [page_of(row) for row in rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), size or None)]
 

@@ -19,7 +19,7 @@ from es_dedup.batch import join as rules
 from es_dedup.batch.columns import Column, column, offsets_from, value_ranges
 from es_dedup.batch.join import Hits, PostingLists, TermJoin
 from es_dedup.batch.join_methods import join_methods
-from es_dedup.batch.memory import give_back
+from es_dedup.batch.memory import release_memory
 from es_dedup.decision.term_use import TermUse
 from es_dedup.detectors.others import other_detectors, queried_by_others, stored_by_others
 from es_dedup.text.hashing import TERM_BITS
@@ -245,7 +245,7 @@ class CorpusJoin:
                 yield len(ranges) == 1, hits
             self._capped.append(join.capped)
             self._left_out += join.left_out  # of further methods, which are joined one after the other
-            give_back()
+            release_memory()
 
 
 class _Group:

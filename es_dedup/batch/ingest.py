@@ -11,7 +11,7 @@ import numpy as np
 
 from es_dedup.batch.corpus import corpus_of, load_corpus
 from es_dedup.batch.featurise import CHUNK_PAGES, Chunk
-from es_dedup.batch.memory import give_back
+from es_dedup.batch.memory import release_memory
 from es_dedup.batch.pipelined import WORTH_PAGES, PipelinedDecisions
 from es_dedup.batch.recluster import (
     CLUSTERS_PENDING,
@@ -125,7 +125,7 @@ class Ingest:
                 if size >= WRITE_BYTES or len(waiting) * CHUNK_PAGES >= self.write_pages:
                     self._flush(waiting)
                     waiting, size = [], 0
-                    give_back()
+                    release_memory()
                 self._report_progress(Progress("features", self._read, None))
         except IndexError_:
             raise  # storage failed: to try again at once would fail again
@@ -143,7 +143,7 @@ class Ingest:
     def finish(self, policy: WritePolicy, *, whole: bool) -> AddReport:
         """Cluster, apply the policy, report."""
         started = time.perf_counter()
-        give_back()
+        release_memory()
         clustering = self._cluster(whole=whole)
         decisions, left_out = self._apply(policy, clustering) if clustering else ({}, {})
         if clustering:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def give_back() -> None:
+def release_memory() -> None:
     """Let the C library return what is free; glibc keeps the memory of large arrays otherwise, once it has met a few.
 
     Does nothing where the library cannot.

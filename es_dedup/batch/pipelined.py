@@ -7,7 +7,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.corpus import MemoryCorpus, corpus_of
-from es_dedup.batch.memory import give_back
+from es_dedup.batch.memory import release_memory
 from es_dedup.batch.recluster import ClusteringResult, decide_corpus
 from es_dedup.detectors.features import FeatureTable
 
@@ -71,7 +71,7 @@ class PipelinedDecisions:
     ) -> tuple[MemoryCorpus, ClusteringResult]:
         corpus = corpus_of([key for part in keys for key in part], FeatureTable.concatenate(tables))
         tables.clear()
-        give_back()
+        release_memory()
         return corpus, decide_corpus(corpus, self._settings, self._on_event)
 
     def _on_event(self, event: Progress) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.candidate_pairs import CorpusJoin
 from es_dedup.batch.corpus import Weighing, key_of
-from es_dedup.batch.memory import give_back
+from es_dedup.batch.memory import release_memory
 from es_dedup.batch.overrides import JOURNAL, load_constraints
 from es_dedup.batch.verify import BLOCK, Verified, verify_by
 from es_dedup.clustering import (
@@ -231,7 +231,7 @@ def related_pairs(
                 compared = min(compared + size, count)
                 report_progress(Progress("verify", compared, count))
             if corpus.folder:
-                give_back()
+                release_memory()
     return RelatedPairs(known, Verified.concatenate(parts), compared, join.capped_terms, join.use)
 
 

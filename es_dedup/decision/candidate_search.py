@@ -237,7 +237,7 @@ class CandidateSearch:
         records = {name: at_hand[name] for name in found if name in at_hand}
         some = dict.fromkeys(name for row in more for name in names[row] if name not in at_hand)
         if assigned or 2 * len(some) > len(every):
-            read, known, noted = self._index.known(every, notes, assigned=at_hand)
+            read, known, noted = self._index.pages_and_assignments(every, notes, assigned=at_hand)
             records |= read
             every.clear()
         else:

@@ -88,7 +88,7 @@ async def _written(client: AsyncElasticsearch, run: Run, items: list[Item]) -> A
                         yield result
                 raise
             except asyncio.CancelledError:
-                await _in_thread(run.take_back, waiting)
+                await _in_thread(run.withdraw, waiting)
                 raise
             results: list[Result] = []
             try:

@@ -67,7 +67,7 @@ def dedup_streaming_bulk(
     sender: Elasticsearch = as_elasticsearch(client)
     run = Run(hook, policy, report, chunk_size, options, sender)
     hook.cluster.check(sender)
-    with hook.in_a_row():
+    with hook.keep_writer_lock():
         yield from _one_by_one(sender, run, actions)
 
 
@@ -95,7 +95,7 @@ def dedup_bulk(
     sender: Elasticsearch = as_elasticsearch(client)
     run = Run(hook, policy, tally.report, options.pop("chunk_size", CHUNK_SIZE), options, sender)
     hook.cluster.check(sender)
-    with hook.in_a_row():
+    with hook.keep_writer_lock():
         for ok, item in (_overlapping if run.overlaps else _one_by_one)(sender, run, actions):
             tally.add(item, ok=ok)
     return tally.result
@@ -124,10 +124,10 @@ def _overlapping(client: Elasticsearch, run: Run, actions: Iterable[Action]) -> 
             try:
                 yield from writing.result()
             except BaseException:
-                run.take_back(following or [])
+                run.withdraw(following or [])
                 raise
             if problem is not None:
-                run.take_back(following or [])
+                run.withdraw(following or [])
                 raise problem
             items = following
 
@@ -194,7 +194,7 @@ def written(
                 yield from written(client, run, before) if before else ()
                 raise
             except KeyboardInterrupt:
-                run.take_back(waiting)
+                run.withdraw(waiting)
                 raise
             results: list[Result] = []
             try:

@@ -70,7 +70,7 @@ class ClusterCache:
         while front and len(self._beside) < MOST_PAGES:
             assigned = (self._assigned.get(name) for name in front)
             clusters = {*front, *(each.cluster_id for each in assigned if each)} - self._groups.keys()
-            edges, groups = self._index.around(front, clusters)
+            edges, groups = self._index.edges_and_members(front, clusters)
             self._beside.update((name, {}) for name in front)
             self._keep(edges)
             self._learn_groups(clusters, groups)

@@ -157,7 +157,7 @@ class BatchDecider:
         # Most pages are new as a rule: they are stored before it is asked which are not.
         new, there = index.put_new(chunk.records) if self._mostly_new else (WriteReport(0), set(ids))
         failed = {**chunk.failed, **new.failed}
-        stored, assigned, _ = index.known(there) if there else ({}, {}, {})
+        stored, assigned, _ = index.pages_and_assignments(there) if there else ({}, {}, {})
         self._mostly_new = 2 * len(stored) <= len(ids)
         known = self.some(chunk, there)
         changed_ = take(known, rows_to_do(known, stored, {} if again else assigned))
@@ -193,7 +193,7 @@ class BatchDecider:
             if as_seen:
                 unassigned = {*todo.records.ids, *compared.stored} - {*seen.assigned, *compared.assigned}
                 cache.learn(compared.stored, {**compared.assigned, **seen.assigned}, unassigned)
-            with index.together():
+            with index.batched_cluster_updates():
                 decided = self._decide(
                     replace(seen, todo=without(todo, other or ())),
                     (compared, other),
@@ -299,7 +299,7 @@ class BatchDecider:
             if touched:
                 cache = ClusterCache(index)
                 cache.read_around(touched)
-                with index.together():
+                with index.batched_cluster_updates():
                     repair_around(cache, touched, (lookup := self.lookup()), lookup.settings)
                 touched |= {*cache.changed, *cache.left_behind()}
             return removed, dedup_fields_of(index, touched | others)
@@ -311,7 +311,7 @@ class BatchDecider:
 
     def moved(self, session: int) -> bool:
         """Whether another process may have changed clusters since this session."""
-        return session != self._session or not self._index.undisturbed()
+        return session != self._session or not self._index.only_writer()
 
     def lookup(self, *version: str | None) -> CandidateSearch:
         """Finds and compares stored pages with the statistics and settings in force; ``version``: the note of them, where it is known."""
@@ -369,7 +369,7 @@ class BatchDecider:
         ends = {name for edge in edges for name in (edge.left, edge.right)}
         cache.learn(records_of(records), {})
         if further := cache.unknown(ends | touched) - set(records.ids):
-            stored, assigned, _ = self._index.known(further)
+            stored, assigned, _ = self._index.pages_and_assignments(further)
             cache.learn(stored, assigned, further)
         cache.read_around(cache.with_clusters(ends | touched))
         related = same_neighbours(edges, touched)

@@ -193,9 +193,9 @@ class DedupHook(Closing):
 
     # What the bulk helpers are made of
 
-    def in_a_row(self) -> AbstractContextManager[None]:
-        """Batches of one call inside follow each other more quickly; see ``Index.in_a_row``."""
-        return self._index.in_a_row()
+    def keep_writer_lock(self) -> AbstractContextManager[None]:
+        """Batches of one call inside follow each other more quickly; see ``Index.keep_writer_lock``."""
+        return self._index.keep_writer_lock()
 
     def featurise(self, items: Sequence[Item]) -> Chunk:
         """Features of documents, computed ahead of ``prepare`` or in another process; only the index behind an alias is asked for."""
@@ -224,7 +224,7 @@ class DedupHook(Closing):
     ) -> PrefetchedBatch:
         """Find what is related to documents, ahead of ``prepare``; another thread may do so while the batch before is written.
 
-        Their features are stored. Who does not go on to ``prepare`` calls ``take_back``.
+        Their features are stored. Who does not go on to ``prepare`` calls ``withdraw``.
 
         Args:
             items: with distinct ``_id``, none of them in a batch that is not finished.
@@ -246,11 +246,11 @@ class DedupHook(Closing):
             seen, problem, {"features": made - started, "decide": time.perf_counter() - made}
         )
 
-    def take_back(self, items: Sequence[Item], report: HookReport) -> None:
+    def withdraw(self, items: Sequence[Item], report: HookReport) -> None:
         """Update features and clusters to what the source index holds: the documents were prefetched and not written."""
-        self._take_back([item.page_id for item in items if not item.problem], report)
+        self._withdraw([item.page_id for item in items if not item.problem], report)
 
-    def _take_back(self, names: Sequence[str], report: HookReport) -> None:
+    def _withdraw(self, names: Sequence[str], report: HookReport) -> None:
         try:
             self._reconcile(names, HookReport())
         except IndexError_ as error:
@@ -292,10 +292,10 @@ class DedupHook(Closing):
             self._targets.resolve(items, creates=creates)
         except REFUSALS:
             if prefetched:
-                self._take_back(names, report)
+                self._withdraw(names, report)
             raise
         if (features or prefetched) and names != [item.page_id for item in whole]:  # a rollover since then
-            self._take_back(names, report)
+            self._withdraw(names, report)
             features = prefetched = None
         batch = Batch(list(items))
         report.pages += len(items)
@@ -315,12 +315,12 @@ class DedupHook(Closing):
         try:
             moved = self._targets.check(batch)
         except REFUSALS:
-            self.take_back(items, report)
+            self.withdraw(items, report)
             raise
         if not moved:
             return batch
         # a rollover since the index was asked for
-        self._take_back([item.page_id for item in whole], report)
+        self._withdraw([item.page_id for item in whole], report)
         self._forget(items, report)
         return self.prepare(items, policy, report, creates=creates)
 
@@ -443,14 +443,14 @@ class DedupHook(Closing):
         if not self._fail_closed:
             documents.undecided(items, str(error), report)
             return
-        self._take_back([item.page_id for item in items], HookReport())  # what of their features was stored
+        self._withdraw([item.page_id for item in items], HookReport())  # what of their features was stored
         raise NotDecided(len(items), str(error)) from error
 
     @staticmethod
     def _forget(items: Iterable[Item], report: HookReport) -> None:
         """Take back what was decided on documents that are decided on once more."""
         for item in items:
-            report.take_back(item.page_id, item.decision)
+            report.withdraw(item.page_id, item.decision)
             item.dedup_field = item.decision = None
             item.kept, item.because, item.withdrawn = True, (), False
 

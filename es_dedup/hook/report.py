@@ -78,7 +78,7 @@ class HookReport:
             else:  # a counter adds, a dictionary takes what is new
                 own.update(more)
 
-    def take_back(self, page_id: str, decision: Decision | None) -> None:
+    def withdraw(self, page_id: str, decision: Decision | None) -> None:
         """Forget a document that is sent again, with what was decided on it: it will be counted then."""
         self.pages -= 1
         self.inconclusive.pop(page_id, None)

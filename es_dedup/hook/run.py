@@ -198,9 +198,9 @@ class Run:
         plain = all(item.whole for item in before)
         return plain and not {item.key.id for item in items} & {item.key.id for item in before}
 
-    def take_back(self, items: Items) -> None:
-        """See ``DedupHook.take_back``."""
-        self._hook.take_back(items, self.report)
+    def withdraw(self, items: Items) -> None:
+        """See ``DedupHook.withdraw``."""
+        self._hook.withdraw(items, self.report)
 
     @staticmethod
     def actions(batch: Batch) -> list[Any]:
@@ -232,7 +232,7 @@ class Run:
                 self._hook.moved(item, place, self.report)
         again = self._hook.finish(batch, failed, self.report, refresh=self._refreshes)
         for item in unmapped:
-            self.report.take_back(item.page_id, item.decision)
+            self.report.withdraw(item.page_id, item.decision)
             item.dedup_field, item.decision, item.repeated = None, None, True
         return [*again, *unmapped]
 

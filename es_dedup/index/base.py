@@ -86,10 +86,10 @@ class IndexBase(Closing, Index):
         """See ``ClusterStore.refresh_clusters``."""
         self.refresh()
 
-    def around(
+    def edges_and_members(
         self, page_ids: Iterable[str], cluster_ids: Iterable[str]
     ) -> tuple[list[Edge], dict[str, list[Assignment]]]:
-        """See ``ClusterStore.around``."""
+        """See ``ClusterStore.edges_and_members``."""
         return self.edges_of(page_ids), self.members(cluster_ids)
 
     def list_clusters(
@@ -122,23 +122,23 @@ class IndexBase(Closing, Index):
                 months[record.published[:7]] += 1
         return sites, months
 
-    def known(
+    def pages_and_assignments(
         self, page_ids: Iterable[str], notes: Sequence[str] = (), *, assigned: Iterable[str] = ()
     ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
-        """See ``Index.known``."""
+        """See ``Index.pages_and_assignments``."""
         wanted = list(page_ids)
         return self.get_many(wanted), self.assignments([*wanted, *assigned]), self.notes(notes)
 
-    def together(self) -> AbstractContextManager[None]:
-        """See ``Index.together``: each call is kept by itself."""
+    def batched_cluster_updates(self) -> AbstractContextManager[None]:
+        """See ``Index.batched_cluster_updates``: each call is kept by itself."""
         return nullcontext()
 
-    def in_a_row(self) -> AbstractContextManager[None]:
-        """See ``Index.in_a_row``: a session costs nothing that could be saved."""
+    def keep_writer_lock(self) -> AbstractContextManager[None]:
+        """See ``Index.keep_writer_lock``: a session costs nothing that could be saved."""
         return nullcontext()
 
-    def undisturbed(self) -> bool:
-        """See ``Index.undisturbed``: not known."""
+    def only_writer(self) -> bool:
+        """See ``Index.only_writer``: not known."""
         return False
 
 

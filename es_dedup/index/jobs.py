@@ -186,7 +186,7 @@ class JobStore(Protocol):
     def times(self, names: Sequence[str]) -> dict[str, int]:
         """When things last happened, in milliseconds since 1970; those that never did are absent."""
 
-    def bury(self, letters: Iterable[DeadLetter]) -> None:
+    def put_dead_letters(self, letters: Iterable[DeadLetter]) -> None:
         """Keep dead letters; a page's earlier one is replaced."""
 
     def dead(self, limit: int = 1000) -> list[DeadLetter]:

@@ -101,7 +101,7 @@ class FeatureIndex(Protocol):
     def writing(self) -> AbstractContextManager[bool]:
         """Keep other writers out over several calls; may be nested within one thread.
 
-        Each call inside is still kept by itself, but for ``Index.together``: what it returned from stays when a later one fails.
+        Each call inside is still kept by itself, but for ``Index.batched_cluster_updates``: what it returned from stays when a later one fails.
         The value is True only where no other session was held since this object's last one.
 
         Raises:
@@ -270,7 +270,7 @@ class NeighbourhoodStore(ClusterUpdates, Protocol):
 class ClusterStore(ClusterUpdates, Protocol):
     """Verified edges and cluster assignments; same guarantees as ``FeatureIndex``."""
 
-    def around(
+    def edges_and_members(
         self, page_ids: Iterable[str], cluster_ids: Iterable[str]
     ) -> tuple[list[Edge], dict[str, list[Assignment]]]:
         """What ``edges_of`` the pages and ``members`` of the clusters answer, asked for together."""
@@ -350,7 +350,7 @@ class Index(FeatureIndex, ClusterStore, StatisticsStore, Protocol):
     def features(self) -> Mapping[str, Any]:
         """The settings that shape features which the index was made with, JSON-ready by name."""
 
-    def known(
+    def pages_and_assignments(
         self, page_ids: Iterable[str], notes: Sequence[str] = (), *, assigned: Iterable[str] = ()
     ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
         """What ``get_many``, ``assignments`` and ``note`` (for each name) answer, asked for together.
@@ -361,20 +361,20 @@ class Index(FeatureIndex, ClusterStore, StatisticsStore, Protocol):
             assigned: further pages, of which only assignments are read.
         """
 
-    def together(self) -> AbstractContextManager[None]:
+    def batched_cluster_updates(self) -> AbstractContextManager[None]:
         """Let the edges and assignments changed inside be kept when the block ends, all at once where that is quicker.
 
         For use within ``writing``; reads inside see them. When the block raises a part may be kept, or nothing.
         """
 
-    def in_a_row(self) -> AbstractContextManager[None]:
+    def keep_writer_lock(self) -> AbstractContextManager[None]:
         """Let the sessions of ``writing`` inside follow each other more quickly, by keeping others out also in between while none waits.
 
-        Who begins to wait for a session is let in at the next read of ``known``, after the session that goes on, or after some seconds
+        Who begins to wait for a session is let in at the next read of ``pages_and_assignments``, after the session that goes on, or after some seconds
         without a session.
         """
 
-    def undisturbed(self) -> bool:
+    def only_writer(self) -> bool:
         """Whether no other write session was held since this object's last one; False where that is not known."""
 
     @abstractmethod

@@ -20,7 +20,7 @@ from es_dedup.batch.recluster import CLUSTERS_PENDING, write_session
 from es_dedup.errors import ConfigError
 from es_dedup.index.source_index import Shard, SourceFields
 from es_dedup.maintenance.change_capture import Positions, changes
-from es_dedup.maintenance.dead_letters import bury, bury_failed
+from es_dedup.maintenance.dead_letters import put_dead_letters, put_failed
 from es_dedup.maintenance.dedup_field_writes import forget_gone, update_dedup_fields
 from es_dedup.maintenance.ingest import fields_of, ingest_documents
 from es_dedup.maintenance.preflight import check_fields
@@ -75,7 +75,7 @@ class Features:
         if hopeless(context, part):
             first = next(context.source_index.scan(shard, (), above=above, to=work["to"], batch=1), None)
             if first is not None:
-                bury(context, [first[0].key.page_id], self.name, part.attempts - 1, part.error)
+                put_dead_letters(context, [first[0].key.page_id], self.name, part.attempts - 1, part.error)
                 above = first[0].seq_no
                 yield Step(above, 1, {"dead": 1})
         for documents in context.source_index.scan(
@@ -263,7 +263,9 @@ class Remaining:
         for found in context.source_index.without_dedup_field(part.work["index"], fields.names, batch=batch):
             documents = [each for each in found if each.key.page_id not in dead]
             if documents and hopeless(context, part):
-                bury(context, [documents[0].key.page_id], self.name, part.attempts - 1, part.error)
+                put_dead_letters(
+                    context, [documents[0].key.page_id], self.name, part.attempts - 1, part.error
+                )
                 documents = []
             yield Step(None, len(documents), ingest_documents(context, fields, documents))
         if part.work.get("positions") is None:
@@ -310,7 +312,7 @@ def store_features(
         replaced = [name for name in chunk.records.ids if name in stored]
         if replaced:
             context.index.drop_edges(replaced)
-    bury_failed(context, failed, "features")
+    put_failed(context, failed, "features")
     counts = Counter(stored=len(chunk.records.ids), unchanged=unchanged, dead=len(failed))
     counts["skipped"] = sum(map(bool, chunk.records.skipped))
     return counts

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import reading_stored
 from es_dedup.index.source_index import Shard
-from es_dedup.maintenance.dead_letters import bury_failed
+from es_dedup.maintenance.dead_letters import put_failed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -187,7 +187,7 @@ def _take_in(context: MaintenanceContext, fields: SourceFields, documents: Seque
         fields.page(each.key.page_id, each.source) for each in documents if each.key.page_id not in impossible
     ]
     failed = context.dedup.add_many(pages).failed
-    bury_failed(context, {**impossible, **failed}, "reindex")
+    put_failed(context, {**impossible, **failed}, "reindex")
 
 
 def _keep(context: MaintenanceContext, positions: Positions) -> None:

@@ -15,7 +15,7 @@ from es_dedup.batch.recluster import (
 from es_dedup.index import factory
 from es_dedup.index.dedup_field import dedup_fields_of
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.dead_letters import bury_failed
+from es_dedup.maintenance.dead_letters import put_failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -55,7 +55,7 @@ def update_dedup_fields(context: MaintenanceContext, page_ids: Iterable[str]) ->
             break
         counts.update(_write(context, changed))
         written |= changed
-        if context.index.undisturbed():
+        if context.index.only_writer():
             break
     return counts
 
@@ -147,7 +147,7 @@ def change_overrides(
 
 def _write(context: MaintenanceContext, dedup_fields: Mapping[str, DedupField]) -> Mapping[str, int]:
     report = context.source_index.write_dedup_fields(dedup_fields)
-    bury_failed(context, _lasting(report), "update")
+    put_failed(context, _lasting(report), "update")
     counts = Counter(updated=report.changed, current=report.unchanged, refused=len(report.failed))
     if report.gone:
         counts.update(forget_gone(context, report.gone))

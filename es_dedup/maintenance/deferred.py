@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from es_dedup.errors import DedupError
-from es_dedup.maintenance.dead_letters import bury
+from es_dedup.maintenance.dead_letters import put_dead_letters
 from es_dedup.maintenance.ingest import ingest
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ERROR_CHARS = 200
 
 
-def ingest_or_bury(
+def ingest_or_dead_letter(
     context: MaintenanceContext, name: str, page_ids: Sequence[str], observe: Observer | None = None
 ) -> list[list[str]]:
     """Ingest some documents; what fails too often is halved, and a single one that fails too often becomes a dead letter.
@@ -46,7 +46,7 @@ def ingest_or_bury(
         if len(page_ids) > 1:
             half = len(page_ids) // 2
             return [list(page_ids[:half]), list(page_ids[half:])]
-        bury(context, page_ids, "ingest", attempts - 1, "")
+        put_dead_letters(context, page_ids, "ingest", attempts - 1, "")
         return []
     begun = time.perf_counter()
     try:
@@ -58,7 +58,7 @@ def ingest_or_bury(
     except Exception as error:
         said = f"{type(error).__name__}: {error}"[:ERROR_CHARS]
         if attempts == most and len(page_ids) == 1:
-            bury(context, page_ids, "ingest", attempts, said)
+            put_dead_letters(context, page_ids, "ingest", attempts, said)
             context.jobs.forget_attempts(name)
             return []
         raise AttemptFailed(said) from error

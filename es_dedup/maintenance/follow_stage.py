@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import reading_stored
 from es_dedup.maintenance.change_capture import Changes, Positions, changes
-from es_dedup.maintenance.dead_letters import bury
+from es_dedup.maintenance.dead_letters import put_dead_letters
 from es_dedup.maintenance.deletions import DeletionWatch
 from es_dedup.maintenance.ingest import ingest_documents
 from es_dedup.maintenance.stage import PartitionPlan, Step, batch_of, hopeless
@@ -188,7 +188,7 @@ class _Follower:
         if self._part.attempts > 1 and documents:
             if self._lost and state.place == place:
                 self._lost = False
-                bury(
+                put_dead_letters(
                     context,
                     [documents[0].key.page_id],
                     Follow.name,

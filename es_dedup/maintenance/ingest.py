@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from es_dedup.index.source_index import document_key
 from es_dedup.maintenance.attachment import fits
-from es_dedup.maintenance.dead_letters import bury_failed
+from es_dedup.maintenance.dead_letters import put_failed
 from es_dedup.maintenance.dedup_field_writes import forget_gone, update_dedup_fields
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def ingest_documents(
     context.index.refresh_clusters()  # others may have changed them a moment ago
     before = _beside(context, [page.id for page in pages])
     report = context.dedup.add_many(pages)
-    bury_failed(context, {**impossible, **report.failed}, "ingest")
+    put_failed(context, {**impossible, **report.failed}, "ingest")
     counts = Counter(report.outcomes)
     counts.update(pairs=report.pairs, truncated=report.truncated, unchanged=report.unchanged)
     counts.update(dead=len(impossible) + len(report.failed))

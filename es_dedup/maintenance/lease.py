@@ -67,7 +67,7 @@ class Lease:
         """Nothing is left of it."""
         self._put(finished=True, owner="", attempts=0, seconds=round(self.part.seconds + seconds, 3))
 
-    def let_go(self, *, attempts: int, error: str = "") -> None:
+    def release(self, *, attempts: int, error: str = "") -> None:
         """Give it back; who takes it next goes on at the checkpoint."""
         try:
             self._put(owner="", attempts=attempts, error=error)

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.index.source_index import SourceFields
-from es_dedup.maintenance.dead_letters import bury
+from es_dedup.maintenance.dead_letters import put_dead_letters
 from es_dedup.maintenance.ingest import ingest_documents
 from es_dedup.maintenance.stage import PartitionPlan, Step, batch_of, hopeless
 
@@ -53,7 +53,9 @@ class PendingDocuments:
                 rest = iter(documents)
                 while some := list(islice(rest, batch)):
                     if lost:
-                        bury(context, [some[0].key.page_id], self.name, part.attempts - 1, part.error)
+                        put_dead_letters(
+                            context, [some[0].key.page_id], self.name, part.attempts - 1, part.error
+                        )
                         some, lost = some[1:], False
                     counts = {**ingest_documents(context, fields, some), "waited": len(some)}
                     yield Step(None, len(some), counts)

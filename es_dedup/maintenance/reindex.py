@@ -264,7 +264,7 @@ def _run(context: MaintenanceContext, what: str, report_progress: Callable[[str]
 def _keep_dead(new: MaintenanceContext, place: str) -> None:
     """Copy the dead letters of a generation to the index that it is going to replace: its own are removed by the swap."""
     with closing(factory.open_jobs(place, new.settings)) as jobs:
-        jobs.bury(new.jobs.dead(limit=DEAD_READ))
+        jobs.put_dead_letters(new.jobs.dead(limit=DEAD_READ))
 
 
 def _remove_orphans(context: MaintenanceContext) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import DedupError
-from es_dedup.maintenance.dead_letters import bury
+from es_dedup.maintenance.dead_letters import put_dead_letters
 from es_dedup.maintenance.ingest import ingest
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _process(context: MaintenanceContext, letter: DeadLetter) -> None:
     except Exception as error:
         if isinstance(error, DedupError) and error.retryable:
             raise
-        bury(
+        put_dead_letters(
             context, [letter.page_id], "replay", letter.attempts + 1, f"{type(error).__name__}: {error}"[:200]
         )
     else:

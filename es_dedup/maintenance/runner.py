@@ -110,13 +110,13 @@ class Runner:
             except LeaseLost:
                 return None
             except KeyboardInterrupt:  # who resumes the job need not wait until the lease has run out
-                keeper.let_go(attempts=keeper.part.attempts - 1)
+                keeper.release(attempts=keeper.part.attempts - 1)
                 raise
             except Exception as error:
                 # the server's silence is not the page's fault
                 innocent = isinstance(error, DedupError) and error.retryable
                 attempts = keeper.part.attempts - innocent
-                keeper.let_go(attempts=attempts, error=f"{type(error).__name__}: {error}"[:ERROR_CHARS])
+                keeper.release(attempts=attempts, error=f"{type(error).__name__}: {error}"[:ERROR_CHARS])
                 if isinstance(error, ConfigError):  # it would be the same at any other time
                     self.set_state(job.id, JobState.FAILED, str(error))
                 raise
@@ -138,7 +138,7 @@ class Runner:
             self._throttle(job, step.done, took)
             last = time.monotonic()
             if last - begun > self._limits.step_seconds or self._job(job.id).state is not JobState.RUNNING:
-                keeper.let_go(attempts=0)
+                keeper.release(attempts=0)
                 return False
         keeper.finish(time.monotonic() - last)
         return True
@@ -158,7 +158,7 @@ class Runner:
                 time.sleep(WAIT_SECONDS)
         return job
 
-    def left_lying(self) -> list[tuple[str, int]]:
+    def orphaned_partitions(self) -> list[tuple[str, int]]:
         """Parts of all running jobs that nobody works on: what a lost message or a dead worker has left."""
         return [
             (job.id, number)

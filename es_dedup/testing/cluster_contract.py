@@ -139,16 +139,16 @@ class AssignmentContract(StoreFixtures):
         pages.put_many(record(name) for name in ("a", "b", "stored only"))
         grouped.assign_many([assignment("assigned only")])
         names += ["stored only", "assigned only"]
-        both = cast("Index", pages).known(names)[:2]
+        both = cast("Index", pages).pages_and_assignments(names)[:2]
         assert both == (pages.get_many(names), grouped.assignments(names))
         assert "stored only" in both[0]
         assert "assigned only" in both[1]
-        assert cast("Index", pages).known([]) == ({}, {}, {})
+        assert cast("Index", pages).pages_and_assignments([]) == ({}, {}, {})
 
     def test_edges_and_members_together(self, grouped: ClusterStore) -> None:
         grouped.put_edges([edge("a", "b"), edge("d", "e")])
         for pages_, clusters in ((["b", "z"], ["d", "unknown"]), (["a", "e"], []), ([], ["a"]), ([], [])):
-            both = grouped.around(pages_, clusters)
+            both = grouped.edges_and_members(pages_, clusters)
             assert both == (grouped.edges_of(pages_), grouped.members(clusters))
 
 

@@ -8,7 +8,7 @@ from celery.exceptions import Reject
 
 from es_dedup.errors import DedupError, QueueUnavailable, UnknownJob
 from es_dedup.maintenance.dedup_field_writes import finish_overrides
-from es_dedup.maintenance.deferred import ingest_or_bury
+from es_dedup.maintenance.deferred import ingest_or_dead_letter
 from es_dedup.maintenance.pending import undecided_ids
 from es_dedup.maintenance.recluster import start_recluster
 from es_dedup.maintenance.runner import Runner
@@ -43,7 +43,7 @@ def register(app: Celery, place: str, settings: Settings) -> None:
     def ingest(task: Any, page_ids: Sequence[str]) -> None:
         """Decide on some documents of the source index as they are now."""
         name = task.request.id  # stays when it is delivered or retried again
-        halves = _tried(task, lambda: ingest_or_bury(sites.context, name, list(page_ids), observe))
+        halves = _tried(task, lambda: ingest_or_dead_letter(sites.context, name, list(page_ids), observe))
         try:
             for half in halves or ():
                 send_pages(app, half)
@@ -60,7 +60,7 @@ def _register_periodic(app: Celery, place: str, settings: Settings, sites: Proce
     def tend() -> None:
         """Send the parts that nobody works on, and note that the periodic tasks run."""
         sites.context.jobs.set_time(BEAT)
-        for job, number in Runner(sites.context).left_lying():
+        for job, number in Runner(sites.context).orphaned_partitions():
             work.apply_async((job, number), expires=settings.maintenance.tend_seconds * 4)
 
     @app.task(name="es_dedup.recheck")  # type: ignore[untyped-decorator]

@@ -39,8 +39,8 @@ DOCUMENT: Final = SourceDocument(document_key("i/p3"), {"content": "x"}, {"waiti
 INDEX: Final[Mapping[str, Callable[[Any], object]]] = {
     "get": lambda index: index.get_many(IDS),
     "payloads": lambda index: index.payloads(IDS),
-    "known": lambda index: index.known(IDS, ("a",)),
-    "both": lambda index: index.around(IDS, IDS),
+    "known": lambda index: index.pages_and_assignments(IDS, ("a",)),
+    "both": lambda index: index.edges_and_members(IDS, IDS),
     "texts": lambda index: index.texts(IDS),
     "candidate_query": lambda index: index.candidates_with_copies(
         [candidate_query(1, 2), candidate_query(2, 3, limit=1)], [5, 6], limit=2
@@ -92,7 +92,12 @@ JOBS: Final[Mapping[str, Callable[[Any], object]]] = {
     ),
     "drop": lambda jobs: jobs.drop("j1"),
     "attempts": lambda jobs: (jobs.attempt("x"), jobs.forget_attempts("x")),
-    "dead": lambda jobs: (jobs.dead(), jobs.count_dead(), jobs.bury([DEAD]), jobs.drop_dead([DEAD])),
+    "dead": lambda jobs: (
+        jobs.dead(),
+        jobs.count_dead(),
+        jobs.put_dead_letters([DEAD]),
+        jobs.drop_dead([DEAD]),
+    ),
 }
 CLAIMS: Final[Mapping[str, Callable[[Any], object]]] = {
     "claim": lambda claims: claims.claim({5: "p1", 6: "p2"}),

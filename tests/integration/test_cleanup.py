@@ -51,7 +51,7 @@ def everything(client: Elasticsearch, name: str) -> None:
                 )
         run(site, "backfill")
         audit(site)
-        site.jobs.bury([DeadLetter(f"{name}/a", "ingest", "it failed", 3, 1)])
+        site.jobs.put_dead_letters([DeadLetter(f"{name}/a", "ingest", "it failed", 3, 1)])
     new = OLD.model_copy(update={"ccdet": CcdetConfig(window=8)})
     reindex(place, new)
 

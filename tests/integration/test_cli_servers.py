@@ -261,7 +261,7 @@ def test_elasticsearch_cannot_be_used(folder: Path, fault: str, command: str) ->
 def place() -> Iterator[str]:
     """An attached index with documents that wait to be looked at, and a dead letter."""
     with source_index(documents()) as (_, name), attached(name, settings()) as site:
-        site.jobs.bury([DeadLetter(f"{name}/none", "ingest", "an error", 5, 0)])
+        site.jobs.put_dead_letters([DeadLetter(f"{name}/none", "ingest", "an error", 5, 0)])
         yield f"{url_of('es8')}/{name}"
 
 

@@ -91,7 +91,7 @@ def test_a_backfill_is_begun_paused_and_resumed(tmp_path: Path) -> None:
 def test_dead_letters_are_processed_again(tmp_path: Path) -> None:
     with source_index(PAGES) as (client, name), attached(name, settings()) as site:
         keys: dict[str, Any] = {key: f"{name}/{key}" for key in PAGES}
-        site.jobs.bury(DeadLetter(keys[key], "ingest", "<b>Error</b>", 3, 1) for key in PAGES)
+        site.jobs.put_dead_letters(DeadLetter(keys[key], "ingest", "<b>Error</b>", 3, 1) for key in PAGES)
         with (
             serving(f"{url_of('es8')}/{name}", tmp_path) as api,
             browsing(api) as browser,

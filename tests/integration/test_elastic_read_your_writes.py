@@ -146,7 +146,7 @@ def test_a_large_batch_is_answered_in_order(own_address: str) -> None:
 
 def fail_after(index: ElasticIndex) -> None:
     """Change something, then fail."""
-    with index.together():
+    with index.batched_cluster_updates():
         index.assign_many([assignment("a")])
         raise KeyError("a")
 
@@ -156,14 +156,14 @@ class TestSessions:
         with opened(own_address) as first, opened(own_address) as second:
             with first.writing() as alone:
                 assert not alone
-            assert first.undisturbed()
-            assert not second.undisturbed()
+            assert first.only_writer()
+            assert not second.only_writer()
             with first.writing() as alone, first.writing() as deeper:
                 assert alone
                 assert deeper
             with second.writing() as alone:
                 assert not alone
-            assert not first.undisturbed()
+            assert not first.only_writer()
             with first.writing() as alone:
                 assert not alone
 
@@ -172,7 +172,7 @@ class TestSessions:
             with index.writing():
                 index.put_edges([edge("a", "b")])
                 index.assign_many([assignment("a"), assignment("b", "a")])
-            with index.writing() as alone, index.together():
+            with index.writing() as alone, index.batched_cluster_updates():
                 assert alone
                 assert index.edges_of(["b"]) == [edge("a", "b")]
                 index.drop_edges(["a"])
@@ -193,7 +193,10 @@ class TestSessions:
             with index.writing() as alone:
                 assert not alone
                 assert index.members(["a"]) == {"a": [assignment("a")]}
-                assert index.known(["a", "b"])[1] == {"a": assignment("a"), "b": assignment("b")}
+                assert index.pages_and_assignments(["a", "b"])[1] == {
+                    "a": assignment("a"),
+                    "b": assignment("b"),
+                }
 
     def test_nothing_is_kept_of_a_block_that_raises(self, own_address: str) -> None:
         with opened(own_address) as index:
@@ -216,7 +219,7 @@ class TestSessions:
             index.put_many([record("a", [1])])
             index.assign_many([assignment("b")])
             index.set_note("n", "said")
-            records, assigned, notes = index.known(["a", "b", "c", ""], ["n", "none"])
+            records, assigned, notes = index.pages_and_assignments(["a", "b", "c", ""], ["n", "none"])
             assert records == index.get_many(["a"])
             assert assigned == {"b": assignment("b")}
             assert notes == {"n": "said", "none": None}

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from es_dedup import Deduplicator, Page
 from es_dedup.cli.main import app
 from es_dedup.index.source_index import SourceFields
-from es_dedup.maintenance.dead_letters import bury
+from es_dedup.maintenance.dead_letters import put_dead_letters
 from es_dedup.maintenance.forget import forget_pages, traces
 from es_dedup.maintenance.purge import purge
 from es_dedup.model.annotations import Label
@@ -108,7 +108,7 @@ def test_a_site_forgets_documents_dead_letters_and_restore_files(tmp_path: Path)
         client.indices.refresh(index=name)
         kept = {hit["_id"] for hit in client.search(index=name, size=10)["hits"]["hits"]}
         purged, stored = f"{name}/{min(given.keys() - kept)}", f"{name}/{min(kept)}"
-        bury(site, [purged], "ingest", 1, "its text cannot be read")
+        put_dead_letters(site, [purged], "ingest", 1, "its text cannot be read")
         assert traces(site, purged) == ["dead letter", f"restore file {path}"]
         done = forget_pages(site, [purged, stored], document=True)
         assert (done.removed, done.documents, done.dead_letters, done.restored_from) == (1, (stored,), 1, 1)

@@ -143,7 +143,7 @@ def reindexed(site: MaintenanceContext) -> None:
 
 def replayed(site: MaintenanceContext) -> None:
     index = next(iter(site.indices()))
-    site.jobs.bury([DeadLetter(f"{index}/0", "ingest", "", 1, 0)])
+    site.jobs.put_dead_letters([DeadLetter(f"{index}/0", "ingest", "", 1, 0)])
     replay(site)
     (letter,) = site.jobs.dead()
     raise SourceIncomplete(index, letter.error)

@@ -72,7 +72,7 @@ def letters(name: str) -> list[DeadLetter]:
 @pytest.mark.slow
 def test_a_dead_letter_outlives_a_replay_without_redis() -> None:
     with site_with(FEW) as (site, name):
-        site.jobs.bury(letters(name))
+        site.jobs.put_dead_letters(letters(name))
         before = site.jobs.dead()
         assert "--inline" in refused(site, CLOSED, "dead", "replay")
         refused(site, CLOSED, "dead", "replay", before[0].page_id)
@@ -85,7 +85,7 @@ def test_a_dead_letter_outlives_a_replay_without_redis() -> None:
 def test_a_replay_that_is_cut_off_removes_the_letters_that_were_sent_and_keeps_the_others() -> None:
     with site_with({}) as (site, name):
         many = [DeadLetter(f"{name}/{number:03}", "ingest", "it failed", 3, 1) for number in range(250)]
-        site.jobs.bury(many)
+        site.jobs.put_dead_letters(many)
         sent: list[str] = []
 
         def send(page_ids: Sequence[str]) -> None:
@@ -104,8 +104,8 @@ def test_a_letter_that_a_worker_has_written_again_stays() -> None:
     with site_with({}) as (site, name):
         old = DeadLetter(f"{name}/a", "ingest", "it failed", 3, 1)
         new = DeadLetter(f"{name}/a", "ingest", "it failed again", 3, 2)
-        site.jobs.bury([old])
-        assert replay(site, send=lambda _: site.jobs.bury([new])) == 1
+        site.jobs.put_dead_letters([old])
+        assert replay(site, send=lambda _: site.jobs.put_dead_letters([new])) == 1
         assert site.jobs.dead() == [new]
 
 
@@ -165,7 +165,7 @@ def test_a_silent_redis_is_given_up_after_some_seconds() -> None:
     server = urlsplit(broker(DATABASE))
     with site_with(FEW) as (site, name), Proxy(str(server.hostname), int(server.port or 0)) as proxy:
         proxy.stalled = True
-        site.jobs.bury(letters(name))
+        site.jobs.put_dead_letters(letters(name))
         started = time.monotonic()
         refused(site, proxy.url.replace("http://", "redis://") + f"/{DATABASE}", "dead", "replay")
         assert time.monotonic() - started < 40

@@ -41,7 +41,7 @@ def seen(lock: WriterLock) -> object:
 
 def test_sessions_in_a_row_ask_for_it_once(index: ElasticIndex) -> None:
     lock = lock_of(index)
-    with lock.in_a_row():
+    with lock.keep_writer_lock():
         with lock.held(1):
             pass
         before = seen(lock)
@@ -61,13 +61,13 @@ def test_who_waits_is_let_in_when_the_holder_looks(index: ElasticIndex, address:
         with ElasticIndex(parse_address(address), features={}) as other, other.writing():
             taken.set()
 
-    with index.in_a_row():
+    with index.keep_writer_lock():
         with index.writing():
             pass
         thread = threading.Thread(target=wait)
         thread.start()
         assert not taken.wait(1.5)
-        index.known(["a"])
+        index.pages_and_assignments(["a"])
         assert taken.wait(5)
         thread.join()
         with index.writing() as alone:
@@ -83,7 +83,7 @@ def test_it_is_not_kept_for_long_without_a_session(
 ) -> None:
     monkeypatch.setattr(locking, "IDLE_SECONDS", 0.3)
     lock = lock_of(index)
-    with lock.in_a_row():
+    with lock.keep_writer_lock():
         with lock.held(1):
             pass
         time.sleep(1)
@@ -96,7 +96,7 @@ def test_it_is_not_kept_for_long_without_a_session(
 
 def test_one_that_is_kept_is_touched(index: ElasticIndex) -> None:
     lock = lock_of(index)
-    with lock.in_a_row():
+    with lock.keep_writer_lock():
         with lock.held(1):
             pass
         time.sleep(1)
@@ -106,7 +106,7 @@ def test_one_that_is_kept_is_touched(index: ElasticIndex) -> None:
 
 def test_one_that_was_taken_over_while_it_was_kept_is_taken_anew(index: ElasticIndex) -> None:
     lock, other = lock_of(index), lock_of(index)
-    with lock.in_a_row():
+    with lock.keep_writer_lock():
         with lock.held(1):
             pass
         assert other._put(seen(other), free=True)  # type: ignore[arg-type]
@@ -118,7 +118,7 @@ def test_one_that_was_taken_over_while_it_was_kept_is_taken_anew(index: ElasticI
 
 def test_a_forked_process_does_not_keep_it(index: ElasticIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     lock = lock_of(index)
-    with lock.in_a_row():
+    with lock.keep_writer_lock():
         with lock.held(1):
             pass
         with monkeypatch.context() as forked:

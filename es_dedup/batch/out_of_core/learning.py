@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from es_dedup.batch.columns import FEATURE, Column, offsets_from, value_ranges
-from es_dedup.batch.memory import give_back
+from es_dedup.batch.memory import release_memory
 from es_dedup.decision.statistics import (
     HASH_BITS,
     LEARN_PAGES,
@@ -111,5 +111,5 @@ def _weighed(
         known, counted = weigh(*mine, about, np.arange(len(about.keys)))
         values.append(known)
         weights.append(counted)
-        give_back()
+        release_memory()
     return np.concatenate(values), np.concatenate(weights)

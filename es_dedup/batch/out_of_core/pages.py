@@ -11,7 +11,7 @@ import numpy as np
 from es_dedup.batch.columns import Column
 from es_dedup.batch.corpus import key_of
 from es_dedup.batch.featurise import day_of
-from es_dedup.batch.memory import give_back
+from es_dedup.batch.memory import release_memory
 from es_dedup.batch.out_of_core.learning import learn_out_of_core
 from es_dedup.clustering import PageKey, sort_key
 from es_dedup.decision.comparison import Pages
@@ -80,7 +80,7 @@ class SpilledCorpus:
         self.fingerprints: NDArray[np.uint64] = whole.get("fingerprints", none.astype(np.uint64))
         self.has_words: NDArray[np.bool_] = whole.get("has_words", none.astype(np.bool_))
         self._ranks = _ranks(whole["order"]) if whole else none
-        give_back()
+        release_memory()
 
     def __len__(self) -> int:
         return len(self.keys)

@@ -220,10 +220,10 @@ class ElasticIndex(Store, IndexBase):
         )
         return dict(map(records.payload_of, found))
 
-    def known(
+    def pages_and_assignments(
         self, page_ids: Iterable[str], notes: Sequence[str] = (), *, assigned: Iterable[str] = ()
     ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
-        """See ``Index.known``."""
+        """See ``Index.pages_and_assignments``."""
         wanted = storable(page_ids)
         keys = [key_of(page_id) for page_id in wanted]
         clustered = storable([*wanted, *assigned])
@@ -370,15 +370,15 @@ class ElasticIndex(Store, IndexBase):
 
     def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
         """See ``ClusterStore.edges_of``."""
-        return self.around(page_ids, ())[0]
+        return self.edges_and_members(page_ids, ())[0]
 
-    def around(
+    def edges_and_members(
         self, page_ids: Iterable[str], cluster_ids: Iterable[str]
     ) -> tuple[list[Edge], dict[str, list[Assignment]]]:
-        """See ``ClusterStore.around``."""
+        """See ``ClusterStore.edges_and_members``."""
         self._catch_up(CLUSTERS)
         pages, wanted = list(page_ids), list(cluster_ids)
-        edges, found = clusters.around(self._server, self._of[CLUSTERS], pages, wanted)
+        edges, found = clusters.edges_and_members(self._server, self._of[CLUSTERS], pages, wanted)
         if self._lock.inside():
             edges = self._changes.edges_of(pages, edges)
             found = self._changes.members(wanted, found)
@@ -428,7 +428,7 @@ class ElasticIndex(Store, IndexBase):
 
     def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
         """See ``ClusterStore.members``."""
-        return self.around((), cluster_ids)[1]
+        return self.edges_and_members((), cluster_ids)[1]
 
     def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
         """See ``ClusterStore.clusters``."""

@@ -77,7 +77,7 @@ def assignment_writes(assignments: Iterable[Assignment], index: str) -> Iterator
         yield Write("index", index, key_of(each.page_id), body)
 
 
-def around(
+def edges_and_members(
     server: Server, index: str, page_ids: Iterable[str], cluster_ids: Iterable[str]
 ) -> tuple[list[Edge], Iterable[Assignment]]:
     """Edges that touch any of the pages, by (left, right); and assignments in the clusters."""
@@ -127,7 +127,7 @@ def clusters(server: Server, index: str, *, min_size: int, after: str | None) ->
         return
     for sizes in _sizes(server, index, after):
         if large := [name for name, size in sizes.items() if size >= min_size]:
-            yield from grouped(around(server, index, (), large)[1]).values()
+            yield from grouped(edges_and_members(server, index, (), large)[1]).values()
 
 
 def cluster_sizes(server: Server, index: str) -> Counter[int]:

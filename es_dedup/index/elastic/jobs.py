@@ -135,8 +135,8 @@ class ElasticJobs:
         found = documents(self._server, self._index, [f"time:{name}" for name in names])
         return {each["_id"].removeprefix("time:"): each["_source"]["at"] for each in found}
 
-    def bury(self, letters: Iterable[DeadLetter]) -> None:
-        """See ``JobStore.bury``."""
+    def put_dead_letters(self, letters: Iterable[DeadLetter]) -> None:
+        """See ``JobStore.put_dead_letters``."""
         self._must(
             self._write(
                 Write(

@@ -5,7 +5,7 @@ clock, the holder is taken to be dead and the document is taken over. No two mac
 own machine, stood still meanwhile, the holder's touches stood still too: then the waiter begins to watch anew. Who finds the document as
 he left it knows that nobody has held it since.
 
-Who takes it many times in a row (``in_a_row``) keeps it in between, which saves three requests each time: until somebody else waits, who says
+Who takes it many times in a row (``keep_writer_lock``) keeps it in between, which saves three requests each time: until somebody else waits, who says
 so in a second document, or it is not taken for a while.
 """
 
@@ -63,7 +63,7 @@ class WriterLock:
         self._lost = False
         self._left: tuple[Seen, str] | None = None  # as it was when we let go of it, and where
         self._holder = 0
-        self._row = 0  # users of ``in_a_row``
+        self._row = 0  # users of ``keep_writer_lock``
         self._kept_by = 0  # the process that keeps it between two sessions
         self._keeper: tuple[threading.Thread, threading.Event] | None = None
         self._touched = self._used = 0.0
@@ -112,7 +112,7 @@ class WriterLock:
             self._thread.release()
 
     @contextmanager
-    def in_a_row(self) -> Iterator[None]:
+    def keep_writer_lock(self) -> Iterator[None]:
         """Keep it from one ``held`` inside to the next, as long as nobody else waits for it; may be nested."""
         self._row += 1
         try:

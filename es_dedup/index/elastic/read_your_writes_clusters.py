@@ -1,7 +1,7 @@
 """Edges and assignments changed by this object that searches may not see yet: answers are completed by them.
 
 They hold as long as nobody else changes clusters, so only within a write session, and from one session to the next when no other was
-between. What is written ``together`` is kept here until it is sent, in one request.
+between. What is written in ``batched_cluster_updates`` is kept here until it is sent, in one request.
 """
 
 from __future__ import annotations

@@ -82,13 +82,13 @@ class Store:
                 self._distrust()
             yield self._lock.alone
 
-    def in_a_row(self) -> AbstractContextManager[None]:
-        """See ``Index.in_a_row``."""
-        return self._lock.in_a_row()
+    def keep_writer_lock(self) -> AbstractContextManager[None]:
+        """See ``Index.keep_writer_lock``."""
+        return self._lock.keep_writer_lock()
 
     @contextmanager
-    def together(self) -> Iterator[None]:
-        """Send what is changed inside of edges and assignments in one request when the block ends; see ``Index.together``."""
+    def batched_cluster_updates(self) -> Iterator[None]:
+        """Send what is changed inside of edges and assignments in one request when the block ends; see ``Index.batched_cluster_updates``."""
         self._together = self._lock.inside()
         try:
             yield
@@ -100,8 +100,8 @@ class Store:
         finally:
             self._together = False
 
-    def undisturbed(self) -> bool:
-        """See ``Index.undisturbed``."""
+    def only_writer(self) -> bool:
+        """See ``Index.only_writer``."""
         return self._lock.untouched()
 
     def _must_write(self) -> None:
