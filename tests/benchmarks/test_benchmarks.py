@@ -53,7 +53,7 @@ SMALL: Final = {
     "bench_hook": ["--stored", "30", "--pages", "10"],
 }
 EXPERIMENTS: Final = list(importlib.import_module("bench_experiments").EXPERIMENTS)
-ON_A_SERVER: Final = {"bench_backfill", "bench_collapse", "bench_hook"}
+ON_A_SERVER: Final = {"bench_alternatives", "bench_backfill", "bench_collapse", "bench_hook"}
 CHARACTERS: Final = (
     "春夏秋冬东西南北山水风云日月星辰花草树木江河湖海城乡村镇道路桥梁车船人家天地年节学校工厂商店银行医院"
 )
