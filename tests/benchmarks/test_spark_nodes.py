@@ -43,7 +43,9 @@ def test_the_log_gives_tasks_by_stage_and_the_time_without_them(tmp_path: Path) 
         for stage, tasks in spans.items()
         for begun, ended in tasks
     ]  # fmt: skip
-    (tmp_path / "events").write_text("\n".join(map(json.dumps, [{"Event": "other"}, *lines])))
+    (tmp_path / "events").write_text(
+        "".join(f"{json.dumps(line)}\n" for line in [{"Event": "other"}, *lines])
+    )
     assert work_of(tmp_path, [(0, 10)]) == Work([[2, 2], [1]], 6)
 
 

@@ -200,11 +200,13 @@ def test_a_change_of_each_batch_while_another_process_follows(place: str) -> Non
             assert following.stdout is not None
             first = json.loads(following.stdout.readline())
             assert (first["page"], first["cluster"]) == ("story-0", "story-0")
+            # While an index has few pages, a write clusters all of it anew; on a server a `reset` and all pages follow.
+            lines = map(json.loads, following.stdout)
             dedup.add(story(0, "copy-0", day=2))
-            second = json.loads(following.stdout.readline())
-            assert (second["page"], second["cluster"], second["relation"]) == ("copy-0", "story-0", "exact")
+            second = next(change for change in lines if change.get("page") == "copy-0")
+            assert (second["cluster"], second["relation"]) == ("story-0", "exact")
             dedup.remove(["copy-0"])
-            assert json.loads(following.stdout.readline())["cluster"] is None
+            assert next(change for change in lines if change.get("page") == "copy-0")["cluster"] is None
             following.terminate()
 
 
@@ -220,11 +222,15 @@ class TestCommand:
             assert self.run(place, "--since", cursor).stdout == ""
             dedup.add(story(1, "copy-1", day=2))
         done = self.run(place, "--since", cursor)
-        (change,) = map(json.loads, done.stdout.splitlines())
+        *earlier, change = map(json.loads, done.stdout.splitlines())
+        # While an index has few pages, a write clusters all of it anew; on a server a `reset` and all pages follow.
+        assert not earlier or earlier[0]["reset"]
         assert (change["page"], change["cluster"], change["canonical"]) == ("copy-1", "story-1", "story-1")
 
     def test_what_is_no_cursor(self, place: str) -> None:
         with Deduplicator.open(place, settings=Settings(workers=1)):
             done = self.run(place, "--since", "yesterday")
         assert done.returncode == 2
-        assert "'yesterday' is no cursor: pass the cursor of the last change, or none for all" in done.stderr
+        assert "'yesterday' is no cursor: pass the cursor of the last change" in " ".join(
+            done.stderr.replace("│", " ").split()
+        )

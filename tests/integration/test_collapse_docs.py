@@ -16,7 +16,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 
 def test_the_program_prints_groups() -> None:
     text = (ROOT / "docs/how-to/collapse-search-results.md").read_text(encoding="utf-8")
-    (program,) = (
+    program = next(
         block
         for block in re.findall(r"^```\w*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
         if "DedupSearch(" in block
