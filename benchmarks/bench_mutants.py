@@ -117,7 +117,7 @@ def with_copies(
 
 def measured(name: str, edited: Edited, settings: Settings) -> Row:
     """One row of the table."""
-    limits = thresholds_of(settings.decision.preset)
+    limits = thresholds_of(settings.decision)
     scanned = scan(edited.pages, settings)
     with scanned.dedup:
         pairs = [(original_of(copy), copy) for copy in edited.mutants]
@@ -157,7 +157,7 @@ def false_pairs(scanned: Scanned, settings: Settings, copies: set[str]) -> tuple
     """
     found = joined(scanned, settings)
     pages, statistics = scanned.corpus.pages, scanned.statistics
-    limits = thresholds_of(settings.decision.preset)
+    limits = thresholds_of(settings.decision)
     decisions = compare(pages, found.left, pages, found.right, statistics, limits).decisions
     ids = pages.ids
     outside = [

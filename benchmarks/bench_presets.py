@@ -17,7 +17,7 @@ from measured_pairs import measured, shown
 
 from es_dedup.decision.comparison import decide_rows
 from es_dedup.decision.rules import REASONS
-from es_dedup.decision.thresholds import PRESETS, thresholds_of
+from es_dedup.decision.thresholds import PRESETS, preset_thresholds
 from es_dedup.evaluation import Label
 
 if TYPE_CHECKING:
@@ -43,16 +43,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         report(f"Relations of {given.confusion} beside the readers'", rows, given.json)
         return 0
     if given.errors:
-        rows = [row for each in found for row in errors(each, thresholds_of(given.errors))]
+        rows = [row for each in found for row in errors(each, preset_thresholds(given.errors))]
         report(f"Errors of {given.errors}", rows or [{"set": "none"}], given.json)
         return 0
     rows = []
     for each in found:
-        row: Row = {"set": each.name} | {name: shown(each.score(thresholds_of(name))) for name in PRESETS}
-        row["balanced, nothing learned"] = shown(each.score(thresholds_of("balanced"), learned=False))
-        scores = each.score(thresholds_of("balanced"))
+        row: Row = {"set": each.name} | {name: shown(each.score(preset_thresholds(name))) for name in PRESETS}
+        row["balanced, nothing learned"] = shown(each.score(preset_thresholds("balanced"), learned=False))
+        scores = each.score(preset_thresholds("balanced"))
         row["partial accepted"] = f"{scores.partial} of {scores.partial_of}"
-        strict = each.score(thresholds_of("strict"))
+        strict = each.score(preset_thresholds("strict"))
         expect(strict.merged <= scores.merged, f"{each.name}: strict merges more than balanced")
         rows.append(row)
     report("Recall / different pairs accepted / relations", rows, given.json)
@@ -93,7 +93,7 @@ def errors(each: Measured, limits: Thresholds) -> list[Row]:
 
 def confusion(each: Measured, preset: str) -> list[Row]:
     """One row for each label of readers."""
-    table = each.score(thresholds_of(preset)).table
+    table = each.score(preset_thresholds(preset)).table
     rows = []
     for label in Label:
         said = {str(other): table[label, other] for other in (Label.DUP, Label.CONTAIN, Label.DIFF)}

@@ -28,7 +28,7 @@ from es_dedup.decision import rules
 from es_dedup.decision.comparison import BLOCK
 from es_dedup.decision.match_rules import RULES
 from es_dedup.decision.statistics import Statistics
-from es_dedup.decision.thresholds import PRESETS, thresholds_of
+from es_dedup.decision.thresholds import PRESETS, preset_thresholds
 from es_dedup.detectors.coverage_pairs import best_cover
 from es_dedup.evaluation import Label
 
@@ -118,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sets = list(
         sets_of(given.data, given.sets, items=given.items, originals=given.originals, read=not given.no_read)
     )
-    preset = thresholds_of(given.preset)
+    preset = preset_thresholds(given.preset)
     every = {each.name: each.score(preset) for each in sets}
     effects = {
         name: [Effect(each.name, every[each.name], score) for each, score in zip(sets, scores, strict=True)]

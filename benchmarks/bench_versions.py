@@ -19,7 +19,7 @@ from labelled import joined, scan
 from es_dedup import Settings
 from es_dedup.decision.comparison import BLOCK, compare
 from es_dedup.decision.rules import REASONS
-from es_dedup.decision.thresholds import PRESETS, thresholds_of
+from es_dedup.decision.thresholds import PRESETS, preset_thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +85,7 @@ def measure(name: str, rows: Sequence[Row], *, timed: bool = True, preset: str =
         }
         proposed = proposed_pairs(scanned)
     expect(len(cluster_of) == len({row["id"] for row in rows}), "pages without a cluster")
-    rules = rules_of(scanned, neighbours, thresholds_of(preset))
+    rules = rules_of(scanned, neighbours, preset_thresholds(preset))
     group_of = {row["id"]: row["group"] for row in rows}
     mixed = Counter(
         len({group_of[page] for page in pages}) > 1

@@ -82,7 +82,7 @@ def _members(
         pages,
         np.array([place[each.page_id] for each in others], dtype=np.int64),
         lookup.statistics,
-        thresholds_of(settings.decision.preset),
+        thresholds_of(settings.decision),
     )
     members = {}
     for at, each in enumerate(others):

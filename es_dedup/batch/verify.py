@@ -103,7 +103,7 @@ def verify_by(
     weights: Weights,
 ) -> Verified:
     """As ``verify``, by whoever decides: the decision rules with the thresholds of their preset, or one method."""
-    limits = thresholds_of(settings.decision.preset)
+    limits = thresholds_of(settings.decision)
     if settings.decision.method == BY_RULES:
         return verify(pages, left, right, weights, limits)
     compared = compare(pages, left, pages, right, statistics, limits)

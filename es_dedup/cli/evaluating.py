@@ -166,7 +166,13 @@ def _sweep_rules(
 
     for rule in (each.name for each in RULES if {each.name, each.group}.intersection(names)):
         for each in sweeps_of(ground.measured.rules, rule, MAX_VALUES):
-            said = {"rule": rule, "measures": [each.name], "rejects": each.rejects, "now": each.threshold}
+            said = {
+                "rule": rule,
+                "measures": [each.name],
+                "rejects": each.rejects,
+                "now": each.threshold,
+                "settings": each.settings,
+            }
             if each.axis is None:
                 session.output.emit({**said, "chosen": None})
                 session.output.line(f"{each.name}: no labelled pair depends on it\n")
@@ -183,7 +189,8 @@ def _sweep_rules(
             except ValueError as error:
                 raise typer.BadParameter(str(error)) from error
             session.output.emit({**said, **found.as_dict()})
-            now = f"{each.threshold or 0:g} (rejects {each.rejects} the threshold)"
+            origin = f"set by {', '.join(each.settings)}" if each.settings else "fixed"
+            now = f"{each.threshold or 0:g} (rejects {each.rejects} the threshold; {origin})"
             show_sweep(session.output, found, {each.name: now})
 
 
@@ -243,7 +250,7 @@ def _check_rules(session: Session, names: Iterable[str], option: str) -> None:
             f"no rule is asked, {decided_by(session.settings)} decides", param_hint=option
         )
     try:
-        without_rules(thresholds_of(session.settings.decision.preset), names)
+        without_rules(thresholds_of(session.settings.decision), names)
     except ConfigError as error:
         raise typer.BadParameter("; ".join(error.problems), param_hint=option) from error
 

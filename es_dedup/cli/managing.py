@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from es_dedup.errors import Difference
     from es_dedup.model import RemoveReport
+    from es_dedup.settings.decision import DecisionConfig
+    from es_dedup.settings.loading import SettingLine
 
 config_app = typer.Typer(help="Settings.", no_args_is_help=True)
 
@@ -199,7 +202,7 @@ def config_show(context: typer.Context) -> None:
     from es_dedup.settings.loading import describe
 
     session = session_of(context)
-    lines = describe(session.settings)
+    lines = [_of_the_preset(line, session.settings.decision) for line in describe(session.settings)]
     differences, problem = _differences(session)
     session.output.emit({"settings": lines, "differences": differences, "problem": problem})
     rows: list[tuple[Any, ...]] = [
@@ -220,8 +223,21 @@ def config_show(context: typer.Context) -> None:
         session.output.line(f"{session.place}: {problem}")
 
 
+def _of_the_preset(line: SettingLine, decision: DecisionConfig) -> SettingLine:
+    """A threshold that is not set has the value of the preset."""
+    from es_dedup.decision.thresholds import thresholds_of
+
+    section, _, name = line.key.rpartition(".")
+    if section != "decision.thresholds" or line.value is not None:
+        return line
+    value = getattr(thresholds_of(decision), name)
+    return replace(line, value=value, origin=f"preset {decision.preset}")
+
+
 def _shown(value: object) -> str:
     """A setting as it is written: numbers without separators, lists without brackets."""
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_shown, value))
     return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else readable(value)
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.console.forms import button, check, entry, hidden, labelled, select
 from es_dedup.console.frame import anchor, framed, path, short
-from es_dedup.decision.thresholds import PRESETS
+from es_dedup.decision.thresholds import PRESETS, preset_thresholds, thresholds_of
 from es_dedup.evaluation import wilson
 from es_dedup.evaluation.agreement import agreed_labels
 from es_dedup.evaluation.settings_change import settings_change
 from es_dedup.model.words import words
 from es_dedup.report.compare import relation_tag, title_of
 from es_dedup.report.markup import element, escape, table
+from es_dedup.settings.decision import ThresholdsConfig
 from es_dedup.settings.recorded import decision_differences, decision_settings
 
 if TYPE_CHECKING:
@@ -23,23 +25,36 @@ if TYPE_CHECKING:
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.evaluation.settings_change import PairChange, SettingsChange
     from es_dedup.settings import Settings
+    from es_dedup.settings.decision import DecisionConfig
 
 COMPARED: Final = 500
 """Pages whose candidates are compared: all of a smaller index, else a random draw."""
 LISTED: Final = 50
 """Changed pairs that are listed."""
 PRESET: Final = "decision.preset"
+THRESHOLDS: Final = "decision.thresholds."
 
 
-def changes_of(preset: str, name: str, value: str) -> dict[str, Any]:
-    """Other values of settings as a form has them; an empty field changes nothing. Values are JSON or plain text."""
-    found: dict[str, Any] = {PRESET: preset} if preset else {}
-    if name and value:
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
+def changes_of(given: Mapping[str, str]) -> dict[str, Any]:
+    """Other values of settings as a form has them; an empty field changes nothing. Values are JSON or plain text.
+
+    Args:
+        given: ``preset``, thresholds by their dotted names, and one more setting as ``name`` and ``value``.
+    """
+    found = {name: _value(value) for name, value in given.items() if name.startswith(THRESHOLDS) and value}
+    if preset := given.get("preset"):
+        found[PRESET] = preset
+    if (name := given.get("name")) and (value := given.get("value")):
+        found[name] = _value(value)
     return found
+
+
+def _value(text: str) -> Any:
+    """The value that a field of the form stands for; commas separate the members of a list."""
+    for each in (text, f"[{text}]"):
+        with suppress(ValueError, RecursionError):
+            return json.loads(each)
+    return text
 
 
 def tune(
@@ -53,12 +68,14 @@ def tune(
     Raises:
         ConfigError: see ``IndexReader.settings_with``.
     """
-    before, after = reader.settings_with({}), reader.settings_with(changes)
+    before, entered = reader.settings_with({}), changes
+    changes = _following_the_preset(entered, reader.settings_with(entered).decision)
+    after = reader.settings_with(changes)
     note = words(
         language,
         "Another preset or threshold is compared with the settings in force; nothing is changed by looking.",
     )
-    body = element("p", escape(note), class_="note") + _form(language, before, changes)
+    body = element("p", escape(note), class_="note") + _form(language, before, entered)
     differences = decision_differences(decision_settings(before), after)
     if (differ := reader.settings_differ) and differ.decisions:
         text = words(
@@ -67,9 +84,13 @@ def tune(
         said = "; ".join(map(str, differ.decisions))
         body += element("p", escape(f"{text} {said}"), class_="note")
     if differences:
+        of_preset = words(language, "of the preset")
         heads = [words(language, each) for each in ("Setting", "In force", "Tried")]
         rows = (
-            (element("code", escape(each.name)), escape(each.recorded), escape(each.current))
+            (
+                element("code", escape(each.name)),
+                *(escape(_written(value) or of_preset) for value in (each.recorded, each.current)),
+            )
             for each in differences
         )
         change = settings_change(reader, changes, agreed_labels(reader.annotations()), COMPARED)
@@ -77,18 +98,29 @@ def tune(
         if writes:
             body += _apply(language, changes)
         body += _on_labels(reader, language, change) + _on_pages(reader, language, change)
-    elif changes:
+    elif entered:
         body += element("p", escape(words(language, "These are the settings in force.")), class_="empty")
     return framed(words(language, "Tune"), body, language)
+
+
+def _following_the_preset(changes: Mapping[str, Any], tried: DecisionConfig) -> dict[str, Any]:
+    """The changes; a threshold with the value of the tried preset is not set any more, and follows the preset."""
+    alone, of_preset = thresholds_of(tried), preset_thresholds(tried.preset)
+    own = {
+        THRESHOLDS + name
+        for name in ThresholdsConfig.model_fields
+        if getattr(alone, name) == getattr(of_preset, name)
+    }
+    return {name: None if name in own else value for name, value in changes.items()}
 
 
 def _form(language: str, settings: Settings, changes: Mapping[str, Any]) -> str:
     known = decision_settings(settings)
     preset = str(changes.get(PRESET, known[PRESET]))
-    other = next((name for name in changes if name != PRESET), "")
+    other = next((name for name in changes if name != PRESET and not name.startswith(THRESHOLDS)), "")
     value = changes.get(other, "")
     shown = value if isinstance(value, str) else json.dumps(value)
-    names = [name for name in known if name != PRESET]
+    names = [name for name in known if name != PRESET and not name.startswith(THRESHOLDS)]
     settable = [("", words(language, "no other")), *((each, f"{each} ({known[each]})") for each in names)]
     return element(
         "form",
@@ -96,9 +128,43 @@ def _form(language: str, settings: Settings, changes: Mapping[str, Any]) -> str:
         labelled(language, "Setting", select("name", settable, other)),
         labelled(language, "Value", entry("value", value=shown)),
         button(language, "Show what would change"),
+        _thresholds(language, settings.decision, preset, changes),
         action=path("tune"),
         class_="bar",
     )
+
+
+def _thresholds(language: str, decision: DecisionConfig, preset: str, changes: Mapping[str, Any]) -> str:
+    """The thresholds of the decision rules, in force and of the chosen preset, each with a field for another value."""
+    in_force, of_preset = thresholds_of(decision), preset_thresholds(preset)
+    rows = []
+    for name, field in ThresholdsConfig.model_fields.items():
+        key = THRESHOLDS + name
+        tried = entry(key, value=_written(changes.get(key)), aria_label=f"{words(language, 'Tried')}: {name}")
+        rows.append(
+            (
+                element("code", escape(name)),
+                escape(words(language, str(field.description))),
+                escape(_written(getattr(in_force, name))),
+                escape(_written(getattr(of_preset, name))),
+                tried,
+            )
+        )
+    heads = [words(language, each) for each in ("Threshold", "Meaning", "In force", "of the preset", "Tried")]
+    some = any(name.startswith(THRESHOLDS) for name in changes)
+    return element(
+        "details",
+        element("summary", escape(words(language, "Thresholds of the decision rules"))),
+        table(heads, rows, class_="rows"),
+        open="" if some else None,
+    )
+
+
+def _written(value: object) -> str:
+    """A threshold as it is entered; nothing where there is none."""
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)
 
 
 def _apply(language: str, changes: Mapping[str, Any]) -> str:

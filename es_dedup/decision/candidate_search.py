@@ -212,7 +212,7 @@ class CandidateSearch:
             stored,
             np.array(right, dtype=np.int64),
             self.statistics,
-            thresholds_of(self.settings.decision.preset),
+            thresholds_of(self.settings.decision),
         )
         comparison = decided(comparison, self.settings, self.statistics)
         return CandidateSearchResult(pages, comparison, 0, 0, frozenset(), self.settings, self.statistics)

@@ -34,12 +34,14 @@ class Fact:
         of: its values for some pairs; shape (pairs,), or one value for all.
         words: what it is, for readers.
         otherwise: of a yes-or-no fact, what is true of pairs on which it is not.
+        settings: of a threshold, the names in the section ``decision.thresholds`` that it follows from.
     """
 
     name: str
     of: Callable[[PairFacts], Any]
     words: str = ""
     otherwise: str = ""
+    settings: tuple[str, ...] = ()
 
     def __ge__(self, bound: float | Fact) -> Condition:
         return Condition(self, AT_LEAST, bound)

@@ -119,16 +119,40 @@ NOTE: Final = Fact("quotation", lambda facts: facts.note, "a quotation", "no quo
 PASSAGE: Final = Fact("passage", lambda facts: facts.passage, "a passage", "no passage")
 LISTS: Final = Fact("lists_in_words", lambda facts: facts.lists, "lists in words", "no lists in words")
 
-REQUIRED: Final = Fact("min_cover", lambda facts: facts.needed, "required coverage")
-LEAST_UNITS: Final = Fact("min_tokens", _least_units, "least units in common")
-NEAR_COPY: Final = Fact("near_copy", lambda facts: facts.limits.near_copy, "coverage of a near copy")
-LEAST_ABOUT: Final = Fact("min_about_title", lambda facts: facts.limits.about_title)
-CONTAINED: Final = Fact("untitled_contained", _contained_without_titles)
-LEAST_UNTITLED: Final = Fact("min_both_untitled", _least_without_titles)
-LEAST_BY_OPENINGS: Final = Fact("min_both_openings", _least_by_openings)
-FORM_NUMBERS: Final = Fact("form_numbers", lambda facts: facts.limits.form_numbers)
-FORM_SHARE: Final = Fact("form_share", lambda facts: facts.limits.form_share)
-OPENINGS_ALIKE: Final = Fact("opening_overlaps", lambda facts: facts.limits.opening_overlaps[1])
+REQUIRED: Final = Fact(
+    "min_cover",
+    lambda facts: facts.needed,
+    "required coverage",
+    settings=("needed_cover", "scattered", "edited_units", "edited_cover", "like_size", "late_cover"),
+)
+LEAST_UNITS: Final = Fact(
+    "min_tokens",
+    _least_units,
+    "least units in common",
+    settings=("fewest_units", "fewest_of_copies", "copy_cover"),
+)
+NEAR_COPY: Final = Fact(
+    "near_copy", lambda facts: facts.limits.near_copy, "coverage of a near copy", settings=("near_copy",)
+)
+LEAST_ABOUT: Final = Fact(
+    "min_about_title", lambda facts: facts.limits.about_title, settings=("about_title",)
+)
+CONTAINED: Final = Fact(
+    "untitled_contained", _contained_without_titles, settings=("untitled_contained", "words_contained")
+)
+LEAST_UNTITLED: Final = Fact(
+    "min_both_untitled", _least_without_titles, settings=("untitled_cover", "words_cover")
+)
+LEAST_BY_OPENINGS: Final = Fact(
+    "min_both_openings", _least_by_openings, settings=("opening_overlaps", "opening_cover")
+)
+FORM_NUMBERS: Final = Fact(
+    "form_numbers", lambda facts: facts.limits.form_numbers, settings=("form_numbers",)
+)
+FORM_SHARE: Final = Fact("form_share", lambda facts: facts.limits.form_share, settings=("form_share",))
+OPENINGS_ALIKE: Final = Fact(
+    "opening_overlaps", lambda facts: facts.limits.opening_overlaps[1], settings=("opening_overlaps",)
+)
 
 RULES: Final = (
     Rule(

@@ -6,9 +6,12 @@ docs/algorithms/decision-rules.md says what each limit is for, and has the measu
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from es_dedup.settings.presets import PAPERS
+
+if TYPE_CHECKING:
+    from es_dedup.settings.decision import DecisionConfig
 
 MOST_SCATTERED: Final = (
     2.0  # gram cover over clause cover: more says no more, a note may have lost all of its few clauses
@@ -17,35 +20,11 @@ MOST_SCATTERED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """What a pair must reach. Covers and shares lie in [0, 1]; amounts are shared units, template discounted.
+    """What a pair must reach, by the names of ``ThresholdsConfig``, which says what each is.
 
     Attributes:
-        amounts, needed_cover: cover that the better covered page needs at these amounts.
-        scattered: power by which that falls with how scattered the losses are (``es_dedup.decision.required_coverage``).
-        edited_units, edited_cover: units in common from which no more than this cover is required of pages that would be duplicates.
-        fewest_units: less in common is no evidence,
-        fewest_of_copies: or less than this, of texts without titles that cover each other by ``copy_cover``: a post of a
-            dozen characters is whole, a titled page of so few has lost its text.
-        like_size: the lesser over the better cover from which a pair of different days may be two issues of a form.
-        late_cover: cover needed of such a pair, and of a would-be duplicate, 256 days later; less before.
-        same_cover, late_same_cover: cover of the less covered page that makes a would-be duplicate, for pages of one day
-            and of different days.
-        same_size: the lesser over the better cover from which a pair is a duplicate: below it, one page has so
-            much of its own that it contains the other.
-        about_title: how much the shared text must be about the titles.
-        quoted_cover, quoted_rest, quoted_title: cover of the better covered page from which a note is a quotation of a long page,
-            cover of the long page that it must stay below, and share of its title that its own body must speak of,
-        whole_cover: or cover of the better covered page from which two words of each title in what is shared will do.
-        passage_cover, passage_title: cover of the better covered page from which, at 250 units and of pages of unlike size, the
-            titles are not compared, if both bodies speak of that share of their own.
-        untitled_amounts, untitled_cover: cover that the less covered page of a pair without titles needs.
-        untitled_contained: cover of the better covered one that does as well.
-        words_amounts, words_cover, words_contained: the same for texts of words, whose long pages share menus and lists.
-        opening_overlaps, opening_cover: overlap of the first words of untitled texts of words that requires this cover of the
-            less covered page, and from which on it requires nothing more.
-        form_numbers, form_share: numbers that differ, and their share, from which two untitled notices (fewer than 400 units in common)
-            are written from one form and not copies.
-        near_copy: text this equal is not taken apart by numbers or dates.
+        amounts, untitled_amounts, words_amounts: units in common at which ``needed_cover``, ``untitled_cover`` and ``words_cover``
+            are required; in between by the logarithm.
         without: rules that do not apply, by name or by group.
     """
 
@@ -75,7 +54,7 @@ class Thresholds:
     words_amounts: tuple[float, ...] = (400, 1000)
     words_cover: tuple[float, ...] = (0.66, 0.74)
     words_contained: float = 0.95
-    opening_overlaps: tuple[float, float] = (0.80, 0.86)
+    opening_overlaps: tuple[float, ...] = (0.80, 0.86)
     opening_cover: float = 0.88
     form_numbers: int = 3
     form_share: float = 0.15
@@ -148,6 +127,11 @@ PRESETS: Final = {
 }
 
 
-def thresholds_of(preset: str) -> Thresholds:
+def preset_thresholds(preset: str) -> Thresholds:
     """The limits of a preset, of ``papers`` those of ``balanced``; raises ``KeyError`` on an unknown name."""
     return BALANCED if preset == PAPERS else PRESETS[preset]
+
+
+def thresholds_of(decision: DecisionConfig) -> Thresholds:
+    """The limits in force: those of the preset, and in their place the thresholds that are set."""
+    return replace(preset_thresholds(decision.preset), **decision.thresholds.model_dump(exclude_none=True))

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.decision.conditions import Fact
+from es_dedup.decision.match_rules import RULES
 from es_dedup.evaluation.tune import Axis
 from es_dedup.model.explanation import RuleOutcome
 
@@ -51,6 +53,7 @@ class ThresholdSweep:
         current: today's limit on the axis.
         axis: values to try; None when no pair depends on the threshold.
         measures: pair to the value on the axis; infinite where the rule never rejects, absent where the pair is rejected anyway.
+        settings: that the threshold follows from, by dotted name; none where it is fixed.
     """
 
     name: str
@@ -59,6 +62,7 @@ class ThresholdSweep:
     current: float
     axis: Axis | None
     measures: dict[Pair, dict[str, float]]
+    settings: tuple[str, ...] = ()
 
 
 def deciding_conditions(rules: Sequence[RuleResult]) -> list[DecidingCondition]:
@@ -129,7 +133,20 @@ def _sweep(
         step = max(1, math.ceil(len(values) / most))
         axis = Axis(title, tuple(sorted({*values[::step], current})), below)
     shown = None if varying else threshold
-    return ThresholdSweep(title, "below" if below else "above", shown, current, axis, measures)
+    rejects = "below" if below else "above"
+    return ThresholdSweep(title, rejects, shown, current, axis, measures, _settings_of(name, place))
+
+
+def _settings_of(name: str, place: Place) -> tuple[str, ...]:
+    """The settings that a threshold of a rule follows from."""
+    found = [(each.applies_if, *each.rejects_if) for each in RULES if each.name == name]
+    bounds = [conditions[place[0] + 1][place[1]].bound for conditions in found]
+    return tuple(
+        f"decision.thresholds.{each}"
+        for bound in bounds
+        if isinstance(bound, Fact)
+        for each in bound.settings
+    )
 
 
 def _conditions(rule: RuleResult) -> Iterator[tuple[Place, ConditionResult]]:

@@ -16,9 +16,9 @@ router = APIRouter(prefix=ROOT, include_in_schema=False, dependencies=Seen)
 
 
 @router.get("/tune")
-async def look(request: Request, preset: str = "", name: str = "", value: str = "") -> Response:
+async def look(request: Request) -> Response:
     """What other settings would change."""
-    return await shown(request, tune.tune, writes(request), tune.changes_of(preset, name, value))
+    return await shown(request, tune.tune, writes(request), tune.changes_of(request.query_params))
 
 
 @router.post("/tune")

@@ -36,12 +36,12 @@ from es_dedup.settings.comparators import (
     ShinglingConfig,
     SpotsigsConfig,
 )
+from es_dedup.settings.decision import DecisionConfig
 from es_dedup.settings.sections import (
     FILE,
     CcdetConfig,
     CharFrequencyConfig,
     CoverageConfig,
-    DecisionConfig,
     DwdcsConfig,
     MultiSimhashConfig,
     Section,
@@ -131,7 +131,7 @@ class Settings(Section):
     """All settings.
 
     Environment variables: ``ES_DEDUP_`` + section + ``__`` + key in capitals, e.g. ``ES_DEDUP_INDEX__LIMIT=100``;
-    lists are separated by commas, or given as a JSON array.
+    lists are separated by commas, or given as a JSON array; a further ``__`` leads to ``decision.thresholds``.
     """
 
     detectors: tuple[str, ...] = Field(
@@ -425,8 +425,11 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[s
             problems.append(f"environment variable {name}: no such setting{_hint(name, set(fields))}")
             continue
         key, field = fields[name]
-        if typing.get_origin(field.annotation) is not tuple:
+        kinds = {field.annotation, *typing.get_args(field.annotation)}
+        if not any(typing.get_origin(kind) is tuple for kind in kinds):
             values[key] = environ[name]
+        elif typing.get_origin(field.annotation) is not tuple:  # of numbers, or absent
+            values[key] = environ[name].strip(" []").split(",")
         elif (listed := _listed(environ[name].strip())) is not None:
             values[key] = listed
         else:
@@ -461,7 +464,7 @@ def _take_unknown(values: dict[str, Any], origins: Mapping[str, str]) -> Iterato
     known = {key for key, _, _ in setting_fields()}
     for key in [key for key in values if key not in known]:
         del values[key]
-        if key in Settings.model_fields:
+        if any(name.startswith(f"{key}.") for name in known):
             yield f"{_place(key, origins[key])}: must be a section, written [{key}]"
         else:
             yield f"{_place(key, origins[key])}: unknown key{_hint(key, known)}"
@@ -525,6 +528,7 @@ _WORDS: Final = {
     "bool_type": "must be true or false",
     "string_type": "must be text",
     "tuple_type": "must be a list",
+    "finite_number": "must be a number",
 }
 
 

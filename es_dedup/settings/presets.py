@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel
 
-from es_dedup.settings.sections import VOTES
+from es_dedup.settings.decision import VOTES
 
 if TYPE_CHECKING:
-    from es_dedup.settings.sections import DecisionConfig
+    from es_dedup.settings.decision import DecisionConfig
 
 PAPERS: Final = "papers"
 VOTERS: Final = "decision.voters"

@@ -7,7 +7,8 @@ duplicates and how they are clustered; they may change, and take effect when eve
 from __future__ import annotations
 
 import json
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -140,8 +141,8 @@ def with_recorded(settings: Settings, recorded: Mapping[str, Any]) -> Settings:
         return settings
     values = settings.model_dump()
     for key, value in changed.items():
-        section, _, name = key.rpartition(".")
-        (values[section] if section else values)[name] = value
+        *sections, name = key.split(".")
+        reduce(getitem, sections, values)[name] = value
     methods, decision = values[DETECTORS], values["decision"]
     decision["voters"] = tuple(name for name in decision["voters"] if name in methods or VOTERS in recorded)
     if decision["method"] in set(settings.detectors).difference(methods) and METHOD not in recorded:

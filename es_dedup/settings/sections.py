@@ -219,28 +219,6 @@ class DwdcsConfig(Section):
         return self
 
 
-VOTES: Final = ("any", "majority", "all", "ordered")
-"""In ``decision.method``: rules by which the verdicts of several methods decide together."""
-
-
-class DecisionConfig(Section):
-    """What all evidence on a pair has to reach."""
-
-    preset: Literal["balanced", "strict", "loose", "fast", "versions", "papers"] = Field(
-        "balanced",
-        description="limits: strict merges least, loose finds most, fast looks at the text alone, versions takes "
-        "dated versions of a text for one; papers: the published methods decide, without our rules",
-    )
-    method: str = Field(
-        "rules",
-        description="who decides on a pair: rules (all evidence, by the decision rules), one of the enabled detectors alone, or "
-        "several by a rule: any, majority, all, ordered",
-    )
-    voters: tuple[str, ...] = Field(
-        (), description="detectors that decide by such a rule, in order; none named: all enabled ones"
-    )
-
-
 class CcdetConfig(Section):
     """Period signatures (CCDet)."""
 

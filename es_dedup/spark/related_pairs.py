@@ -84,7 +84,7 @@ def _related(
     for start in range(0, len(some), BLOCK):
         ours, theirs = one[start : start + BLOCK], other[start : start + BLOCK]
         left, right = np.minimum(ours, theirs), np.maximum(ours, theirs)
-        limits = thresholds_of(settings.decision.preset)
+        limits = thresholds_of(settings.decision)
         compared = compare(pages, left, pages, right, statistics.value, limits)
         decisions = decided(compared, settings, statistics.value).decisions
         kept = decisions.rule == 0

@@ -120,6 +120,8 @@ def _summary(section: type | None) -> str:
 
 
 def _value(value: Any) -> str:
+    if value is None:
+        return "of the preset"
     shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return f"`{shown}`" if shown else "empty"
 

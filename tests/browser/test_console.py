@@ -42,7 +42,7 @@ VIEWS: Final = {
     "/search": ["/search?q=ferry", "/search?q=%3Cscript%3E", "/search?q=nowhere"],
     "/overrides": ["/overrides"],
     "/review": ["/review", "/review?reader=mz"],
-    "/tune": ["/tune", "/tune?preset=strict"],
+    "/tune": ["/tune", "/tune?preset=strict", "/tune?decision.thresholds.about_title=0.3"],
     "/jobs": ["/jobs"],
     "/jobs/{job_id}": ["/jobs/{job}"],
     "/sign-in": ["/sign-in"],

@@ -107,6 +107,48 @@ def test_a_preset_is_tried_and_applied(place: str, tmp_path: Path) -> None:
         assert "decision.preset is strict in the index and balanced now" in end
 
 
+TITLES = {"decision.thresholds.about_title": "1.01"}
+
+
+def test_a_threshold_is_tried_applied_and_given_back_to_the_preset(place: str, tmp_path: Path) -> None:
+    with serving(place, tmp_path / "s") as api, browsing(api) as client:
+        shown = client.get("/console/tune").text
+        row = "<code>about_title</code></td><td>how much the shared text must be about the titles</td>"
+        assert f"{row}<td>0.18</td><td>0.18</td>" in shown
+        assert 'name="decision.thresholds.about_title" value=""' in shown
+        chinese = client.get("/console/tune", params=TITLES, headers={"Accept-Language": "zh"}).text
+        assert "共有文字须在多大程度上涉及标题" in chinese
+        assert "<td>预设值</td><td>1.01</td>" in chinese
+        of_loose = client.get("/console/tune?preset=loose").text
+        assert f"{row}<td>0.18</td><td>0.1</td>" in of_loose
+        tried = client.get("/console/tune", params=TITLES).text
+        assert "<code>decision.thresholds.about_title</code></td><td>of the preset</td><td>1.01</td>" in tried
+        assert 'name="decision.thresholds.about_title" value="1.01"' in tried
+        counted = re.search(r"before (\d+), after (\d+); (\d+) pages with another", tried)
+        assert counted is not None
+        assert int(counted[2]) < int(counted[1])
+        same = client.get("/console/tune", params={"decision.thresholds.about_title": "0.18"}).text
+        assert "These are the settings in force." in same
+        for name, value in (
+            ("about_title", "2"),
+            ("about_title", "{"),
+            ("abuot", "1"),
+            ("needed_cover", "1, 1"),
+        ):
+            wrong = client.get("/console/tune", params={f"decision.thresholds.{name}": value})
+            assert wrong.status_code == 400
+            assert f"decision.thresholds.{name}: " in wrong.text
+        given = {"settings": '{"decision.thresholds.about_title": 1.01}'}
+        job = client.post("/console/tune", data=given).headers["location"]
+        assert "decision.thresholds.about_title = 1.01" in shown_until(client, job, f"changed {counted[3]}")
+        shown_until(
+            client, "/console/tune?decision.thresholds.about_title=1.01", "These are the settings in force."
+        )
+        back = client.get("/console/tune", params={"decision.thresholds.about_title": "0.18"}).text
+        assert "<td>1.01</td><td>of the preset</td>" in back
+        assert "&quot;decision.thresholds.about_title&quot;: null" in back
+
+
 def test_documents_follow_settings_that_are_applied(tmp_path: Path) -> None:
     few = {key: value for key, value in documents().items() if "owl" in key or "mill" in key}
     with source_index(few) as (client, name), attached(name, settings()):

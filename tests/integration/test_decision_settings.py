@@ -168,6 +168,25 @@ def test_the_settings_of_the_index_stay_in_force_until_it_is_reclustered(place: 
             assert sorted(sizes(dedup)) == [1, 2]
 
 
+def test_a_threshold_takes_effect_when_reclustered(place: str) -> None:
+    """As many units as no pair of these pages has: the rule on little text in common rejects them all."""
+    with Deduplicator.open(place, settings=chosen()) as dedup:
+        dedup.scan(PAGES)
+        assert sizes(dedup) == [2]
+    other = Settings.model_validate(
+        {"decision": {"thresholds": {"fewest_units": 999, "fewest_of_copies": 999}}}
+    )
+    with Deduplicator.open(place, settings=other) as dedup:
+        with pytest.warns(SettingsDiffer, match=r"fewest_units is not set in the index and 999\.0 now"):
+            assert sizes(dedup) == [2]
+        dedup.recluster()
+        assert sizes(dedup) == [1, 1]
+        rejected = dedup.explain("a", "b")
+        assert rejected.evidence["min_tokens"] == 999
+    with Deduplicator.open(place, settings=chosen(), read_only=True) as dedup, pytest.warns(SettingsDiffer):
+        assert sizes(dedup) == [1, 1]
+
+
 @pytest.mark.parametrize("how", ["scan", "add to nothing"])
 def test_a_scan_and_the_first_pages_take_the_callers_settings(place: str, how: str) -> None:
     with Deduplicator.open(place, settings=chosen()) as dedup:

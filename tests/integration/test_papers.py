@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Outcome, Page, Relation, Settings
 from es_dedup.cli.main import app
+from es_dedup.settings.decision import VOTES, DecisionConfig
 from es_dedup.settings.presets import PAPERS
-from es_dedup.settings.sections import VOTES, DecisionConfig
 from tests.samples import SAMPLES, truths
 from tests.texts import ZH, topical
 

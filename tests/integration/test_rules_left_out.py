@@ -98,4 +98,6 @@ def test_tune_sweeps_each_threshold_of_a_rule(given: tuple[str, ...]) -> None:
     numbers = found[f"{NUMBERS} (1): conflicting_numbers ≥"]
     assert (numbers["now"], numbers["rejects"]) == (3, "above")
     assert numbers["current"]["merged_diff"]["value"] == 0.0
+    assert numbers["settings"] == []
+    assert found[f"{NUMBERS}: better_cover <"]["settings"] == ["decision.thresholds.near_copy"]
     assert run("tune", labels, *corpus, "--rule", "no such rule").exit_code == 2

@@ -337,6 +337,17 @@ class TestManage:
             given = [word for each in wrong for word in ("--keep", each)]
             assert run("config", "show", *given).exit_code == 2
 
+    def test_thresholds_are_shown_with_the_values_of_the_preset(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("ES_DEDUP_DECISION__THRESHOLDS__ABOUT_TITLE", "0.3")
+        (shown,) = lines(run("config", "show", "--json", "--preset", "strict"))
+        found = {line["key"]: line for line in shown["settings"]}
+        assert found["decision.thresholds.about_title"]["value"] == 0.3
+        line = found["decision.thresholds.needed_cover"]
+        assert (line["value"], line["origin"]) == ([0.95, 0.9, 0.85, 0.7], "preset strict")
+        assert "0.95, 0.9, 0.85, 0.7" in run("config", "show", "--preset", "strict").stdout
+
     def test_settings_that_are_not_in_force_are_named(
         self, scanned: None, fake_pipeline: type[Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:

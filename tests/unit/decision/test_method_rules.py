@@ -12,7 +12,7 @@ from es_dedup.detectors.registry import create_detectors, detector_names
 from es_dedup.errors import ConfigError
 from es_dedup.model import Content, Skipped
 from es_dedup.settings import load_settings
-from es_dedup.settings.sections import DecisionConfig
+from es_dedup.settings.decision import DecisionConfig
 from es_dedup.text.normalise import normalise
 from tests.samples import some_pages
 

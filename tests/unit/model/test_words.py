@@ -17,6 +17,7 @@ from es_dedup.model import Relation
 from es_dedup.model.explanation import RuleOutcome
 from es_dedup.model.words import CHINESE, catalogue, chosen, reworded, words
 from es_dedup.report.evidence import rule_rows
+from es_dedup.settings.decision import ThresholdsConfig
 from tests.samples import pages
 
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ def test_every_template_has_the_same_fields() -> None:
 
 
 def said() -> Iterator[str]:
-    """Texts of rules and relations that are shown."""
+    """Texts of rules, thresholds and relations that are shown."""
     yield from map(str, (*Relation, *RuleOutcome))
+    yield from (str(each.description) for each in ThresholdsConfig.model_fields.values())
     for rule in RULES:
         yield rule.name
         for condition in chain(rule.applies_if, *rule.rejects_if):
@@ -42,7 +44,7 @@ def said() -> Iterator[str]:
             yield from filter(None, [condition.fact.otherwise])
 
 
-def test_rules_facts_and_relations_are_translated() -> None:
+def test_rules_facts_thresholds_and_relations_are_translated() -> None:
     assert not {text for text in said() if text not in catalogue()}
 
 

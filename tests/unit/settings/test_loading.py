@@ -147,6 +147,47 @@ def test_what_begins_as_a_json_array_and_is_none_of_texts_is_refused(given: str)
     assert len(problem) < 300
 
 
+def test_thresholds_are_set_one_by_one(file: Path) -> None:
+    file.write_text("[decision.thresholds]\nabout_title = 0.2\nform_numbers = 4\n", encoding="utf-8")
+    variables = {"FORM_NUMBERS": "5", "NEEDED_COVER": "0.7, 0.6, 0.55, 0.5", "WORDS_COVER": "[0.8,0.9]"}
+    environ = {f"ES_DEDUP_DECISION__THRESHOLDS__{name}": value for name, value in variables.items()}
+    settings = load_settings(file, {"decision.thresholds.near_copy": 0.9}, environ)
+    assert settings.decision.thresholds.model_dump(exclude_none=True) == {
+        "about_title": 0.2,
+        "form_numbers": 5,
+        "needed_cover": (0.7, 0.6, 0.55, 0.5),
+        "words_cover": (0.8, 0.9),
+        "near_copy": 0.9,
+    }
+    origins = {line.key: line.origin for line in describe(settings)}
+    assert origins["decision.thresholds.about_title"] == str(file)
+    assert origins["decision.thresholds.form_numbers"] == "ES_DEDUP_DECISION__THRESHOLDS__FORM_NUMBERS"
+    assert origins["decision.thresholds.same_size"] == "default"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        (".about_titel", 0.2, ": unknown key; did you mean decision.thresholds.about_title?"),
+        (".about_title", 1.2, ": must be at most 1.01, got 1.2"),
+        (".about_title", -1, ": must be at least 0.0, got -1"),
+        (".about_title", "much", ": must be a number, got 'much'"),
+        (".about_title", float("nan"), ": must be a number, got nan"),
+        (".fewest_units", float("inf"), ": must be a number, got inf"),
+        (".form_numbers", 2.5, ": must be a whole number, got 2.5"),
+        (".needed_cover", [0.5, 0.6], ": must have 4 values, got [0.5, 0.6]"),
+        (".needed_cover", [0.5, 0.6, 0.7, 7], ": must be at most 1.0, got 7"),
+        (".needed_cover", 0.5, ": must be a list, got 0.5"),
+        (".opening_overlaps", [0.9, 0.8], ": must rise, got [0.9, 0.8]"),
+        ("", 0.5, ": must be a section, written [decision.thresholds]"),
+    ],
+)
+def test_thresholds_that_cannot_be_are_refused_in_one_line(name: str, value: Any, problem: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load_settings(overrides={f"decision.thresholds{name}": value}, environ={})
+    assert refused.value.problems == (f"decision.thresholds{name} (given as an argument){problem}",)
+
+
 def test_describe_names_value_and_origin(file: Path) -> None:
     file.write_text("[index]\nlimit = 20", encoding="utf-8")
     settings = load_settings(file, {"ccdet.window": 9}, {"ES_DEDUP_WORKERS": "2"})

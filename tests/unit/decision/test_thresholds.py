@@ -1,0 +1,51 @@
+"""Thresholds of the decision rules: those of presets, and single ones that are set."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields, replace
+from typing import Final
+
+import pytest
+
+from es_dedup.decision.conditions import Fact
+from es_dedup.decision.match_rules import RULES
+from es_dedup.decision.thresholds import BALANCED, LOOSE, PRESETS, Thresholds, thresholds_of
+from es_dedup.settings.decision import LENGTHS, DecisionConfig, ThresholdsConfig
+
+KNOTS: Final = {"amounts", "untitled_amounts", "words_amounts"}
+
+
+def test_each_threshold_is_a_setting() -> None:
+    assert set(ThresholdsConfig.model_fields) == {each.name for each in fields(Thresholds)} - KNOTS - {
+        "without"
+    }
+    assert {len(getattr(BALANCED, name)) for name, length in LENGTHS.items()} == set(LENGTHS.values())
+    assert all(len(getattr(BALANCED, name)) == length for name, length in LENGTHS.items())
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_values_of_presets_can_be_set_and_change_nothing(preset: str) -> None:
+    values = {
+        name: value
+        for name, value in asdict(PRESETS[preset]).items()
+        if name in ThresholdsConfig.model_fields
+    }
+    decision = DecisionConfig.model_validate({"preset": preset, "thresholds": values})
+    assert (
+        thresholds_of(decision)
+        == PRESETS[preset]
+        == thresholds_of(DecisionConfig.model_validate({"preset": preset}))
+    )
+
+
+def test_what_is_set_goes_before_the_preset() -> None:
+    given = {"preset": "loose", "thresholds": {"about_title": 0, "words_cover": [0.7, 0.8]}}
+    expected = replace(LOOSE, about_title=0, words_cover=(0.7, 0.8))
+    assert thresholds_of(DecisionConfig.model_validate(given)) == expected
+
+
+def test_thresholds_of_rules_name_their_settings() -> None:
+    parts = (part for rule in RULES for part in (rule.applies_if, *rule.rejects_if))
+    bounds = [each.bound for part in parts for each in part if isinstance(each.bound, Fact)]
+    assert {each.name for each in bounds if not each.settings} == {"clauses_with_same_numbers"}
+    assert {name for each in bounds for name in each.settings} <= set(ThresholdsConfig.model_fields)
