@@ -140,7 +140,9 @@ def _thresholds(language: str, decision: DecisionConfig, preset: str, changes: M
     rows = []
     for name, field in ThresholdsConfig.model_fields.items():
         key = THRESHOLDS + name
-        tried = entry(key, value=_written(changes.get(key)), aria_label=f"{words(language, 'Tried')}: {name}")
+        tried = entry(
+            key, value=_written(changes.get(key)), **{"aria-label": f"{words(language, 'Tried')}: {name}"}
+        )
         rows.append(
             (
                 element("code", escape(name)),
