@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -50,6 +49,9 @@ def remove(
             metavar="AGE",
         ),
     ] = None,
+    expired: Annotated[
+        bool, typer.Option("--expired", help="Remove pages published longer ago than maintenance.keep_days.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Report what would be removed; write nothing.")
     ] = False,
@@ -59,13 +61,13 @@ def remove(
     Ends with code 3 when some ids were unknown; the others are removed.
     """
     session = session_of(context)
-    if not ids and older_than is None:
-        raise typer.BadParameter("name pages, or an age with --older-than", param_hint="ID…")
-    last_day = None if older_than is None else _last_day(session, older_than)
+    if not ids and older_than is None and not expired:
+        raise typer.BadParameter("name pages, or an age with --older-than or --expired", param_hint="ID…")
+    first_day = _first_day_kept(session, older_than, expired=expired)
     with session.read() as dedup:
         ids = given_ids(dedup, ids or ())
-        if last_day is not None:
-            ids += [each.page_id for each in dedup.records() if "" < each.published[:10] < last_day]
+        if first_day is not None:
+            ids += [each.page_id for each in dedup.records() if "" < each.published < first_day]
     if dry_run:
         removed, unknown, repaired = _would_remove(session, ids)
     else:
@@ -257,25 +259,38 @@ def _differences(session: Session) -> tuple[list[Difference], str]:
     return ([], "") if differ is None else ([*differ.features, *differ.decisions], "")
 
 
-def _last_day(session: Session, age: str) -> str:
-    """The day before which pages are too old (``2026-08-26``).
+def _first_day_kept(session: Session, age: str | None, *, expired: bool) -> str | None:
+    """The day before which pages are too old (``2026-08-26``); None where no age is asked for.
 
     Raises:
-        typer.BadParameter: no age, or the pages are those of attached indices, which would be stored again.
+        typer.BadParameter: no age, two of them, or the pages are those of attached indices, which would be stored again.
     """
-    given = re.fullmatch(r"(\d{1,5})([dwy])", age.strip())
-    if given is None:
-        raise typer.BadParameter(f"{age!r} is no age such as 90d, 12w or 2y", param_hint="--older-than")
+    from es_dedup.maintenance.expiry import first_day_kept
+
+    if age is None and not expired:
+        return None
+    option = "--expired" if age is None else "--older-than"
+    days = session.settings.maintenance.keep_days
+    if age is not None:
+        if expired:
+            raise typer.BadParameter("give this or --expired", param_hint=option)
+        given = re.fullmatch(r"(\d{1,5})([dwy])", age.strip())
+        if given is None:
+            raise typer.BadParameter(f"{age!r} is no age such as 90d, 12w or 2y", param_hint=option)
+        days = int(given[1]) * {"d": 1, "w": 7, "y": 365}[given[2]]
+    elif not days:
+        raise typer.BadParameter(
+            "set maintenance.keep_days, or give an age with --older-than", param_hint=option
+        )
     if session.remote:
         with site_of(session, read_only=True) as site:
             if site.attachments:
                 problem = "pages of attached indices follow their documents: delete these, then run `es-dedup audit --repair`"
-                raise typer.BadParameter(problem, param_hint="--older-than")
-    days = int(given[1]) * {"d": 1, "w": 7, "y": 365}[given[2]]
+                raise typer.BadParameter(problem, param_hint=option)
     try:
-        return (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
+        return first_day_kept(days)
     except OverflowError as error:
-        raise typer.BadParameter(f"{age} is before all times", param_hint="--older-than") from error
+        raise typer.BadParameter(f"{age} is before all times", param_hint=option) from error
 
 
 def _removed(session: Session, ids: list[str]) -> RemoveReport:

@@ -12,7 +12,7 @@ from es_dedup.index.records import RecordBatch
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterSummary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from es_dedup.index.port import Assignment, WriteReport
@@ -39,6 +39,12 @@ class IndexBase(Closing, Index):
         for record in (each for some in self.scan() for each in some if each.url in wanted):
             found.setdefault(record.url, []).append(record.page_id)
         return found
+
+    def pages_before(self, day: str) -> Iterator[list[str]]:
+        """See ``FeatureIndex.pages_before``: all pages are read."""
+        for records in self.scan():
+            if old := [each.page_id for each in records if "" < each.published < day]:
+                yield old
 
     def erase(self, page_ids: Iterable[str]) -> str:  # noqa: ARG002 - nothing is known of the storage
         """See ``FeatureIndex.erase``: not known."""

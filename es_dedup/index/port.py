@@ -168,6 +168,15 @@ class FeatureIndex(Protocol):
     def pages_with_url(self, urls: Iterable[str]) -> dict[str, list[str]]:
         """Page ids, ascending, by URL; URLs of no stored page are absent."""
 
+    def pages_before(self, day: str) -> Iterator[list[str]]:
+        """Ids of pages that were published before a day, in batches, ascending; pages without a time are not met.
+
+        Pages may be removed meanwhile. One that was stored anew since the iteration began may be met by its old time.
+
+        Args:
+            day: ISO 8601 (``2026-08-26``).
+        """
+
     def erase(self, page_ids: Iterable[str]) -> str:
         """Make what was removed of pages unreadable in the storage, also their names and what search keeps of texts.
 

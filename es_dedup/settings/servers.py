@@ -155,6 +155,12 @@ class MaintenanceConfig(Section):
         ge=0,
         description="hours after the last reclustering or backfill at which beat starts the next reclustering; 0: never",
     )
+    keep_days: int = Field(
+        0,
+        ge=0,
+        le=100_000,
+        description="days after their publication at which `remove --expired` and, where nothing is attached, beat remove pages; 0: never",
+    )
 
 
 class ServeConfig(Section):

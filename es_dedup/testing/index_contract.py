@@ -164,6 +164,13 @@ class GetContract(IndexFixtures):
         index.refresh()
         assert index.pages_with_url([url, "http://nobody.example"]) == {url: ["a", "b"]}
 
+    def test_pages_published_before_a_day(self, index: FeatureIndex) -> None:
+        times = {"a": "2026-08-25T23:59:59", "b": "2026-08-26", "c": "", "d": "1999", "e": "2027-01-01T00:00"}
+        index.put_many(record(name, published=time) for name, time in times.items())
+        index.refresh()
+        assert [name for some in index.pages_before("2026-08-26") for name in some] == ["a", "d"]
+        assert list(index.pages_before("1999")) == []
+
     def test_many_ids_at_once(self, index: FeatureIndex) -> None:
         records = random_records(1500, seed=2, terms=1)
         index.put_many(records)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 PLACE_VARIABLE: Final = "ES_DEDUP_DB"
 """Address of the index a worker works for; messages never hold it, nor any credentials."""
 RECLUSTER_CHECKS: Final = 900.0  # seconds between looks whether reclustering is due
+EXPIRY_CHECKS: Final = 900.0  # seconds between looks for pages that are too old
 HARD_AFTER: Final = 1.2  # of the soft limit
 VISIBLE_AFTER: Final = 2.0  # of the soft limit: later than the hard one, or a running task is delivered twice
 MAX_TASKS: Final = 500  # of one worker process, then it is replaced
@@ -79,6 +80,12 @@ def schedule(settings: Settings) -> dict[str, Any]:
     if limits.recluster_hours:
         looks = min(limits.recluster_hours * 3600, RECLUSTER_CHECKS)
         found["recluster"] = {"task": "es_dedup.recluster", "schedule": looks, "options": {"expires": looks}}
+    if limits.keep_days:
+        found["expiry"] = {
+            "task": "es_dedup.expiry",
+            "schedule": EXPIRY_CHECKS,
+            "options": {"expires": EXPIRY_CHECKS},
+        }
     return found
 
 

@@ -9,10 +9,12 @@ from celery.exceptions import Reject
 from es_dedup.errors import DedupError, QueueUnavailable, UnknownJob
 from es_dedup.maintenance.dedup_field_writes import finish_overrides
 from es_dedup.maintenance.deferred import ingest_or_dead_letter
+from es_dedup.maintenance.expiry import expire
 from es_dedup.maintenance.pending import undecided_ids
 from es_dedup.maintenance.recluster import start_recluster
 from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.status import BEAT
+from es_dedup_tasks.app import EXPIRY_CHECKS
 from es_dedup_tasks.metrics import observe, watched
 from es_dedup_tasks.queues import depths, send_pages
 from es_dedup_tasks.sites import ProcessContext
@@ -78,6 +80,12 @@ def _register_periodic(app: Celery, place: str, settings: Settings, sites: Proce
         if found is not None and found.parts:
             for number in range(found.parts[-1]):
                 work.apply_async((found.id, number))
+
+    @app.task(name="es_dedup.expiry")  # type: ignore[untyped-decorator]
+    def expiry() -> None:
+        """Remove pages past their time to live for a while, then send itself if some are left."""
+        if expire(sites.context):
+            expiry.apply_async(expires=EXPIRY_CHECKS)
 
 
 def _tried(task: Any, call: Callable[[], Result]) -> Result | None:

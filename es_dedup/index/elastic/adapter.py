@@ -315,6 +315,13 @@ class ElasticIndex(Store, IndexBase):
         ):
             yield [records.record_of(hit) for hit in hits]
 
+    def pages_before(self, day: str) -> Iterator[list[str]]:
+        """See ``FeatureIndex.pages_before``."""
+        self._show(FEATURES)
+        old = {"range": {"published": {"gt": "", "lt": day}}}
+        for hits in pages_of_hits(self._server, self._of[FEATURES], old, records.BY_ID, fields=False):
+            yield [hit["sort"][0] for hit in hits]
+
     def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
         """See ``FeatureIndex.search``."""
         if not validation.encodable(query):
