@@ -24,6 +24,7 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
@@ -133,6 +134,15 @@ def use_parquet(at: Environment) -> None:
     at.expect(
         at.rows("--db", "read.db", "scan", "in.parquet")[0]["stored"] == 1, "one page of the Parquet file"
     )
+
+
+def use_remote(at: Environment, storage: str = "zip") -> None:
+    """A scan of pages inside of an archive; the storage's own package can be loaded."""
+    at.run("python", "-c", f"import fsspec; fsspec.get_filesystem_class({storage!r})")
+    shutil.make_archive(str(at.folder / "site"), "zip", at.folder / "pages")
+    there = len(list(at.folder.glob("pages/*.html")))
+    rows = at.rows("--db", f"{storage}.db", "scan", "zip://*.html::site.zip")
+    at.expect(rows[0]["stored"] == there, "the pages of the archive")
 
 
 def use_warc(at: Environment) -> None:
@@ -330,6 +340,9 @@ USES: Final[dict[str, Callable[[Environment], None]]] = {
     "elastic9": use_elastic9,
     "opensearch": use_opensearch,
     "parquet": use_parquet,
+    "remote": use_remote,
+    "s3": partial(use_remote, storage="s3"),
+    "gcs": partial(use_remote, storage="gs"),
     "warc": use_warc,
     "compare": use_compare,
     "testing": use_testing,
