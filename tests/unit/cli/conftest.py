@@ -135,6 +135,9 @@ class FakeDeduplicator:
             names[0], names[1], relation, float(same), "by text", {"cover": float(same)}, (verdict,)
         )
 
+    def ids_of(self, names: Iterable[str]) -> dict[str, list[str]]:
+        return {name: [name] for name in names}
+
     def aligned(self, left_id: str, right_id: str) -> list[Any]:
         return []
 
