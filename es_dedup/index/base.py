@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class IndexBase(Closing, Index):
     """The methods of ``Index`` that can be built on the abstract ones.
 
-    An adapter overrides a method where its engine answers in fewer requests or faster than the one here. Two of them read everything:
-    ``count`` reads all pages, the lists and counts of clusters read all clusters.
+    An adapter overrides a method where its engine answers in fewer requests or faster than the one here. Some read everything:
+    ``count``, ``pages_before`` and ``pages_with_url`` all pages, the lists and counts of clusters all clusters.
     """
 
     @property

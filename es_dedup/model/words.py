@@ -1,4 +1,4 @@
-"""What is said to people in the languages of the console: English texts, and what stands for them in Chinese.
+"""What is said to people in the languages of the console: English texts and their Chinese translations.
 
 Command line, report and console use the same texts. Texts with values in them are templates of ``str.format``.
 """
