@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,15 +14,17 @@ from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import InputError
 from es_dedup.readers import InputFailure, ReadOptions, Roots, UniquePages, read_pages
 from es_dedup.readers.copying import DUMPS, copy_dump
+from es_dedup.readers.locations import Address, is_pattern, located, matches
 from es_dedup.readers.port import Tally
-from es_dedup.readers.streams import STDIN, suffix_of
+from es_dedup.readers.streams import STDIN, plain_problem, suffix_of
 from es_dedup.settings.loading import settings_in_force
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.model import Progress
+    from es_dedup.readers.locations import Named, Source
     from es_dedup.readers.port import Item
     from es_dedup.settings import Settings
 
@@ -35,7 +37,8 @@ class DumpCopy:
     """A dump and where its records go.
 
     Attributes:
-        source: JSONL, JSON, CSV, TSV, Parquet or WARC, compressed too; ``-``: JSON lines on standard input.
+        source: JSONL, JSON, CSV, TSV, Parquet or WARC, compressed too; a file, or the address of one (``s3://…``); ``-``: JSON lines on
+            standard input.
         kept: the records that stay; None: nowhere.
         dropped: the records that are left out; None: nowhere.
     """
@@ -79,8 +82,8 @@ def filter_dumps(
     """Copy dumps without the duplicates among all their pages.
 
     Without ``index`` the dumps are read twice: their pages are scanned into a temporary index, then records are copied. The canonical
-    document of each cluster stays, see section ``cluster`` of the settings for which page that is. Standard input is stored in a temporary
-    file for that. With ``index`` the dumps are read once.
+    document of each cluster stays, see section ``cluster`` of the settings for which page that is. Standard input and what addresses
+    name are stored in temporary files. With ``index`` the dumps are read once.
 
     Args:
         copies: the dumps; their pages are compared with each other.
@@ -97,41 +100,79 @@ def filter_dumps(
     options = options or ReadOptions()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="es-dedup-")))
-        sources = [_file_of(each.source, folder) for each in copies]
+        sources = [_file_of(each.source, folder / str(number)) for number, each in enumerate(copies)]
         if index is None:
             index = stack.enter_context(_scanned(sources, folder, options, settings, progress))
-        chooser = _Chooser(index, folder, contained=contained)
-        for each, source in zip(copies, sources, strict=True):
-            copy_dump(source, replace(options, tally=Tally()), chooser, each.kept, each.dropped)
+        shown = {str(file): str(each.source) for each, file in zip(copies, sources, strict=True)}
+        chooser = _Chooser(index, shown, contained=contained)
+        for each, file in zip(copies, sources, strict=True):
+            try:
+                copy_dump(file, replace(options, tally=Tally()), chooser, each.kept, each.dropped)
+            except InputError as error:
+                raise InputError(str(each.source), error.line, error.problem) from error
         return chooser.report
 
 
 def _file_of(source: str | Path, folder: Path) -> Path:
-    """The file itself, which can be copied; standard input is stored in the folder."""
-    if str(source) == STDIN:
-        path = folder / _STDIN_NAME
-        with path.open("wb") as stream:
-            shutil.copyfileobj(sys.stdin.buffer, stream)
-        return path
-    return checked_dump(source)
+    """The file itself, which can be copied; what is not local is stored in a new folder."""
+    dump, *others = _dumps([source])
+    if others:
+        raise InputError(str(source), None, "names several dumps: copy each to a target of its own")
+    if isinstance(dump, Path) and str(dump) != STDIN:
+        return dump
+    folder.mkdir()
+    path = folder / (_STDIN_NAME if isinstance(dump, Path) else dump.name)
+    try:
+        with path.open("wb") as stream, _bytes_of(dump) as given:
+            shutil.copyfileobj(given, stream)
+    except OSError as error:
+        raise InputError(str(source), None, plain_problem(error)) from error
+    return path
 
 
-def checked_dump(source: str | Path) -> Path:
-    """The path of a dump that can be copied; ``-`` passes.
+def _bytes_of(dump: Source) -> AbstractContextManager[IO[bytes]]:
+    return nullcontext(sys.stdin.buffer) if str(dump) == STDIN else dump.open("rb")
+
+
+def dump_names(sources: Iterable[str | Path]) -> list[str]:
+    """The dumps that paths, addresses and patterns name, each once.
 
     Raises:
-        InputError: it is no such file.
+        InputError: one is not there, or is no dump that can be copied.
+        MissingExtra: the package of a storage is not installed.
     """
-    path = Path(source)
-    if str(source) == STDIN:
-        return path
-    if not path.exists():
-        raise InputError(str(source), None, "there is no such file")
-    if suffix_of(path) not in DUMPS or not path.is_file():
-        kinds = " ".join(DUMPS)
-        problem = f"not a dump that can be copied; name a file {kinds}. For page files use `es-dedup export --what keep`"
-        raise InputError(str(source), None, problem)
-    return path
+    return list(dict.fromkeys(map(str, _dumps(sources))))
+
+
+def _dumps(sources: Iterable[str | Path]) -> list[Source]:
+    found: list[Source] = []
+    for place in located(sources):
+        try:
+            some = _files(place)
+        except OSError as error:
+            raise InputError(str(place), None, plain_problem(error)) from error
+        if not some:
+            problem = (
+                "no file matches"
+                if isinstance(place, Path) and is_pattern(place)
+                else "there is no such file"
+            )
+            raise InputError(str(place), None, problem)
+        found += some
+    for dump in found:
+        no_file = isinstance(dump, Path) and not dump.is_file()
+        if str(dump) != STDIN and (no_file or suffix_of(dump) not in DUMPS):
+            problem = f"not a dump that can be copied; name a file {' '.join(DUMPS)}. For page files use `es-dedup export --what keep`"
+            raise InputError(str(dump), None, problem)
+    return found
+
+
+def _files(place: Named) -> Sequence[Source]:
+    if isinstance(place, Address):
+        return place.files()[0]
+    if is_pattern(place):
+        return list(matches(place))
+    return [place] if str(place) == STDIN or place.exists() else []
 
 
 @contextmanager
@@ -154,10 +195,10 @@ def _scanned(
 class _Chooser:
     """Says which records are left out, and counts them."""
 
-    def __init__(self, index: IndexReader, folder: Path, *, contained: bool) -> None:
+    def __init__(self, index: IndexReader, shown: Mapping[str, str], *, contained: bool) -> None:
         self.report = FilterReport()
         self._index, self._contained = index, contained
-        self._stored = str(folder / _STDIN_NAME)
+        self._shown = shown
         self._pages = UniquePages((), Roots(), Tally())
 
     def __call__(self, items: Sequence[Item | None]) -> list[bool]:
@@ -183,7 +224,6 @@ class _Chooser:
 
     def _fail(self, failure: InputFailure) -> None:
         self.report.failed += 1
-        if failure.source == self._stored:
-            failure = replace(failure, source=STDIN)
         if len(self.report.failures) < KEPT_FAILURES:
-            self.report.failures.append(failure)
+            source = self._shown.get(failure.source, failure.source)
+            self.report.failures.append(replace(failure, source=source))

@@ -20,12 +20,14 @@ from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotation
 
 if TYPE_CHECKING:
     from es_dedup.dumps import FilterReport
+    from es_dedup.readers.locations import Named
 
 
 Dumps = Annotated[
     list[str],
     typer.Argument(
-        help="JSONL, JSON, CSV, TSV, Parquet or WARC files (compressed too), or - for JSONL on standard input.",
+        help="JSONL, JSON, CSV, TSV, Parquet or WARC files (compressed too), quoted patterns, addresses such as s3://…, or - for JSONL on "
+        "standard input.",
         metavar="DUMP…",
         show_default=False,
     ),
@@ -43,19 +45,17 @@ def filter_(
     dumps: Dumps,
     options: ReadOptions,
     target: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Output file (default: standard output).", dir_okay=False),
+        str | None,
+        typer.Option("--output", "-o", help="Output file or address (default: standard output)."),
     ] = None,
     folder: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            "--output-dir",
-            help="Folder for the outputs of several dumps, each under its name.",
-            file_okay=False,
+            "--output-dir", help="Folder or address for the outputs of several dumps, each under its name."
         ),
     ] = None,
     dropped: Annotated[
-        Path | None,
+        str | None,
         typer.Option(help="Write what is left out there: a file or, with --output-dir, a folder."),
     ] = None,
     stored: Annotated[
@@ -77,9 +77,14 @@ def filter_(
     Without --stored the dumps are read twice: they are scanned into a temporary index, then copied; the index of --db is neither read
     nor written. Ends with code 3 when some records gave no page.
     """
-    from es_dedup.dumps import DumpCopy, filter_dumps
+    from es_dedup.dumps import DumpCopy, dump_names, filter_dumps
+    from es_dedup.errors import InputError
 
     session = session_of(context)
+    try:
+        dumps = dump_names(dumps)
+    except InputError as error:
+        fail(str(error), ExitCode.ERROR)
     options = replace(options, max_page_bytes=session.settings.extraction.max_bytes)
     places = _places(dumps, target, folder, dropped, session)
     with ExitStack() as stack:
@@ -103,67 +108,111 @@ def filter_(
 
 
 def _places(
-    dumps: list[str], target: Path | None, folder: Path | None, dropped: Path | None, session: Session
-) -> list[tuple[Path | None, Path | None]]:
+    dumps: list[str], target: str | None, folder: str | None, dropped: str | None, session: Session
+) -> list[tuple[Named | None, Named | None]]:
     """For each dump the file of what is kept (None: standard output) and of what is left out (None: nowhere).
 
     Raises:
         typer.BadParameter: outputs are missing, would replace an input or the index, or have another format.
     """
-    from es_dedup.dumps import checked_dump
-    from es_dedup.errors import InputError
-
-    for dump in dumps:
-        try:
-            checked_dump(dump)
-        except InputError as error:
-            fail(str(error), ExitCode.ERROR)
-    places: list[tuple[Path | None, Path | None]]
+    places: list[tuple[Named | None, Named | None]]
     if folder is not None:
         if target is not None:
             raise typer.BadParameter("name --output or --output-dir", param_hint="--output-dir")
         names = [Path(dump).name for dump in dumps]
         if len(set(names)) < len(names) or STDIN in dumps:
             raise typer.BadParameter("dumps need different file names", param_hint="--output-dir")
-        for each in filter(None, (folder, dropped)):
-            each.mkdir(parents=True, exist_ok=True)
-        places = [(folder / name, dropped / name if dropped else None) for name in names]
+        places = list(
+            zip(
+                _below(folder, names, "--output-dir"),
+                _below(dropped, names, "--dropped") if dropped else [None] * len(names),
+                strict=True,
+            )
+        )
     elif len(dumps) > 1:
         raise typer.BadParameter("several dumps need --output-dir", param_hint="DUMP…")
     else:
-        places = [(target, dropped)]
-    for dump, (kept, left_out) in zip(dumps, places, strict=True):
-        for path, option in ((kept, "--output"), (left_out, "--dropped")):
+        places = [(_named(target) if target else None, _named(dropped) if dropped else None)]
+    for dump, named in zip(dumps, places, strict=True):
+        for path, option in zip(named, ("--output", "--dropped"), strict=True):
             if path is not None:
-                _check_target(path, dump, option)
-                refuse_index(path, session, option)
-                refuse_input(path, [Path(each) for each in dumps], option)
+                _check_target(path, dump, dumps, session, option)
     return places
 
 
-def _check_target(path: Path, dump: str, option: str) -> None:
-    """Raise a usage error where the name of an output promises another format, or its folder is missing."""
-    from es_dedup.readers.copying import DUMPS
-    from es_dedup.readers.streams import packing_of, suffix_of
+def _named(name: str) -> Named:
+    from es_dedup.readers.locations import located
 
-    if not path.absolute().parent.is_dir():
-        raise typer.BadParameter(f"there is no folder {path.absolute().parent}", param_hint=option)
+    return located([name])[0]
+
+
+def _below(folder: str, names: list[str], option: str) -> list[Named]:
+    """Files of a folder, which is made where it is missing, or addresses below one."""
+    from es_dedup.readers.locations import Address
+
+    place = _named(folder)
+    if isinstance(place, Address):
+        return [Address(f"{place.url.rstrip('/')}/{name}") for name in names]
+    if place.exists() and not place.is_dir():
+        raise typer.BadParameter(f"{place} is no folder", param_hint=option)
+    place.mkdir(parents=True, exist_ok=True)
+    return [place / name for name in names]
+
+
+def _check_target(path: Named, dump: str, dumps: list[str], session: Session, option: str) -> None:
+    """Raise a usage error where an output cannot be one, or its name promises another format."""
+    from es_dedup.readers.copying import DUMPS
+    from es_dedup.readers.locations import Address
+    from es_dedup.readers.streams import suffix_of
+
+    if isinstance(path, Address):
+        try:
+            path.place()
+        except OSError as error:
+            raise typer.BadParameter(f"{path}: {error}", param_hint=option) from error
+        if str(path) in dumps:
+            raise typer.BadParameter(f"{path} is part of the input: name another file", param_hint=option)
+        named = suffix_of(Path(path.url))
+    else:
+        if path.is_dir():
+            raise typer.BadParameter(f"{path} is a folder: name a file", param_hint=option)
+        if not path.absolute().parent.is_dir():
+            raise typer.BadParameter(f"there is no folder {path.absolute().parent}", param_hint=option)
+        refuse_index(path, session, option)
+        refuse_input(path, dumps, option)
+        named = suffix_of(path)
     own = ".jsonl" if dump == STDIN else suffix_of(Path(dump))
-    named = suffix_of(path)
     if named in DUMPS and named != own and {named, own} != {".jsonl", ".ndjson"}:
         raise typer.BadParameter(
             f"records are copied as they are: {path} would hold {own[1:].upper()}", param_hint=option
         )
+    _check_packing(str(path), dump, named, option)
+
+
+def _check_packing(path: str, dump: str, named: str, option: str) -> None:
+    """Raise a usage error where the name of an output promises another compression."""
+    from es_dedup.readers.copying import DUMPS
+    from es_dedup.readers.locations import Address
+    from es_dedup.readers.streams import PACKED, packing_of
+
     with suppress(OSError):
-        packing = "" if dump == STDIN else packing_of(Path(dump))
-        if dump != STDIN and named in DUMPS and path.suffix.lower() not in (packing, named):
+        remote = isinstance(_named(dump), Address)  # known by its name: it is fetched later
+        packing = Path(dump).suffix.lower() if remote else "" if dump == STDIN else packing_of(Path(dump))
+        packing = packing if packing in PACKED else ""
+        same_name = Path(path).name == Path(dump).name  # right or wrong, the name is that of the input
+        if (
+            dump != STDIN
+            and named in DUMPS
+            and not same_name
+            and Path(path).suffix.lower() != (packing or named)
+        ):
             raise typer.BadParameter(
                 f"the output is compressed as the input is ({packing or 'not at all'}): name {path} so",
                 param_hint=option,
             )
 
 
-def _open(path: Path | None, stack: ExitStack) -> IO[bytes]:
+def _open(path: Named | None, stack: ExitStack) -> IO[bytes]:
     from es_dedup.report.target import open_target
 
     return sys.stdout.buffer if path is None else stack.enter_context(open_target(path))

@@ -51,6 +51,11 @@ class RemoteFile:
         return self._url
 
     @property
+    def name(self) -> str:
+        """As of a path."""
+        return PurePosixPath(self._path).name
+
+    @property
     def suffixes(self) -> list[str]:
         """As of a path."""
         return PurePosixPath(self._path).suffixes
@@ -95,12 +100,12 @@ class Address:
         """Whether it stands for what it matches."""
         return glob.has_magic(self.url.partition("::")[0])
 
-    def files(self) -> tuple[list[RemoteFile], bool]:
-        """Its files in the order of names; and whether there may be several: it is a pattern or a folder.
+    def place(self) -> tuple[Any, str]:
+        """The file system of its storage, and its path there.
 
         Raises:
             MissingExtra: fsspec, or its package for the scheme, is not installed.
-            OSError: nothing is there, or the storage does not answer.
+            OSError: it is of no storage, or the storage does not answer.
         """
         scheme = self.url.partition("://")[0].lower()
         if scheme in REFUSED:
@@ -109,8 +114,27 @@ class Address:
             raise Unreadable(
                 "credentials belong into the environment or the storage's own settings, not here"
             )
+        return _filesystem(self.url, scheme)
+
+    def store(self, file: Path) -> None:
+        """Make a local file the one that this address names.
+
+        Raises:
+            MissingExtra, OSError: as for ``place``.
+        """
+        filesystem, path = self.place()
+        with _as_os_errors():
+            filesystem.put_file(str(file), path)
+
+    def files(self) -> tuple[list[RemoteFile], bool]:
+        """Its files in the order of names; and whether there may be several: it is a pattern or a folder.
+
+        Raises:
+            MissingExtra: fsspec, or its package for the scheme, is not installed.
+            OSError: nothing is there, or the storage does not answer.
+        """
         first, chain, rest = self.url.partition("::")
-        filesystem, path = _filesystem(self.url, scheme)
+        filesystem, path = self.place()
         with _as_os_errors():
             magic = glob.has_magic(first)
             anchor = first[: re.search(r"[*?[]", first).start()].rpartition("/")[0] if magic else first  # type: ignore[union-attr]  # there is one

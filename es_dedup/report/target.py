@@ -6,7 +6,10 @@ import os
 import stat
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING
+
+from es_dedup.readers.locations import Address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,15 +18,23 @@ _STANDARD = (1, 2)
 
 
 @contextmanager
-def open_target(path: Path) -> Iterator[IO[bytes]]:
+def open_target(path: Path | Address) -> Iterator[IO[bytes]]:
     """A stream that becomes the file ``path`` when the block ends without an error.
 
-    Links are followed and the mode of a file that is there is kept. What is there and is no regular file (a pipe, a
+    What goes to an address is kept in a temporary file until then. Links are followed and the mode of a file that is there is kept. What is there and is no regular file (a pipe, a
     device), or is standard output itself, is written straight into.
 
     Raises:
+        MissingExtra: the package of a storage is not installed.
         OSError: the file cannot be written.
     """
+    if isinstance(path, Address):
+        with TemporaryDirectory(prefix="es-dedup-") as folder:
+            file = Path(folder, "part")
+            with file.open("wb") as part_stream:
+                yield part_stream
+            path.store(file)
+        return
     try:
         there = path.stat()
     except FileNotFoundError:

@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import zstandard
+from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page
+from es_dedup.cli.main import app
 from es_dedup.dumps import DumpCopy, FilterReport, filter_dumps
 from es_dedup.errors import InputError
 from es_dedup.readers import Fields, ReadOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 FERRY = (
@@ -275,3 +277,72 @@ def test_a_file_that_is_no_parquet_is_refused(tmp_path: Path) -> None:
     (tmp_path / "dump.parquet").write_bytes(b"PAR1 or not")
     with pytest.raises(InputError, match="not readable as Parquet"):
         filtered(tmp_path / "dump.parquet")
+
+
+class TestTheCommand:
+    """Patterns and addresses, read and written."""
+
+    @pytest.fixture(autouse=True)
+    def parts(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        """Two dumps here and in fsspec's memory."""
+        fsspec = pytest.importorskip("fsspec")
+        monkeypatch.chdir(tmp_path)
+        memory = fsspec.filesystem("memory")
+        for name, rows in (("part-1.jsonl.gz", ROWS[:2]), ("part-2.jsonl", ROWS[2:])):
+            data = b"".join(json_line(*row) for row in rows)
+            data = gzip.compress(data) if name.endswith(".gz") else data
+            (tmp_path / name).write_bytes(data)
+            memory.pipe(f"/crawl/{name}", data)
+        yield
+        memory.rm("/crawl", recursive=True)
+
+    def said(self, *arguments: str, code: int = 0) -> str:
+        done = CliRunner().invoke(app, ["filter", *arguments], color=False)
+        assert done.exit_code == code, done.output
+        return " ".join(done.output.replace("│", " ").split())
+
+    @pytest.mark.parametrize("at", ["", "memory://crawl/"])
+    @pytest.mark.parametrize("to", ["out", "memory://crawl/out"])
+    def test_a_pattern_names_several_dumps(self, at: str, to: str) -> None:
+        said = self.said(f"{at}part-*", "--output-dir", to, "--dropped", f"{to}/copies")
+        assert said == "kept 3 dropped 2"
+        with fsspec_open(f"{to}/part-1.jsonl.gz") as kept, fsspec_open(f"{to}/part-2.jsonl") as other:
+            found = gzip.decompress(kept.read()) + other.read()
+        assert found == b"".join(json_line(*ROWS[at]) for at in (0, 1, 3))
+        with fsspec_open(f"{to}/copies/part-2.jsonl") as copies:
+            assert copies.read() == json_line(*ROWS[2]) + json_line(*ROWS[4])
+
+    def test_failures_name_the_address(self) -> None:
+        with fsspec_open("memory://crawl/broken.jsonl", "wb") as stream:
+            stream.write(json_line(*ROWS[0]) + b"no JSON\n")
+        said = self.said("memory://crawl/broken.jsonl", "-o", "memory://crawl/out.jsonl", code=3)
+        assert "not decided: memory://crawl/broken.jsonl:2: not valid JSON" in said
+        with fsspec_open("memory://crawl/broken.parquet", "wb") as stream:
+            stream.write(b"PAR1 or not")
+        said = self.said("memory://crawl/broken.parquet", "-o", "memory://crawl/out.parquet", code=1)
+        assert said.startswith("error: memory://crawl/broken.parquet: not readable as Parquet")
+        with pytest.raises(FileNotFoundError):
+            fsspec_open("memory://crawl/out.parquet").open()
+
+    @pytest.mark.parametrize(
+        ("arguments", "problem", "code"),
+        [
+            (["no-*.jsonl", "-o", "out"], "error: no-*.jsonl: no file matches", 1),
+            (["memory://crawl/no-*", "-o", "out"], "memory://crawl/no-*: cannot be read: no file matches", 1),
+            (["memory://crawl/part-2.jsonl", "-o", "memory://crawl/part-2.jsonl"], "is part of the input", 2),
+            (["part-2.jsonl", "-o", "memory://crawl/out.csv"], "memory://crawl/out.csv would hold JSONL", 2),
+            (["memory://crawl/part-1.jsonl.gz", "-o", "out.jsonl"], "compressed as the input is (.gz)", 2),
+            (["part-2.jsonl", "-o", "https://crawl.example/out.jsonl"], "https:// is not", 2),
+            (["part-2.jsonl", "-o", "."], ". is a folder: name a file", 2),
+            (["part-*", "-o", "out"], "several dumps need --output-dir", 2),
+            (["part-*", "--output-dir", "part-2.jsonl"], "part-2.jsonl is no folder", 2),
+            (["part-*", "--output-dir", "."], "is part of the input", 2),
+        ],
+    )
+    def test_what_cannot_be_is_one_line(self, arguments: list[str], problem: str, code: int) -> None:
+        assert problem in self.said(*arguments, code=code)
+
+
+def fsspec_open(address: str, mode: str = "rb") -> Any:
+    """A file of any storage."""
+    return pytest.importorskip("fsspec").open(address, mode)

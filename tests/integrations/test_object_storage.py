@@ -72,3 +72,32 @@ def test_a_bucket_that_is_not_there_is_one_line(bucket: str, tmp_path: Path) -> 
     done = scan("s3://nowhere/a.jsonl", cwd=tmp_path)
     assert "Traceback" not in done.stderr
     assert "left out: s3://nowhere/a.jsonl: cannot be read: " in done.stderr
+
+
+def test_filter_between_buckets(bucket: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "es_dedup.cli", "filter", f"{bucket}/day/part-*"]
+    done = subprocess.run(
+        [*command, "--output-dir", f"{bucket}/unique", "--dropped", f"{bucket}/copies"],
+        check=False, cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "kept\t3\ndropped\t3\n"
+    storage = s3fs.S3FileSystem(skip_instance_cache=True)
+    lines = [
+        *gzip.decompress(storage.cat("crawl/unique/part-1.jsonl.gz")).splitlines(),
+        *storage.cat("crawl/copies/part-2.jsonl").splitlines(),
+    ]
+    assert len(lines) == 6
+    storage.rm("crawl/unique", recursive=True)
+    storage.rm("crawl/copies", recursive=True)
+
+
+def test_an_output_in_a_bucket_that_is_not_there_is_one_line(bucket: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "es_dedup.cli", "filter", f"{bucket}/day/part-2.jsonl"]
+    done = subprocess.run(
+        [*command, "-o", "s3://nowhere/out.jsonl"],
+        check=False, cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("error: ")
+    assert "Traceback" not in done.stderr
