@@ -8,13 +8,13 @@ import re
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import InputError, reading_stored
 from es_dedup.index.dedup_field import dedup_fields_of_groups
-from es_dedup.index.source_index import DEDUP, RestoredDocument, document_key
+from es_dedup.index.source_index import DEDUP, DocumentKey, RestoredDocument, document_key
 from es_dedup.maintenance.backfill import GROUP_PAGES, together
 from es_dedup.maintenance.dedup_field_writes import forget
 from es_dedup.maintenance.ingest import ingest_documents
@@ -203,9 +203,11 @@ def restore(
     found = _read(restore_file)
     while some := list(islice(found, BATCH)):
         began = time.monotonic()
-        outcomes = context.source_index.create([document for document, _ in some])
+        documents = [document for document, _ in some]
+        known = _in_stream(context, documents)
+        outcomes = context.source_index.create(each for each in documents if each not in known)
         done = [name for name, outcome in outcomes if not outcome]
-        there += sum(outcome == "conflict" for _, outcome in outcomes)
+        there += len(known) + sum(outcome == "conflict" for _, outcome in outcomes)
         failed |= {name: outcome for name, outcome in outcomes if outcome not in ("", "conflict")}
         restored += len(done)
         _decide(context, done)
@@ -215,6 +217,21 @@ def restore(
         if rate:
             time.sleep(max(0.0, len(done) / rate - (time.monotonic() - began)))
     return RestoreReport(restored, there, failed)
+
+
+def _in_stream(context: MaintenanceContext, documents: Sequence[RestoredDocument]) -> list[RestoredDocument]:
+    """Documents of data streams that are there: `create` would only look into the index that takes new ones."""
+    indices = {name: context.source_index.indices(name) for name in {each.index for each in documents}}
+    places = [
+        [
+            DocumentKey(index, each.id, each.routing).page_id
+            for index in indices[each.index]
+            if index != each.index
+        ]
+        for each in documents
+    ]
+    there = context.source_index.read(chain.from_iterable(places), ()) if any(places) else {}
+    return [each for each, names in zip(documents, places, strict=True) if not there.keys().isdisjoint(names)]
 
 
 def _decide(context: MaintenanceContext, names: Sequence[str]) -> None:

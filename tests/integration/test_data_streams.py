@@ -5,9 +5,11 @@ The servers of the tests have data streams but not the requests that remove them
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from elasticsearch.helpers import bulk
 
 from es_dedup.collapse import DedupSearch
 from es_dedup.hook import DedupHook, dedup_bulk, dedup_parallel_bulk
@@ -15,6 +17,7 @@ from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.detach import detach
+from es_dedup.maintenance.purge import purge, restore
 from es_dedup.settings import Settings
 from tests.hooked import FIELDS, action_of
 from tests.samples import story
@@ -23,6 +26,7 @@ from tests.traffic import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from elasticsearch import Elasticsearch
 
@@ -106,8 +110,6 @@ def test_created_through_the_hook_over_a_rollover(client: Elasticsearch, name: s
 
 
 def test_backfill_and_audit(client: Elasticsearch, name: str) -> None:
-    from elasticsearch.helpers import bulk  # noqa: PLC0415
-
     bulk(client, [created(0, "a", name), created(0, "b", name, 2)], refresh=True)
     client.indices.rollover(alias=name)
     bulk(client, [created(0, "c", name, 3), created(1, "d", name)], refresh=True)
@@ -123,3 +125,30 @@ def test_backfill_and_audit(client: Elasticsearch, name: str) -> None:
         assert audit(site).clean
         detach(site, name, force=True)
     assert not any("dedup" in hit["_source"] for hit in client.search(index=name)["hits"]["hits"])
+
+
+def test_purged_documents_are_restored_once(client: Elasticsearch, name: str, tmp_path: Path) -> None:
+    """A stream takes new documents into its newest index only, and would take an id there a second time."""
+    bulk(client, [created(0, page_id, name, day) for day, page_id in enumerate("abc", 1)], refresh=True)
+    client.indices.rollover(alias=name)
+    bulk(client, [created(0, "d", name, 4)], refresh=True)
+    path = tmp_path / "copies.ndjson"
+    with open_context(place_of(name), Settings()) as site:
+        attach(site, name, FIELDS)
+        run(site, "backfill")
+        before = {key: cluster for key, (_, cluster, _) in found(client, name).items()}
+        assert purge(site, name, path, dry_run=False, force=True).deleted == 3
+        assert set(found(client, name)) == {"a"}
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        assert {line["create"]["_index"] for line in lines[::2]} == {name}
+        client.indices.rollover(alias=name)
+        done = restore(site, path)
+        assert (done.restored, done.there, done.failed) == (3, 0, {})
+        after = found(client, name)
+        assert {key: cluster for key, (_, cluster, _) in after.items()} == before
+        assert audit(site).clean
+        client.indices.rollover(alias=name)
+        done = restore(site, path)
+        assert (done.restored, done.there, done.failed) == (0, 3, {})
+        assert client.count(index=name)["count"] == 4
+        assert audit(site).clean

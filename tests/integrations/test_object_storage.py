@@ -81,13 +81,11 @@ def test_filter_between_buckets(bucket: str, tmp_path: Path) -> None:
         check=False, cwd=tmp_path, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "kept\t3\ndropped\t3\n"
+    assert done.stdout.split() == ["kept", "3", "dropped", "3"]
     storage = s3fs.S3FileSystem(skip_instance_cache=True)
-    lines = [
-        *gzip.decompress(storage.cat("crawl/unique/part-1.jsonl.gz")).splitlines(),
-        *storage.cat("crawl/copies/part-2.jsonl").splitlines(),
-    ]
-    assert len(lines) == 6
+    kept = gzip.decompress(storage.cat("crawl/unique/part-1.jsonl.gz"))
+    kept += storage.cat("crawl/unique/part-2.jsonl")
+    assert len(kept.splitlines()) == 3
     storage.rm("crawl/unique", recursive=True)
     storage.rm("crawl/copies", recursive=True)
 
