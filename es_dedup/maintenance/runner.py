@@ -73,8 +73,13 @@ class Runner:
             parts = self._parts(job) if job.state is JobState.RUNNING else []
         return [part.number for part in parts if not part.finished and not self._taken(part)]
 
-    def work(self, job_id: str, number: int) -> list[int]:
+    def work(self, job_id: str, number: int, sent: int | None = None) -> list[int]:
         """Work on a part of the present stage for ``step_seconds``.
+
+        Args:
+            job_id, number: which part.
+            sent: when the message about it was sent, in milliseconds since 1970; None: there was none. A part that was worked on since then
+                is left to the message that was sent after that, or each look for work left lying would add a message that never ends.
 
         Returns:
             Numbers of the parts to be worked on next: this one again, or all of the next stage if this was the last one.
@@ -86,17 +91,17 @@ class Runner:
         job = self._job(job_id)
         if job.state is not JobState.RUNNING or number >= job.parts[-1]:
             return []
-        finished = self._take(job, number)
+        finished = self._take(job, number, sent)
         if finished is None or self._job(job_id).state is not JobState.RUNNING:
             return []
         if not finished:
             return [number]
         return self.waiting(job_id) if all(each.finished for each in self._parts(job)) else []
 
-    def _take(self, job: Job, number: int) -> bool | None:
+    def _take(self, job: Job, number: int, sent: int | None) -> bool | None:
         """As ``_hold``; None also when another worker has the part, or nothing is left of it."""
         ((part, version),) = self._site.jobs.parts(job.id, job.plans[-1], [number])
-        if part.finished or self._taken(part):
+        if part.finished or self._taken(part) or (sent is not None and part.beat > sent):
             return None
         taken = replace(part, owner=secrets.token_hex(4), beat=_now(), attempts=part.attempts + 1)
         held = self._site.jobs.change_partition(taken, version)

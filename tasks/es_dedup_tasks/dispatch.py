@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup_tasks.app import make_app
-from es_dedup_tasks.queues import KINDS, depths, queue_of, send_pages, translated
+from es_dedup_tasks.queues import KINDS, depths, queue_of, send_pages, translated, turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -47,7 +47,7 @@ class CeleryDispatcher:
         """
         with translated(self._app):
             for number in numbers:
-                self._app.send_task("es_dedup.work", (job, number))
+                self._app.send_task("es_dedup.work", turn(job, number))
 
     def ingest(self, page_ids: Sequence[str]) -> None:
         """Have documents decided on, later and elsewhere: the index that they are in must be attached.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
@@ -53,6 +54,11 @@ def depths(app: Celery, place: str) -> dict[str, int]:
         redis: Any = connection.default_channel.client
         found = {kind: int(redis.llen(queue_of(place, kind))) for kind in KINDS}
         return found | {"unacked": int(redis.hlen("unacked"))}
+
+
+def turn(job: str, number: int) -> tuple[str, int, int]:
+    """Arguments of a message about a part of a job that is sent now; see ``Runner.work``."""
+    return job, number, int(time.time() * 1000)
 
 
 def send_pages(app: Celery, page_ids: Sequence[str]) -> None:

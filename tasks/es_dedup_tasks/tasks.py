@@ -16,7 +16,7 @@ from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.status import BEAT
 from es_dedup_tasks.app import EXPIRY_CHECKS
 from es_dedup_tasks.metrics import observe, watched
-from es_dedup_tasks.queues import depths, send_pages
+from es_dedup_tasks.queues import depths, send_pages, turn
 from es_dedup_tasks.sites import ProcessContext
 
 if TYPE_CHECKING:
@@ -36,10 +36,13 @@ def register(app: Celery, place: str, settings: Settings) -> None:
     sites = ProcessContext(place, settings)
 
     @app.task(name="es_dedup.work", bind=True)  # type: ignore[untyped-decorator]
-    def work(task: Any, job: str, number: int) -> None:
+    def work(task: Any, job: str, number: int, sent: int | None = None) -> None:
         """Work on a part of a job for a while, then send what comes next."""
-        for following in _tried(task, lambda: Runner(sites.context, observe).work(job, number)) or ():
-            task.apply_async((job, following))  # what is not sent is sent by ``tend``
+        further = _tried(
+            task, lambda: Runner(sites.context, observe).work(job, number, sent), lambda: turn(job, number)
+        )
+        for following in further or ():
+            task.apply_async(turn(job, following))  # what is not sent is sent by ``tend``
 
     @app.task(name="es_dedup.ingest", bind=True)  # type: ignore[untyped-decorator]
     def ingest(task: Any, page_ids: Sequence[str]) -> None:
@@ -63,7 +66,7 @@ def _register_periodic(app: Celery, place: str, settings: Settings, sites: Proce
         """Send the parts that nobody works on, and note that the periodic tasks run."""
         sites.context.jobs.set_time(BEAT)
         for job, number in Runner(sites.context).orphaned_partitions():
-            work.apply_async((job, number), expires=settings.maintenance.tend_seconds * 4)
+            work.apply_async(turn(job, number), expires=settings.maintenance.tend_seconds * 4)
 
     @app.task(name="es_dedup.recheck")  # type: ignore[untyped-decorator]
     def recheck() -> None:
@@ -79,7 +82,7 @@ def _register_periodic(app: Celery, place: str, settings: Settings, sites: Proce
         found = start_recluster(sites.context, settings.maintenance.recluster_hours)
         if found is not None and found.parts:
             for number in range(found.parts[-1]):
-                work.apply_async((found.id, number))
+                work.apply_async(turn(found.id, number))
 
     @app.task(name="es_dedup.expiry")  # type: ignore[untyped-decorator]
     def expiry() -> None:
@@ -88,8 +91,10 @@ def _register_periodic(app: Celery, place: str, settings: Settings, sites: Proce
             expiry.apply_async(expires=EXPIRY_CHECKS)
 
 
-def _tried(task: Any, call: Callable[[], Result]) -> Result | None:
-    """A call's result; what may be repeated is, a little later; a job that is not there any more is no work."""
+def _tried(
+    task: Any, call: Callable[[], Result], again: Callable[[], tuple[Any, ...]] | None = None
+) -> Result | None:
+    """A call's result; what may be repeated is, a little later, with other arguments; a job that is not there any more is no work."""
     try:
         with watched(task.name):
             return call()
@@ -100,6 +105,7 @@ def _tried(task: Any, call: Callable[[], Result]) -> Result | None:
             raise
         pause = min(LONGEST_PAUSE, 2.0**task.request.retries)
         try:
-            raise task.retry(exc=error, countdown=pause, max_retries=None) from error
+            args = None if again is None else again()
+            raise task.retry(args, exc=error, countdown=pause, max_retries=None) from error
         except Reject as unsent:  # Celery drops the message when it cannot send the next one
             raise Reject(unsent.reason, requeue=True) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,12 +16,20 @@ from es_dedup_tasks.dispatch import CeleryDispatcher
 
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.follow import follow_status
 from es_dedup.maintenance.recluster import start_recluster
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings import load_settings
 from scripts.serversupport.running import free_ports
 from tests.servers import restart
-from tests.source_indices import attached, canonical_counts, count_with_dedup_field, documents, source_index
+from tests.source_indices import (
+    attached,
+    canonical_counts,
+    count_with_dedup_field,
+    documents,
+    put,
+    source_index,
+)
 from tests.workers import broker, environment, until, worker
 
 if TYPE_CHECKING:
@@ -186,6 +195,50 @@ def test_a_flushed_redis_loses_no_page(tmp_path: Path, empty_broker: redis.Redis
             empty_broker.flushdb()
             until(lambda: over(site, job))
         all_is_well(site, client, name, len(given))
+
+
+def test_following_goes_on_through_deaths_and_lost_messages_with_one_message_at_a_time(
+    tmp_path: Path, empty_broker: redis.Redis
+) -> None:
+    """A job without an end, on one process, so that looks for work left lying come between its turns."""
+    given = dict(list(documents(made_up=40).items())[-40:])
+    parts = [dict(list(given.items())[at::4]) for at in range(4)]
+    with (
+        source_index(parts[0]) as (client, name),
+        attached(name) as site,
+        (tmp_path / "log").open("wb") as log,
+    ):
+
+        def caught_up(count: int) -> bool:
+            status = follow_status(site)
+            return status is not None and not status.documents and site.index.count() == count
+
+        more = {"follow_seconds": 0.1, "deletions_seconds": 1, "step_seconds": 0.5}
+        with worker(site.place, log, "--beat", "--processes", "1", **more) as first:
+            assert '"follow"' in command(site, "follow")
+            (job,) = site.jobs.jobs()
+            until(lambda: caught_up(len(parts[0])))
+            put(client, name, parts[1])
+            until(first.kill_child)
+            until(lambda: caught_up(len(parts[0]) + len(parts[1])))
+            empty_broker.flushdb()
+            put(client, name, parts[2])
+            until(lambda: caught_up(len(given) - len(parts[3])))
+            time.sleep(15)
+            with sending(site) as dispatcher:
+                # the next turn, a look for work left lying and what an earlier one has sent
+                until(lambda: dispatcher.depths()["maintenance"] <= 3, 1)
+            command(site, "jobs", job.id, "--pause")
+            put(client, name, parts[3])
+            first.stop()
+        with worker(site.place, log, "--beat", "--processes", "1", **more):
+            command(site, "jobs", job.id, "--resume")
+            until(lambda: caught_up(len(given)))
+            client.delete(index=name, id=min(given))
+            until(lambda: caught_up(len(given) - 1))
+            command(site, "jobs", job.id, "--cancel")
+            until(lambda: over(site, job.id))
+        all_is_well(site, client, name, len(given) - 1)
 
 
 def test_elasticsearch_restarted_during_a_backfill_loses_no_page(tmp_path: Path) -> None:
