@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from es_dedup.maintenance.dedup_field_writes import remove_pages
+from es_dedup.batch.forgetting import erase
+from es_dedup.batch.forgetting import traces as stored_traces
+from es_dedup.errors import NotAnIndex
+from es_dedup.index import factory
+from es_dedup.maintenance.dedup_field_writes import remove_pages, update_dedup_fields
 from es_dedup.maintenance.purge import index_of, restore_files, without
+from es_dedup.maintenance.reindex import PREVIOUS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from es_dedup.batch.forgetting import ForgetReport
+    from es_dedup.index.jobs import Partition, Version
+    from es_dedup.index.port import Index
     from es_dedup.maintenance.context import MaintenanceContext
 
 
@@ -55,8 +63,21 @@ def forget_pages(
     if document and there:
         context.source_index.delete(there)
     report, _ = remove_pages(context, page_ids)
+    named = {each.page_id for group in context.index.members(page_ids).values() for each in group}
     erased = context.dedup.forget(page_ids)
+    update_dedup_fields(context, named - set(page_ids))  # their cluster had the id of a page
+    with _previous(context) as previous:
+        if previous is not None:
+            with previous.writing():
+                previous.delete_many(page_ids)
+                *_, problem = erase(previous, page_ids)
+            erased = replace(erased, problem=erased.problem or problem)
     wanted = set(page_ids)
+    for part, version in _parts_that_name(context, wanted):
+        if not part.owner:
+            context.jobs.change_partition(
+                replace(part, checkpoint=_without(part.checkpoint, wanted)), version
+            )
     letters = [each for each in context.jobs.dead(limit=context.jobs.count_dead()) if each.page_id in wanted]
     context.jobs.drop_dead(letters)
     files = [Path(name) for name in restore_files(context.index)]
@@ -73,6 +94,10 @@ def traces(context: MaintenanceContext, page_id: str) -> list[str]:
         found.append("document in the source index")
     if any(each.page_id == page_id for each in context.jobs.dead(limit=context.jobs.count_dead())):
         found.append("dead letter")
+    found += [f"position of job {part.job}" for part, _ in _parts_that_name(context, {page_id})]
+    with _previous(context) as previous:
+        if previous is not None:
+            found += [f"{each} of the previous generation" for each in stored_traces(previous, page_id)]
     for name in restore_files(context.index):
         path = Path(name)
         if not path.exists():
@@ -80,3 +105,34 @@ def traces(context: MaintenanceContext, page_id: str) -> list[str]:
         elif without(path, {page_id}, dry_run=True):
             found.append(f"restore file {name}")
     return found
+
+
+@contextmanager
+def _previous(context: MaintenanceContext) -> Iterator[Index | None]:
+    """The generation that ``reindex`` has kept for a roll-back, if there is one."""
+    address, _ = factory.beside(context.place, PREVIOUS)
+    try:
+        index = factory.open_stored(address, context.settings)
+    except NotAnIndex:
+        yield None
+        return
+    with closing(index):
+        yield index
+
+
+def _parts_that_name(
+    context: MaintenanceContext, page_ids: Collection[str]
+) -> Iterator[tuple[Partition, Version]]:
+    """Parts of jobs that are, or ended, at one of the pages."""
+    for job in context.jobs.jobs():
+        for plan, count in zip(job.plans, job.parts, strict=True):
+            for part, version in context.jobs.parts(job.id, plan, range(count)):
+                if _without(part.checkpoint, page_ids) != part.checkpoint:
+                    yield part, version
+
+
+def _without(checkpoint: Any, page_ids: Collection[str]) -> Any:
+    """A checkpoint with the empty id, before which there is no page, in place of some: what was done is then done again."""
+    if isinstance(checkpoint, dict):
+        return {name: _without(value, page_ids) for name, value in checkpoint.items()}
+    return "" if isinstance(checkpoint, str) and checkpoint in page_ids else checkpoint

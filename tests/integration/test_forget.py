@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from typer.testing import CliRunner
@@ -9,9 +10,12 @@ from typer.testing import CliRunner
 from es_dedup import Deduplicator, Page
 from es_dedup.cli.main import app
 from es_dedup.index.source_index import SourceFields
+from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.dead_letters import put_dead_letters
+from es_dedup.maintenance.follow import follow_status, start_follow
 from es_dedup.maintenance.forget import forget_pages, traces
 from es_dedup.maintenance.purge import purge
+from es_dedup.maintenance.reindex import reindex
 from es_dedup.model.annotations import Label
 from tests.servers import empty
 from tests.source_indices import attached, source_index
@@ -96,6 +100,12 @@ def test_on_a_server_the_page_is_gone_and_what_is_left_in_segments_is_said(own_a
         assert report.problem == "" or "_forcemerge" in report.problem
         assert dedup.traces(NAME) == []
         assert dedup.cluster("copy").id != NAME
+        assert {each.page_id for each in dedup.changes()} == {"copy", "other"}
+        dedup.remove("copy")
+        assert dedup.traces("copy") == ["name in the storage"]  # the feed tells of its removal
+        dedup.forget("copy")
+        assert dedup.traces("copy") == []
+        assert {each.page_id for each in dedup.changes()} == {"other"}
     empty(own_address)
 
 
@@ -109,13 +119,37 @@ def test_a_site_forgets_documents_dead_letters_and_restore_files(tmp_path: Path)
         kept = {hit["_id"] for hit in client.search(index=name, size=10)["hits"]["hits"]}
         purged, stored = f"{name}/{min(given.keys() - kept)}", f"{name}/{min(kept)}"
         put_dead_letters(site, [purged], "ingest", 1, "its text cannot be read")
-        assert traces(site, purged) == ["dead letter", f"restore file {path}"]
+        assert traces(site, purged) == ["name in the storage", "dead letter", f"restore file {path}"]
         done = forget_pages(site, [purged, stored], document=True)
         assert (done.removed, done.documents, done.dead_letters, done.restored_from) == (1, (stored,), 1, 1)
         assert traces(site, purged) == traces(site, stored) == []
         assert purged.partition("/")[2].encode() not in path.read_bytes()
         path.unlink()
         assert traces(site, stored) == [f"restore file {path}: not on this machine"]
+
+
+def test_documents_jobs_and_the_previous_generation_do_not_name_it() -> None:
+    given = {f"{at}-{copy}": {"body": article(at), "title": "A page"} for at in range(2) for copy in range(3)}
+    with source_index(given) as (client, name), attached(name, fields=SourceFields("body")) as site:
+        run(site, "backfill")
+        reindex(site.place, site.settings)
+        start_follow(site)
+        (first, *_) = (each for group in site.index.clusters(min_size=2) for each in group)
+        page_id = first.cluster_id
+        (job,) = (each for each in site.jobs.jobs() if each.what == "follow")
+        ((part, version),) = site.jobs.parts(job.id, job.plans[-1], [0])
+        state = {**part.work["state"], "deletions": {**part.work["state"]["deletions"], "after": page_id}}
+        site.jobs.change_partition(replace(part, checkpoint=state), version)
+        left = traces(site, page_id)
+        assert f"position of job {job.id}" in left
+        assert "features of the previous generation" in left
+        forget_pages(site, [page_id], document=True)
+        assert traces(site, page_id) == []
+        client.indices.refresh(index=name)
+        for field in ("cluster_id", "duplicate_of"):
+            assert client.count(index=name, query={"term": {f"dedup.{field}": page_id}})["count"] == 0
+        assert audit(site).clean
+        assert follow_status(site) is not None
 
 
 def test_the_command_erases_and_doctor_proves_it(tmp_path: Path) -> None:

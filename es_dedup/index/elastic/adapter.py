@@ -296,9 +296,14 @@ class ElasticIndex(Store, IndexBase):
             changes.unassign(wanted)
         return sum(result.condition is not None and result.status < 300 for result in results)  # noqa: PLR2004 - HTTP
 
-    def erase(self, page_ids: Iterable[str]) -> str:  # noqa: ARG002 - deleted documents have no names of their own
-        """See ``FeatureIndex.erase``: segments with deleted documents are merged."""
+    def erase(self, page_ids: Iterable[str]) -> str:
+        """See ``FeatureIndex.erase``: what tells of a page's removal goes, and segments with deleted documents are merged."""
+        self._write(CLUSTERS, clusters.removed(self._server, self._of[CLUSTERS], page_ids))
         return expunge(self._server, list(self._of.values()))
+
+    def names_page(self, page_id: str) -> bool:
+        """See ``FeatureIndex.names_page``: in what tells of its removal."""
+        return any(clusters.removed(self._server, self._of[CLUSTERS], [page_id]))
 
     def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
         """See ``FeatureIndex.scan``."""

@@ -64,6 +64,14 @@ def removals(page_ids: Iterable[str], index: str) -> Iterator[Write]:
         yield Write("index", index, key_of(page_id), {"page_id": page_id})
 
 
+def removed(server: Server, index: str, page_ids: Iterable[str]) -> Iterator[Write]:
+    """Deletions of what ``removals`` has left of pages that were not clustered again."""
+    for document in documents(server, index, map(key_of, storable(page_ids))):
+        if "cluster_id" not in document["_source"]:
+            condition = document["_seq_no"], document["_primary_term"]
+            yield Write("delete", index, document["_id"], condition=condition)
+
+
 def assignment_writes(assignments: Iterable[Assignment], index: str) -> Iterator[Write]:
     """One write per page; the last of equal pages wins."""
     for each in {each.page_id: each for each in assignments}.values():
