@@ -24,12 +24,13 @@ from es_dedup.errors import SourceIncomplete
 from es_dedup.hook import DedupHook, async_dedup_bulk, dedup_bulk
 from es_dedup.index.opensearch import as_elasticsearch
 from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
 from es_dedup.settings import Settings
 from tests.hooked import FIELDS, STORIES, clusters, five
 from tests.samples import SAMPLES
 from tests.servers import fresh_name, url_of
-from tests.source_indices import documents, put, remove_templates
+from tests.source_indices import documents, made_up_documents, put, remove_templates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -167,3 +168,20 @@ def test_a_users_index_is_maintained(client: OpenSearch, name: str) -> None:
     command(place, "detach", name)
     client.indices.refresh(index=name)
     assert client.count(index=name, body={"query": {"exists": {"field": "dedup.cluster_id"}}})["count"] == 0
+
+
+def test_what_others_write_is_followed(client: OpenSearch, name: str) -> None:
+    place = f"{url_of('opensearch')}/{name}"
+    own = as_elasticsearch(client)
+    given = list(made_up_documents(12).items())
+    put(own, name, dict(given[:6]))
+    command(place, "attach", name, "--content-field", "html", "--html")
+    (first,) = command(place, "follow", "--inline", "--once")
+    put(own, name, dict(given[6:]))
+    client.delete(index=name, id=given[0][0], params={"refresh": "true"})
+    (second,) = command(place, "follow", "--inline", "--once")
+    assert (first["state"], second["state"]) == ("done", "done")
+    assert second["counts"]["gone"] == 1
+    with open_context(place, Settings()) as site:
+        assert site.index.count() == 11
+        assert audit(site).clean
