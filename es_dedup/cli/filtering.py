@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -132,12 +133,29 @@ def _places(
     elif len(dumps) > 1:
         raise typer.BadParameter("several dumps need --output-dir", param_hint="DUMP…")
     else:
+        if target is None and dumps != [STDIN] and _is_stdout(dumps[0]):
+            raise typer.BadParameter(
+                f"{dumps[0]} is standard output, too: name another file", param_hint="DUMP…"
+            )
         places = [(_named(target) if target else None, _named(dropped) if dropped else None)]
+    given = [os.path.realpath(str(path)) for named in places for path in named if path is not None]
+    if len(set(given)) < len(given):
+        raise typer.BadParameter(
+            "what is kept and what is left out need different files", param_hint="--dropped"
+        )
     for dump, named in zip(dumps, places, strict=True):
         for path, option in zip(named, ("--output", "--dropped"), strict=True):
             if path is not None:
                 _check_target(path, dump, dumps, session, option)
     return places
+
+
+def _is_stdout(dump: str) -> bool:
+    """Whether the shell appends standard output to a dump: what is copied would be read again."""
+    try:
+        return Path(dump).samefile("/dev/stdout")
+    except OSError:
+        return False
 
 
 def _named(name: str) -> Named:

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import lzma
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -334,6 +335,9 @@ class TestTheCommand:
             (["memory://crawl/part-1.jsonl.gz", "-o", "out.jsonl"], "compressed as the input is (.gz)", 2),
             (["part-2.jsonl", "-o", "https://crawl.example/out.jsonl"], "https:// is not", 2),
             (["part-2.jsonl", "-o", "."], ". is a folder: name a file", 2),
+            (["part-2.jsonl", "-o", "out", "--dropped", "./out"], "need different files", 2),
+            (["part-2.jsonl", "-o", "memory://a/b", "--dropped", "memory://a/b"], "need different files", 2),
+            (["part-2.jsonl", "--output-dir", "out", "--dropped", "out"], "need different files", 2),
             (["part-*", "-o", "out"], "several dumps need --output-dir", 2),
             (["part-*", "--output-dir", "part-2.jsonl"], "part-2.jsonl is no folder", 2),
             (["part-*", "--output-dir", "."], "is part of the input", 2),
@@ -341,6 +345,16 @@ class TestTheCommand:
     )
     def test_what_cannot_be_is_one_line(self, arguments: list[str], problem: str, code: int) -> None:
         assert problem in self.said(*arguments, code=code)
+
+
+def test_standard_output_that_is_the_dump_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "dump.jsonl"
+    path.write_bytes(json_line(*ROWS[0]))
+    command = [sys.executable, "-m", "es_dedup.cli", "filter", str(path)]
+    with path.open("ab") as stream:
+        done = subprocess.run(command, stdout=stream, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, path.read_bytes()) == (2, json_line(*ROWS[0]))
+    assert "is standard output, too" in " ".join(done.stderr.replace("│", " ").split())
 
 
 def fsspec_open(address: str, mode: str = "rb") -> Any:
