@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.featurise import make_chunk
@@ -171,33 +170,43 @@ def _outdated_since(
     positions: Positions,
     batch: int,
 ) -> Iterator[list[SourceDocument]]:
-    """Documents written since these positions, which are advanced, whose features are not those of what they hold, until there are none.
+    """Documents written since these positions whose features are not those of what they hold, until there are none.
 
     A hook stores features before the document, so what differs is read again after a while.
+
+    Returns:
+        Some documents at a time, also none: the positions are advanced past them and all before them.
     """
     for _ in range(PASSES):
+        found = False
         seen: dict[str, int] = {}
         writes = context.source_index.writes([index])
         for each in changes(context, {index: fields}, positions, writes, batch=batch):
             late = set(outdated(context, fields, each.documents))
             seen |= {one.key.page_id: one.seq_no for one in each.documents if one.key.page_id in late}
             positions.advance(index, each.shard, each.history, each.reached)
-        if seen:
-            time.sleep(HOOK_SECONDS)
-        found = False
-        names = iter(seen)
-        while ids := list(islice(names, batch)):
-            documents = [
-                each
-                for each in context.source_index.read(ids, fields.names).values()
-                if each.seq_no == seen[each.key.page_id]
-            ]
-            late = set(outdated(context, fields, documents))
-            if late:
-                found = True
-                yield [each for each in documents if each.key.page_id in late]
-        if not found:
+            if not seen or len(seen) >= batch:
+                yield (documents := _still_outdated(context, fields, seen))
+                found, seen = found or bool(documents), {}
+        yield (documents := _still_outdated(context, fields, seen))
+        if not (found or documents):
             return
+
+
+def _still_outdated(
+    context: MaintenanceContext, fields: SourceFields, seen: Mapping[str, int]
+) -> list[SourceDocument]:
+    """Those of some outdated documents that were not written again since they were seen, after a hook's time."""
+    if not seen:
+        return []
+    time.sleep(HOOK_SECONDS)
+    documents = [
+        each
+        for each in context.source_index.read(list(seen), fields.names).values()
+        if each.seq_no == seen[each.key.page_id]
+    ]
+    late = set(outdated(context, fields, documents))
+    return [each for each in documents if each.key.page_id in late]
 
 
 def settings_of(context: MaintenanceContext, job: Job) -> Settings:
@@ -253,9 +262,9 @@ class Remaining:
         ]
 
     def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
-        """One step per batch; it begins from the start each time, as documents with a ``dedup`` field are not met again.
+        """One step per batch; documents without a ``dedup`` field are sought from the start each time, as others are not met again.
 
-        The last checkpoint is how far the index was read, see ``Positions``.
+        The checkpoint is how far the index was read, see ``Positions``.
         """
         fields, batch = SourceFields(**part.work["fields"]), batch_of(context, part)
         context.source_index.refresh(part.work["index"])
@@ -267,14 +276,14 @@ class Remaining:
                     context, [documents[0].key.page_id], self.name, part.attempts - 1, part.error
                 )
                 documents = []
-            yield Step(None, len(documents), ingest_documents(context, fields, documents))
+            yield Step(part.checkpoint, len(documents), ingest_documents(context, fields, documents))
         if part.work.get("positions") is None:
             return
-        positions = Positions.from_dict(part.work["positions"])
+        positions = Positions.from_dict(part.checkpoint or part.work["positions"])
         for documents in _outdated_since(context, part.work["index"], fields, positions, batch):
             found = [each for each in documents if each.key.page_id not in dead]
-            yield Step(None, len(found), ingest_documents(context, fields, found))
-        yield Step(positions.as_dict(), 0)
+            counts = ingest_documents(context, fields, found)
+            yield Step(positions.as_dict(), len(found), counts)
 
 
 class Orphans:

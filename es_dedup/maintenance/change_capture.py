@@ -53,9 +53,11 @@ class Positions:
             }
         )
 
-    def as_dict(self) -> dict[str, dict[str, tuple[str, int]]]:
-        """JSON-ready form, a copy."""
-        return {index: dict(shards) for index, shards in self.reached.items()}
+    def as_dict(self) -> dict[str, dict[str, list[str | int]]]:
+        """JSON-ready form, a copy; equal to what JSON gives back."""
+        return {
+            index: {shard: list(at) for shard, at in shards.items()} for index, shards in self.reached.items()
+        }
 
     def above(self, index: str, shard: int, history: str) -> int:
         """Sequence number above which a shard was not read; -1 when it was not read at all."""

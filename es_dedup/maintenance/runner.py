@@ -137,12 +137,15 @@ class Runner:
             # smaller batches have got past the trouble
             attempts = 0 if done >= self._limits.batch or keeper.part.attempts == 1 else keeper.part.attempts
             took = 0.0 if step.idle else now - last
+            # a part that is given back before it has got anywhere would begin with the same again, and again
+            moved = step.idle or step.done or step.checkpoint != keeper.part.checkpoint
             keeper.save(step, took, attempts)
             if not step.idle:
                 self._observe(stage.name, step.counts, took)
             self._throttle(job, step.done, took)
             last = time.monotonic()
-            if last - begun > self._limits.step_seconds or self._job(job.id).state is not JobState.RUNNING:
+            late = moved and last - begun > self._limits.step_seconds
+            if late or self._job(job.id).state is not JobState.RUNNING:
                 keeper.release(attempts=0)
                 return False
         keeper.finish(time.monotonic() - last)

@@ -61,6 +61,16 @@ def test_a_backfill_marks_every_document_as_the_embedded_index_would() -> None:
         assert len(expected) > 100
 
 
+@pytest.mark.timeout(60)
+def test_a_backfill_whose_stages_take_longer_than_a_step_ends() -> None:
+    """A worker gives a part back after ``step_seconds``; whoever takes it next must not begin from the start."""
+    given = documents(made_up=30)
+    with source_index(given) as (client, name), attached(name, settings(step_seconds=0.001)) as site:
+        filled(site)
+        assert audit(site).as_dict()["found"] == {}
+        assert count_with_dedup_field(client, name) == len(given)
+
+
 def test_a_recluster_sees_what_another_process_has_stored_a_moment_ago() -> None:
     """Searches see a write only after a while, and a page that reclustering does not see would be left without a cluster."""
     late = settings().model_validate({**settings().model_dump(), "elastic": {"refresh": "30m"}})
