@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
+from es_dedup import Deduplicator
+from es_dedup.serve.repeats import NAME
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -88,6 +91,13 @@ def serving(
         process.wait(SECONDS)
         assert process.stdout is not None
         process.stdout.close()
+
+
+def lose_answers(place: str) -> None:
+    """Remove what an index has kept of answers to requests with a key; no server may run on it."""
+    with Deduplicator.open(place) as dedup:
+        for name in dedup.kept(NAME.format(slot) for slot in range(10)):
+            dedup.keep(name, None)
 
 
 @contextmanager

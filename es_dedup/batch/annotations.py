@@ -54,8 +54,8 @@ def from_dict(values: Mapping[str, Any]) -> Annotation:
         "override",
     }:
         raise TypeError(f"unknown fields {sorted(unknown)}")
-    left, right, reader, time = strings = [values[name] for name in ("id_a", "id_b", "reader", "time")]
-    if not all(each.strip() for each in strings) or left == right:
+    left, right, reader, time = [values[name] for name in ("id_a", "id_b", "reader", "time")]
+    if not (left and right and reader.strip() and time.strip()) or left == right:  # an id may be a space
         raise ValueError("two page ids, a reader and a time are needed")
     label, relation = Label(values["label"]), values.get("relation")
     if (relation is not None) != (label is Label.CONTAIN) or relation not in (

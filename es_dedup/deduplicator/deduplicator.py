@@ -337,10 +337,7 @@ class Deduplicator(IndexReader):
         return len(changes)
 
     def keep(self, name: str, text: str | None) -> None:
-        """Keep a small text beside the index under a name, for a program that uses the library; None removes it.
-
-        A reindex on Elasticsearch does not take it over.
-        """
+        """Keep a small text beside the index under a name, for a program that uses the library; None removes it."""
         self._index.set_note(KEPT.format(name), text)
 
     def _record_labels(self, changes: Sequence[Annotation]) -> None:

@@ -97,7 +97,7 @@ def reindex(
         with open_context(address, settings) as new:
             save_attachments(new.index, attachments)
             note_positions(new)
-            carry_over(old, new.dedup)
+            carry_over(old, new.index, new.dedup)
             _run(new, "refill", report_progress)
             report_progress("taking in later writes")
             _remove_orphans(new)
@@ -108,7 +108,7 @@ def reindex(
             with old.writing():  # no decision falls between the last following and the swap
                 documents, pages, dead, sampled = _verified(new)
                 _keep_dead(new, place)
-                carry_over(old, new.dedup)  # those made meanwhile
+                carry_over(old, new.index, new.dedup)  # those made meanwhile
                 factory.swap_generation(place, generation, settings)
     with open_context(place, settings) as context:
         follow(context)  # decided on with the old settings, written after the swap
@@ -136,16 +136,22 @@ def _from_texts(
         refill(old, index, settings)
         report_progress("switching")
         with old.writing():
-            found = refill(old, index, settings)  # what was written meanwhile
-            if found.without_text:
-                raise NotVerified(
-                    f"the texts of {found.without_text:,} of {found.pages:,} pages are not kept, "
-                    f"so scan the pages again into a new index"
-                )
-            if (pages := index.count()) != found.pages:
-                raise NotVerified(f"{found.pages:,} pages gave {pages:,}")
+            pages = _refilled(old, index, settings)  # what was written meanwhile
             factory.swap_generation(place, generation, settings)
-    return Reindexed(generation, found.pages, found.pages, 0, 0, 0)
+    return Reindexed(generation, pages, pages, 0, 0, 0)
+
+
+def _refilled(old: Index, new: Index, settings: Settings) -> int:
+    """Bring a generation up to what another one stores, and verify it; the number of pages."""
+    found = refill(old, new, settings)
+    if found.without_text:
+        raise NotVerified(
+            f"the texts of {found.without_text:,} of {found.pages:,} pages are not kept, "
+            f"so scan the pages again into a new index"
+        )
+    if (pages := new.count()) != found.pages:
+        raise NotVerified(f"{found.pages:,} pages gave {pages:,}")
+    return pages
 
 
 def abandon(place: str, settings: Settings) -> bool:
@@ -171,17 +177,22 @@ def roll_back(
         NotAnIndex: there is no previous generation.
         SchemaMismatch: another release made it.
         SettingsMismatch: other settings are in force.
+        NotVerified: no index is attached, and not all texts are kept.
     """
     address, generation = factory.beside(place, PREVIOUS)
     factory.must_fit(address, settings)
     with factory.open_stored(place, settings) as present, present.writing():
-        _check_sources(place, settings, load_attachments(present))
+        attachments = load_attachments(present)
+        _check_sources(place, settings, attachments)
         with open_context(address, settings) as previous:
-            carry_over(present, previous.dedup)
+            if attachments:
+                carry_over(present, previous.index, previous.dedup)
+            else:
+                _refilled(present, previous.index, settings)
         factory.swap_generation(place, generation, settings)
     with open_context(place, settings) as context:
         context.index.set_note(NOTE, None)
-        return _run(context, "backfill", report_progress).get("updated", 0)
+        return _run(context, "backfill", report_progress).get("updated", 0) if attachments else 0
 
 
 def _check_sources(place: str, settings: Settings, attachments: Sequence[Attachment]) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 TRIES: Final = 20  # of one conditional change
 ERROR_CHARS: Final = 200
+ID_TIME: Final = "%Y%m%d-%H%M%S"
 WAIT_SECONDS: Final = 0.2  # for parts that others work on
 
 
@@ -41,17 +42,22 @@ class Runner:
         self._observe = observe or (lambda _stage, _counts, _seconds: None)
         self._site, self._limits = context, context.settings.maintenance
 
-    def start(self, what: str, options: Mapping[str, Any]) -> Job:
+    def start(self, what: str, options: Mapping[str, Any], suffix: str = "") -> Job:
         """Make a job and plan its first stage.
 
         The job holds the decision settings of the caller, so that they are those that any worker clusters with.
+
+        Args:
+            what: name of the plan.
+            options: see ``Job``.
+            suffix: of the job's id; empty: made up.
 
         Raises:
             NotAttached, IndexError_: it cannot be planned.
         """
         now = _now()
         job = Job(
-            f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now / 1000))}-{secrets.token_hex(3)}",
+            new_id(suffix),
             what,
             JobState.RUNNING,
             {"settings": decision_settings(self._site.settings), **options},
@@ -248,6 +254,11 @@ class Runner:
     def _taken(self, part: Partition) -> bool:
         """Somebody works on it, by the clocks of both; a wrong clock costs double work, nothing else."""
         return bool(part.owner) and _now() - part.beat < self._limits.lease_seconds * 1000
+
+
+def new_id(suffix: str = "") -> str:
+    """An id for a job that begins now; without a suffix it gets one that is made up."""
+    return f"{time.strftime(ID_TIME, time.gmtime())}-{suffix or secrets.token_hex(3)}"
 
 
 def _now() -> int:

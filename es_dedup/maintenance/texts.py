@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.batch.annotations import load_annotations
 from es_dedup.batch.overrides import load_overrides
 from es_dedup.deduplicator.deduplicator import Deduplicator
-from es_dedup.deduplicator.stored_reader import ROOTS
+from es_dedup.deduplicator.stored_reader import KEPT, ROOTS
 from es_dedup.model import Page
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from es_dedup.settings import Settings
 
 BATCH: Final = 500
+KEPT_AT_A_TIME: Final = 50  # an answer that a server keeps has at most 1 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def refill(old: Index, new: Index, settings: Settings) -> Refilled:
 
     new.set_note(ROOTS, old.note(ROOTS))
     dedup = Deduplicator(new, settings)
-    carry_over(old, dedup)
+    carry_over(old, new, dedup)
     dedup.scan(pages())
     if gone := [name for records in new.scan(batch=BATCH) for name in _gone(old, records)]:
         dedup.remove(gone)
@@ -66,10 +67,19 @@ def refill(old: Index, new: Index, settings: Settings) -> Refilled:
     return Refilled(counted["pages"], counted["without"])
 
 
-def carry_over(old: Index, dedup: Deduplicator) -> None:
-    """Give a new generation, which ``dedup`` works on, the overrides and annotations of the old one."""
+def carry_over(old: Index, new: Index, dedup: Deduplicator) -> None:
+    """Give a new generation, which ``dedup`` works on, what the old one has beside pages: overrides, annotations, and what programs keep there."""
     dedup.import_overrides(load_overrides(old).values())
     dedup.import_annotations(load_annotations(old, removed=True))
+    kept = sorted(
+        {name for index in (old, new) for name in index.note_names() if name.startswith(KEPT.format(""))}
+    )
+    for start in range(0, len(kept), KEPT_AT_A_TIME):
+        names = kept[start : start + KEPT_AT_A_TIME]
+        there = new.notes(names)
+        for name, text in old.notes(names).items():
+            if text != there[name]:
+                new.set_note(name, text)
 
 
 def _page(record: FeatureRecord, text: str) -> Page:

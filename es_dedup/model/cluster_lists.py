@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from es_dedup.model import Scope
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 Place: TypeAlias = tuple[Any, str]
 """Where a cluster stands in an order: the value it is ordered by, and its id."""
+MOST_PAGES: Final = 2**31 - 1
+"""The largest number of pages of a cluster that every index compares."""
 
 
 class ClusterOrder(StrEnum):
@@ -79,12 +82,16 @@ class ClusterQuery:
         if cursor is None or self.order is ClusterOrder.ID:
             return None if cursor is None else (cursor, cursor)
         value, mark, name = cursor.partition("~")
-        if not mark:
-            raise ValueError(
-                f"not a cursor of the order {self.order}: {cursor!r}; take `next` of the answer before"
-            )
         kinds = {ClusterOrder.LARGEST: int, ClusterOrder.CONFIDENCE: float, ClusterOrder.NEWEST: str}
-        return kinds[self.order](value), name
+        with suppress(ValueError):
+            place = kinds[self.order](value)
+            if mark and (
+                isinstance(place, str) or abs(place) < MOST_PAGES
+            ):  # not nan, and what indices can store
+                return place, name
+        raise ValueError(
+            f"not a cursor of the order {self.order}: {cursor!r}; take `next` of the answer before"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, FastAPI, Header, Query, Request, Response, Security
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 LINES_AT_A_TIME: Final = 32
 """Lines of a checked NDJSON body that one process works on together."""
+SUFFIX_CHARS: Final = 16
+"""Hexadecimal digits of a job's id that are made of a key."""
 MAX_LISTED: Final = 1000
 """Clusters or hits of one answer."""
 _OWN_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -353,9 +356,11 @@ async def start_job(request: Request, key: Key = None) -> Response:
     service = _service(request)
     body = await service.body_of(request, JSON)
     asked = JobBody.read(body)
+    # where the server dies before it has kept the answer, the same request finds the job by this
+    suffix = sha256(f"{key} ".encode() + body).hexdigest()[:SUFFIX_CHARS] if key else ""
 
     async def started() -> bytes:
-        return calls.as_json(await service.in_thread(service.jobs.start, asked))
+        return calls.as_json(await service.in_thread(service.jobs.start, asked, suffix))
 
     work = service.repeats.once(key, (b"job", body), started)
     return _json(await service.workers.in_time(work))

@@ -97,7 +97,9 @@ class JobBody(Body):
 
     what: Literal["recluster", "backfill"]
     target: str | None = Field(None, description="of a backfill: an attached index; absent: all")
-    rate: Annotated[float, Field(gt=0)] | None = Field(None, description="documents a second at most")
+    rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
+        None, description="documents a second at most"
+    )
     force: bool = Field(default=False, description="even if very many documents change")
     dry_run: bool = Field(default=False, description="of a recluster: say what would change, write nothing")
     settings: dict[str, Any] = Field(

@@ -7,14 +7,14 @@ from typing import Annotated, Final, Literal
 from fastapi import Depends, Query
 
 from es_dedup.model import Relation, Scope
-from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
+from es_dedup.model.cluster_lists import MOST_PAGES, ClusterOrder, ClusterQuery
 
 _TIME: Final = r"^(\d{4}(-\d\d(-\d\d(T\S{0,30})?)?)?)?$"
 
 
 def _query(
     *,
-    min_size: Annotated[int, Query(ge=1, description="pages of a cluster, at least")] = 2,
+    min_size: Annotated[int, Query(ge=1, le=MOST_PAGES, description="pages of a cluster, at least")] = 2,
     relation: Annotated[
         Literal["", Relation.EXACT, Relation.DUPLICATE],
         Query(description="of at least one page to the canonical document"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -17,9 +16,10 @@ from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.recluster import preview
 from es_dedup.maintenance.replay import replay
-from es_dedup.maintenance.runner import Runner
+from es_dedup.maintenance.runner import ID_TIME, Runner, new_id
 from es_dedup.maintenance.status import JobStatus, job_status
 from es_dedup.serve.problems import NotOnThisIndex
+from es_dedup.serve.repeats import MOST_SECONDS
 from es_dedup.settings.recorded import decision_settings
 
 if TYPE_CHECKING:
@@ -60,23 +60,40 @@ class Jobs:
                 Runner(site).set_state(job_id, JobState.PAUSED, STOPPED)
         self._thread.shutdown(wait=True, cancel_futures=True)
 
-    def start(self, body: JobBody) -> JobStatus:
+    def start(self, body: JobBody, suffix: str = "") -> JobStatus:
         """Begin a job.
+
+        Args:
+            body: what is asked for.
+            suffix: of the job's id, the same for the same request; a job of the last day that has it is returned. Empty: made up.
 
         Raises:
             NotOnThisIndex: it needs attached indices.
-            MassChange, NotAttached: see ``errors``.
+            ConfigError, MassChange, NotAttached: see ``errors``.
         """
+        begun = self._begun(suffix) if suffix else None
+        if begun is not None:
+            return begun
         alone = body.what == "recluster" and body.dry_run
         if is_remote(self._place) and not alone:
             with open_context(self._place, self._settings) as site:
                 if site.attachments or body.what == "backfill":
-                    return self._stored_job(site, body)
+                    return self._stored_job(site, body, suffix)
         if body.what == "backfill":
             raise NotOnThisIndex("a backfill", "an index on Elasticsearch with attached indices")
-        return self._recluster(body)
+        return self._recluster(body, suffix)
 
-    def _stored_job(self, site: MaintenanceContext, body: JobBody) -> JobStatus:
+    def _begun(self, suffix: str) -> JobStatus | None:
+        """The job of the last day that has a suffix; this server works on it, too."""
+        oldest = time.strftime(ID_TIME, time.gmtime(time.time() - MOST_SECONDS))
+        job = next(
+            (each for each in self.listed() if each.id.endswith(f"-{suffix}") and each.id > oldest), None
+        )
+        if job is not None and not self.is_own(job.id) and job.state == JobState.RUNNING:
+            self._work_on(job.id)
+        return job
+
+    def _stored_job(self, site: MaintenanceContext, body: JobBody, suffix: str) -> JobStatus:
         if body.what == "backfill":
             given = {"target": body.target, "force": body.force, "rate": body.rate}
             options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -85,7 +102,7 @@ class Jobs:
             options = {"settings": decision_settings(settings)}
             if not body.force:
                 preview(site, settings=settings)
-        job = Runner(site).start(body.what, options)
+        job = Runner(site).start(body.what, options, suffix)
         self._work_on(job.id)
         return job_status(site, job)
 
@@ -171,9 +188,9 @@ class Jobs:
         finally:
             self._running.discard(job_id)
 
-    def _own_job(self, what: str, note: str = "") -> JobStatus:
+    def _own_job(self, what: str, note: str = "", suffix: str = "") -> JobStatus:
         """A new job of this server; the oldest of too many are forgotten."""
-        job_id = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
+        job_id = new_id(suffix)
         while len(self._own) >= MOST_LISTED:
             del self._own[min(self._own)]
         self._own[job_id] = JobStatus(job_id, what, "running", "waiting", 0, 0, 0.0, None, 0, {}, note)
@@ -184,10 +201,11 @@ class Jobs:
         jobs = [asdict(each) for each in self._own.values()]
         self._workers.writer.keep(KEPT, json.dumps(jobs, ensure_ascii=False))
 
-    def _recluster(self, body: JobBody) -> JobStatus:
+    def _recluster(self, body: JobBody, suffix: str) -> JobStatus:
+        settings = self._workers.writer.settings_with(body.settings) if body.settings else None
         note = ", ".join(f"{name} = {value}" for name, value in body.settings.items())
-        job = self._own_job("recluster", note)
-        self._workers.submit(self._noting, job.id, self._recluster_here, job.id, body)
+        job = self._own_job("recluster", note, suffix)
+        self._workers.submit(self._noting, job.id, self._recluster_here, job.id, body.dry_run, settings)
         return job
 
     def _noting(self, job_id: str, work: Callable[..., Mapping[str, int]], *arguments: Any) -> None:
@@ -201,13 +219,11 @@ class Jobs:
         with suppress(DedupError, RuntimeError):  # the server ends
             self._workers.submit(self._keep)
 
-    def _recluster_here(self, job_id: str, body: JobBody) -> Mapping[str, int]:
+    def _recluster_here(self, job_id: str, dry_run: bool, settings: Settings | None) -> Mapping[str, int]:  # noqa: FBT001 - sent to the thread by position
         def told(now: Progress) -> None:
             self._note(job_id, stage=now.stage, done=now.done, total=now.total or 0, workers=1)
 
-        writer = self._workers.writer
-        settings = writer.settings_with(body.settings) if body.settings else None
-        report = writer.recluster(told, dry_run=body.dry_run, settings=settings)
+        report = self._workers.writer.recluster(told, dry_run=dry_run, settings=settings)
         return {name: getattr(report, name) for name in ("pages", "changed", "clusters_before", "clusters")}
 
     def _replay(self, page_ids: Sequence[str]) -> Mapping[str, int]:

@@ -149,6 +149,9 @@ def test_labels_of_readers_are_kept_exported_and_imported(api: Api) -> None:
     assert api.lines("/v1/labels", first, {**later, "label": "x"}).status_code == 400
     assert api.lines("/v1/labels", first, later).json() == {"imported": 1}
     assert api.get("/v1/labels").json() == {"labels": [later, made]}
+    api.post("/v1/pages", json={"id": " ", "text": TEXT})
+    assert api.post("/v1/labels", json={**said, "id_a": " "}).status_code == 200
+    assert len(api.get("/v1/labels").json()["labels"]) == 3
 
 
 def test_reclustering_is_a_job(api: Api) -> None:

@@ -6,8 +6,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.index.jobs import JobState
-from tests.servers import url_of
-from tests.serving import TEXT, Api, serving
+from es_dedup.maintenance.reindex import reindex
+from es_dedup.settings import Settings
+from tests.servers import fresh_name, remove, url_of
+from tests.serving import TEXT, Api, lose_answers, serving
 from tests.source_indices import attached, canonical_counts, settings, source_index
 
 if TYPE_CHECKING:
@@ -45,6 +47,36 @@ def test_documents_are_backfilled_and_follow_overrides(tmp_path: Path) -> None:
             assert ended(api, api.post("/v1/jobs", json={"what": "recluster"}).json())["state"] == "done"
             assert len(canonical_counts(client, name)) == 2
             assert {each["what"] for each in api.get("/v1/jobs").json()["jobs"]} == {"backfill", "recluster"}
+
+
+def test_a_job_of_a_key_goes_on_although_its_answer_was_lost(tmp_path: Path) -> None:
+    slow = {"ES_DEDUP_MAINTENANCE__LEASE_SECONDS": "2"}
+    body, headers = {"what": "backfill", "rate": 300}, {"Idempotency-Key": "1"}
+    with source_index(MANY) as (client, name), attached(name, settings()):
+        place = f"{url_of('es8')}/{name}"
+        with serving(place, tmp_path, variables=slow) as api:
+            job = api.post("/v1/jobs", json=body, headers=headers).json()
+            api.process.kill()
+        lose_answers(place)
+        with serving(place, tmp_path, variables=slow) as api:
+            assert api.post("/v1/jobs", json=body, headers=headers).json()["id"] == job["id"]
+            assert ended(api, job)["state"] == "done"
+            assert [each["id"] for each in api.get("/v1/jobs").json()["jobs"]] == [job["id"]]
+        assert len(canonical_counts(client, name)) == len(MANY)
+
+
+def test_keys_outlive_a_reindex(tmp_path: Path) -> None:
+    place, key = f"{url_of('es8')}/{fresh_name()}", {"Idempotency-Key": "k"}
+    page = {"id": "a", "text": TEXT}
+    try:
+        with serving(place, tmp_path) as api:
+            first = api.post("/v1/pages", json=page, headers=key)
+            assert api.delete("/v1/pages/a").status_code == 200
+            reindex(place, Settings())
+            assert api.post("/v1/pages", json=page, headers=key).content == first.content
+            assert api.get("/v1/pages/a").status_code == 404
+    finally:
+        remove(place)
 
 
 def test_a_job_is_paused_with_the_server_and_resumed(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ import httpx
 import pytest
 
 from es_dedup import Deduplicator, Page
-from tests.serving import OTHER, PROGRAM, TEXT, Api, serving
+from tests.serving import OTHER, PROGRAM, TEXT, Api, lose_answers, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -191,12 +191,21 @@ def test_bodies_that_are_no_pages_are_refused(api: Api, body: bytes, said: str) 
 def test_parameters_that_are_wrong_are_refused(api: Api) -> None:
     for path in ("/v1/clusters?limit=0", "/v1/clusters?min_size=x", "/v1/search", "/v1/search?q=a&offset=-1"):
         problem(api.get(path), 400, "invalid-query")
+    problem(api.get(f"/v1/clusters?min_size={10**30}"), 400, "invalid-query")
+    for after in ("x", f"{10**30}~a", "1.5~a"):
+        problem(api.get("/v1/clusters", params={"order": "largest", "after": after}), 400, "invalid-body")
+    problem(api.get("/v1/clusters?order=confidence&after=nan~a"), 400, "invalid-body")
     problem(api.post("/v1/pages?policy=none", json=PAGE), 400, "invalid-query")
     problem(api.get("/nothing"), 404, "no-such-route")
     problem(api.delete("/v1/check"), 405, "wrong-method")
     problem(api.put("/v1/pages/b", json=PAGE), 400, "invalid-body")
     problem(api.post("/v1/jobs", json={"what": "backfill"}), 501, "not-on-this-index")
     problem(api.post("/v1/jobs", json={"what": "reindex"}), 400, "invalid-body")
+    for wrong in ({"decision.preset": "none"}, {"elastic.password": "x"}, {"": 1}):
+        problem(api.post("/v1/jobs", json={"what": "recluster", "settings": wrong}), 400, "config-error")
+    headers = {"Content-Type": "application/json"}
+    endless = api.post("/v1/jobs", content=b'{"what": "backfill", "rate": 1e999}', headers=headers)
+    problem(endless, 400, "invalid-body")
 
 
 def test_large_bodies_are_refused(api: Api) -> None:
@@ -213,7 +222,10 @@ def test_slow_bodies_are_refused(api: Api) -> None:
         head = f"POST /v1/check HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {api.tokens['read']}\r\n"
         slow.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{".encode())
         assert slow.recv(1000).startswith(b"HTTP/1.1 408 ")
+    with socket.create_connection((host, int(port)), timeout=30) as gone:
+        gone.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{".encode())
     assert api.get("/healthz").status_code == 200
+    assert "Traceback" not in (api.folder / "err").read_text()
 
 
 def test_broken_lines_do_not_keep_the_others_out(api: Api) -> None:
@@ -291,6 +303,18 @@ def test_keys_and_jobs_outlive_the_server(tmp_path: Path) -> None:
         again = api.post("/v1/jobs", json={"what": "recluster"}, headers={"Idempotency-Key": "j"}).json()
         (job,) = api.get("/v1/jobs").json()["jobs"]
         assert (again["id"], job["id"], job["state"]) == (made["id"], made["id"], "done")
+
+
+def test_a_job_of_a_key_is_begun_once_although_its_answer_was_lost(tmp_path: Path) -> None:
+    place, headers = str(tmp_path / "pages.db"), {"Idempotency-Key": "j"}
+    with serving(place, tmp_path / "server") as api:
+        made = api.post("/v1/jobs", json={"what": "recluster"}, headers=headers).json()
+    lose_answers(place)  # as if the server had been killed before it kept this one
+    with serving(place, tmp_path / "server") as api:
+        assert api.post("/v1/jobs", json={"what": "recluster"}, headers=headers).json()["id"] == made["id"]
+        assert [job["id"] for job in api.get("/v1/jobs").json()["jobs"]] == [made["id"]]
+        other = api.post("/v1/jobs", json={"what": "recluster"}, headers={"Idempotency-Key": "i"}).json()
+        assert other["id"] != made["id"]
 
 
 def many(count: int) -> list[dict[str, str]]:
