@@ -77,8 +77,8 @@ test-slow: $(DEV)  ## those that take longer than five seconds each; tests that 
 test-traffic: $(DEV)  ## writers while servers fail, are restarted, or are given new settings
 	$(SERVERS) run es8 three redis -- $(PYTEST) -m traffic $(PYTEST_ARGS)
 
-test-opensearch: $(DEV)  ## contract suites of the index, command line, hook, searches and maintenance on OpenSearch
-	$(SERVERS) run opensearch -- $(PYTEST) -k opensearch tests/contract/test_elastic_index.py tests/integration/test_opensearch.py $(PYTEST_ARGS)
+test-opensearch: $(DEV)  ## contract suites of the index, command line, hook, searches, maintenance, REST API and console on OpenSearch
+	$(SERVERS) run opensearch -- $(PYTEST) -k opensearch tests/contract/test_elastic_index.py tests/integration/test_opensearch.py tests/integration/test_serve.py tests/integration/test_console_clusters.py $(PYTEST_ARGS)
 
 test-opensearch-all: $(DEV)  ## with OpenSearch in the place of Elasticsearch
 	$(SERVERS) run opensearch redis -- $(ON_OPENSEARCH) $(PYTEST) -m 'not other_servers and not traffic and not data and not exclusive' tests/integration $(PYTEST_ARGS)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from xdist.remote import Producer
 
 ROOT: Final = Path(__file__).parents[1]
+OTHERS: Final = frozenset({"es9", "opensearch"})
+"""Parameters that name a server which the smaller tiers do not have."""
 
 # A runner started in the background ignores interrupts, and so would the commands that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -38,11 +40,11 @@ def both_paths(request: pytest.FixtureRequest) -> Iterator[bool]:
 
 @pytest.fixture(params=["file", "server"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Where an index may be made: a file, or a fresh name on a server."""
+    """Where an index may be made: a file, or a fresh name on a server; a test may name another profile (``EVERYWHERE``)."""
     if request.param == "file":
         yield str(tmp_path / "pages.db")
         return
-    address = f"{url_of('es8')}/{fresh_name()}"
+    address = f"{url_of('es8' if request.param == 'server' else request.param)}/{fresh_name()}"
     yield address
     remove(address)
 
@@ -57,7 +59,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if _is_exclusive(item.path):
             item.add_marker("exclusive")
         callspec = getattr(item, "callspec", None)
-        if callspec is not None and "es9" in callspec.params.values():
+        if callspec is not None and not OTHERS.isdisjoint(map(str, callspec.params.values())):
             item.add_marker("other_servers")
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx
+import pytest
 
 from es_dedup import Deduplicator
 from es_dedup.serve.repeats import NAME
@@ -26,6 +27,9 @@ TEXT: Final = (
 )
 OTHER: Final = "Nobody has seen the mayor of the upper town since the flood of last March broke the old dam."
 NDJSON: Final = {"Content-Type": "application/x-ndjson"}
+
+EVERYWHERE: Final = pytest.mark.parametrize("place", ["file", "server", "es9", "opensearch"], indirect=True)
+"""For the few tests of server and console that also run on the other servers."""
 
 
 class Api(httpx.Client):

@@ -12,7 +12,7 @@ from es_dedup import Deduplicator, Page
 from es_dedup.console import clusters, details, views
 from es_dedup.model import Relation, Scope
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
-from tests.serving import TEXT, serving
+from tests.serving import EVERYWHERE, TEXT, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,6 +69,7 @@ def test_the_list_of_the_console(dedup: Deduplicator, query: ClusterQuery, expec
     assert len(shown) < 20_000
 
 
+@EVERYWHERE
 def test_the_overview_has_the_newest_and_where_duplicates_come_from(dedup: Deduplicator) -> None:
     shown = views.overview(dedup, "en", "").decode()
     assert re.findall(r"/console/clusters/(\w)", shown) == ["d", "a", "h"]
@@ -90,6 +91,7 @@ def test_a_cluster_says_why_its_page_is_canonical(dedup: Deduplicator) -> None:
     assert shown.count("100 %") == 4
 
 
+@EVERYWHERE
 def test_the_routes_take_the_same_filters(dedup: Deduplicator, place: str, tmp_path: Path) -> None:
     given: dict[str, Any] = {"site": "x.org", "published_from": "2026-02", "published_to": "", "relation": ""}
     with serving(place, tmp_path / "server") as api:

@@ -12,7 +12,7 @@ import pytest
 from es_dedup import Deduplicator, Page
 from es_dedup.model.plain import plain
 from es_dedup.serve import schemas
-from tests.serving import OTHER, TEXT, Api, serving
+from tests.serving import EVERYWHERE, OTHER, TEXT, Api, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +42,7 @@ def seen(api: Api, pages: int) -> None:
         time.sleep(0.2)
 
 
+@EVERYWHERE
 def test_each_route_answers_as_the_library(api: Api, place: str) -> None:
     first, second, third = IDS
     report = api.post(
@@ -107,6 +108,7 @@ def test_clusters_are_paged(api: Api) -> None:
     assert seen_ids == sorted(f"{word}-0" for word in words)
 
 
+@EVERYWHERE
 def test_what_people_decide_goes_before_the_rules(api: Api) -> None:
     api.lines("/v1/pages", {"id": "a", "text": TEXT}, {"id": "b", "text": TEXT})
     decision = {"kind": "different", "pages": ["a", "b"], "reason": "two ferries", "author": "mz"}
