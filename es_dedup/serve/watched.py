@@ -6,8 +6,6 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from starlette.requests import ClientDisconnect
-
 from es_dedup.serve.problems import as_problem
 
 if TYPE_CHECKING:
@@ -50,8 +48,6 @@ class Watched:
 
         try:
             await self._app(scope, receive, answer)
-        except ClientDisconnect:  # it went while it sent its body, and gets no answer
-            pass
         except Exception as error:  # noqa: BLE001 - logged, and answered where nothing was
             if not status:
                 await self._answer_of(as_problem(error))(scope, receive, answer)
