@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from es_dedup.clustering import containment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from es_dedup.index.port import Index
+    from es_dedup.index.port import Assignment, Index
+    from es_dedup.model import Edge
 
 
 def redundant(index: Index, page_ids: Iterable[str], *, contained: bool) -> tuple[set[str], set[str]]:
@@ -17,11 +18,43 @@ def redundant(index: Index, page_ids: Iterable[str], *, contained: bool) -> tupl
     assigned = index.assignments(page_ids)
     found = {name for name, each in assigned.items() if each.canonical != name}
     if contained:
-        edges = index.edges_of(assigned.keys() - found)
-        others = {name for edge in edges for name in (edge.left, edge.right)} - assigned.keys()
-        inner = containment(edges, {**index.assignments(others), **assigned})
-        found |= {name for name, each in assigned.items() if each.cluster_id in inner}
+        pointers = _containers(index, assigned.keys() - found)
+        found |= {name for name, each in assigned.items() if _is_contained(each.cluster_id, pointers)}
     return set(assigned), found
+
+
+def _containers(index: Index, canonicals: set[str]) -> dict[str, tuple[str, ...]]:
+    """``containment`` of the clusters of some canonical documents, of the clusters that contain these, and so on."""
+    edges: list[Edge] = []
+    assigned: dict[str, Assignment] = {}
+    pointers: dict[str, tuple[str, ...]] = {}
+    seen: set[str] = set()
+    while canonicals:
+        edges += index.edges_of(canonicals)
+        ends = {name for edge in edges for name in (edge.left, edge.right)}
+        assigned |= index.assignments(ends - assigned.keys())
+        pointers = containment(edges, assigned)
+        outer = {name for names in pointers.values() for name in names}
+        seen |= canonicals
+        canonicals = {each.canonical for each in assigned.values() if each.cluster_id in outer} - seen
+    return pointers
+
+
+def _is_contained(cluster: str, pointers: Mapping[str, Sequence[str]]) -> bool:
+    """Whether another cluster stays that contains this one; of clusters that contain each other the first by id stays."""
+    outer = _reached(cluster, pointers)
+    return any(name < cluster or cluster not in _reached(name, pointers) for name in outer)
+
+
+def _reached(cluster: str, pointers: Mapping[str, Sequence[str]]) -> set[str]:
+    """The clusters that contain one, directly or by way of others; in a cycle also itself."""
+    found: set[str] = set()
+    waiting = [cluster]
+    while waiting:
+        new = set(pointers.get(waiting.pop(), ())) - found
+        found |= new
+        waiting += new
+    return found
 
 
 def ids_of(index: Index, names: Iterable[str]) -> dict[str, list[str]]:

@@ -120,14 +120,17 @@ def _form_of(target: Path | None) -> str:
 
 
 def _rows(dedup: Deduplicator, what: str, *, min_size: int, drop_contained: bool) -> Iterator[dict[str, Any]]:
-    for cluster in dedup.clusters(min_size=min_size if what == "clusters" else 1):
-        dropped = drop_contained and bool(cluster.contained_in)
-        if what == "clusters":
-            yield from _pages(cluster)
-        elif what == "keep" and not dropped:
-            yield {"page_id": cluster.canonical, "cluster_id": cluster.id, "size": cluster.size}
-        elif what == "drop":
-            yield from _dropped(cluster, canonical_too=dropped)
+    clusters = dedup.clusters(min_size=min_size if what == "clusters" else 1)
+    while some := list(islice(clusters, _ROWS)):
+        inner = [each.canonical for each in some if drop_contained and each.contained_in]
+        dropped = dedup.redundant(inner, contained=True)[1] if inner else ()
+        for cluster in some:
+            if what == "clusters":
+                yield from _pages(cluster)
+            elif what == "keep" and cluster.canonical not in dropped:
+                yield {"page_id": cluster.canonical, "cluster_id": cluster.id, "size": cluster.size}
+            elif what == "drop":
+                yield from _dropped(cluster, canonical_too=cluster.canonical in dropped)
 
 
 def _pages(cluster: Cluster) -> Iterator[dict[str, Any]]:

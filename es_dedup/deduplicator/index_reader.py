@@ -298,7 +298,8 @@ class IndexReader(ChangeReader, StoredReader):
 
         Args:
             page_ids: ids, stored or not.
-            contained: count canonical documents that are contained in another cluster's among the latter.
+            contained: count canonical documents that are contained in another cluster's among the latter. Of those that contain each
+                other in a cycle the one of the first cluster by id is left out.
         """
         return page_lookup.redundant(self._index, page_ids, contained=contained)
 

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page
 from es_dedup.cli.main import app
+from es_dedup.model import Edge, Relation
 from tests.texts import article
 
 if TYPE_CHECKING:
@@ -89,3 +90,26 @@ def test_what_is_no_age_is_refused(place: str, age: str) -> None:
     done = CliRunner().invoke(app, ["--db", place, "remove", f"--older-than={age}"])
     assert done.exit_code == 2
     assert "--older-than" in done.output
+
+
+def test_one_page_of_a_cycle_of_containment_stays(tmp_path: Path) -> None:
+    place = str(tmp_path / "pages.db")
+    with Deduplicator.open(place) as dedup:
+        dedup.scan([Page(id=name, text=article(number)) for number, name in enumerate("abcdefg")])
+        dedup._index.put_edges(
+            [
+                Edge("a", "b", Relation.CONTAINED, 0.9),  # a in b in c in a
+                Edge("b", "c", Relation.CONTAINED, 0.9),
+                Edge("a", "c", Relation.CONTAINS, 0.9),
+                Edge("c", "d", Relation.CONTAINS, 0.9),  # d in the cycle
+                Edge("e", "f", Relation.CONTAINED, 0.9),  # e in f in g
+                Edge("f", "g", Relation.CONTAINED, 0.9),
+            ]
+        )
+    kept = [each["page_id"] for each in said(place, "export", "--what", "keep", "--drop-contained")]
+    assert kept == ["a", "g"]
+    dropped = said(place, "export", "--what", "drop", "--drop-contained")
+    assert [each["page_id"] for each in dropped] == ["b", "c", "d", "e", "f"]
+    with Deduplicator.open(place, read_only=True) as dedup:
+        assert dedup.redundant("abcdefg", contained=True) == (set("abcdefg"), set("bcdef"))
+        assert [dedup.redundant(name, contained=True)[1] for name in "abe"] == [set(), {"b"}, {"e"}]
