@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     up = commands.add_parser("up", help="start what is not running yet")
     up.add_argument("profiles", nargs="+", choices=NAMES, metavar="PROFILE")
     up.add_argument("--port", type=int, help="HTTP port of the first node")
-    down = commands.add_parser("down", help="stop, and remove the data")
+    down = commands.add_parser("down", help="stop; the next `up` starts without data")
     down.add_argument("profiles", nargs="*", metavar="PROFILE", help="default: all")
     status = commands.add_parser("status", help="what is running")
     form = status.add_mutually_exclusive_group()
