@@ -16,11 +16,16 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 def _share(description: str) -> Any:
-    """A share or cover; above 1 is what no pair reaches."""
-    return Field(None, ge=0, le=1.01, description=description)
+    """A share or cover that pairs need; above 1 exact copies would be rejected."""
+    return _amount(1, description)
 
 
-def _amount(most: int, description: str) -> Any:
+def _exception(description: str) -> Any:
+    """A share or cover from which an exception is made; above 1 it is never made."""
+    return _amount(1.01, description)
+
+
+def _amount(most: float, description: str) -> Any:
     return Field(None, ge=0, le=most, description=description)
 
 
@@ -29,7 +34,7 @@ LENGTHS: Final = {"needed_cover": 4, "untitled_cover": 3, "words_cover": 2, "ope
 
 
 class ThresholdsConfig(Section):
-    """Thresholds of the decision rules in place of those of the preset. Covers and shares lie in [0, 1], 1.01 is never reached; units are in common, boilerplate discounted."""
+    """Thresholds of the decision rules in place of those of the preset. Covers and shares lie in [0, 1]; where 1.01 is allowed, no cover reaches it. Units are in common, boilerplate discounted."""
 
     model_config = ConfigDict(allow_inf_nan=False)
 
@@ -47,10 +52,10 @@ class ThresholdsConfig(Section):
     fewest_of_copies: float | None = _amount(
         1_000, "the same of texts without titles that cover each other by copy_cover"
     )
-    copy_cover: float | None = _share(
+    copy_cover: float | None = _exception(
         "cover of both pages from which texts without titles need no more than fewest_of_copies"
     )
-    like_size: float | None = _share(
+    like_size: float | None = _exception(
         "lesser over better cover from which pages of different days may be two issues of a form"
     )
     late_cover: float | None = _share("cover that such pages need 256 days later; less before")
@@ -61,16 +66,18 @@ class ThresholdsConfig(Section):
     same_size: float | None = _share(
         "lesser over better cover from which a pair is a duplicate; below, one page contains the other"
     )
-    about_title: float | None = _share("how much the shared text must be about the titles")
-    quoted_cover: float | None = _share(
+    about_title: float | None = _amount(  # above 1: only where the titles are equal
+        1.01, "how much the shared text must be about the titles"
+    )
+    quoted_cover: float | None = _exception(
         "cover of the better covered page from which a note is a quotation of a long page"
     )
     quoted_rest: float | None = _share("cover of the long page that a quotation must stay below")
     quoted_title: float | None = _share("share of its title that the body of a quoted note must speak of")
-    whole_cover: float | None = _share(
+    whole_cover: float | None = _exception(
         "cover of the better covered page from which two shared words of each title make it a quotation"
     )
-    passage_cover: float | None = _share(
+    passage_cover: float | None = _exception(
         "cover of the better covered page from which, at 250 units, titles of pages of unlike size are not compared"
     )
     passage_title: float | None = _share("share of its title that each body must speak of for a passage")
@@ -78,12 +85,12 @@ class ThresholdsConfig(Section):
         None,
         description="cover that the less covered page of a pair without titles needs at 20, 100 and 400 units",
     )
-    untitled_contained: float | None = _share("cover of the better covered page that does as well")
+    untitled_contained: float | None = _exception("cover of the better covered page that does as well")
     words_cover: tuple[Share, ...] | None = Field(
         None,
         description="the same as untitled_cover at 400 and 1,000 units, of long pages of words with menus and lists",
     )
-    words_contained: float | None = _share("the same as untitled_contained, of such pages")
+    words_contained: float | None = _exception("the same as untitled_contained, of such pages")
     opening_overlaps: tuple[Share, ...] | None = Field(
         None,
         description="overlaps of the first words of such pages: opening_cover is required up to the first, nothing more from the second on",
@@ -94,8 +101,8 @@ class ThresholdsConfig(Section):
     form_numbers: int | None = _amount(
         1_000, "numbers that differ, from which two notices without titles are written from one form"
     )
-    form_share: float | None = _share("share of their numbers that must differ for it, too")
-    near_copy: float | None = _share("cover from which text is not taken apart by numbers or dates")
+    form_share: float | None = _exception("share of their numbers that must differ for it, too")
+    near_copy: float | None = _exception("cover from which text is not taken apart by numbers or dates")
 
     @field_validator(*LENGTHS)
     @classmethod
