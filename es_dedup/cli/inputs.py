@@ -48,12 +48,10 @@ Corpus = Annotated[
         "--corpus", "-c", help="Input with the labelled pages; may be repeated.", show_default=False
     ),
 ]
-PageIds = Annotated[
-    list[str],
-    typer.Argument(
-        help="Ids or URLs of pages; -: one a line on standard input.", metavar="ID…", show_default=False
-    ),
-]
+PAGE_IDS: Final = typer.Argument(
+    help="Ids or URLs of pages; -: one a line on standard input.", metavar="ID…", show_default=False
+)
+PageIds = Annotated[list[str], PAGE_IDS]
 Folds = Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")]
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from es_dedup.cli.group import ExitCode
-from es_dedup.cli.inputs import PageIds, given_ids
+from es_dedup.cli.inputs import PAGE_IDS, PageIds, given_ids
 from es_dedup.cli.output import readable
 from es_dedup.cli.session import Session, session_of
 from es_dedup.cli.sites import site_of
@@ -36,12 +36,7 @@ def register(app: typer.Typer) -> None:
 
 def remove(
     context: typer.Context,
-    ids: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Ids or URLs of pages; -: one a line on standard input.", metavar="ID…", show_default=False
-        ),
-    ] = None,
+    ids: Annotated[list[str] | None, PAGE_IDS] = None,
     older_than: Annotated[
         str | None,
         typer.Option(
@@ -66,19 +61,16 @@ def remove(
     first_day = _first_day_kept(session, older_than, expired=expired)
     with session.read() as dedup:
         ids = given_ids(dedup, ids or ())
-        if first_day is not None:
-            ids += [each.page_id for each in dedup.records() if "" < each.published < first_day]
-    if dry_run:
-        removed, unknown, repaired = _would_remove(session, ids)
-    else:
-        done = _removed(session, ids)
-        removed, unknown, repaired = done.removed, list(done.unknown), done.repaired_clusters
+    report = (_would_remove if dry_run else _removed)(session, ids, first_day)
+    unknown = list(report.unknown)
     output = session.output
-    output.emit({"removed": removed, "unknown": unknown, "repaired_clusters": repaired, "dry_run": dry_run})
+    output.emit(asdict(report) | {"unknown": unknown, "dry_run": dry_run})
     for page_id in unknown:
         output.warn(f"unknown: {page_id}")
     name = "would be removed" if dry_run else "removed"
-    output.facts({name: removed, "unknown": len(unknown), "repaired clusters": repaired})
+    output.facts(
+        {name: report.removed, "unknown": len(unknown), "repaired clusters": report.repaired_clusters}
+    )
     if unknown:
         raise typer.Exit(ExitCode.LEFT_OUT)
 
@@ -293,8 +285,8 @@ def _first_day_kept(session: Session, age: str | None, *, expired: bool) -> str 
         raise typer.BadParameter(f"{age} is before all times", param_hint=option) from error
 
 
-def _removed(session: Session, ids: list[str]) -> RemoveReport:
-    """Remove pages; where source indices are attached, their documents are updated, too."""
+def _removed(session: Session, ids: list[str], first_day: str | None) -> RemoveReport:
+    """Remove pages, and those that are older than a day; where source indices are attached, their documents are updated, too."""
     if session.remote:
         from es_dedup.maintenance.dedup_field_writes import remove_pages
 
@@ -306,16 +298,22 @@ def _removed(session: Session, ids: list[str]) -> RemoveReport:
                 )
                 return report
     with session.write() as dedup:
-        return dedup.remove(ids)
+        report = dedup.remove(ids)
+        for more in dedup.remove_before(first_day) if first_day else ():
+            repaired = report.repaired_clusters + more.repaired_clusters
+            report = replace(report, removed=report.removed + more.removed, repaired_clusters=repaired)
+        return report
 
 
-def _would_remove(session: Session, ids: list[str]) -> tuple[int, list[str], int]:
+def _would_remove(session: Session, ids: list[str], first_day: str | None) -> RemoveReport:
     from es_dedup.errors import UnknownPage
+    from es_dedup.model import RemoveReport
 
     unknown: list[str] = []
     clusters: set[str] = set()
     with session.read() as dedup:
-        for page_id in dict.fromkeys(ids):
+        wanted = dict.fromkeys([*ids, *(dedup.pages_before(first_day) if first_day else ())])
+        for page_id in wanted:
             try:
                 cluster = dedup.cluster(page_id)
             except UnknownPage:
@@ -323,4 +321,4 @@ def _would_remove(session: Session, ids: list[str]) -> tuple[int, list[str], int
             else:
                 if cluster.size > 1:
                     clusters.add(cluster.id)
-    return len(set(ids)) - len(unknown), unknown, len(clusters)
+    return RemoveReport(len(wanted) - len(unknown), tuple(unknown), len(clusters))

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch import annotations as labels
 from es_dedup.batch.annotations import load_annotations
@@ -54,12 +54,14 @@ from es_dedup.settings.loading import settings_in_force
 from es_dedup.settings.recorded import STATISTICS, decisions_in, with_recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.index.port import Assignment
     from es_dedup.readers import Roots
     from es_dedup.settings import Settings
+
+REMOVED_AT_A_TIME: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +207,20 @@ class Deduplicator(IndexReader):
                 removed = self._index.delete_many(known)
                 repaired = repair_around(self._index, touched - known, self._lookup(), self._settings)
             return RemoveReport(removed, unknown, repaired)
+
+    def remove_before(self, day: str) -> Iterator[RemoveReport]:
+        """Remove pages that were published before a day and repair their clusters, one batch at a step; pages without a time stay.
+
+        Args:
+            day: ISO 8601 (``2026-08-26``).
+        """
+        for old in self._index.pages_before(day):
+            for start in range(0, len(old), REMOVED_AT_A_TIME):
+                with write_session(self._index):
+                    # others may have stored them anew since they were listed
+                    stored = self._index.get_many(old[start : start + REMOVED_AT_A_TIME]).values()
+                    report = self.remove(each.page_id for each in stored if "" < each.published < day)
+                yield report
 
     def forget(self, page_ids: Iterable[str] | str) -> ForgetReport:
         """Remove pages and everything that is kept of them: labels of readers, names of clusters, deleted data in the storage.

@@ -90,6 +90,10 @@ class StoredReader(Closing):
         """Ids of all stored pages that are clustered, by cluster."""
         return (each.page_id for group in self._index.clusters() for each in group)
 
+    def pages_before(self, day: str) -> Iterator[str]:
+        """Ids of pages that were published before a day (``2026-08-26``), ascending; pages without a time are not among them."""
+        return chain.from_iterable(self._index.pages_before(day))
+
     def records_of(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
         """What is stored of some pages, by id; unknown ids are absent."""
         return self._index.get_many(page_ids)

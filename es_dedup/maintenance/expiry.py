@@ -11,13 +11,9 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from es_dedup.batch.recluster import write_session
-
 if TYPE_CHECKING:
     from es_dedup.maintenance.context import MaintenanceContext
 
-BATCH = 500
-"""Pages removed at a time."""
 logger = logging.getLogger(__name__)
 
 
@@ -46,17 +42,5 @@ def expire(context: MaintenanceContext) -> bool:
             "maintenance.keep_days is ignored, as indices are attached: delete their documents, and `es-dedup audit --repair` removes the pages"
         )
         return False
-    day, end = first_day_kept(limits.keep_days), time.monotonic() + limits.step_seconds
-    for old in context.index.pages_before(day):
-        for start in range(0, len(old), BATCH):
-            _remove(context, old[start : start + BATCH], day)
-            if time.monotonic() > end:
-                return True
-    return False
-
-
-def _remove(context: MaintenanceContext, page_ids: list[str], day: str) -> None:
-    """Remove those pages that are still old: others may have stored them anew."""
-    with write_session(context.index):
-        stored = context.index.get_many(page_ids).values()
-        context.dedup.remove(each.page_id for each in stored if "" < each.published < day)
+    end = time.monotonic() + limits.step_seconds
+    return any(time.monotonic() > end for _ in context.dedup.remove_before(first_day_kept(limits.keep_days)))

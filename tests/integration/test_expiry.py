@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page
 from es_dedup.cli.main import app
-from es_dedup.maintenance import expiry
+from es_dedup.deduplicator import deduplicator
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.expiry import expire, first_day_kept
 from es_dedup.settings import load_settings
@@ -60,7 +60,7 @@ def stored(context: MaintenanceContext) -> list[str]:
 
 
 def test_old_pages_are_removed_with_their_relations(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expiry, "BATCH", 4)
+    monkeypatch.setattr(deduplicator, "REMOVED_AT_A_TIME", 4)
     with site_of(6, keep_days=90, step_seconds=1e-6) as context:
         assert context.dedup.cluster("003-100").size == 3
         assert [expire(context) for _ in range(3)] == [True, True, False]  # its time is up after each batch
@@ -71,15 +71,17 @@ def test_old_pages_are_removed_with_their_relations(monkeypatch: pytest.MonkeyPa
         assert clusters == {f"{number:03}-10": 2 for number in range(6)}
 
 
-def test_a_page_that_was_stored_anew_meanwhile_is_kept() -> None:
+def test_a_page_that_was_stored_anew_meanwhile_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deduplicator, "REMOVED_AT_A_TIME", 1)
     with site_of(2, keep_days=90) as context:
         day = first_day_kept(90)
-        (old,) = context.index.pages_before(day)
-        assert old == ["000-100", "001-100"]
-        context.dedup.add(Page(id="000-100", text=article(0), published=day))
-        expiry._remove(context, old, day)
-        assert "000-100" in stored(context)
-        assert "001-100" not in stored(context)
+        assert list(context.dedup.pages_before(day)) == ["000-100", "001-100"]
+        removals = context.dedup.remove_before(day)
+        assert next(removals).removed == 1
+        context.dedup.add(Page(id="001-100", text=article(1), published=day))
+        assert [each.removed for each in removals] == [0]
+        assert "000-100" not in stored(context)
+        assert "001-100" in stored(context)
 
 
 def test_without_the_setting_nothing_expires() -> None:
