@@ -11,7 +11,7 @@ from es_dedup.extraction.characters import UNITS
 from es_dedup.extraction.tokens import Odds, name_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Container, Iterable
 
     from es_dedup.extraction.learning.pages import LabelledPage
 
@@ -36,15 +36,15 @@ class _Counts:
         self._names: dict[str, dict[str, list[float]]] = defaultdict(dict)
         self._words: dict[int, dict[str, list[float]]] = defaultdict(dict)
 
-    def odds(self, use: Callable[[str], bool] = lambda _: True) -> Odds:
+    def odds(self, left_out: Container[str] = ()) -> Odds:
         """Odds of the tokens that stand on ``MIN_SITES`` sites and tell most.
 
         Args:
-            use: says of a site whether its pages count.
+            left_out: sites whose pages do not count.
         """
-        words = sorted(_odds(self._words, self.most_words, use).items())
+        words = sorted(_odds(self._words, self.most_words, left_out).items())
         return Odds(
-            _odds(self._names, self.most_names, use),
+            _odds(self._names, self.most_names, left_out),
             np.array([word for word, _ in words], np.uint64),
             np.array([value for _, value in words], np.float32),
         )
@@ -118,13 +118,13 @@ def _add(by_site: dict[str, list[float]], site: str, share: float) -> None:
 
 
 def _odds(
-    counts: dict[Token, dict[str, list[float]]], limit: int, use: Callable[[str], bool]
+    counts: dict[Token, dict[str, list[float]]], limit: int, left_out: Container[str]
 ) -> dict[Token, float]:
     """Logarithm of odds of the mean over sites, against that of all tokens."""
     means: dict[Token, tuple[float, int]] = {}
     for token, by_site in counts.items():
         if len(by_site) >= MIN_SITES:
-            shares = [found[0] / found[1] for site, found in by_site.items() if use(site)]
+            shares = [found[0] / found[1] for site, found in by_site.items() if site not in left_out]
             if len(shares) >= MIN_SITES:
                 means[token] = (sum(shares), len(shares))
     if not means:

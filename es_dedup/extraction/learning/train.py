@@ -7,7 +7,6 @@ import re
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -123,15 +122,17 @@ def fit_trees(
     )  # fmt: skip
     model.fit(catboost.Pool(numbers, labels, weight=weights, baseline=upon.scores(numbers) if upon else None))
     grown = export_trees(model, names, np.median(numbers, axis=0))
-    if upon is None:
-        return grown
-    return Trees(
-        upon.features,
-        np.concatenate((upon.columns, grown.columns)),
-        np.concatenate((upon.borders, grown.borders)),
-        np.concatenate((upon.leaves, grown.leaves)),
-        upon.bias + grown.bias,
-        upon.typical,
+    return sum_of([upon, grown]) if upon else grown
+
+
+def sum_of(parts: Sequence[Trees]) -> Trees:
+    """Trees whose scores are the sum of those of several over the same columns."""
+    return replace(
+        parts[0],
+        columns=np.concatenate([each.columns for each in parts]),
+        borders=np.concatenate([each.borders for each in parts]),
+        leaves=np.concatenate([each.leaves for each in parts]),
+        bias=sum(each.bias for each in parts),
     )
 
 
@@ -191,10 +192,6 @@ def page_weights(pages: Sequence[LabelledPage]) -> NDArray[np.float64]:
     return weights
 
 
-def _is_other(sites: frozenset[str], site: str) -> bool:
-    return site not in sites
-
-
 class Trainer:
     """Labelled pages, their folds and their numbers.
 
@@ -235,8 +232,8 @@ class Trainer:
         self.say("odds of tokens")
         counts = TokenCounts(page for page in pages if page.usable and page.source not in WITH_COMMENTS)
         talk = ThreadCounts(page for page in pages if page.source not in WITH_COMMENTS)
-        odds = [counts.odds(partial(_is_other, own)) for own in self.sites]
-        thread_odds = [talk.odds(partial(_is_other, own)) for own in self.sites]
+        odds = [counts.odds(own) for own in self.sites]
+        thread_odds = [talk.odds(own) for own in self.sites]
         columns = [block_features(page.page, odds[fold]) for page, fold in zip(pages, folds, strict=True)]
         page_rows = np.concatenate([
             page_numbers(page.page, found, thread_odds[fold])
@@ -344,33 +341,9 @@ def fit_blocks(
         settings: how trees are grown.
         upon: trees that new ones are added to.
     """
-    return mean_of([
-        _fit_once(pages, numbers, page_weights, names, replace(settings, seed=settings.seed + fit), upon)
-        for fit in range(settings.fits)
-    ])  # fmt: skip
-
-
-def mean_of(fits: Sequence[Trees]) -> Trees:
-    """One sum of trees whose scores are the mean of those of several sums over the same columns."""
-    if len(fits) == 1:
-        return fits[0]
-    return replace(
-        fits[0],
-        columns=np.concatenate([trees.columns for trees in fits]),
-        borders=np.concatenate([trees.borders for trees in fits]),
-        leaves=np.concatenate([trees.leaves / len(fits) for trees in fits]).astype(np.float32),
-        bias=float(np.mean([trees.bias for trees in fits])),
-    )
-
-
-def _fit_once(
-    pages: Sequence[LabelledPage],
-    numbers: Sequence[NDArray[np.float32]],
-    page_weights: NDArray[np.float64],
-    names: Sequence[str],
-    settings: Settings,
-    upon: Trees | None,
-) -> Trees:
+    if settings.fits > 1:
+        own = [replace(settings, seed=settings.seed + fit, fits=1) for fit in range(settings.fits)]
+        return mean_of([fit_blocks(pages, numbers, page_weights, names, each, upon) for each in own])
     random = np.random.default_rng(settings.seed)
     rows, labels, weights = [], [], []
     for page, own, page_weight in zip(pages, numbers, page_weights, strict=True):
@@ -388,3 +361,9 @@ def _fit_once(
     return fit_trees(
         np.concatenate(rows), np.concatenate(labels), weight * (weight.size / weight.sum()), names, settings, upon=upon,
     )  # fmt: skip
+
+
+def mean_of(fits: Sequence[Trees]) -> Trees:
+    """Trees whose scores are the mean of those of several over the same columns."""
+    count = len(fits)
+    return sum_of([replace(each, leaves=each.leaves / count, bias=each.bias / count) for each in fits])

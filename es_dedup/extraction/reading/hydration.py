@@ -6,10 +6,10 @@ Forms: JSON-LD, a script of a JSON type, an assignment of an object.
 from __future__ import annotations
 
 import html
-import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from es_dedup.extraction.reading.structured import DECODER, objects_in
 from es_dedup.extraction.text import clean
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ MAX_VALUES: Final = 20_000
 _ASSIGNED: Final = re.compile(
     r"^\s*(?:window\s*[.\[][^=]{1,80}|(?:var|let|const)\s+\w{1,60}|\w{1,40}(?:\.\w{1,40}){0,3})\s*=\s*(?=[\[{])"
 )
-_DECODER: Final = json.JSONDecoder(strict=False)
 _KEYS: Final = re.compile(
     r"^(?:article_?(?:body|content|text)|body(?:_?(?:html|text))?|content(?:_?(?:html|text|body))?|full_?text|html|main_?text|"
     r"post_?(?:body|content)|rich_?text|story|text|detail|raw_?content|description_?html)$",
@@ -61,27 +60,19 @@ def states(scripts: Iterable[tuple[Mapping[str, str], str]]) -> Iterator[Any]:
         found = _ASSIGNED.match(source)
         if "json" in kind or found:
             try:
-                yield _DECODER.raw_decode((source[found.end() :] if found else source).lstrip())[0]
+                yield DECODER.raw_decode((source[found.end() :] if found else source).lstrip())[0]
             except (ValueError, RecursionError):
                 continue
 
 
 def _texts(value: Any) -> Iterator[str]:
     """Long strings under names that say text, from anywhere in a JSON value."""
-    waiting: list[Any] = [value]
-    for _ in range(MAX_VALUES):
-        if not waiting:
-            return
-        value = waiting.pop()
-        if isinstance(value, dict):
-            waiting.extend(item for item in value.values() if isinstance(item, dict | list))
-            yield from (
-                item
-                for key, item in value.items()
-                if isinstance(item, str) and len(item) >= MIN_CHARS and _KEYS.match(key)
-            )
-        elif isinstance(value, list):
-            waiting.extend(value)
+    return (
+        item
+        for found in objects_in(value, MAX_VALUES)
+        for key, item in found.items()
+        if isinstance(item, str) and len(item) >= MIN_CHARS and _KEYS.match(key)
+    )
 
 
 def _lines(text: str) -> str:

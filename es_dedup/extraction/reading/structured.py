@@ -30,7 +30,7 @@ _MEDIA: Final = frozenset("audioobject clip imageobject mediaobject videoobject"
 
 _OF_PART: Final = frozenset({"datePublished", "author", "creator", "publisher"})
 _NESTED: Final = (dict, list)
-_DECODER: Final = json.JSONDecoder(strict=False)
+DECODER: Final = json.JSONDecoder(strict=False)
 _WRAPPING: Final = re.compile(
     r"^\s*(?://|/\*)?\s*(?:<!\[CDATA\[|<!--)\s*(?:\*/)?|(?://|/\*)?\s*(?:\]\]>|-->)\s*(?:\*/)?\s*;?\s*$"
 )
@@ -89,16 +89,20 @@ def read_structured(scripts: Iterable[tuple[Mapping[str, str], str]]) -> Structu
 def parsed(source: str) -> Any:
     """The JSON value in a text, or None; never raises."""
     try:
-        return _DECODER.decode(source)
+        return DECODER.decode(source)
     except (ValueError, RecursionError):
         return None
 
 
-def _objects(source: str) -> Iterator[dict[str, Any]]:
-    if not source.lstrip().startswith(("{", "[")):
-        source = _WRAPPING.sub("", source)
-    waiting: list[Any] = [parsed(source)]
-    for _ in range(MAX_VALUES):
+def objects_in(value: Any, most: int) -> Iterator[dict[str, Any]]:
+    """The objects in a JSON value, in page order.
+
+    Args:
+        value: as parsed.
+        most: so many objects, lists and items of lists are looked at.
+    """
+    waiting = [value]
+    for _ in range(most):
         if not waiting:
             return
         value = waiting.pop()
@@ -107,6 +111,11 @@ def _objects(source: str) -> Iterator[dict[str, Any]]:
             waiting.extend(item for item in reversed(value.values()) if isinstance(item, _NESTED))
         elif isinstance(value, list):
             waiting.extend(reversed(value))
+
+
+def _objects(source: str) -> Iterator[dict[str, Any]]:
+    bare = source.lstrip().startswith(("{", "["))
+    return objects_in(parsed(source if bare else _WRAPPING.sub("", source)), MAX_VALUES)
 
 
 def _read(value: dict[str, Any], types: list[str], found: Structured, named: dict[str, str]) -> None:
