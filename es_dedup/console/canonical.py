@@ -8,7 +8,7 @@ from es_dedup.batch.corpus import key_of
 from es_dedup.clustering.order import Criterion, decisive
 from es_dedup.console.frame import anchor, path, short
 from es_dedup.model.overrides import OverrideKind
-from es_dedup.model.words import words
+from es_dedup.model.translations import translate
 from es_dedup.report.compare import title_of
 from es_dedup.report.markup import element, escape
 
@@ -44,14 +44,14 @@ def because(reader: IndexReader, language: str, found: Cluster, records: Mapping
     for override in reader.overrides_of((found.canonical,)).get(found.canonical, ()):
         if override.kind is not OverrideKind.CANONICAL:
             continue
-        said = words(language, "decided by {author}: {reason}")
+        said = translate(language, "decided by {author}: {reason}")
         text = said.format(author=short(override.author), reason=short(override.reason))
         return _paragraph(language, escape(text))
     keys = {name: key_of(record) for name, record in records.items()}
     config = reader.settings_with({}).cluster
     criterion, name = decisive(keys.pop(found.canonical), keys.values(), config)
     own, following = records[found.canonical], records.get(name)
-    unknown = words(language, "without a time")
+    unknown = translate(language, "without a time")
     given = {
         "site": short(own.site),
         "published": own.published[:16].replace("T", " ") or unknown,
@@ -59,10 +59,10 @@ def because(reader: IndexReader, language: str, found: Cluster, records: Mapping
         "next_published": (following.published[:16].replace("T", " ") if following else "") or unknown,
         "next_length": f"{following.length:,}" if following else "–",
     }
-    text = escape(words(language, _WORDS[criterion]).format(**given))
+    text = escape(translate(language, _WORDS[criterion]).format(**given))
     link = f" ({anchor(short(title_of(following)), path('pages', name))})" if following else ""
     return _paragraph(language, text + link)
 
 
 def _paragraph(language: str, markup: str) -> str:
-    return element("p", escape(words(language, "Canonical because")), ": ", markup, class_="note")
+    return element("p", escape(translate(language, "Canonical because")), ": ", markup, class_="note")

@@ -9,7 +9,7 @@ from es_dedup.console.frame import anchor, framed, path, short, time_of
 from es_dedup.model import Relation
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
 from es_dedup.model.explanation import percent
-from es_dedup.model.words import words
+from es_dedup.model.translations import translate
 from es_dedup.report.charts import bar_chart
 from es_dedup.report.compare import title_of
 from es_dedup.report.markup import element, escape, table
@@ -47,11 +47,11 @@ def listed(reader: IndexReader, language: str, query: ClusterQuery, after: str |
     shown = found[:LISTED]
     body = _rows(reader, language, shown)
     if not shown:
-        body = element("p", escape(words(language, "There are no such clusters.")), class_="empty")
+        body = element("p", escape(translate(language, "There are no such clusters.")), class_="empty")
     if len(found) > LISTED:
         address = path("clusters", **_fields(query), after=query.cursor(shown[-1]))
-        body += element("p", anchor(words(language, "Next"), address, rel="next"))
-    return framed(words(language, "Clusters"), _form(language, query) + body, language)
+        body += element("p", anchor(translate(language, "Next"), address, rel="next"))
+    return framed(translate(language, "Clusters"), _form(language, query) + body, language)
 
 
 def newest(reader: IndexReader, language: str) -> str:
@@ -60,20 +60,22 @@ def newest(reader: IndexReader, language: str) -> str:
     found = reader.list_clusters(query, limit=NEWEST)
     if not found:
         return ""
-    more = anchor(words(language, "All clusters, newest first"), path("clusters", **_fields(query)))
+    more = anchor(translate(language, "All clusters, newest first"), path("clusters", **_fields(query)))
     sites, months = reader.duplicate_counts()
-    unit = words(language, "duplicates")
+    unit = translate(language, "duplicates")
     common = sorted(sites.items(), key=lambda counted: (-counted[1], counted[0]))[:SITES]
     recent = sorted(each for each in months.items() if each[0])[-MONTHS:]
     charts = (
         bar_chart(
-            words(language, "Duplicates by site"), unit, [(short(site, 12) or "–", n) for site, n in common]
+            translate(language, "Duplicates by site"),
+            unit,
+            [(short(site, 12) or "–", n) for site, n in common],
         ),
         bar_chart(
-            words(language, "Duplicates by month of publication"), unit, [(m[2:], n) for m, n in recent]
+            translate(language, "Duplicates by month of publication"), unit, [(m[2:], n) for m, n in recent]
         ),
     )
-    head = element("h2", escape(words(language, "Newest clusters")))
+    head = element("h2", escape(translate(language, "Newest clusters")))
     return (
         head
         + _rows(reader, language, found)
@@ -99,13 +101,13 @@ def _rows(reader: IndexReader, language: str, shown: Sequence[ClusterSummary]) -
                 anchor(percent(each.confidence), weakest) if each.size > 1 else "",
             )
         )
-    return table([words(language, head) for head in _HEADS], rows, class_="rows")
+    return table([translate(language, head) for head in _HEADS], rows, class_="rows")
 
 
 def _form(language: str, query: ClusterQuery) -> str:
     scope = query.scope
-    orders = ((order, words(language, text)) for order, text in _ORDERS.items())
-    relations = ((relation, words(language, text)) for relation, text in _RELATIONS.items())
+    orders = ((order, translate(language, text)) for order, text in _ORDERS.items())
+    relations = ((relation, translate(language, text)) for relation, text in _RELATIONS.items())
     parts = (
         labelled(language, "Order", select("order", orders, query.order)),
         labelled(language, "Site", entry("site", value=scope.site or "")),

@@ -10,7 +10,7 @@ from es_dedup.console.canonical import because
 from es_dedup.console.frame import anchor, framed, path, short, time_of
 from es_dedup.model.explanation import percent
 from es_dedup.model.overrides import OverrideKind
-from es_dedup.model.words import words
+from es_dedup.model.translations import translate
 from es_dedup.report.alignment import legend
 from es_dedup.report.compare import comparison, relation_tag, title_of
 from es_dedup.report.data import MemberComparison, PageView
@@ -44,7 +44,7 @@ def cluster(reader: IndexReader, language: str, name: str, offset: int) -> bytes
     found = reader.cluster(name, evidence_of=dated)
     record = reader.record(found.canonical)
     heads = [
-        words(language, head)
+        translate(language, head)
         for head in (
             "Published",
             "Page",
@@ -67,7 +67,7 @@ def cluster(reader: IndexReader, language: str, name: str, offset: int) -> bytes
     )
     listed = (_member(language, found, members[each], dated[each]) for each in dated if each in members)
     rows = [canonical, *listed]
-    size = element("p", f"{found.size:,} {escape(words(language, 'pages'))}", class_="note")
+    size = element("p", f"{found.size:,} {escape(translate(language, 'pages'))}", class_="note")
     decided = overrides.of_pages(
         reader, language, (found.canonical, *(each.page_id for each in found.members))
     )
@@ -75,7 +75,7 @@ def cluster(reader: IndexReader, language: str, name: str, offset: int) -> bytes
     body = size + reason + _inside(language, found) + table(heads, rows, class_="rows") + decided
     if offset + MEMBERS < len(found.members):
         address = path("clusters", name, offset=offset + MEMBERS)
-        body += element("p", anchor(words(language, "Next"), address, rel="next"))
+        body += element("p", anchor(translate(language, "Next"), address, rel="next"))
     return framed(short(title_of(record)), body, language)
 
 
@@ -90,7 +90,9 @@ def pair(reader: IndexReader, language: str, writes: bool, left: str, right: str
         reader, language, (left, right)
     )
     return framed(
-        words(language, "Two pages compared"), decided + side_by_side(reader, language, left, right), language
+        translate(language, "Two pages compared"),
+        decided + side_by_side(reader, language, left, right),
+        language,
     )
 
 
@@ -115,7 +117,7 @@ def side_by_side(reader: IndexReader, language: str, left: str, right: str) -> s
         ),
         class_="note",
     )
-    head = element("h2", escape(words(language, "Evidence and texts")))
+    head = element("h2", escape(translate(language, "Evidence and texts")))
     return (
         links
         + head
@@ -132,17 +134,19 @@ def page(reader: IndexReader, language: str, writes: bool, page_id: str) -> byte
     """
     record, text, found = reader.record(page_id), reader.text(page_id), reader.cluster(page_id)
     facts = " · ".join(filter(None, (record.site, record.published[:16].replace("T", " "), f"{len(text):,}")))
-    where = anchor(f"{words(language, 'Cluster')} ({found.size:,})", path("clusters", found.id))
+    where = anchor(f"{translate(language, 'Cluster')} ({found.size:,})", path("clusters", found.id))
     top = element("p", element("code", escape(page_id)), " ", escape(facts), " · ", where, class_="note")
-    content = escape(text[:CHARS] if text else words(language, "The text is not kept."))
+    content = escape(text[:CHARS] if text else translate(language, "The text is not kept."))
     known = record.language if record.language != "und" else None
     box = element("div", content, class_="text", lang=known, tabindex="0", role="region", aria_label="text")
     rows = (
         (escape(name), escape(value))
         for name, value in feature_rows(reader.features(page_id), language=language)
     )
-    heads = words(language, "Feature"), words(language, "Value")
-    features = element("details", element("summary", escape(words(language, "Features"))), table(heads, rows))
+    heads = translate(language, "Feature"), translate(language, "Value")
+    features = element(
+        "details", element("summary", escape(translate(language, "Features"))), table(heads, rows)
+    )
     kinds = (OverrideKind.CANONICAL,) if writes else ()
     decided = overrides.form(language, (page_id,), kinds) + overrides.of_pages(reader, language, (page_id,))
     shown = element("div", box, class_="sole")
@@ -151,8 +155,10 @@ def page(reader: IndexReader, language: str, writes: bool, page_id: str) -> byte
 
 
 def _candidates(reader: IndexReader, language: str, page_id: str) -> str:
-    note = words(language, "Pages that share search terms with this one, and what was decided of each.")
-    head = element("h2", escape(words(language, "Candidates"))) + element("p", escape(note), class_="note")
+    note = translate(language, "Pages that share search terms with this one, and what was decided of each.")
+    head = element("h2", escape(translate(language, "Candidates"))) + element(
+        "p", escape(note), class_="note"
+    )
     rows = []
     for name in reader.candidates(page_id)[:CANDIDATES]:
         decision = reader.explain(page_id, name)
@@ -165,9 +171,9 @@ def _candidates(reader: IndexReader, language: str, page_id: str) -> str:
         )
     if not rows:
         return head + element(
-            "p", escape(words(language, "No other page shares enough search terms.")), class_="note"
+            "p", escape(translate(language, "No other page shares enough search terms.")), class_="note"
         )
-    heads = [words(language, each) for each in ("Page", "Relation", "Decision")]
+    heads = [translate(language, each) for each in ("Page", "Relation", "Decision")]
     return head + table(heads, rows, class_="rows")
 
 
@@ -188,7 +194,7 @@ def _member(language: str, found: Cluster, member: Member, record: FeatureRecord
         escape(record.site),
         relation_tag(str(member.relation), language),
         *shares,
-        anchor(words(language, "Compare"), compare),
+        anchor(translate(language, "Compare"), compare),
     )
 
 
@@ -196,4 +202,4 @@ def _inside(language: str, found: Cluster) -> str:
     if not found.contained_in:
         return ""
     links = (anchor(name, path("clusters", name)) for name in found.contained_in)
-    return element("p", escape(words(language, "Stands inside")), ": ", ", ".join(links), class_="note")
+    return element("p", escape(translate(language, "Stands inside")), ": ", ", ".join(links), class_="note")

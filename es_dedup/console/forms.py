@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.model.words import words
+from es_dedup.model.translations import translate
 from es_dedup.report.markup import element, escape
 
 if TYPE_CHECKING:
@@ -16,12 +16,12 @@ MAX_CHARS: Final = 1_000
 
 def button(language: str, text: str, *content: str, **attributes: object) -> str:
     """A button with a text of the console, and markup after it."""
-    return element("button", escape(words(language, text)), *content, **attributes)
+    return element("button", escape(translate(language, text)), *content, **attributes)
 
 
 def labelled(language: str, text: str, field: str) -> str:
     """A field below its label."""
-    return element("label", escape(words(language, text)), field)
+    return element("label", escape(translate(language, text)), field)
 
 
 def entry(name: str, kind: str = "text", **attributes: object) -> str:
@@ -34,7 +34,7 @@ def entry(name: str, kind: str = "text", **attributes: object) -> str:
 def check(language: str, name: str, text: str, **attributes: object) -> str:
     """A box to be ticked, with its text behind it."""
     box = entry(name, "checkbox", value="true", **attributes)
-    return element("label", box, " ", escape(words(language, text)), class_="check")
+    return element("label", box, " ", escape(translate(language, text)), class_="check")
 
 
 def select(name: str, options: Iterable[tuple[str, str]], chosen: str = "") -> str:

@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 from es_dedup.console.forms import button, entry
-from es_dedup.model.words import words
+from es_dedup.model.translations import translate
 from es_dedup.report.markup import element, escape
 
 ROOT: Final = "/console"
@@ -94,7 +94,7 @@ def framed(title: str, body: str, language: str, *, query: str = "", signed_in: 
         f'<link rel="stylesheet" href="{file_address(STYLE)}">'
         f'<script src="{file_address(SCRIPT)}" defer></script>'
     )
-    skip = anchor(words(language, "Skip to content"), "#content", class_="skip")
+    skip = anchor(translate(language, "Skip to content"), "#content", class_="skip")
     top = _navigation(language, query) if signed_in else ""
     main = element("main", element("h1", escape(title)), body, id="content", tabindex="-1")
     return (
@@ -104,14 +104,14 @@ def framed(title: str, body: str, language: str, *, query: str = "", signed_in: 
 
 def _navigation(language: str, query: str) -> str:
     links = (
-        anchor(words(language, "Overview"), path()),
-        anchor(words(language, "Clusters"), path("clusters")),
-        anchor(words(language, "Overrides"), path("overrides")),
-        anchor(words(language, "Review"), path("review")),
-        anchor(words(language, "Tune"), path("tune")),
-        anchor(words(language, "Jobs"), path("jobs")),
+        anchor(translate(language, "Overview"), path()),
+        anchor(translate(language, "Clusters"), path("clusters")),
+        anchor(translate(language, "Overrides"), path("overrides")),
+        anchor(translate(language, "Review"), path("review")),
+        anchor(translate(language, "Tune"), path("tune")),
+        anchor(translate(language, "Jobs"), path("jobs")),
     )
-    label = words(language, "Search stored pages")
+    label = translate(language, "Search stored pages")
     named = {"aria-label": label, "placeholder": label, "value": query}
     form = element(
         "form",
@@ -131,9 +131,9 @@ def sign_out_form(language: str) -> str:
 def _help(language: str) -> str:
     rows = (
         element("dt", *(element("kbd", escape(key)) for key in keys.split()))
-        + element("dd", escape(words(language, text)))
+        + element("dd", escape(translate(language, text)))
         for keys, text in _KEYS
     )
     close = element("form", button(language, "Close", autofocus=""), method="dialog")
-    heading = element("h2", escape(words(language, "Keys")), id="keys-title")
+    heading = element("h2", escape(translate(language, "Keys")), id="keys-title")
     return element("dialog", heading, element("dl", *rows), close, id="keys", aria_labelledby="keys-title")

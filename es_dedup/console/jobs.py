@@ -9,7 +9,7 @@ from es_dedup.console.forms import button, check, hidden, labelled, select
 from es_dedup.console.frame import anchor, framed, path, short, time_of
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.status import moment
-from es_dedup.model.words import words
+from es_dedup.model.translations import translate
 from es_dedup.report.markup import element, escape, table
 
 if TYPE_CHECKING:
@@ -49,28 +49,28 @@ def listed(language: str, state: JobsState, writes: bool) -> bytes:  # noqa: FBT
     begin = _begin(language, state.attached) if writes else ""
     shown = progress(language, state.jobs, state.steered if writes else ())
     if not state.jobs:
-        shown = element("p", escape(words(language, "There were no jobs yet.")), class_="empty")
+        shown = element("p", escape(translate(language, "There were no jobs yet.")), class_="empty")
     body = begin + shown + _dead(language, state, writes=writes)
-    return framed(words(language, "Jobs"), body, language)
+    return framed(translate(language, "Jobs"), body, language)
 
 
 def one(language: str, job: JobStatus, steered: bool) -> bytes:  # noqa: FBT001
     """One job; ``steered``: with buttons to pause and cancel it."""
-    back = element("p", anchor(words(language, "Jobs"), path("jobs")))
+    back = element("p", anchor(translate(language, "Jobs"), path("jobs")))
     shown = progress(language, (job,), (job.id,) if steered else ())
-    return framed(f"{words(language, job.what)} {job.id}", shown + back, language)
+    return framed(f"{translate(language, job.what)} {job.id}", shown + back, language)
 
 
 def running(language: str, jobs: Sequence[JobStatus]) -> str:
     """The jobs that are not over, with a heading; nothing without any."""
     chosen = [job for job in jobs if job.state in ACTIONS]
-    return element("h2", escape(words(language, "Jobs"))) + progress(language, chosen) if chosen else ""
+    return element("h2", escape(translate(language, "Jobs"))) + progress(language, chosen) if chosen else ""
 
 
 def progress(language: str, jobs: Sequence[JobStatus], steered: Collection[str] = ()) -> str:
     """A table of jobs, brought up to date by the script while one runs; those whose ids are ``steered`` have buttons."""
     rows = [_row(job, language, steered=job.id in steered) for job in jobs]
-    shown = table([words(language, head) for head in _HEADS], rows, class_="rows")
+    shown = table([translate(language, head) for head in _HEADS], rows, class_="rows")
     runs = any(job.state == JobState.RUNNING for job in jobs)
     return element("div", shown if jobs else "", id="jobs", data_live="" if runs else None)
 
@@ -78,17 +78,17 @@ def progress(language: str, jobs: Sequence[JobStatus], steered: Collection[str] 
 def _row(job: JobStatus, language: str, *, steered: bool) -> tuple[str, ...]:
     bar = ""
     if job.total:
-        label = escape(f"{words(language, 'Progress')}: {job.id}")
+        label = escape(f"{translate(language, 'Progress')}: {job.id}")
         bar = f'<progress value="{min(job.done, job.total)}" max="{job.total}" aria-label="{label}"></progress> '
         bar += escape(f"{job.done:,} / {job.total:,}")
     if job.rate:
         bar += escape(f" · {job.rate:,.0f}/s")
     if job.seconds_left is not None:
-        bar += escape(f" · {job.seconds_left:,.0f} s {words(language, 'left')}")
-    counts = ", ".join(f"{words(language, name)} {count:,}" for name, count in job.counts.items())
+        bar += escape(f" · {job.seconds_left:,.0f} s {translate(language, 'left')}")
+    counts = ", ".join(f"{translate(language, name)} {count:,}" for name, count in job.counts.items())
     return (
-        anchor(f"{words(language, job.what)} {job.id}", path("jobs", job.id)),
-        escape(words(language, job.state)),
+        anchor(f"{translate(language, job.what)} {job.id}", path("jobs", job.id)),
+        escape(translate(language, job.state)),
         escape(job.stage),
         bar,
         escape(counts),
@@ -111,7 +111,7 @@ def _begin(language: str, attached: Sequence[str]) -> str:
         dry_run = check(language, "dry_run", "Only say what would change")
         return _job(language, "recluster", "Recluster", dry_run)
     force = check(language, "force", "Even if very many documents change")
-    options = [("", words(language, "all")), *((each, each) for each in attached)]
+    options = [("", translate(language, "all")), *((each, each) for each in attached)]
     target = labelled(language, "Index", select("target", options))
     return _job(language, "recluster", "Recluster", force) + _job(language, "backfill", "Backfill", target)
 
@@ -127,8 +127,8 @@ def _form(address: str, *content: str) -> str:
 def _dead(language: str, state: JobsState, *, writes: bool) -> str:
     if not state.dead:
         return ""
-    head = element("h2", escape(words(language, "Pages that could not be processed")))
-    text = words(language, "dead letters")
+    head = element("h2", escape(translate(language, "Pages that could not be processed")))
+    text = translate(language, "dead letters")
     head += element("p", escape(f"{state.dead_count:,} {text}"), class_="note")
     head += _form(path("dead-letters"), button(language, "Try all again")) if writes else ""
     again = button(language, "Try again")
@@ -144,4 +144,4 @@ def _dead(language: str, state: JobsState, *, writes: bool) -> str:
         for each in state.dead
     ]
     heads = ("Page", "Task", "Attempts", "Error", "Time", "")
-    return head + table([words(language, each) for each in heads], rows, class_="rows")
+    return head + table([translate(language, each) for each in heads], rows, class_="rows")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.console.forms import button, entry, hidden, labelled, reason_and_author
 from es_dedup.console.frame import anchor, framed, path, short, time_of
 from es_dedup.model.overrides import OverrideKind
-from es_dedup.model.words import words
+from es_dedup.model.translations import translate
 from es_dedup.report.markup import element, escape, table
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ def listed(reader: IndexReader, language: str, writes: bool) -> bytes:  # noqa: 
     found = sorted(reader.overrides(undone=True), key=lambda each: each.time, reverse=True)
     body = _table(found, language, writes=writes)
     if not found:
-        body = element("p", escape(words(language, "Nothing was decided by people yet.")), class_="empty")
+        body = element("p", escape(translate(language, "Nothing was decided by people yet.")), class_="empty")
     if writes:
         body += _passage_form(language)
-    return framed(words(language, "Overrides"), body, language)
+    return framed(translate(language, "Overrides"), body, language)
 
 
 def _passage_form(language: str) -> str:
@@ -52,7 +52,7 @@ def _passage_form(language: str) -> str:
     site = labelled(language, "Site", entry("site", required=True))
     text = labelled(language, "Passage", '<textarea name="text" rows="3" required></textarea>')
     note = element(
-        "p", escape(words(language, "Stored pages follow with the next recluster.")), class_="note"
+        "p", escape(translate(language, "Stored pages follow with the next recluster.")), class_="note"
     )
     return _form(site, text, *reason_and_author(language), _button(language, OverrideKind.IGNORE), note)
 
@@ -74,7 +74,7 @@ def of_pages(reader: IndexReader, language: str, pages: Iterable[str]) -> str:
 
 def _table(found: Iterable[Override], language: str, *, writes: bool) -> str:
     rows = [_row(each, language, writes=writes) for each in found]
-    return table([words(language, head) for head in _HEADS], rows, class_="rows")
+    return table([translate(language, head) for head in _HEADS], rows, class_="rows")
 
 
 def _row(each: Override, language: str, *, writes: bool) -> tuple[str, ...]:
@@ -84,9 +84,11 @@ def _row(each: Override, language: str, *, writes: bool) -> tuple[str, ...]:
         inside = *reason_and_author(language), button(language, "Undo")
         address = path("overrides", each.id, "undo")
         end = element("form", *inside, action=address, method="post", class_="bar")
-        end = element("details", element("summary", escape(words(language, "Undo"))), end) if writes else ""
+        end = (
+            element("details", element("summary", escape(translate(language, "Undo"))), end) if writes else ""
+        )
     else:
         said = " ".join(filter(None, (each.undone_by, each.undone_reason)))
         end = f"{time_of(each.undone)} {escape(short(said))}"
-    said = escape(words(language, DECISIONS[each.kind]))
+    said = escape(translate(language, DECISIONS[each.kind]))
     return said, pages, escape(short(each.reason)), escape(short(each.author)), time_of(each.time), end

@@ -15,7 +15,7 @@ from es_dedup.evaluation.labels import UNDECIDED
 from es_dedup.evaluation.rule_thresholds import deciding_conditions
 from es_dedup.evaluation.uncertain import sampled, uncertain_pairs
 from es_dedup.model.annotations import Label
-from es_dedup.model.words import words
+from es_dedup.model.translations import translate
 from es_dedup.report.markup import element, escape, table
 
 if TYPE_CHECKING:
@@ -62,12 +62,14 @@ def begin(reader: IndexReader, language: str, writes: bool) -> bytes:  # noqa: F
         body += _readers(said, language) + _agreement(said, language)
         rows = consensus(said)
         undecided = sum(row["label"] == UNDECIDED for row in rows)
-        note = f"{len(rows):,} {words(language, 'pairs')}, {undecided:,} {words(language, 'undecided')} · "
-        link = anchor(words(language, "Labels as JSON lines"), path("review", "labels.jsonl"), download="")
+        note = f"{len(rows):,} {translate(language, 'pairs')}, {undecided:,} {translate(language, 'undecided')} · "
+        link = anchor(
+            translate(language, "Labels as JSON lines"), path("review", "labels.jsonl"), download=""
+        )
         body += element("p", escape(note), link, class_="note")
     else:
-        body += element("p", escape(words(language, "No pair was labelled yet.")), class_="empty")
-    return framed(words(language, "Review"), body, language)
+        body += element("p", escape(translate(language, "No pair was labelled yet.")), class_="empty")
+    return framed(translate(language, "Review"), body, language)
 
 
 def ask(
@@ -102,15 +104,17 @@ def ask(
             decision, shown = reader.explain(*pair), side_by_side(reader, language, *pair)
         except UnknownPage:  # removed meanwhile
             continue
-        note = f"{name} · {len(open_pairs):,} {words(language, 'pairs left')}"
+        note = f"{name} · {len(open_pairs):,} {translate(language, 'pairs left')}"
         top = element("p", escape(note), class_="note") + _form(language, pair, given)
         body = top + _nearest(decision, language) + shown
-        return framed(words(language, "Review"), body, language)
-    body = element("p", escape(words(language, "All pairs that were drawn are labelled.")), class_="empty")
+        return framed(translate(language, "Review"), body, language)
+    body = element(
+        "p", escape(translate(language, "All pairs that were drawn are labelled.")), class_="empty"
+    )
     again, undo = button(language, "Draw further pairs"), button(language, "Undo", **_of_key("u", UNDO))
     body += element("form", hidden(given), again, action=path("review", "draw"), method="post", class_="bar")
     body += element("form", hidden(given), undo, action=path("review"), method="post", class_="bar")
-    return framed(words(language, "Review"), body, language)
+    return framed(translate(language, "Review"), body, language)
 
 
 def _start(language: str) -> str:
@@ -118,7 +122,7 @@ def _start(language: str) -> str:
         language, "Name", entry("reader", required=True, maxlength=MAX_CHARS, autocomplete="name")
     )
     second = check(language, "second", "Pairs that others have labelled first", checked=True)
-    note = words(
+    note = translate(
         language,
         "Pairs whose decision is nearest to a threshold come first. Labels change no cluster; they measure and tune the decisions.",
     )
@@ -135,7 +139,7 @@ def _form(language: str, pair: Pair, given: dict[str, str]) -> str:
     ]
     too = element(
         "details",
-        element("summary", escape(words(language, "Also as an override"))),
+        element("summary", escape(translate(language, "Also as an override"))),
         check(language, "override", "Clusters follow the answer same or different"),
         labelled(language, "Reason", entry("reason", maxlength=MAX_CHARS)),
     )
@@ -163,17 +167,17 @@ def _nearest(decision: PairDecision, language: str) -> str:
     if not found:
         return ""
     rows = [
-        (escape(each.condition.said(language)), escape(words(language, each.rule)), f"{each.margin:.1%}")
+        (escape(each.condition.said(language)), escape(translate(language, each.rule)), f"{each.margin:.1%}")
         for each in found
         if each.margin < 1
     ]
     first = found[0]
-    nearest = escape(f"{first.condition.said(language)} · {words(language, first.rule)}")
+    nearest = escape(f"{first.condition.said(language)} · {translate(language, first.rule)}")
     heads = ("Measure and threshold", "Rule", "Distance from the threshold")
     return element(
         "details",
-        element("summary", f"{escape(words(language, 'Nearest threshold'))}: {nearest}"),
-        table([words(language, head) for head in heads], rows),
+        element("summary", f"{escape(translate(language, 'Nearest threshold'))}: {nearest}"),
+        table([translate(language, head) for head in heads], rows),
     )
 
 
@@ -186,8 +190,8 @@ def _readers(said: Sequence[Annotation], language: str) -> str:
         for total in [sum(counts[name, label] for label in ANSWERS)]
     ]
     heads = ("Name", *ANSWERS.values(), "Labels")
-    return element("h2", escape(words(language, "Readers"))) + table(
-        [words(language, head) for head in heads], rows, class_="rows"
+    return element("h2", escape(translate(language, "Readers"))) + table(
+        [translate(language, head) for head in heads], rows, class_="rows"
     )
 
 
@@ -205,6 +209,6 @@ def _agreement(said: Sequence[Annotation], language: str) -> str:
         for each in found
     ]
     heads = ("Readers", "Pairs labelled by both", "Agreement", "Cohen's kappa")
-    return element("h2", escape(words(language, "Agreement"))) + table(
-        [words(language, head) for head in heads], rows, class_="rows"
+    return element("h2", escape(translate(language, "Agreement"))) + table(
+        [translate(language, head) for head in heads], rows, class_="rows"
     )

@@ -12,7 +12,7 @@ from es_dedup.decision.thresholds import PRESETS, preset_thresholds, thresholds_
 from es_dedup.evaluation import wilson
 from es_dedup.evaluation.agreement import agreed_labels
 from es_dedup.evaluation.settings_change import settings_change
-from es_dedup.model.words import words
+from es_dedup.model.translations import translate
 from es_dedup.report.compare import relation_tag, title_of
 from es_dedup.report.markup import element, escape, table
 from es_dedup.settings.decision import ThresholdsConfig
@@ -71,21 +71,21 @@ def tune(
     before, entered = reader.settings_with({}), changes
     changes = _following_the_preset(entered, reader.settings_with(entered).decision)
     after = reader.settings_with(changes)
-    note = words(
+    note = translate(
         language,
         "Another preset or threshold is compared with the settings in force; nothing is changed by looking.",
     )
     body = element("p", escape(note), class_="note") + _form(language, before, entered)
     differences = decision_differences(decision_settings(before), after)
     if (differ := reader.settings_differ) and differ.decisions:
-        text = words(
+        text = translate(
             language, "Settings of the server that are not in force; a recluster from the jobs applies them:"
         )
         said = "; ".join(map(str, differ.decisions))
         body += element("p", escape(f"{text} {said}"), class_="note")
     if differences:
-        of_preset = words(language, "of the preset")
-        heads = [words(language, each) for each in ("Setting", "In force", "Tried")]
+        of_preset = translate(language, "of the preset")
+        heads = [translate(language, each) for each in ("Setting", "In force", "Tried")]
         rows = (
             (
                 element("code", escape(each.name)),
@@ -99,8 +99,8 @@ def tune(
             body += _apply(language, changes)
         body += _on_labels(reader, language, change) + _on_pages(reader, language, change)
     elif entered:
-        body += element("p", escape(words(language, "These are the settings in force.")), class_="empty")
-    return framed(words(language, "Tune"), body, language)
+        body += element("p", escape(translate(language, "These are the settings in force.")), class_="empty")
+    return framed(translate(language, "Tune"), body, language)
 
 
 def _following_the_preset(changes: Mapping[str, Any], tried: DecisionConfig) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def _form(language: str, settings: Settings, changes: Mapping[str, Any]) -> str:
     value = changes.get(other, "")
     shown = value if isinstance(value, str) else json.dumps(value)
     names = [name for name in known if name != PRESET and not name.startswith(THRESHOLDS)]
-    settable = [("", words(language, "no other")), *((each, f"{each} ({known[each]})") for each in names)]
+    settable = [("", translate(language, "no other")), *((each, f"{each} ({known[each]})") for each in names)]
     return element(
         "form",
         labelled(language, "Preset", select("preset", ((each, each) for each in PRESETS), preset)),
@@ -141,22 +141,24 @@ def _thresholds(language: str, decision: DecisionConfig, preset: str, changes: M
     for name, field in ThresholdsConfig.model_fields.items():
         key = THRESHOLDS + name
         tried = entry(
-            key, value=_written(changes.get(key)), **{"aria-label": f"{words(language, 'Tried')}: {name}"}
+            key, value=_written(changes.get(key)), **{"aria-label": f"{translate(language, 'Tried')}: {name}"}
         )
         rows.append(
             (
                 element("code", escape(name)),
-                escape(words(language, str(field.description))),
+                escape(translate(language, str(field.description))),
                 escape(_written(getattr(in_force, name))),
                 escape(_written(getattr(of_preset, name))),
                 tried,
             )
         )
-    heads = [words(language, each) for each in ("Threshold", "Meaning", "In force", "of the preset", "Tried")]
+    heads = [
+        translate(language, each) for each in ("Threshold", "Meaning", "In force", "of the preset", "Tried")
+    ]
     some = any(name.startswith(THRESHOLDS) for name in changes)
     return element(
         "details",
-        element("summary", escape(words(language, "Thresholds of the decision rules"))),
+        element("summary", escape(translate(language, "Thresholds of the decision rules"))),
         table(heads, rows, class_="rows"),
         open="" if some else None,
     )
@@ -180,22 +182,22 @@ def _apply(language: str, changes: Mapping[str, Any]) -> str:
 
 
 def _on_labels(reader: IndexReader, language: str, change: SettingsChange) -> str:
-    head = element("h2", escape(words(language, "On labelled pairs")))
+    head = element("h2", escape(translate(language, "On labelled pairs")))
     if not change.labels:
-        text = words(language, "No pair of stored pages has an agreed label yet.")
+        text = translate(language, "No pair of stored pages has an agreed label yet.")
         return head + element("p", escape(text), class_="empty")
     rows = (
         (escape(each.label), f"{each.pairs:,}", f"{each.before:,}", f"{each.after:,}")
         for each in change.labels
     )
-    heads = [words(language, each) for each in ("Label", "Pairs", "same before", "same after")]
+    heads = [translate(language, each) for each in ("Label", "Pairs", "same before", "same after")]
     return head + table(heads, rows, class_="rows") + _pairs(reader, language, change.labelled)
 
 
 def _on_pages(reader: IndexReader, language: str, change: SettingsChange) -> str:
-    drawn = f"{change.pages:,} {words(language, 'pages drawn at random of')} {change.stored:,}"
+    drawn = f"{change.pages:,} {translate(language, 'pages drawn at random of')} {change.stored:,}"
     if change.pages == change.stored:
-        drawn = f"{words(language, 'all pages')}: {change.stored:,}"
+        drawn = f"{translate(language, 'all pages')}: {change.stored:,}"
     joined = sum(each.step > 0 for each in change.changed)
     parted = sum(each.step < 0 for each in change.changed)
     low, high = wilson(change.concerned, change.pages)
@@ -212,23 +214,23 @@ def _on_pages(reader: IndexReader, language: str, change: SettingsChange) -> str
     ]
     if change.recluster is None:
         text = "Clusters after reclustering are counted by a dry run on the whole index."
-        facts.append(words(language, text))
+        facts.append(translate(language, text))
     else:
         found = change.recluster
         steps = (("before", found.clusters_before), ("after", found.clusters))
-        said = ", ".join(f"{words(language, when)} {count:,}" for when, count in steps)
+        said = ", ".join(f"{translate(language, when)} {count:,}" for when, count in steps)
         moved = _counted(language, (found.changed, "pages with another canonical document"), before="; ")
-        facts.append(f"{words(language, 'clusters')}: {said}{moved}")
-    head = element("h2", escape(words(language, "On stored pages")))
+        facts.append(f"{translate(language, 'clusters')}: {said}{moved}")
+    head = element("h2", escape(translate(language, "On stored pages")))
     listed = element("ul", *(element("li", escape(each)) for each in facts))
     links = ", ".join(anchor(short(name), path("clusters", name)) for name in change.clusters[:LISTED])
-    clusters = element("p", escape(words(language, "Clusters")), ": ", links) if links else ""
+    clusters = element("p", escape(translate(language, "Clusters")), ": ", links) if links else ""
     first = sorted(change.changed, key=lambda each: not each.step)
     return head + listed + clusters + _pairs(reader, language, first)
 
 
 def _counted(language: str, *counts: tuple[int, str], before: str = "") -> str:
-    return before + ", ".join(f"{count:,} {words(language, text)}" for count, text in counts)
+    return before + ", ".join(f"{count:,} {translate(language, text)}" for count, text in counts)
 
 
 def _pairs(reader: IndexReader, language: str, pairs: Sequence[PairChange]) -> str:
@@ -244,9 +246,9 @@ def _pairs(reader: IndexReader, language: str, pairs: Sequence[PairChange]) -> s
                 relation_tag(str(each.after), language),
             )
         )
-    heads = [words(language, each) for each in ("Page", "before", "after")]
+    heads = [translate(language, each) for each in ("Page", "before", "after")]
     more = ""
     if len(pairs) > LISTED:
-        text = f"{len(pairs):,} {words(language, 'of all shown')} {LISTED:,}"
+        text = f"{len(pairs):,} {translate(language, 'of all shown')} {LISTED:,}"
         more = element("p", escape(text), class_="note")
     return table(heads, rows, class_="rows") + more

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.console import clusters
 from es_dedup.console.frame import anchor, framed, path, short
 from es_dedup.model.explanation import format_number
-from es_dedup.model.words import words
+from es_dedup.model.translations import translate
 from es_dedup.report.markup import element, escape, table
 
 if TYPE_CHECKING:
@@ -30,19 +30,19 @@ def overview(reader: IndexReader, language: str, jobs: str) -> bytes:
     tiles = []
     for name, label, note in _TILES:
         value, pages = stats[name], stats["pages"]
-        said = words(language, note)
+        said = translate(language, note)
         if name == "duplicates" and isinstance(value, int) and isinstance(pages, int) and pages:
-            said = f"{value / pages:.1%} {words(language, 'of all pages')}"
-        shown = element("b", format_number(value)), element("span", escape(words(language, label)))  # type: ignore[arg-type]
+            said = f"{value / pages:.1%} {translate(language, 'of all pages')}"
+        shown = element("b", format_number(value)), element("span", escape(translate(language, label)))  # type: ignore[arg-type]
         tiles.append(element("div", *shown, element("small", escape(said))))
     facts = {name: value for name, value in stats.items() if isinstance(value, int | float | str)}
     rows = ((escape(name), escape(format_number(value))) for name, value in facts.items())
-    heads = words(language, "Fact"), words(language, "Value")
+    heads = translate(language, "Fact"), translate(language, "Value")
     about = element(
-        "details", element("summary", escape(words(language, "About this index"))), table(heads, rows)
+        "details", element("summary", escape(translate(language, "About this index"))), table(heads, rows)
     )
     body = element("section", *tiles, class_="tiles") + jobs + clusters.newest(reader, language) + about
-    return framed(words(language, "Overview"), body, language)
+    return framed(translate(language, "Overview"), body, language)
 
 
 def search(reader: IndexReader, language: str, query: str, offset: int) -> bytes:
@@ -56,12 +56,12 @@ def search(reader: IndexReader, language: str, query: str, offset: int) -> bytes
         )
         for hit in found.hits
     ]
-    heads = [words(language, head) for head in ("Page", "Id", "further pages of the cluster")]
-    total = element("p", f"{found.total_groups:,} {escape(words(language, 'hits'))}", class_="note")
+    heads = [translate(language, head) for head in ("Page", "Id", "further pages of the cluster")]
+    total = element("p", f"{found.total_groups:,} {escape(translate(language, 'hits'))}", class_="note")
     body = total + table(heads, rows, class_="rows")
     if not rows:
-        body = element("p", escape(words(language, "No page has these words.")), class_="empty")
+        body = element("p", escape(translate(language, "No page has these words.")), class_="empty")
     if offset + LISTED < found.total_groups:
         address = path("search", q=query, offset=offset + LISTED)
-        body += element("p", anchor(words(language, "Next"), address, rel="next"))
-    return framed(words(language, "Search"), body, language, query=query)
+        body += element("p", anchor(translate(language, "Next"), address, rel="next"))
+    return framed(translate(language, "Search"), body, language, query=query)

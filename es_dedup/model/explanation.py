@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from es_dedup.model.shares import WithShares
-from es_dedup.model.words import ENGLISH, reworded, words
+from es_dedup.model.translations import ENGLISH, translate, translate_filled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,12 +62,12 @@ class ConditionResult:
 
     def said(self, language: str) -> str:
         """``in_words`` in a language."""
-        fact = words(language, self.words)
+        fact = translate(language, self.words)
         if isinstance(self.threshold, bool):
             return fact
         value, threshold = format_number(self.value), format_number(self.threshold)
         template = "{fact} {value} ({sign} {threshold})"
-        return words(language, template, fact=fact, value=value, sign=self.sign, threshold=threshold)
+        return translate(language, template, fact=fact, value=value, sign=self.sign, threshold=threshold)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -168,81 +168,84 @@ def _outcome(pair: WithExplanation, language: str) -> str:
     relation = str(pair.relation)
     sides = {"left": pair.left, "right": pair.right}
     if relation in ("exact", "duplicate"):
-        outcome = words(language, "merged ({relation})", relation=words(language, relation))
+        outcome = translate(language, "merged ({relation})", relation=translate(language, relation))
     elif relation == "different":
-        outcome = words(language, "not merged")
+        outcome = translate(language, "not merged")
     else:
         verb = "contains" if relation == "contains" else "is contained in"
-        outcome = words(language, f"not merged, {{left}} {verb} {{right}}", **sides)
+        outcome = translate(language, f"not merged, {{left}} {verb} {{right}}", **sides)
     if pair.shares is None:
         template = "{outcome}: score {score} for {left} and {right}"
-        return words(language, template, outcome=outcome, score=f"{pair.score:.2f}", **sides)
+        return translate(language, template, outcome=outcome, score=f"{pair.score:.2f}", **sides)
     share, other = map(percent, pair.shares)
     template = "{outcome}: {share} of {left} stands in {right}, {other} of {right} in {left}"
-    return words(language, template, outcome=outcome, share=share, other=other, **sides)
+    return translate(language, template, outcome=outcome, share=share, other=other, **sides)
 
 
 def _looked_at(evidence: Mapping[str, Any], language: str) -> str:
     """What titles, times and numbers say, in words."""
     overlap, days = evidence.get("title_overlap"), evidence.get("days_apart")
     if overlap is None:
-        titles = words(language, "titles not compared (one is missing)")
+        titles = translate(language, "titles not compared (one is missing)")
     elif overlap >= 1:
-        titles = words(language, "titles are equal")
+        titles = translate(language, "titles are equal")
     else:
         verb = (
             "agree" if overlap >= TITLES_AGREE else "differ" if overlap < TITLES_DIFFER else "agree in part"
         )
-        titles = words(language, f"titles {verb} (overlap {{overlap}})", overlap=format_number(overlap))
+        titles = translate(language, f"titles {verb} (overlap {{overlap}})", overlap=format_number(overlap))
     if days is None:
-        times = words(language, "times not compared (one is unknown)")
+        times = translate(language, "times not compared (one is unknown)")
     elif days == 1:
-        times = words(language, "published 1 day apart")
+        times = translate(language, "published 1 day apart")
     elif days:
-        times = words(language, "published {days} days apart", days=f"{days:,}")
+        times = translate(language, "published {days} days apart", days=f"{days:,}")
     else:
-        times = words(language, "published on the same day")
+        times = translate(language, "published on the same day")
     numbers = _numbers(evidence, language)
-    return words(language, "{titles}; {times}; {numbers}", titles=titles, times=times, numbers=numbers)
+    return translate(language, "{titles}; {times}; {numbers}", titles=titles, times=times, numbers=numbers)
 
 
 def _numbers(evidence: Mapping[str, Any], language: str) -> str:
     left, right = (evidence.get(f"{side}_other_numbers") or 0 for side in ("left", "right"))
     replaced = evidence.get("clauses_with_other_numbers") or 0
     if not (left and right):
-        return words(language, "no conflicting numbers")
+        return translate(language, "no conflicting numbers")
     if replaced == 1:
-        return words(language, "conflicting numbers in 1 equal clause")
+        return translate(language, "conflicting numbers in 1 equal clause")
     if replaced:
-        return words(language, "conflicting numbers in {count} equal clauses", count=f"{replaced:,}")
+        return translate(language, "conflicting numbers in {count} equal clauses", count=f"{replaced:,}")
     template = "numbers that the other page lacks: {left} and {right}, none in an equal clause"
-    return words(language, template, left=f"{left:,}", right=f"{right:,}")
+    return translate(language, template, left=f"{left:,}", right=f"{right:,}")
 
 
 def _decided(pair: WithExplanation, language: str) -> str:
     if pair.otherwise is not None:
         given = {"reason": _of_people(pair, language), "decision": _decided(pair.otherwise, language)}
-        return words(language, "{reason}; without this {decision}", **given)
+        return translate(language, "{reason}; without this {decision}", **given)
     if pair.decided_by != "rules":
-        template, reason = "decided by {who}, not by the rules: {reason}", reworded(language, pair.reason)
-        return words(language, template, who=pair.decided_by, reason=reason)
+        template, reason = (
+            "decided by {who}, not by the rules: {reason}",
+            translate_filled(language, pair.reason),
+        )
+        return translate(language, template, who=pair.decided_by, reason=reason)
     if pair.relation != "different":
-        accepted, needed = words(language, "accepted: no rule rejects"), pair.evidence.get("min_cover")
+        accepted, needed = translate(language, "accepted: no rule rejects"), pair.evidence.get("min_cover")
         if pair.shares is None or needed is None:
             return accepted
         template = "{accepted}; coverage of the better covered page {better} (≥ {needed})"
         better = format_number(max(pair.shares))
-        return words(language, template, accepted=accepted, better=better, needed=format_number(needed))
+        return translate(language, template, accepted=accepted, better=better, needed=format_number(needed))
     rejected = next((each for each in pair.rules if each.name == pair.reason), None)
-    rule = words(language, pair.reason)
+    rule = translate(language, pair.reason)
     if rejected is None:
-        return words(language, "rejected by the rule “{rule}”", rule=rule)
-    causes = words(language, ", ").join(one.said(language) for each in rejected.deciding for one in each)
-    return words(language, "rejected by the rule “{rule}”: {causes}", rule=rule, causes=causes)
+        return translate(language, "rejected by the rule “{rule}”", rule=rule)
+    causes = translate(language, ", ").join(one.said(language) for each in rejected.deciding for one in each)
+    return translate(language, "rejected by the rule “{rule}”: {causes}", rule=rule, causes=causes)
 
 
 def _of_people(pair: WithExplanation, language: str) -> str:
     """The overrides of a pair; what people wrote stays as it is."""
     if language == ENGLISH:
         return pair.reason
-    return words(language, "; ").join(each.said(language) for each in pair.overrides)
+    return translate(language, "; ").join(each.said(language) for each in pair.overrides)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from es_dedup.model.words import ENGLISH, words
+from es_dedup.model.translations import ENGLISH, translate
 
 
 class OverrideKind(StrEnum):
@@ -82,7 +82,7 @@ class Override:
     def said(self, language: str) -> str:
         """``words`` in a language."""
         template = f"decided {self.kind} by {{author}}: {{reason}}"
-        return words(language, template, author=self.author, reason=self.reason)
+        return translate(language, template, author=self.author, reason=self.reason)
 
     def of(self, page_id: str) -> str:
         """``words`` as of one of its pages, with the other page named."""

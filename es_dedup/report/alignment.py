@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.model.words import ENGLISH, words
+from es_dedup.model.translations import ENGLISH, translate
 from es_dedup.report.markup import element, escape
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ _INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\u
 
 def legend(language: str = ENGLISH) -> str:
     """What the marks of aligned texts mean."""
-    only = element("mark", escape(words(language, "only here")))
-    template = element("s", escape(words(language, "discounted")))
+    only = element("mark", escape(translate(language, "only here")))
+    template = element("s", escape(translate(language, "discounted")))
     meant = (
-        words(language, "stands in one of the two texts"),
-        words(language, "stands in both, but is template text of the site and does not count"),
+        translate(language, "stands in one of the two texts"),
+        translate(language, "stands in both, but is template text of the site and does not count"),
     )
     return element("p", f"{only} {escape(meant[0])} · {template} {escape(meant[1])}", class_="note")
 
@@ -55,9 +55,9 @@ def side_by_side(
     lengths = (sum(_length(row.left) for row in rows), sum(_length(row.right) for row in rows))
     more = tuple(max(0, length - most) for length in lengths)
     template = "… {left} and {right} more characters"
-    said = words(spoken, template, left=f"{more[0]:,}", right=f"{more[1]:,}")
+    said = translate(spoken, template, left=f"{more[0]:,}", right=f"{more[1]:,}")
     note = element("p", escape(said), class_="note") if any(more) else ""
-    label = words(spoken, "texts")
+    label = translate(spoken, "texts")
     return element("div", *drawn, class_="text aligned", tabindex="0", role="region", aria_label=label) + note
 
 
@@ -76,10 +76,10 @@ def _markup(pieces: Iterable[Piece], most: int, spoken: str) -> str:
         piece = replace(each, text=each.text[:most])
         most -= len(piece.text)
         if piece.only:
-            parts.append(element("mark", escape(visible(piece.text)), title=words(spoken, "only here")))
+            parts.append(element("mark", escape(visible(piece.text)), title=translate(spoken, "only here")))
         elif piece.template:
             parts.append(
-                element("s", escape(piece.text), title=words(spoken, "shared, discounted as template"))
+                element("s", escape(piece.text), title=translate(spoken, "shared, discounted as template"))
             )
         else:
             parts.append(escape(piece.text))

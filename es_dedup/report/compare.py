@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from es_dedup.decision.alignment import distinguishing_words
-from es_dedup.model.words import ENGLISH, reworded, words
+from es_dedup.model.translations import ENGLISH, translate, translate_filled
 from es_dedup.report.alignment import side_by_side
 from es_dedup.report.evidence import Measure, measures, rule_rows
 from es_dedup.report.features import listed
@@ -47,7 +47,7 @@ def _distinguishing(canonical: PageView, each: MemberComparison, language: str) 
         return ""
     terms = "; ".join(", ".join(side) or "–" for side in (left, right))
     template = "title-distinguishing terms only in unshared text: {terms}"
-    return element("p", escape(words(language, template, terms=terms)))
+    return element("p", escape(translate(language, template, terms=terms)))
 
 
 def _fields(each: MemberComparison, language: str) -> str:
@@ -61,19 +61,19 @@ def _fields(each: MemberComparison, language: str) -> str:
         )
         for pair in each.fields
     )
-    heads = [words(language, head) for head in ("Feature", "Both pages", "Canonical only", "Member only")]
-    summary = element("summary", escape(words(language, "Features by name")))
+    heads = [translate(language, head) for head in ("Feature", "Both pages", "Canonical only", "Member only")]
+    summary = element("summary", escape(translate(language, "Features by name")))
     return element("details", summary, table(heads, cells))
 
 
 def _head(page: PageView, role: str, language: str) -> str:
     record = page.record
-    length = words(language, "{count} characters", count=f"{len(page.text):,}")
+    length = translate(language, "{count} characters", count=f"{len(page.text):,}")
     facts = " · ".join(filter(None, (record.site, record.published[:16].replace("T", " "), length)))
-    missing = element("p", escape(words(language, "The text is not kept.")), class_="note")
+    missing = element("p", escape(translate(language, "The text is not kept.")), class_="note")
     return element(
         "div",
-        element("p", escape(words(language, role)), class_="kicker"),
+        element("p", escape(translate(language, role)), class_="kicker"),
         element("h3", link(record.url, title_of(record))),
         element("p", element("code", escape(record.page_id)), " ", escape(facts), class_="note"),
         "" if page.text else missing,
@@ -82,7 +82,7 @@ def _head(page: PageView, role: str, language: str) -> str:
 
 
 def _evidence(each: MemberComparison, language: str) -> str:
-    decision, score = each.decision, words(language, "agreement as this method measures it, from 0 to 1")
+    decision, score = each.decision, translate(language, "agreement as this method measures it, from 0 to 1")
     cells = [
         (
             element("b", escape(verdict.detector)),
@@ -95,18 +95,22 @@ def _evidence(each: MemberComparison, language: str) -> str:
     cells += [
         (
             element("b", escape(name)),
-            escape(words(language, "not applicable")),
+            escape(translate(language, "not applicable")),
             "",
-            escape(words(language, "; ").join(reworded(language, part) for part in reason.split("; "))),
+            escape(
+                translate(language, "; ").join(
+                    translate_filled(language, part) for part in reason.split("; ")
+                )
+            ),
         )
         for name, reason in decision.skipped.items()
     ]
-    left, right = words(language, "the left page"), words(language, "the right page")
+    left, right = translate(language, "the left page"), translate(language, "the right page")
     first, *rest = replace(decision, left=left, right=right).explained(language)
     reason = element("p", relation_tag(str(decision.relation), language), " ", escape(first))
     reason += "".join(element("p", escape(line)) for line in rest)
     heads = ("Method", "Relation", "Score", "Numbers and the limits they were held against")
-    methods = table([words(language, head) for head in heads], cells)
+    methods = table([translate(language, head) for head in heads], cells)
     return reason + methods + _rules(decision, language)
 
 
@@ -115,8 +119,8 @@ def _rules(decision: PairDecision, language: str) -> str:
     if not decision.rules:
         return ""
     cells = (tuple(map(escape, row)) for row in rule_rows(decision.rules, language))
-    heads = [words(language, head) for head in ("Rule", "Outcome", "Because")]
-    summary = element("summary", escape(words(language, "Rules in order")))
+    heads = [translate(language, head) for head in ("Rule", "Outcome", "Because")]
+    summary = element("summary", escape(translate(language, "Rules in order")))
     return element("details", summary, table(heads, cells))
 
 
@@ -130,13 +134,16 @@ def _limit(measure: Measure, language: str) -> str:
     if not measure.limit:
         return ""
     state = {True: "met", False: "unmet", None: "limit"}[measure.met]
-    meaning = {"met": words(language, "the limit is kept"), "unmet": words(language, "the limit is not kept")}
+    meaning = {
+        "met": translate(language, "the limit is kept"),
+        "unmet": translate(language, "the limit is not kept"),
+    }
     return " " + element("i", escape(measure.limit), class_=state, title=meaning.get(state))
 
 
 def relation_tag(name: str, language: str = ENGLISH) -> str:
     """A relation as a small label."""
-    return element("span", escape(words(language, name)), class_=f"tag {name if name.isalpha() else ''}")
+    return element("span", escape(translate(language, name)), class_=f"tag {name if name.isalpha() else ''}")
 
 
 def title_of(record: FeatureRecord) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.model.explanation import format_number, percent
-from es_dedup.model.words import ENGLISH, words
+from es_dedup.model.translations import ENGLISH, translate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -68,9 +68,11 @@ def rule_rows(rules: Iterable[RuleResult], language: str = "") -> list[tuple[str
     spoken = language or ENGLISH
     return [
         (
-            words(spoken, each.name),
-            words(spoken, str(each.outcome)),
-            words(spoken, "; or ").join(words(spoken, ", ").join(map(said, one)) for one in each.deciding),
+            translate(spoken, each.name),
+            translate(spoken, str(each.outcome)),
+            translate(spoken, "; or ").join(
+                translate(spoken, ", ").join(map(said, one)) for one in each.deciding
+            ),
         )
         for each in rules
     ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.model.explanation import format_number
-from es_dedup.model.words import ENGLISH, words
+from es_dedup.model.translations import ENGLISH, translate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,11 +60,13 @@ def feature_rows(
         ("coverage", ", ".join(f"{format_number(count)} {name}" for name, count in page.counts.items()))
     )
     template = "nothing to compare ({reason})"
-    rows += [(method, words(language, template, reason=reason)) for method, reason in page.skipped.items()]
+    rows += [
+        (method, translate(language, template, reason=reason)) for method, reason in page.skipped.items()
+    ]
     if page.missing:
         names = ", ".join(page.missing)
-        rows.append(("missing", words(language, "{names}: the text is not kept", names=names)))
-    return [(words(language, name), text) for name, text in rows if text]
+        rows.append(("missing", translate(language, "{names}: the text is not kept", names=names)))
+    return [(translate(language, name), text) for name, text in rows if text]
 
 
 def compared_fields(left: PageFeatures, right: PageFeatures) -> list[FieldPair]:
@@ -91,7 +93,7 @@ def values(value: Any) -> dict[str, str]:
 
 def listed(texts: Sequence[str], most: int = MOST_VALUES, *, language: str = ENGLISH) -> str:
     """The first texts of a list, separated, and how many more there are."""
-    more = words(language, "{count} more", count=f"{len(texts) - most:,}")
+    more = translate(language, "{count} more", count=f"{len(texts) - most:,}")
     return " | ".join(texts[:most]) + (f" … {more}" if len(texts) > most else "")
 
 

@@ -14,7 +14,7 @@ from fastapi.responses import RedirectResponse
 from es_dedup.console import clusters, details, jobs, overrides, views
 from es_dedup.console.forms import button, entry, hidden, labelled
 from es_dedup.console.frame import POLICY, ROOT, SIGN_OUT, framed, path, sign_out_form, static
-from es_dedup.model.words import chosen, words
+from es_dedup.model.translations import accepted_language, translate
 from es_dedup.report.markup import element, escape
 from es_dedup.serve import calls
 from es_dedup.serve.bodies import OverrideBody, UndoBody
@@ -204,7 +204,7 @@ def to_sign_in(request: Request, _: Exception) -> Response:
 def problem(request: Request, error: DedupError, status: int) -> Response:
     """An error as a view."""
     language = language_of(request)
-    title = words(language, "Not found" if status == NoSuchRoute.status else "Something went wrong")
+    title = translate(language, "Not found" if status == NoSuchRoute.status else "Something went wrong")
     return html(request, framed(title, element("p", escape(error), class_="empty"), language), status)
 
 
@@ -225,26 +225,28 @@ def _form(request: Request, to: str, *, wrong: bool = False) -> Response:
     language = language_of(request)
     note = "The token for reading or for writing, from the file that serve.token_file names."
     token = entry("token", "password", required=True, autofocus=True, autocomplete="current-password")
-    said = element("p", escape(words(language, "This token is not known.")), class_="wrong", role="alert")
+    said = element("p", escape(translate(language, "This token is not known.")), class_="wrong", role="alert")
     form = element(
         "form",
         hidden({"to": _local(to)}),
         labelled(language, "Token", token),
         said if wrong else "",
-        element("p", escape(words(language, note)), class_="note"),
+        element("p", escape(translate(language, note)), class_="note"),
         button(language, "Sign in"),
         action=path("sign-in"),
         method="post",
         class_="login",
     )
     return html(
-        request, framed(words(language, "Sign in"), form, language, signed_in=False), 403 if wrong else 200
+        request,
+        framed(translate(language, "Sign in"), form, language, signed_in=False),
+        403 if wrong else 200,
     )
 
 
 def language_of(request: Request) -> str:
     """The language of the console for who asks."""
-    return chosen(request.headers.get("accept-language", ""))
+    return accepted_language(request.headers.get("accept-language", ""))
 
 
 def _local(address: str) -> str:

@@ -15,7 +15,7 @@ from es_dedup.decision.conditions import Fact
 from es_dedup.decision.match_rules import RULES
 from es_dedup.model import Relation
 from es_dedup.model.explanation import RuleOutcome
-from es_dedup.model.words import CHINESE, catalogue, chosen, reworded, words
+from es_dedup.model.translations import CHINESE, accepted_language, catalogue, translate, translate_filled
 from es_dedup.report.evidence import rule_rows
 from es_dedup.settings.decision import ThresholdsConfig
 from tests.samples import pages
@@ -49,10 +49,10 @@ def test_rules_facts_thresholds_and_relations_are_translated() -> None:
 
 
 def test_every_text_of_the_console_is_translated() -> None:
-    """Texts that ``words`` is called with in the source are in the catalogue."""
+    """Texts that ``translate`` is called with in the source are in the catalogue."""
     folder = Path(str(es_dedup.__file__)).parent
     for path in (*folder.glob("console/*.py"), *folder.glob("report/*.py"), *folder.glob("model/*.py")):
-        for text in re.findall(r'words\((?:language|spoken), "([^"]+)"', path.read_text("utf-8")):
+        for text in re.findall(r'translate\(\s*(?:language|spoken),\s*"([^"]+)"', path.read_text("utf-8")):
             assert text in catalogue(), (path.name, text)
 
 
@@ -80,17 +80,22 @@ def test_pairs_are_explained_without_english() -> None:
     ],
 )
 def test_texts_made_of_a_template_are_recognised(english: str, chinese: str) -> None:
-    assert reworded(CHINESE, english) == chinese
-    assert reworded("en", english) == english
+    assert translate_filled(CHINESE, english) == chinese
+    assert translate_filled("en", english) == english
 
 
 def test_texts_of_people_are_no_templates() -> None:
     template = "decided same by {author}: {reason}"
-    assert words("en", template, author="{0}", reason="{reason!r}") == "decided same by {0}: {reason!r}"
+    assert translate("en", template, author="{0}", reason="{reason!r}") == "decided same by {0}: {reason!r}"
 
 
 def test_the_language_is_the_first_known_one() -> None:
-    assert [chosen(each) for each in ("de,zh;q=.5", "", "en-GB,zh", "*")] == ["zh", "en", "en", "en"]
+    assert [accepted_language(each) for each in ("de,zh;q=.5", "", "en-GB,zh", "*")] == [
+        "zh",
+        "en",
+        "en",
+        "en",
+    ]
 
 
 def test_an_explanation_in_english_is_as_before() -> None:

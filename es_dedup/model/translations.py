@@ -20,19 +20,19 @@ LANGUAGES: Final = (ENGLISH, CHINESE)
 _FIELD: Final = re.compile(r"\{(\w+)\}")
 
 
-def words(language: str, text: str, **given: object) -> str:
+def translate(language: str, text: str, **given: object) -> str:
     """A text in a language, with its fields filled in; English where there is no other."""
     template = catalogue().get(text, text) if language == CHINESE else text
     return template.format(**given) if given else template
 
 
-def reworded(language: str, text: str) -> str:
+def translate_filled(language: str, text: str) -> str:
     """An English text that was made of a template, in a language; as it is where no template fits."""
     if language != CHINESE or text in catalogue():
-        return words(language, text)
+        return translate(language, text)
     for pattern, template in _patterns():
         if found := pattern.fullmatch(text):
-            given = {name: reworded(language, value) for name, value in found.groupdict().items()}
+            given = {name: translate_filled(language, value) for name, value in found.groupdict().items()}
             return template.format(**given)
     return text
 
@@ -63,7 +63,7 @@ def _pattern(parts: list[str]) -> re.Pattern[str]:
     return re.compile("".join(each), re.DOTALL)
 
 
-def chosen(accepted: str) -> str:
+def accepted_language(accepted: str) -> str:
     """The language for a header ``Accept-Language``: the first that is known, else English."""
     for part in accepted.split(","):
         language = part.partition(";")[0].strip().lower().partition("-")[0]
