@@ -13,8 +13,8 @@ from es_dedup.batch.forgetting import traces as stored_traces
 from es_dedup.errors import NotAnIndex
 from es_dedup.index import factory
 from es_dedup.maintenance.dedup_field_writes import remove_pages, update_dedup_fields
-from es_dedup.maintenance.purge import index_of, restore_files, without
 from es_dedup.maintenance.reindex import PREVIOUS
+from es_dedup.maintenance.restore_files import index_of, remove_documents, restore_files
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -82,7 +82,7 @@ def forget_pages(
     context.jobs.drop_dead(letters)
     files = [Path(name) for name in restore_files(context.index)]
     reachable = [path for path in files if os.access(path, os.R_OK | os.W_OK)]
-    taken = sum(without(path, wanted) for path in reachable)
+    taken = sum(remove_documents(path, wanted) for path in reachable)
     missing = tuple(str(path) for path in files if path not in reachable)
     return SiteForgetReport(erased, report.removed, there, document, len(letters), taken, missing)
 
@@ -102,7 +102,7 @@ def traces(context: MaintenanceContext, page_id: str) -> list[str]:
         path = Path(name)
         if not path.exists():
             found.append(f"restore file {name}: not on this machine")
-        elif without(path, {page_id}, dry_run=True):
+        elif remove_documents(path, {page_id}, dry_run=True):
             found.append(f"restore file {name}")
     return found
 

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
 import time
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from es_dedup.errors import InputError, reading_stored
 from es_dedup.index.dedup_field import dedup_fields_of_groups
-from es_dedup.index.source_index import DEDUP, DocumentKey, RestoredDocument, document_key
+from es_dedup.index.source_index import DEDUP, DocumentKey
 from es_dedup.maintenance.backfill import GROUP_PAGES, together
 from es_dedup.maintenance.dedup_field_writes import forget
 from es_dedup.maintenance.ingest import ingest_documents
 from es_dedup.maintenance.mass_change_guard import guard
+from es_dedup.maintenance.restore_files import append_documents, index_of, open_restore_file, read_documents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from pathlib import Path
 
-    from es_dedup.index.port import Assignment, Index
-    from es_dedup.index.source_index import DedupField, SourceDocument
+    from es_dedup.index.port import Assignment
+    from es_dedup.index.source_index import DedupField, RestoredDocument, SourceDocument
     from es_dedup.maintenance.context import MaintenanceContext
 
-RESTORE_FILES: Final = "restore-files"
-"""Note of the feature index: paths of the files that hold deleted documents."""
 BATCH: Final = 256  # documents read and deleted at a time
 CHANGED: Final = "written meanwhile"
 OTHERWISE: Final = "its dedup field is not the current decision"
 WAITS: Final = "waits for a decision"
 NO_CANONICAL: Final = "its canonical document is not there"
-_BACKING: Final = re.compile(r"(?:partial-|restored-)?\.ds-(.+)-\d{4}\.\d{2}\.\d{2}-\d{6}")
 
 
 @dataclass(slots=True)
@@ -104,8 +98,7 @@ def purge(
         guard("purge", marked, context.index.count(), context.settings, force=force)
         if restore_file is not None:
             context.source_index.check(indices, readable=True)
-            _trim(restore_file)
-            _record(context.index, restore_file)
+            open_restore_file(context.index, restore_file)
     work = _Purge(context, indices, restore_file, dry_run=dry_run, rate=rate)
     context.index.refresh_clusters()
     total, seen = context.index.count(), 0
@@ -165,7 +158,7 @@ class _Purge:
             report.gone += len(gone)
             return []
         if wanted and self._file is not None:
-            _append(self._file, wanted, source_index.external_versions)
+            append_documents(self._file, wanted, source_index.external_versions)
         outcomes = source_index.delete_unchanged(wanted)
         deleted = [name for name, outcome in outcomes.items() if not outcome]
         for outcome in outcomes.values():
@@ -200,7 +193,7 @@ def restore(
     restored = there = read = 0
     failed: dict[str, str] = {}
     size = restore_file.stat().st_size
-    found = _read(restore_file)
+    found = read_documents(restore_file)
     while some := list(islice(found, BATCH)):
         began = time.monotonic()
         documents = [document for document, _ in some]
@@ -245,22 +238,6 @@ def _decide(context: MaintenanceContext, names: Sequence[str]) -> None:
         ingest_documents(context, fields, list(documents.values()))
 
 
-def restore_files(index: Index) -> list[str]:
-    """Paths of all restore files that were written, on the machine where ``purge`` ran."""
-    note = index.note(RESTORE_FILES)
-    if note is None:
-        return []
-    with reading_stored("restore files"):
-        return [str(path) for path in json.loads(note)]
-
-
-def _record(index: Index, path: Path) -> None:
-    with index.writing():
-        known = restore_files(index)
-        if (name := str(path.resolve())) not in known:
-            index.set_note(RESTORE_FILES, json.dumps([*known, name], ensure_ascii=False))
-
-
 def _reason_to_keep(document: SourceDocument, current: DedupField, there: Collection[str]) -> str:
     said = document.dedup or {}
     if document.waits:
@@ -269,97 +246,3 @@ def _reason_to_keep(document: SourceDocument, current: DedupField, there: Collec
     if decided != (current.cluster_id, False, current.duplicate_of):
         return OTHERWISE
     return "" if current.duplicate_of in there else NO_CANONICAL
-
-
-def index_of(page_id: str) -> str:
-    """The index of a page's document; empty for a page that has none."""
-    try:
-        return document_key(page_id).index
-    except ValueError:
-        return ""
-
-
-def _append(path: Path, documents: Sequence[SourceDocument], external: Callable[[str], bool]) -> None:
-    """Append documents, and have them on the disk when the call ends."""
-    kept_versions = {name: external(name) for name in {each.key.index for each in documents}}
-    with path.open("ab") as stream:
-        for each in documents:
-            head: dict[str, Any] = {"_index": _stream_of(each.key.index), "_id": each.key.id}
-            head |= {"routing": each.key.routing} if each.key.routing else {}
-            operation = "create"
-            if kept_versions[each.key.index]:
-                operation = "index"
-                head |= {"version": each.version, "version_type": "external_gte"}
-            stream.write(_line({operation: head}) + _line(each.source))
-        stream.flush()
-        os.fsync(stream.fileno())
-
-
-def _line(value: Any) -> bytes:
-    return (
-        json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
-    )
-
-
-def _trim(path: Path) -> None:
-    """Make the file where it is missing, and take away what a process that was killed has written of a last document."""
-    path.touch(mode=0o600)
-    whole = sum(length for _, length in _read(path))
-    with path.open("rb+") as stream:
-        stream.truncate(whole)
-
-
-def _read(path: Path) -> Iterator[tuple[RestoredDocument, int]]:
-    """Documents of a restore file with their length in bytes; one that was not written to its end is left out.
-
-    Raises:
-        InputError: the file is none.
-    """
-    with path.open("rb") as stream:
-        for number, head in enumerate(stream):
-            body = next(stream, b"")
-            if not body.endswith(b"\n"):
-                return
-            try:
-                ((operation, place),) = json.loads(head).items()
-                document = RestoredDocument(
-                    place["_index"],
-                    place["_id"],
-                    place.get("routing", ""),
-                    json.loads(body),
-                    place["version"] if operation == "index" else 0,
-                )
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                problem = "not a restore file of `es-dedup purge`"
-                raise InputError(str(path), 2 * number + 1, problem) from error
-            yield document, len(head) + len(body)
-
-
-def without(path: Path, page_ids: Collection[str], *, dry_run: bool = False) -> int:
-    """Take the documents of some pages out of a restore file; how many there were.
-
-    Documents of a data stream are told by its name, not by that of the backing index.
-
-    Raises:
-        InputError: the file is none.
-    """
-    keys = {(_stream_of(key.index), key.id) for key in map(document_key, filter(index_of, page_ids))}
-    taken = 0
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with path.open("rb") as stream, (Path(os.devnull) if dry_run else part).open("wb") as rest:
-        for document, length in _read(path):
-            lines = stream.read(length)
-            if (document.index, document.id) in keys:
-                taken += 1
-            else:
-                rest.write(lines)
-    if not dry_run:
-        part.chmod(0o600)
-        part.replace(path)
-    return taken
-
-
-def _stream_of(index: str) -> str:
-    """The data stream of a backing index; another index is its own."""
-    backing = _BACKING.fullmatch(index)
-    return backing[1] if backing else index

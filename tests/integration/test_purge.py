@@ -12,7 +12,8 @@ from es_dedup.cli.main import app
 from es_dedup.errors import InputError, MassChange, NotAttached
 from es_dedup.index.source_index import SourceFields
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.purge import CHANGED, NO_CANONICAL, OTHERWISE, WAITS, purge, restore, restore_files
+from es_dedup.maintenance.purge import CHANGED, NO_CANONICAL, OTHERWISE, WAITS, purge, restore
+from es_dedup.maintenance.restore_files import restore_files
 from tests.servers import url_of
 from tests.source_indices import attached, source_index
 from tests.texts import article
