@@ -342,8 +342,8 @@ def fit_blocks(
         upon: trees that new ones are added to.
     """
     if settings.fits > 1:
-        own = [replace(settings, seed=settings.seed + fit, fits=1) for fit in range(settings.fits)]
-        return mean_of([fit_blocks(pages, numbers, page_weights, names, each, upon) for each in own])
+        several = [replace(settings, seed=settings.seed + fit, fits=1) for fit in range(settings.fits)]
+        return mean_of([fit_blocks(pages, numbers, page_weights, names, each, upon) for each in several])
     random = np.random.default_rng(settings.seed)
     rows, labels, weights = [], [], []
     for page, own, page_weight in zip(pages, numbers, page_weights, strict=True):
@@ -366,4 +366,6 @@ def fit_blocks(
 def mean_of(fits: Sequence[Trees]) -> Trees:
     """Trees whose scores are the mean of those of several over the same columns."""
     count = len(fits)
-    return sum_of([replace(each, leaves=each.leaves / count, bias=each.bias / count) for each in fits])
+    return sum_of([
+        replace(each, leaves=(each.leaves / count).astype(np.float32), bias=each.bias / count) for each in fits
+    ])  # fmt: skip
