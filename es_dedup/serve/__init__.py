@@ -4,6 +4,6 @@ Modules:
     app: the routes; ``schemas``: what OpenAPI says of bodies and answers; ``server``: sockets, start and end.
     calls: each route's call of the library, on bytes and to bytes; ``bodies``: JSON of a request to pages.
     readers: the processes that read; ``workers``: these, the thread that writes, and how many requests may wait for them.
-    jobs: long calls; ``repeats``: ``Idempotency-Key``; ``tokens``: who may do what; ``problems``: errors as problem+json.
+    jobs: long calls; ``idempotency``: ``Idempotency-Key``; ``tokens``: who may do what; ``problems``: errors as problem+json.
     metrics: figures for Prometheus.
 """

@@ -29,9 +29,9 @@ from es_dedup.serve.bodies import (
     lines_of,
 )
 from es_dedup.serve.cluster_queries import Listed  # noqa: TC001 - FastAPI reads it
+from es_dedup.serve.idempotency import IdempotencyKeys
 from es_dedup.serve.jobs import Jobs
 from es_dedup.serve.metrics import MEDIA_TYPE, Metrics
-from es_dedup.serve.repeats import Repeats
 from es_dedup.serve.tokens import Scope, Tokens
 from es_dedup.serve.watched import Watched
 
@@ -63,7 +63,7 @@ class Service:
     def __init__(self, place: str, settings: Settings, workers: Workers, tokens: Tokens | None) -> None:
         self.place, self.settings, self.limits = place, settings, settings.serve
         self.workers, self.tokens = workers, tokens
-        self.jobs, self.repeats = Jobs(place, settings, workers), Repeats(workers)
+        self.jobs, self.idempotency = Jobs(place, settings, workers), IdempotencyKeys(workers)
         self.metrics = Metrics(workers, place, settings)
         self.sessions, self.reviews = console.Sessions(), console_review.Reviews()
         self._preparing: asyncio.Future[bytes] | None = None
@@ -116,7 +116,7 @@ class Service:
             f"{request.url.path}?{request.url.query}".encode()
         )  # a server may have another address when it is started again
         same = (request.method.encode(), asked, body)
-        work = self.repeats.once(key, same, lambda: self.workers.write(call, *arguments))
+        work = self.idempotency.once(key, same, lambda: self.workers.write(call, *arguments))
         return _json(await self.workers.in_time(work))
 
     async def search(self, call: Callable[..., bytes], *arguments: Any) -> bytes:
@@ -199,7 +199,7 @@ async def check(request: Request) -> Response:
 @router.post(
     "/v1/pages",
     dependencies=Writing,
-    **schemas.route(schemas.REPORT, body=PageBody, sent=schemas.PAGE, lines=True, repeats=True),
+    **schemas.route(schemas.REPORT, body=PageBody, sent=schemas.PAGE, lines=True, idempotent=True),
 )
 async def add(request: Request, policy: Policy = WritePolicy.MARK, key: Key = None) -> Response:
     """Store one page or, in NDJSON, several, and say what they are; a page of a known id replaces that one."""
@@ -212,7 +212,7 @@ async def add(request: Request, policy: Policy = WritePolicy.MARK, key: Key = No
 @router.put(
     "/v1/pages/{page_id:path}",
     dependencies=Writing,
-    **schemas.route(schemas.REPORT, body=PageBody, sent=schemas.PAGE, repeats=True),
+    **schemas.route(schemas.REPORT, body=PageBody, sent=schemas.PAGE, idempotent=True),
 )
 async def put(request: Request, page_id: str, policy: Policy = WritePolicy.MARK, key: Key = None) -> Response:
     """Store a page under an id, or replace it. Slashes of the id may be percent-encoded or not."""
@@ -230,7 +230,7 @@ async def stored(request: Request, page_id: str) -> Response:
 @router.delete(
     "/v1/pages/{page_id:path}",
     dependencies=Writing,
-    **schemas.route({"removed": 1, "unknown": [], "repaired_clusters": 1}, repeats=True),
+    **schemas.route({"removed": 1, "unknown": [], "repaired_clusters": 1}, idempotent=True),
 )
 async def remove(request: Request, page_id: str, key: Key = None) -> Response:
     """Remove a page and repair its cluster."""
@@ -289,7 +289,7 @@ async def overrides(
 @router.post(
     "/v1/overrides",
     dependencies=Writing,
-    **schemas.route(schemas.OVERRIDES, body=OverrideBody, sent=schemas.OVERRIDE, repeats=True),
+    **schemas.route(schemas.OVERRIDES, body=OverrideBody, sent=schemas.OVERRIDE, idempotent=True),
 )
 async def override(request: Request, key: Key = None) -> Response:
     """Decide that two pages are never or always in one cluster, or which page stands for its cluster; clusters follow at once."""
@@ -302,7 +302,7 @@ async def override(request: Request, key: Key = None) -> Response:
 @router.post(
     "/v1/overrides/{override_id}/undo",
     dependencies=Writing,
-    **schemas.route(schemas.OVERRIDES, body=UndoBody, sent={"author": "mz"}, repeats=True),
+    **schemas.route(schemas.OVERRIDES, body=UndoBody, sent={"author": "mz"}, idempotent=True),
 )
 async def undo_override(request: Request, override_id: str, key: Key = None) -> Response:
     """End an override; it stays in the record."""
@@ -323,7 +323,7 @@ async def labels(request: Request) -> Response:
 @router.post(
     "/v1/labels",
     dependencies=Writing,
-    **schemas.route(schemas.LABEL, body=LabelBody, sent=schemas.LABEL_SENT, lines=True, repeats=True),
+    **schemas.route(schemas.LABEL, body=LabelBody, sent=schemas.LABEL_SENT, lines=True, idempotent=True),
 )
 async def label(request: Request, key: Key = None) -> Response:
     """Keep what a reader says of two stored pages, in place of what the same reader said before; in NDJSON, import labels with their times."""
@@ -333,7 +333,7 @@ async def label(request: Request, key: Key = None) -> Response:
     return await service.write(request, key, body, call, body)
 
 
-@router.delete("/v1/labels", dependencies=Writing, **schemas.route({"removed": 1}, repeats=True))
+@router.delete("/v1/labels", dependencies=Writing, **schemas.route({"removed": 1}, idempotent=True))
 async def remove_label(request: Request, id_a: str, id_b: str, reader: str, key: Key = None) -> Response:
     """Take back what a reader said of two pages; it stays in the record."""
     return await _service(request).write(request, key, b"", calls.remove_label, id_a, id_b, reader)
@@ -349,7 +349,7 @@ async def jobs(request: Request) -> Response:
 @router.post(
     "/v1/jobs",
     dependencies=Writing,
-    **schemas.route(schemas.JOB, body=JobBody, sent={"what": "recluster"}, repeats=True),
+    **schemas.route(schemas.JOB, body=JobBody, sent={"what": "recluster"}, idempotent=True),
 )
 async def start_job(request: Request, key: Key = None) -> Response:
     """Begin a job: `recluster`, or `backfill` of attached indices on Elasticsearch."""
@@ -362,7 +362,7 @@ async def start_job(request: Request, key: Key = None) -> Response:
     async def started() -> bytes:
         return calls.as_json(await service.in_thread(service.jobs.start, asked, suffix))
 
-    work = service.repeats.once(key, (b"job", body), started)
+    work = service.idempotency.once(key, (b"job", body), started)
     return _json(await service.workers.in_time(work))
 
 

@@ -48,7 +48,7 @@ class _Known:
     task: asyncio.Task[bytes] | None = None
 
 
-class Repeats:
+class IdempotencyKeys:
     """Answers by key, for a day, of the newest requests. They are kept in the index, so that they outlive the server.
 
     Answers that tell to try again are not kept. An error is remembered until the server ends: nothing was written then, and

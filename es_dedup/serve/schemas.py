@@ -158,7 +158,7 @@ def route(
     sent: Any = None,
     lines: bool = False,
     answers_lines: bool = False,
-    repeats: bool = False,
+    idempotent: bool = False,
 ) -> dict[str, Any]:
     """Arguments of a route: its answer with an example, its body, and the answers it has in case of an error.
 
@@ -168,7 +168,7 @@ def route(
         sent: an example of the body.
         lines: the body may be NDJSON.
         answers_lines: so is the answer to such a body.
-        repeats: it takes an ``Idempotency-Key``.
+        idempotent: it takes an ``Idempotency-Key``.
     """
     ok: dict[str, Any] = {JSON: {"schema": {"type": "object"}, "example": example}}
     if answers_lines:
@@ -179,7 +179,7 @@ def route(
         "4XX": {"description": "Refused", "content": {MEDIA_TYPE: {"schema": problem}}},
         "5XX": {"description": "Failed", "content": {MEDIA_TYPE: {"schema": problem}}},
     }
-    extra: dict[str, Any] = {"parameters": [KEY]} if repeats else {}
+    extra: dict[str, Any] = {"parameters": [KEY]} if idempotent else {}
     if body is not None:
         content: dict[str, Any] = {
             JSON: {"schema": {"$ref": _REF.format(model=body.__name__)}, "example": sent}
