@@ -14,10 +14,9 @@ from es_dedup.errors import InputError, SchemaMismatch, reading_stored
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
-IN_A_ROW: Final = 1_000
-"""Entries in one row at most."""
-KEPT: Final = 8
-"""Indices whose journals a process remembers."""
+MAX_ROW_ENTRIES: Final = 1_000
+CACHED_JOURNALS: Final = 8
+"""Indices whose journals a process keeps in memory."""
 
 
 class Notes(Protocol):
@@ -38,7 +37,7 @@ class WritableNotes(Notes, Protocol):
 
 
 class Entry(Protocol):
-    """One thing that was said."""
+    """What a person has said of pages, once."""
 
     @property
     def key(self) -> Hashable:
@@ -46,17 +45,17 @@ class Entry(Protocol):
 
     @property
     def time(self) -> str:
-        """When it was first said, ISO 8601 in UTC."""
+        """When it was first recorded, ISO 8601 in UTC."""
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
 
 
-Said = TypeVar("Said", bound=Entry)
+EntryT = TypeVar("EntryT", bound=Entry)
 
 
 @dataclass(frozen=True)
-class Recorded(Generic[Said]):
+class Recorded(Generic[EntryT]):
     """The entries of a journal as they were read.
 
     Attributes:
@@ -67,7 +66,7 @@ class Recorded(Generic[Said]):
 
     rows: int = 0
     mark: str = ""
-    entries: Mapping[Hashable, Said] = field(default_factory=dict)
+    entries: Mapping[Hashable, EntryT] = field(default_factory=dict)
 
 
 Known = TypeVar("Known", bound=Recorded[Any])
@@ -84,11 +83,11 @@ class Journal(Generic[Known]):
     """
 
     def __init__(
-        self, name: str, form: int, nothing: Known, entry_of: Callable[[Mapping[str, Any]], Said]
+        self, name: str, form: int, nothing: Known, entry_of: Callable[[Mapping[str, Any]], EntryT]
     ) -> None:
         self.name, self.form, self._nothing, self._entry_of = name, form, nothing, entry_of
-        self.remembered: dict[str, Known] = {}  # what this process has read, by the random name of a journal
-        self._remembering = threading.Lock()
+        self.cached: dict[str, Known] = {}  # what this process has read, by the random name of a journal
+        self._cache_lock = threading.Lock()
 
     def row(self, number: int) -> str:
         """Name of the note of a row."""
@@ -113,17 +112,17 @@ class Journal(Generic[Known]):
             if values["format"] != self.form:
                 raise SchemaMismatch(f"the note of {self.name}", self.form, int(str(values["format"])))
             rows, mark, journal = int(values["rows"]), str(values["mark"]), str(values["journal"])
-            found = self.remembered.get(journal, self._nothing)
+            found = self.cached.get(journal, self._nothing)
             if (found.rows, found.mark) != (rows, mark):
                 if json.loads(index.note(self.row(rows)) or "{}")["mark"] != mark:
                     raise ValueError(f"row {rows} is another one")
                 known = found if found.rows <= rows else self._nothing
                 found = self._later(index, known, int(values.get("first", 1)), rows)
-                with self._remembering:
-                    self.remembered.pop(journal, None)
-                    self.remembered[journal] = found  # the last one read is the last one forgotten
-                    while len(self.remembered) > KEPT:
-                        self.remembered.pop(next(iter(self.remembered)))
+                with self._cache_lock:
+                    self.cached.pop(journal, None)
+                    self.cached[journal] = found  # the last one read is the last one forgotten
+                    while len(self.cached) > CACHED_JOURNALS:
+                        self.cached.pop(next(iter(self.cached)))
         return found
 
     def _later(self, index: Notes, known: Known, first: int, rows: int) -> Known:
@@ -163,16 +162,15 @@ class Journal(Generic[Known]):
     ) -> None:
         """Add rows behind those that a head counts, at least ``least`` of them, and then replace the head."""
         rows, mark = head.get("rows", 0), head.get("mark", "")
-        for start in range(0, max(len(changes), least), IN_A_ROW):
+        for start in range(0, max(len(changes), least), MAX_ROW_ENTRIES):
             rows, mark = rows + 1, secrets.token_hex(6)
-            some = changes[start : start + IN_A_ROW]
+            some = changes[start : start + MAX_ROW_ENTRIES]
             row = {"mark": mark, self.name: [each.as_dict() for each in some]}
             index.set_note(self.row(rows), json.dumps(row, ensure_ascii=False))
         journal = head.get("journal") or secrets.token_hex(6)
-        told = {"format": self.form, "journal": journal, "rows": rows, "mark": mark}
-        index.set_note(
-            self.name, json.dumps(told | {name: head[name] for name in ("first",) if name in head})
-        )
+        first = {"first": head["first"]} if "first" in head else {}
+        head = {"format": self.form, "journal": journal, "rows": rows, "mark": mark, **first}
+        index.set_note(self.name, json.dumps(head))
 
 
 def problem_of(entries: Iterable[Entry]) -> str:
@@ -185,8 +183,8 @@ def problem_of(entries: Iterable[Entry]) -> str:
 
 
 def read_jsonl(
-    lines: Iterable[str], source: str, entry_of: Callable[[Mapping[str, Any]], Said], what: str
-) -> Iterator[Said]:
+    lines: Iterable[str], source: str, entry_of: Callable[[Mapping[str, Any]], EntryT], what: str
+) -> Iterator[EntryT]:
     """Entries of a file, one JSON object a line, as their ``as_dict`` gives them; empty lines are passed over.
 
     Args:

@@ -55,7 +55,7 @@ def copy_dump(
     """Copy a dump record by record, without those that ``drops`` names.
 
     Args:
-        path: a file of a kind in ``DUMPS``.
+        path: an existing file of a kind in ``DUMPS``.
         options: how pages are read.
         drops: gets some records, in the order of the file, and says which are left out.
         kept, dropped: what the records that stay, and those that are left out, are written to; None: nowhere.
@@ -67,8 +67,6 @@ def copy_dump(
     """
     given = Targets(kept or _nowhere(), dropped or _nowhere())
     kind = suffix_of(path)
-    if kind not in DUMPS or not path.is_file():
-        raise InputError(printable(path), None, f"not a file of {' '.join(DUMPS)}")
     if kind == ".parquet":
         _copy_parquet(path, options, drops, given)
         return

@@ -33,7 +33,7 @@ STORED: Final = (
 
 def test_format_2_is_read_and_written_again(tmp_path: Path) -> None:
     assert FORMAT == 2, "keep a test of format 2 beside one of the new format"
-    JOURNAL.remembered.clear()
+    JOURNAL.cached.clear()
     with Deduplicator.open(tmp_path / "pages.db") as dedup, Deduplicator.open(":memory:") as other:
         for number, row in enumerate(ROWS, 1):
             dedup._index.set_note(JOURNAL.row(number), row)
@@ -61,7 +61,7 @@ def test_what_is_erased_is_in_no_row(tmp_path: Path) -> None:
         for kept in (STORED[1:], ()):
             JOURNAL.erase(dedup._index, kept)
             assert dedup.annotations(removed=True) == other.annotations(removed=True) == kept
-            JOURNAL.remembered.clear()
+            JOURNAL.cached.clear()
             assert dedup.annotations(removed=True) == kept
         notes = dedup._index.notes(JOURNAL.row(number) for number in range(9))
         assert "mz" not in "".join(filter(None, notes.values()))
@@ -73,7 +73,7 @@ def test_what_is_erased_is_in_no_row(tmp_path: Path) -> None:
     "change", [("[", "{"), ('"b"', "3"), ("diff", "other"), ('"time"', '"at"'), ('"al"', '" "')]
 )
 def test_what_is_damaged_is_named(tmp_path: Path, change: tuple[str, str]) -> None:
-    JOURNAL.remembered.clear()
+    JOURNAL.cached.clear()
     with Deduplicator.open(tmp_path / "pages.db") as dedup:
         dedup._index.set_note(JOURNAL.row(1), ROWS[0])
         dedup._index.set_note(JOURNAL.row(2), ROWS[1].replace(*change))

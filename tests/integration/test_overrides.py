@@ -241,13 +241,13 @@ def test_what_others_record_is_read_row_by_row(dedup: Deduplicator, place: str) 
         first = dedup.overrides()[0]
         other.undo_override(first.id)
         assert first not in dedup.overrides()
-        JOURNAL.remembered.clear()
+        JOURNAL.cached.clear()
         assert [each.id for each in dedup.overrides(undone=True)] == [
             each.id for each in other.overrides(undone=True)
         ]
         dedup._index.set_note(JOURNAL.row(4), None)
         assert dedup.overrides() == other.overrides()
-        JOURNAL.remembered.clear()
+        JOURNAL.cached.clear()
         with pytest.raises(DamagedData):
             dedup.overrides()
 
@@ -264,7 +264,7 @@ def test_an_import_is_stored_in_few_rows_and_names_what_cannot_hold(dedup: Dedup
     assert dedup.overrides() == []
     assert len(dedup.import_overrides(many).overrides) == 2_500
     assert json.loads(str(dedup._index.note(OVERRIDES)))["rows"] == 3
-    JOURNAL.remembered.clear()
+    JOURNAL.cached.clear()
     assert dedup.overrides() == many
 
 
