@@ -128,7 +128,7 @@ class KnownVersions:
         with self._guard:
             return self._known.get(document.key.page_id) == (document.version, document.seq_no)
 
-    def wrote(self, results: Mapping[str, Result]) -> None:
+    def _wrote(self, results: Mapping[str, Result]) -> None:
         """Keep what is known of documents up to date with partial updates of this process, by page id."""
         with self._guard:
             for page_id, result in results.items():
@@ -138,7 +138,7 @@ class KnownVersions:
                     self._known[page_id] = (result.version, result.condition[0])
 
 
-class WritesOfOthers:
+class WritesOfOthers(KnownVersions):
     """The methods of ``SourceIndex`` that tell what others have written.
 
     Args:
@@ -146,7 +146,8 @@ class WritesOfOthers:
     """
 
     def __init__(self, server: Server) -> None:
-        self._server, self._known = server, KnownVersions()
+        super().__init__()
+        self._server = server
 
     def writes(self, indices: Iterable[str]) -> dict[str, dict[int, ShardWrites]]:
         """See ``SourceIndex.writes``."""
@@ -155,15 +156,3 @@ class WritesOfOthers:
     def exists(self, index: str) -> bool:
         """See ``SourceIndex.exists``."""
         return index in read_facts(self._server, [index])
-
-    def remember(self, documents: Iterable[SourceDocument]) -> None:
-        """See ``SourceIndex.remember``."""
-        self._known.remember(documents)
-
-    def forget(self, documents: Iterable[SourceDocument]) -> None:
-        """See ``SourceIndex.forget``."""
-        self._known.forget(documents)
-
-    def knows(self, document: SourceDocument) -> bool:
-        """See ``SourceIndex.knows``."""
-        return self._known.knows(document)

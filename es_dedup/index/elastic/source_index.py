@@ -316,7 +316,7 @@ class ElasticSourceIndex(WritesOfOthers):
         updated = [page_id for page_id in wanted if page_id not in whole]
         done = self._write(_write(keys[page_id], dedup_fields[page_id]) for page_id in updated)
         results |= dict(zip(updated, done, strict=True))
-        self._known.wrote({page_id: results[page_id] for page_id in updated})
+        self._wrote({page_id: results[page_id] for page_id in updated})
         whole |= {
             page_id for page_id in updated if dedup_fields[page_id] is None and _no_script(results[page_id])
         }
