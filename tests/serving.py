@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from es_dedup import Deduplicator
-from es_dedup.serve.repeats import NAME
+from es_dedup.serve.idempotency import NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -18,8 +18,8 @@ from es_dedup.maintenance.recluster import preview
 from es_dedup.maintenance.replay import replay
 from es_dedup.maintenance.runner import ID_TIME, Runner, new_id
 from es_dedup.maintenance.status import JobStatus, job_status
+from es_dedup.serve.idempotency import MOST_SECONDS
 from es_dedup.serve.problems import NotOnThisIndex
-from es_dedup.serve.repeats import MOST_SECONDS
 from es_dedup.settings.recorded import decision_settings
 
 if TYPE_CHECKING:
