@@ -320,10 +320,3 @@ def test_labels_are_evaluated(folder: Path) -> None:
     (found,) = lines(run("eval", "labels.tsv", "--corpus", "pages", "--json", folder=folder))
     assert found["methods"]["rules"]["pairs"]["f1"] == 1.0
     assert not (folder / "es-dedup.db").exists()
-
-
-def test_help_answers_at_once(folder: Path) -> None:
-    run("--help", folder=folder)
-    started = time.perf_counter()
-    run("--help", folder=folder)
-    assert time.perf_counter() - started < 1.5  # 0.3 s on an idle machine
