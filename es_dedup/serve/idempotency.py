@@ -106,7 +106,13 @@ class IdempotencyKeys:
             raise KeyReused
         if known.task is not None:
             return await asyncio.shield(known.task)
-        return await asyncio.wrap_future(self._workers.submit(_stored, self._workers.writer, known.slot))
+        stored = self._workers.submit(_stored, self._workers.writer, known.slot, (key, digest))
+        answer: bytes | None = await asyncio.wrap_future(stored)
+        if answer is not None:
+            return answer
+        if self._known.get(key) is known:
+            del self._known[key]
+        return await self.once(key, request, work)
 
     async def _kept(self, key: str, known: _Known, work: Callable[[], Coroutine[None, None, bytes]]) -> bytes:
         """The answer of ``work``, which is in the index before anybody gets it."""
@@ -136,9 +142,13 @@ class IdempotencyKeys:
             self._known.popitem(last=False)
 
 
-def _stored(writer: Deduplicator, slot: int) -> bytes:
-    (text,) = writer.kept([NAME.format(slot)]).values()
-    return zlib.decompress(base64.b64decode(_unpacked(text)[3]))
+def _stored(writer: Deduplicator, slot: int, asked: tuple[str, str]) -> bytes | None:
+    """The answer to the key and the digest that are asked for; None where another server has put its own into the slot."""
+    for text in writer.kept([NAME.format(slot)]).values():
+        *request, _, answer = _unpacked(text)
+        if tuple(request) == asked:
+            return zlib.decompress(base64.b64decode(answer))
+    return None
 
 
 def _unpacked(text: str) -> tuple[str, str, float, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -99,3 +100,18 @@ def test_a_job_is_paused_with_the_server_and_resumed(tmp_path: Path) -> None:
             assert api.post(f"/v1/jobs/{job['id']}/cancel").json()["state"] == "cancelled"
             assert api.get(f"/v1/jobs/{job['id']}").json()["state"] == "cancelled"
         assert client.count(index=name)["count"] == len(MANY)
+
+
+def test_a_key_never_gets_the_answer_of_another_server(tmp_path: Path) -> None:
+    """Each of two servers on one index numbers the answers that it keeps."""
+    place, key = f"{url_of('es8')}/{fresh_name()}", {"Idempotency-Key": "a"}
+    try:
+        with serving(place, tmp_path / "one") as one, serving(place, tmp_path / "two") as two:
+            one.post("/v1/pages", json={"id": "a", "text": TEXT}, headers=key)
+            both = b"".join(json.dumps({"id": name, "text": TEXT}).encode() + b"\n" for name in "bc")
+            ndjson = {"Idempotency-Key": "b", "Content-Type": "application/x-ndjson"}
+            assert two.post("/v1/pages", content=both, headers=ndjson).json()["read"] == 2
+            repeated = one.post("/v1/pages", json={"id": "a", "text": TEXT}, headers=key).json()
+            assert repeated["read"] == 1, repeated
+    finally:
+        remove(place)
