@@ -124,6 +124,7 @@ def test_backfill_and_audit(client: Elasticsearch, name: str) -> None:
         assert audit(site, repair=True).repaired
         assert audit(site).clean
         detach(site, name, force=True)
+    client.indices.refresh(index=name)
     assert not any("dedup" in hit["_source"] for hit in client.search(index=name)["hits"]["hits"])
 
 
