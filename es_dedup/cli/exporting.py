@@ -8,7 +8,7 @@ import json
 import sys
 from contextlib import contextmanager
 from itertools import islice
-from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
@@ -16,7 +16,7 @@ import typer
 from es_dedup.cli.checking import UNCLUSTERED
 from es_dedup.cli.group import ExitCode, fail
 from es_dedup.cli.session import session_of
-from es_dedup.cli.targets import refuse_index
+from es_dedup.cli.targets import output_target
 from es_dedup.model import Member, Relation
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.model import Cluster
+    from es_dedup.readers.locations import Named
 
 
 COLUMNS: Final[dict[str, tuple[str, ...]]] = {
@@ -72,9 +73,9 @@ def export(
         Literal["jsonl", "csv", "parquet"] | None,
         typer.Option("--format", help="Format of the rows (default: by the suffix of --output, or jsonl)."),
     ] = None,
-    target: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Output file (default: standard output).", dir_okay=False),
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", help="Output file or address (default: standard output)."),
     ] = None,
     min_size: Annotated[
         int, typer.Option(min=1, help="Minimum number of pages in a cluster, for --what clusters.")
@@ -94,11 +95,10 @@ def export(
     Every stored page is in exactly one of the two lists: each cluster's canonical document is kept, its members dropped.
     """
     session = session_of(context)
-    form = format_ or _form_of(target)
+    target = output_target(output, session, "--output") if output else None
+    form = format_ or _form_of(output)
     if form == "parquet" and target is None:
         raise typer.BadParameter("Parquet needs --output FILE", param_hint="--format")
-    if target is not None:
-        refuse_index(target, session, "--output")
     with session.read() as dedup:
         if dedup.clusters_pending:
             fail(UNCLUSTERED, ExitCode.ERROR)
@@ -114,8 +114,8 @@ def export(
     session.output.note(f"{count:,} rows{f' in {target}' if target else ''}")
 
 
-def _form_of(target: Path | None) -> str:
-    ending = target.suffix.lower().removeprefix(".") if target else ""
+def _form_of(output: str | None) -> str:
+    ending = Path(output).suffix.lower().removeprefix(".") if output else ""
     return ending if ending in ("csv", "parquet") else "jsonl"
 
 
@@ -179,7 +179,7 @@ def _shares(member: Member) -> dict[str, float | None]:
 
 
 @contextmanager
-def _stream(target: Path | None) -> Iterator[IO[str]]:
+def _stream(target: Named | None) -> Iterator[IO[str]]:
     """Standard output, or a file that replaces the old one only when it is complete."""
     from es_dedup.report.target import open_target
 
@@ -207,7 +207,7 @@ def _write_lines(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], form:
     return count
 
 
-def _write_parquet(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], target: Path) -> int:
+def _write_parquet(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], target: Named) -> int:
     from es_dedup.errors import MissingExtra
     from es_dedup.report.target import open_target
 

@@ -16,7 +16,7 @@ from es_dedup.cli.group import ExitCode, fail
 from es_dedup.cli.inputs import SHOWN_FAILURES, STDIN, with_input_options
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import Session, session_of
-from es_dedup.cli.targets import refuse_index, refuse_input
+from es_dedup.cli.targets import output_target, refuse_input
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
 
 if TYPE_CHECKING:
@@ -183,22 +183,12 @@ def _check_target(path: Named, dump: str, dumps: list[str], session: Session, op
     from es_dedup.readers.locations import Address
     from es_dedup.readers.streams import suffix_of
 
-    if isinstance(path, Address):
-        try:
-            path.place()
-        except OSError as error:
-            raise typer.BadParameter(f"{path}: {error}", param_hint=option) from error
-        if str(path) in dumps:
-            raise typer.BadParameter(f"{path} is part of the input: name another file", param_hint=option)
-        named = suffix_of(Path(path.url))
-    else:
-        if path.is_dir():
-            raise typer.BadParameter(f"{path} is a folder: name a file", param_hint=option)
-        if not path.absolute().parent.is_dir():
-            raise typer.BadParameter(f"there is no folder {path.absolute().parent}", param_hint=option)
-        refuse_index(path, session, option)
+    output_target(str(path), session, option)
+    if not isinstance(path, Address):
         refuse_input(path, dumps, option)
-        named = suffix_of(path)
+    elif str(path) in dumps:
+        raise typer.BadParameter(f"{path} is part of the input: name another file", param_hint=option)
+    named = suffix_of(Path(str(path)))
     own = ".jsonl" if dump == STDIN else suffix_of(Path(dump))
     if named in DUMPS and named != own and {named, own} != {".jsonl", ".ndjson"}:
         raise typer.BadParameter(

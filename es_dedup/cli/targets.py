@@ -1,4 +1,4 @@
-"""Files that a command may not write over: the index, and its own input."""
+"""Where a command writes its output, and what it may not write over: the index, and its own input."""
 
 from __future__ import annotations
 
@@ -15,12 +15,36 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from es_dedup.cli.session import Session
+    from es_dedup.readers.locations import Named
 
 _INDEX_FILES: Final = ("", "-wal", "-shm", "-journal", ".lock")
 _STDIN: Final = Path("-")
 _HEAD_BYTES: Final = 4096
 _MARK: Final = "– es-dedup</title>".encode()
 """Stands in the head of every report."""
+
+
+def output_target(name: str, session: Session, option: str) -> Named:
+    """The file or address that an output is written to.
+
+    Raises:
+        typer.BadParameter: it is a folder or the index, its folder is missing, or its storage cannot be had.
+    """
+    from es_dedup.readers.locations import Address, located
+
+    (target,) = located([name])
+    if isinstance(target, Address):
+        try:
+            target.place()
+        except OSError as error:
+            raise typer.BadParameter(f"{target}: {error}", param_hint=option) from error
+        return target
+    if target.is_dir():
+        raise typer.BadParameter(f"{target} is a folder: name a file", param_hint=option)
+    if not target.absolute().parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {target.absolute().parent}", param_hint=option)
+    refuse_index(target, session, option)
+    return target
 
 
 def refuse_index(target: Path, session: Session, option: str) -> None:

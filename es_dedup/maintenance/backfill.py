@@ -174,7 +174,7 @@ def _outdated_since(
 
     A hook stores features before the document, so what differs is read again after a while.
 
-    Returns:
+    Yields:
         Some documents at a time, also none: the positions are advanced past them and all before them.
     """
     for _ in range(PASSES):
@@ -282,7 +282,9 @@ class Remaining:
         positions = Positions.from_dict(part.checkpoint or part.work["positions"])
         for documents in _outdated_since(context, part.work["index"], fields, positions, batch):
             found = [each for each in documents if each.key.page_id not in dead]
-            counts = ingest_documents(context, fields, found)
+            counts = ingest_documents(
+                context, fields, found
+            )  # before the position, which says that they are done
             yield Step(positions.as_dict(), len(found), counts)
 
 

@@ -21,8 +21,8 @@ _STANDARD = (1, 2)
 def open_target(path: Path | Address) -> Iterator[IO[bytes]]:
     """A stream that becomes the file ``path`` when the block ends without an error.
 
-    What goes to an address is kept in a temporary file until then. Links are followed and the mode of a file that is there is kept. What is there and is no regular file (a pipe, a
-    device), or is standard output itself, is written straight into.
+    What goes to an address is kept in a temporary file until then. Links are followed and the mode of a file that is there is kept. What
+    is there and is no regular file (a pipe, a device), or is standard output itself, is written straight into.
 
     Raises:
         MissingExtra: the package of a storage is not installed.
