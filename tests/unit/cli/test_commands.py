@@ -250,14 +250,6 @@ class TestExport:
         assert run("export", "--output", "out.parquet").exit_code == 0
         assert pq.read_table("out.parquet").column("page_id").to_pylist() == ["a", "b"]
 
-    def test_an_address_is_written_to(self, scanned: None) -> None:
-        storage = pytest.importorskip("fsspec").filesystem("memory")
-        assert run("export", "--what", "keep", "--output", "memory://lists/keep.jsonl").exit_code == 0
-        assert storage.cat("/lists/keep.jsonl").decode() == run("export", "--what", "keep").stdout
-        refused = run("export", "--output", "nowhere://lists/keep.jsonl")
-        assert refused.exit_code == 2
-        assert "nowhere" in refused.output
-
     def test_a_failed_export_leaves_the_old_file(
         self, scanned: None, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -89,6 +89,15 @@ def test_links_are_followed_and_the_mode_is_kept(scanned: None) -> None:
     assert not list(Path().glob("*.part"))
 
 
+def test_an_address_is_written_to(scanned: None) -> None:
+    storage = pytest.importorskip("fsspec").filesystem("memory")
+    assert run("export", "--what", "keep", "--output", "memory://lists/keep.jsonl").exit_code == 0
+    assert storage.cat("/lists/keep.jsonl").decode() == run("export", "--what", "keep").stdout
+    refused = run("export", "--output", "nowhere://lists/keep.jsonl")
+    assert refused.exit_code == 2
+    assert "nowhere" in refused.output
+
+
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
 def test_a_pipe_is_written_into(scanned: None, form: str) -> None:
     os.mkfifo("pipe")
