@@ -401,14 +401,14 @@ class UnknownPage(DedupError):
 
 
 class InvalidOverride(DedupError, ValueError):
-    """An override that cannot be stored: one page named twice, no reason or author, or a string that is no text."""
+    """An override that cannot be stored: one page named twice, no reason or author, or a string that is too long or no text."""
 
     problem: str
     message = "no override ({problem}): name two different pages, a reason and an author"
 
 
 class InvalidAnnotation(DedupError, ValueError):
-    """An annotation that cannot be stored: one page named twice, no reader, or a string that is no text."""
+    """An annotation that cannot be stored: one page named twice, no reader, or a string that is too long or no text."""
 
     problem: str
     message = "no annotation ({problem}): name two different pages and a reader"

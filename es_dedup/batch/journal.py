@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
 MAX_ROW_ENTRIES: Final = 1_000
+MAX_CHARS: Final = 1_000
+"""Characters of a name, a reason and any other string of an entry but a passage."""
 CACHED_JOURNALS: Final = 8
 """Indices whose journals a process keeps in memory."""
 
@@ -173,8 +175,12 @@ class Journal(Generic[Known]):
         index.set_note(self.name, json.dumps(head))
 
 
-def problem_of(entries: Iterable[Entry]) -> str:
-    """Why some entries cannot be stored: half a surrogate pair in a string; empty where they can."""
+def problem_of(entries: Sequence[Entry]) -> str:
+    """Why some entries cannot be stored: a string is too long, or has half a surrogate pair; empty where they can."""
+    for each in entries:
+        for name, value in each.as_dict().items():
+            if name != "text" and isinstance(value, str) and len(value) > MAX_CHARS:
+                return f"{name} has {len(value):,} characters, more than {MAX_CHARS:,}"
     try:
         json.dumps([each.as_dict() for each in entries], ensure_ascii=False).encode()
     except UnicodeEncodeError:

@@ -152,7 +152,7 @@ def merged(known: Mapping[str, Override], given: Iterable[Override]) -> tuple[li
 
     Raises:
         OverrideConflict: one cannot hold beside others.
-        InvalidOverride: one has half a surrogate pair in a string.
+        InvalidOverride: a string of one is too long, or no text.
     """
     after, changes = dict(known), []
     decided = {each.subject for each in known.values() if each.in_force}

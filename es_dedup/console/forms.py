@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from es_dedup.batch.journal import MAX_CHARS
 from es_dedup.model.translations import translate
 from es_dedup.report.markup import element, escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-MAX_CHARS: Final = 1_000
-"""Characters of a reason or name."""
 
 
 def button(language: str, text: str, *content: str, **attributes: object) -> str:

@@ -6,8 +6,9 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.batch.journal import MAX_CHARS
 from es_dedup.console.details import side_by_side
-from es_dedup.console.forms import MAX_CHARS, button, check, entry, hidden, labelled
+from es_dedup.console.forms import button, check, entry, hidden, labelled
 from es_dedup.console.frame import anchor, framed, path
 from es_dedup.errors import UnknownPage
 from es_dedup.evaluation.agreement import agreements, as_jsonl, consensus

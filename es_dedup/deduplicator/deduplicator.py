@@ -244,7 +244,7 @@ class Deduplicator(IndexReader):
         Raises:
             UnknownPage: a page that is not stored.
             OverrideConflict: it cannot hold beside other overrides; nothing was stored.
-            InvalidOverride: the pages are one, or reason or author is empty.
+            InvalidOverride: the pages are one, or reason or author is empty or longer than 1,000 characters.
         """
         return self._override(OverrideKind.DIFFERENT, (left, right), reason, author)
 
@@ -313,7 +313,7 @@ class Deduplicator(IndexReader):
 
         Raises:
             UnknownPage: a page that is not stored.
-            InvalidAnnotation: the pages are one, or the reader is empty.
+            InvalidAnnotation: the pages are one, or the reader is empty or longer than 1,000 characters.
             ValueError: an unknown label.
         """
         left, right = sorted((left, right))
@@ -344,7 +344,7 @@ class Deduplicator(IndexReader):
             How many were taken over; those that the index has already are passed over.
 
         Raises:
-            InvalidAnnotation: a string is no text; nothing was stored.
+            InvalidAnnotation: a string is too long, or no text; nothing was stored.
         """
         with self._index.writing():
             changes = labels.merged(load_annotations(self._index, removed=True), annotations)

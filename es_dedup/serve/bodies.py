@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from es_dedup.batch.journal import MAX_CHARS
 from es_dedup.model import Page
 from es_dedup.model.annotations import Label
 from es_dedup.model.overrides import OverrideKind
@@ -24,6 +25,8 @@ JSON: Final = "application/json"
 NDJSON: Final = "application/x-ndjson"
 MOST_PROBLEMS: Final = 10
 """Problems of one body that are named."""
+Said = Annotated[str, Field(max_length=MAX_CHARS)]
+"""A name or a reason."""
 
 
 class Body(BaseModel):
@@ -115,8 +118,8 @@ class OverrideBody(Body):
     pages: tuple[str, ...] = Field((), description="ids of two stored pages; of one for `canonical`")
     site: str = Field("", description="of `ignore`: a site, as its pages name it")
     text: str = Field("", description="of `ignore`: the passage that never counts there")
-    reason: str = Field(description="why; kept with the decision")
-    author: str = Field(description="who decides; kept with the decision")
+    reason: Said = Field(description="why; kept with the decision")
+    author: Said = Field(description="who decides; kept with the decision")
 
 
 class ReviewBody(Body):
@@ -124,10 +127,10 @@ class ReviewBody(Body):
 
     left: str
     right: str
-    reader: str
+    reader: Said
     answer: Label | Literal["skip"]
     override: bool = False
-    reason: str = ""
+    reason: Said = ""
 
 
 class LabelBody(Body):
@@ -136,14 +139,14 @@ class LabelBody(Body):
     id_a: str
     id_b: str
     label: Label
-    reader: str = Field(description="who says so")
+    reader: Said = Field(description="who says so")
 
 
 class UndoBody(Body):
     """Who ends an override, and why."""
 
-    author: str
-    reason: str = ""
+    author: Said
+    reason: Said = ""
 
 
 def lines_of(data: bytes) -> Iterator[tuple[int, bytes]]:

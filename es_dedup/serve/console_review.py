@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
+from es_dedup.batch.journal import MAX_CHARS
 from es_dedup.console import review
 from es_dedup.console.frame import ROOT, path
 from es_dedup.model.annotations import just_now
@@ -77,7 +78,12 @@ router = APIRouter(prefix=ROOT, include_in_schema=False, dependencies=Seen)
 
 @router.get("/review")
 async def ask(
-    request: Request, reader: str = "", left: str = "", right: str = "", *, second: bool = False
+    request: Request,
+    reader: Annotated[str, Query(max_length=MAX_CHARS)] = "",
+    left: str = "",
+    right: str = "",
+    *,
+    second: bool = False,
 ) -> Response:
     """The next pair for a reader; without one, who has labelled what."""
     if not reader.strip() or not writes(request):

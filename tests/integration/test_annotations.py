@@ -50,6 +50,8 @@ def test_labels_are_kept_and_change_no_cluster(place: str) -> None:
                 dedup.annotate(left, right, Label.DUP, reader=reader)
         with pytest.raises(InvalidAnnotation):
             dedup.annotate("copy", "story-0", Label.DUP, reader="\ud800")
+        with pytest.raises(InvalidAnnotation, match="reader has 1,001 characters"):
+            dedup.annotate("copy", "story-0", Label.DUP, reader="r" * 1_001)
         assert dedup.remove_annotation("story-0", "copy", reader="al")
         assert not dedup.remove_annotation("story-0", "copy", reader="al")
         kept = dedup.annotations()

@@ -108,6 +108,10 @@ def test_an_answer_becomes_an_override_only_where_it_is_wanted(api: Api) -> None
         answer(client, first, "undo")
         both = {**first, "override": "true", "reason": "read both"}
         assert client.post("/console/review", data={**both, "answer": "contain"}).status_code == 400
+        long = {**first, "reader": "r" * 1_001}
+        assert client.get("/console/review", params=long).status_code == 400
+        for said in ("dup", "skip"):
+            assert client.post("/console/review", data={**long, "answer": said}).status_code == 400
         answer(client, both, "diff")
         (made,) = overrides()
         assert (made["kind"], sorted(made["pages"]), made["author"], made["reason"]) == (

@@ -130,6 +130,8 @@ def test_what_cannot_hold_is_refused_and_changes_nothing(dedup: Deduplicator) ->
         dedup.override_canonical("copy-0", reason="x", author=" ")
     with pytest.raises(InvalidOverride, match="no text"):
         dedup.override_canonical("copy-0", reason="\ud800", author="ed")
+    with pytest.raises(InvalidOverride, match="reason has 1,001 characters"):
+        dedup.override_canonical("copy-0", reason="r" * 1_001, author="ed")
     with pytest.raises(UnknownOverride):
         dedup.undo_override("nothing")
     assert (dedup.overrides(undone=True), partition(dedup)) == ([first], before)
