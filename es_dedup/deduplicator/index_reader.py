@@ -37,7 +37,7 @@ from es_dedup.deduplicator.stored_reader import StoredReader
 from es_dedup.detectors.features import unpack
 from es_dedup.detectors.page_features import of_stored, of_text
 from es_dedup.detectors.registry import create_detectors
-from es_dedup.errors import ConfigError, NotAnIndex, SettingsDiffer, UnknownPage, wrong_type
+from es_dedup.errors import ConfigError, NotAnIndex, SearchRefused, SettingsDiffer, UnknownPage, wrong_type
 from es_dedup.extraction import create_extractor
 from es_dedup.model import (
     Cluster,
@@ -396,10 +396,14 @@ class IndexReader(ChangeReader, StoredReader):
             limit: at most so many.
 
         Raises:
-            ValueError: not a cursor of this order, or one that lies too deep in it.
+            SearchRefused: ``after`` is no cursor of this order.
         """
         self._warn()
-        return self._index.list_clusters(query, after=query.after(after), limit=limit)
+        try:
+            place = query.after(after)
+        except ValueError as error:
+            raise SearchRefused(str(error), "pass on what the list before gave, unchanged") from error
+        return self._index.list_clusters(query, after=place, limit=limit)
 
     def clusters_of(self, summaries: Iterable[ClusterSummary]) -> list[Cluster]:
         """Listed clusters with their members and evidence, in order; one that was dissolved since is absent."""

@@ -89,9 +89,7 @@ class ClusterQuery:
                 isinstance(place, str) or abs(place) < MOST_PAGES
             ):  # not nan, and what indices can store
                 return place, name
-        raise ValueError(
-            f"not a cursor of the order {self.order}: {cursor!r}; take `next` of the answer before"
-        )
+        raise ValueError(f"{cursor!r} is no cursor of the order {self.order}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,12 @@ class BodySlow(RequestError):
     message = "the body was not complete after {seconds:g} s: send it faster or in parts, or raise serve.body_seconds"
 
 
+class ClientGone(RequestError):
+    """The client closed the connection before its body was complete; nobody reads this."""
+
+    message = "the connection was closed before the body was complete: send it again"
+
+
 class TooMany(RequestError):
     """As many requests wait as may."""
 

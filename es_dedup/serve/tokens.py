@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import os
+import re
 import secrets
 from dataclasses import dataclass
 from enum import StrEnum
@@ -56,7 +57,7 @@ def load_tokens(settings: ServeConfig) -> Tokens:
     """The tokens of the settings where there are any, else those of the file, which is made when it is not there.
 
     Raises:
-        ConfigError: a token is short, or the file is readable by others, damaged, or cannot be made.
+        ConfigError: a token is short or not plain ASCII, or the file is readable by others, damaged, or cannot be made.
     """
     given = {
         Scope.READ: settings.read_token.get_secret_value(),
@@ -92,7 +93,8 @@ def _read(path: Path) -> dict[Scope, str]:
 
 
 def _tokens(given: dict[Scope, str], source: str) -> Tokens:
-    short = [scope for scope, token in given.items() if token and len(token) < MIN_CHARS]
-    if short or not any(given.values()):
-        raise ConfigError((f"tokens must have at least {MIN_CHARS} characters",), source)
+    sendable = re.compile(f"[!-~]{{{MIN_CHARS},}}")  # others are sent by each client in its own encoding
+    if not any(given.values()) or not all(sendable.fullmatch(token) for token in given.values() if token):
+        problem = f"tokens must have at least {MIN_CHARS} characters, all of them ASCII and none white space"
+        raise ConfigError((problem,), source)
     return Tokens({scope: sha256(token.encode()).digest() for scope, token in given.items() if token})
