@@ -14,9 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 import httpx
 import pytest
 
-from es_dedup import Deduplicator
-from es_dedup.serve.idempotency import NAME
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -95,13 +92,6 @@ def serving(
         process.wait(SECONDS)
         assert process.stdout is not None
         process.stdout.close()
-
-
-def lose_answers(place: str) -> None:
-    """Remove what an index has kept of answers to requests with a key; no server may run on it."""
-    with Deduplicator.open(place) as dedup:
-        for name in dedup.kept(NAME.format(slot) for slot in range(10)):
-            dedup.keep(name, None)
 
 
 @contextmanager

@@ -62,6 +62,11 @@ class StoredReader(Closing):
         found = self._index.notes([KEPT.format(name) for name in names])
         return {name.removeprefix(KEPT.format("")): text for name, text in found.items() if text is not None}
 
+    def kept_names(self, prefix: str = "") -> list[str]:
+        """Names under which something is kept and that begin with ``prefix``, ascending."""
+        start, names = KEPT.format(""), self._index.note_names()
+        return [name.removeprefix(start) for name in names if name.startswith(start + prefix)]
+
     def overrides_of(self, page_ids: Iterable[str]) -> dict[str, tuple[Override, ...]]:
         """Overrides in force that name a page, by time, for each of some pages that has any."""
         known = overrides.JOURNAL.recorded(self._index).by_page

@@ -30,7 +30,7 @@ from es_dedup.serve.bodies import (
 )
 from es_dedup.serve.cluster_queries import Listed  # noqa: TC001 - FastAPI reads it
 from es_dedup.serve.idempotency import IdempotencyKeys
-from es_dedup.serve.jobs import Jobs
+from es_dedup.serve.jobs import PART_CHARS, Jobs
 from es_dedup.serve.metrics import MEDIA_TYPE, Metrics
 from es_dedup.serve.tokens import Scope, Tokens
 from es_dedup.serve.watched import Watched
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 LINES_AT_A_TIME: Final = 32
 """Lines of a checked NDJSON body that one process works on together."""
-SUFFIX_CHARS: Final = 16
-"""Hexadecimal digits of a job's id that are made of a key."""
 MAX_LISTED: Final = 1000
 """Clusters or hits of one answer."""
 _OWN_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -89,19 +87,22 @@ class Service:
 
         Raises:
             WrongMediaType: it is none of the kinds; also keeps forms of other sites out, whose kinds browsers send unasked.
-            BodyTooLarge, BodySlow: see there.
+            BodyTooLarge, BodySlow, ClientGone: see there.
         """
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in kinds:
             raise problems.WrongMediaType(kind, " or ".join(kinds))
-        limit, parts, size = self.limits.max_body_bytes, [], 0
+        limit, parts, size, more = self.limits.max_body_bytes, [], 0, True
         if int(request.headers.get("content-length") or 0) > limit:
             raise problems.BodyTooLarge(limit)
         try:
             async with asyncio.timeout(self.limits.body_seconds):
-                async for part in request.stream():
-                    parts.append(part)
-                    size += len(part)
+                while more:
+                    message = await request.receive()
+                    if message["type"] == "http.disconnect":
+                        raise problems.ClientGone
+                    parts.append(message.get("body", b""))
+                    size, more = size + len(parts[-1]), message.get("more_body", False)
                     if size > limit:
                         raise problems.BodyTooLarge(limit)
         except TimeoutError:
@@ -356,13 +357,13 @@ async def start_job(request: Request, key: Key = None) -> Response:
     service = _service(request)
     body = await service.body_of(request, JSON)
     asked = JobBody.read(body)
-    # where the server dies before it has kept the answer, the same request finds the job by this
-    suffix = sha256(f"{key} ".encode() + body).hexdigest()[:SUFFIX_CHARS] if key else ""
+    # the same request finds the job by this; to keep the answer as others would wait for the end of the job
+    suffix = "".join(sha256(each).hexdigest()[:PART_CHARS] for each in (key.encode(), body)) if key else ""
 
     async def started() -> bytes:
         return calls.as_json(await service.in_thread(service.jobs.start, asked, suffix))
 
-    work = service.idempotency.once(key, (b"job", body), started)
+    work = service.idempotency.once(key, (b"job", body), started, keep=False)
     return _json(await service.workers.in_time(work))
 
 

@@ -7,77 +7,61 @@ import base64
 import json
 import time
 import zlib
-from collections import OrderedDict
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
+from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import DedupError, reading_stored
 from es_dedup.serve.problems import InvalidQuery, KeyReused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
+    from collections.abc import Callable, Coroutine, Iterator
 
-    from es_dedup.deduplicator.deduplicator import Deduplicator
+    from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.serve.workers import Workers
 
 MOST_KEYS: Final = 10_000
 MOST_SECONDS: Final = 86_400.0
 MAX_KEY_CHARS: Final = 255
 MAX_KEPT_BYTES: Final = 1_000_000
-"""Packed bytes of an answer that the index keeps; a greater one is lost when the server ends."""
+"""Packed bytes of an answer that is kept."""
 AT_A_TIME: Final = 500
-NAME: Final = "answer-{}"
-
-
-@dataclass(slots=True)
-class _Known:
-    """A request that came with a key.
-
-    Attributes:
-        digest: of the request.
-        begun: seconds since 1970.
-        slot: number of the note with the answer.
-        task: makes the answer, or has it; None where it is in the index alone.
-    """
-
-    digest: str
-    begun: float
-    slot: int
-    task: asyncio.Task[bytes] | None = None
+FORGOTTEN_AT_A_TIME: Final = 2
+"""Old answers that are removed when one is kept: they become fewer, and no request waits for the removal of thousands."""
+NAME: Final = "answer-"
+"""Names of kept answers begin so; the digest of the key follows, so that every server on the index finds them."""
 
 
 class IdempotencyKeys:
-    """Answers by key, for a day, of the newest requests. They are kept in the index, so that they outlive the server.
+    """Answers by key, for a day, of the newest requests. They are kept in the index: all its servers know them, also later.
 
-    Answers that tell to try again are not kept. An error is remembered until the server ends: nothing was written then, and
-    the same request gets it again.
+    Errors are not kept: nothing was written then, and the same request is done again.
 
     Args:
-        workers: on the index; what they have kept before is read.
+        workers: on the index; when its answers were kept is read.
     """
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
-        self._known: OrderedDict[str, _Known] = OrderedDict()
-        self._slot = 0
-        for key, known in sorted(self._read(), key=lambda each: each[1].begun):
-            self._known[key] = known
-            self._slot = known.slot + 1
+        self._running: dict[str, tuple[str, asyncio.Task[bytes]]] = {}
+        self._kept = dict(sorted(self._read(), key=itemgetter(1)))  # time by name, the oldest first
 
-    def _read(self) -> Iterable[tuple[str, _Known]]:
-        for start in range(0, MOST_KEYS, AT_A_TIME):
-            names = [NAME.format(slot) for slot in range(start, start + AT_A_TIME)]
-            kept = self._workers.writer.kept(names)
-            for name, text in kept.items():
-                key, digest, begun, _ = _unpacked(text)
-                yield key, _Known(digest, begun, int(name.rpartition("-")[2]))
-            if not kept:  # slots are used in order
-                return
+    def _read(self) -> Iterator[tuple[str, float]]:
+        writer = self._workers.writer
+        names = writer.kept_names(NAME)
+        for start in range(0, len(names), AT_A_TIME):
+            for name, text in writer.kept(names[start : start + AT_A_TIME]).items():
+                yield name, _unpacked(text)[1]
 
     async def once(
-        self, key: str | None, request: tuple[bytes, ...], work: Callable[[], Coroutine[None, None, bytes]]
+        self,
+        key: str | None,
+        request: tuple[bytes, ...],
+        work: Callable[[], Coroutine[None, None, bytes]],
+        *,
+        keep: bool = True,
     ) -> bytes:
         """The answer of ``work``, which is not called where the key is known; of requests at the same time one works.
 
@@ -85,6 +69,7 @@ class IdempotencyKeys:
             key: what the client sent; None: it sent none.
             request: what must be the same for the same key: method, address, body.
             work: makes the answer; goes on when the client has gone.
+            keep: the answer; without, the key is known while ``work`` is at work.
 
         Raises:
             KeyReused: the key came with another request.
@@ -95,63 +80,64 @@ class IdempotencyKeys:
         if not 0 < len(key) <= MAX_KEY_CHARS:
             raise InvalidQuery(f"an Idempotency-Key has 1 to {MAX_KEY_CHARS} characters")
         digest = sha256(b"\0".join(sha256(part).digest() for part in request)).hexdigest()
-        self._forget()
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = _Known(digest, time.time(), self._slot % MOST_KEYS)
-            self._slot += 1
-            known.task = asyncio.ensure_future(self._kept(key, known, work))
-            known.task.add_done_callback(lambda done: self._ended(key, done))
-        if known.digest != digest:
+        if key not in self._running:
+            task = asyncio.ensure_future(self._answer(key, digest, work) if keep else work())
+            task.add_done_callback(lambda done: self._ended(key, done))
+            self._running[key] = digest, task
+        known, task = self._running[key]
+        if known != digest:
             raise KeyReused
-        if known.task is not None:
-            return await asyncio.shield(known.task)
-        stored = self._workers.submit(_stored, self._workers.writer, known.slot, (key, digest))
-        answer: bytes | None = await asyncio.wrap_future(stored)
-        if answer is not None:
-            return answer
-        if self._known.get(key) is known:
-            del self._known[key]
-        return await self.once(key, request, work)
+        return await asyncio.shield(task)
 
-    async def _kept(self, key: str, known: _Known, work: Callable[[], Coroutine[None, None, bytes]]) -> bytes:
-        """The answer of ``work``, which is in the index before anybody gets it."""
+    def _ended(self, key: str, task: asyncio.Task[bytes]) -> None:
+        del self._running[key]
+        if not task.cancelled():
+            task.exception()  # nobody may wait for it any more
+
+    async def _answer(self, key: str, digest: str, work: Callable[[], Coroutine[None, None, bytes]]) -> bytes:
+        """The kept answer, or that of ``work``, which is in the index before anybody gets it."""
+        name = NAME + sha256(key.encode()).hexdigest()
+        stored = await self._workers.read(kept_answer, name, digest)
+        if stored:
+            return stored
         answer = await work()
         packed = base64.b64encode(zlib.compress(answer, 1)).decode()
         if len(packed) <= MAX_KEPT_BYTES:
-            text = json.dumps([key, known.digest, known.begun, packed])
-            keeping = self._workers.submit(self._workers.writer.keep, NAME.format(known.slot), text)
+            now = time.time()
+            keeping = self._workers.submit(self._keep, name, json.dumps([digest, now, packed]), now)
             with suppress(DedupError):  # it was written all the same
                 await asyncio.wrap_future(keeping)
-                known.task = None
         return answer
 
-    def _ended(self, key: str, task: asyncio.Task[bytes]) -> None:
-        """Forget what failed in a way that may succeed next time."""
-        error = None if task.cancelled() else task.exception()
-        failed = task.cancelled() or (error is not None and getattr(error, "retryable", True))
-        if failed and key in self._known and self._known[key].task is task:
-            del self._known[key]
-
-    def _forget(self) -> None:
-        """Leave out what is old, and the oldest of too many."""
-        oldest = time.time() - MOST_SECONDS
-        while self._known and (
-            len(self._known) >= MOST_KEYS or next(iter(self._known.values())).begun < oldest
-        ):
-            self._known.popitem(last=False)
+    def _keep(self, name: str, text: str, now: float) -> None:
+        """Keep an answer and remove what is too old or too many; in the thread that writes."""
+        writer = self._workers.writer
+        writer.keep(name, text)
+        self._kept.pop(name, None)
+        self._kept[name] = now
+        for old in list(islice(self._kept, FORGOTTEN_AT_A_TIME)):
+            if len(self._kept) > MOST_KEYS or self._kept[old] < now - MOST_SECONDS:
+                writer.keep(old, None)
+                del self._kept[old]
 
 
-def _stored(writer: Deduplicator, slot: int, asked: tuple[str, str]) -> bytes | None:
-    """The answer to the key and the digest that are asked for; None where another server has put its own into the slot."""
-    for text in writer.kept([NAME.format(slot)]).values():
-        *request, _, answer = _unpacked(text)
-        if tuple(request) == asked:
+def kept_answer(reader: IndexReader, name: str, digest: str) -> bytes:
+    """The answer that is kept under a name, empty where there is none.
+
+    Raises:
+        KeyReused: it is that to another request.
+    """
+    for text in reader.kept([name]).values():
+        known, kept, answer = _unpacked(text)
+        if kept > time.time() - MOST_SECONDS:
+            if known != digest:
+                raise KeyReused
             return zlib.decompress(base64.b64decode(answer))
-    return None
+    return b""
 
 
-def _unpacked(text: str) -> tuple[str, str, float, str]:
+def _unpacked(text: str) -> tuple[str, float, str]:
+    """Digest of the request, time in seconds since 1970, and the packed answer."""
     with reading_stored("answers"):
-        key, digest, begun, answer = json.loads(text)
-        return str(key), str(digest), float(begun), str(answer)
+        *_, digest, kept, answer = json.loads(text)
+        return str(digest), float(kept), str(answer)

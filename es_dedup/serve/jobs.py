@@ -19,7 +19,7 @@ from es_dedup.maintenance.replay import replay
 from es_dedup.maintenance.runner import ID_TIME, Runner, new_id
 from es_dedup.maintenance.status import JobStatus, job_status
 from es_dedup.serve.idempotency import MOST_SECONDS
-from es_dedup.serve.problems import NotOnThisIndex
+from es_dedup.serve.problems import KeyReused, NotOnThisIndex
 from es_dedup.settings.recorded import decision_settings
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from es_dedup.settings import Settings
 
 JOBS_AT_A_TIME: Final = 2
+PART_CHARS: Final = 8
+"""Hexadecimal digits of a job's id that are made of a key, and of the request that came with it."""
 MOST_LISTED: Final = 100
 """Jobs of servers of this index that are remembered."""
 KEPT: Final = "jobs"
@@ -65,9 +67,11 @@ class Jobs:
 
         Args:
             body: what is asked for.
-            suffix: of the job's id, the same for the same request; a job of the last day that has it is returned. Empty: made up.
+            suffix: of the job's id: ``PART_CHARS`` made of a key and as many of the request; a job of the last day that has it is
+                returned. Empty: made up.
 
         Raises:
+            KeyReused: a job of the last day was begun by this key and another request.
             NotOnThisIndex: it needs attached indices.
             ConfigError, MassChange, NotAttached: see ``errors``.
         """
@@ -86,12 +90,15 @@ class Jobs:
     def _begun(self, suffix: str) -> JobStatus | None:
         """The job of the last day that has a suffix; this server works on it, too."""
         oldest = time.strftime(ID_TIME, time.gmtime(time.time() - MOST_SECONDS))
-        job = next(
-            (each for each in self.listed() if each.id.endswith(f"-{suffix}") and each.id > oldest), None
-        )
-        if job is not None and not self.is_own(job.id) and job.state == JobState.RUNNING:
-            self._work_on(job.id)
-        return job
+        for job in self.listed():
+            name = job.id.rpartition("-")[2]
+            if len(name) == len(suffix) and name[:PART_CHARS] == suffix[:PART_CHARS] and job.id > oldest:
+                if name != suffix:
+                    raise KeyReused
+                if not self.is_own(job.id) and job.state == JobState.RUNNING:
+                    self._work_on(job.id)
+                return job
+        return None
 
     def _stored_job(self, site: MaintenanceContext, body: JobBody, suffix: str) -> JobStatus:
         if body.what == "backfill":

@@ -103,7 +103,7 @@ def test_a_reindex_from_texts_keeps_overrides_and_what_programs_keep() -> None:
             dedup.scan([story(2)])
         assert roll_back(place, settings()) == 0
         with Deduplicator.open(place, settings=settings()) as dedup:
-            assert dedup.kept("ab") == {"a": "3"}
+            assert (dedup.kept("ab"), dedup.kept_names(), dedup.kept_names("b")) == ({"a": "3"}, ["a"], [])
             assert (dedup.overrides(), dedup.count()) == (before[0], 4)
     finally:
         remove(place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 import signal
@@ -21,7 +22,8 @@ import httpx
 import pytest
 
 from es_dedup import Deduplicator, Page
-from tests.serving import OTHER, PROGRAM, TEXT, Api, lose_answers, serving
+from es_dedup.serve.idempotency import MOST_KEYS, NAME
+from tests.serving import OTHER, PROGRAM, TEXT, Api, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,6 +137,9 @@ def test_what_is_not_safe_is_not_started(tmp_path: Path) -> None:
     assert (done.returncode, "serve.require_token" in done.stderr) == (2, True)
     done = run(tmp_path, ES_DEDUP_SERVE__READ_TOKEN="short")  # noqa: S106 - made up
     assert (done.returncode, "16 characters" in done.stderr, "short" in done.stderr) == (2, True, False)
+    for wrong in ("пароль-of-18-chars", "with a space in it", "with-a-line-end-1\n"):
+        done = run(tmp_path, ES_DEDUP_SERVE__WRITE_TOKEN=wrong)
+        assert (done.returncode, "ASCII" in done.stderr, wrong in done.stderr) == (2, True, False)
     (tmp_path / "es-dedup.tokens").write_text("write 0123456789abcdef\n")
     done = run(tmp_path)
     assert (done.returncode, "chmod 600" in done.stderr) == (2, True)
@@ -193,8 +198,8 @@ def test_parameters_that_are_wrong_are_refused(api: Api) -> None:
         problem(api.get(path), 400, "invalid-query")
     problem(api.get(f"/v1/clusters?min_size={10**30}"), 400, "invalid-query")
     for after in ("x", f"{10**30}~a", "1.5~a"):
-        problem(api.get("/v1/clusters", params={"order": "largest", "after": after}), 400, "invalid-body")
-    problem(api.get("/v1/clusters?order=confidence&after=nan~a"), 400, "invalid-body")
+        problem(api.get("/v1/clusters", params={"order": "largest", "after": after}), 400, "search-refused")
+    problem(api.get("/v1/clusters?order=confidence&after=nan~a"), 400, "search-refused")
     problem(api.post("/v1/pages?policy=none", json=PAGE), 400, "invalid-query")
     problem(api.get("/nothing"), 404, "no-such-route")
     problem(api.delete("/v1/check"), 405, "wrong-method")
@@ -206,6 +211,7 @@ def test_parameters_that_are_wrong_are_refused(api: Api) -> None:
     headers = {"Content-Type": "application/json"}
     endless = api.post("/v1/jobs", content=b'{"what": "backfill", "rate": 1e999}', headers=headers)
     problem(endless, 400, "invalid-body")
+    assert not (api.folder / "err").read_text().count("Traceback")
 
 
 def test_large_bodies_are_refused(api: Api) -> None:
@@ -223,6 +229,36 @@ def test_slow_bodies_are_refused(api: Api) -> None:
         slow.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{".encode())
         assert slow.recv(1000).startswith(b"HTTP/1.1 408 ")
     assert api.get("/healthz").status_code == 200
+
+
+def test_clients_that_go_before_their_body_is_complete_leave_no_traceback(api: Api) -> None:
+    host, port = api.address.removeprefix("http://").split(":")
+    head = f"POST /v1/check HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {api.tokens['read']}\r\n"
+
+    def refused() -> float:
+        lines = api.get("/metrics").text.splitlines()
+        return sum(float(each.split()[-1]) for each in lines if '"/v1/check",status="400"' in each)
+
+    before, end = refused(), time.monotonic() + 30
+    with socket.create_connection((host, int(port)), timeout=30) as gone:
+        gone.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{".encode())
+    while refused() == before:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert "Traceback" not in (api.folder / "err").read_text()
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/labels", {"id_a": "a", "id_b": "b", "label": "dup", "reader": "r" * 1_001}),
+        ("/v1/overrides", {"kind": "same", "pages": ["a", "b"], "reason": "r" * 1_001, "author": "mz"}),
+        ("/v1/overrides", {"kind": "same", "pages": ["a", "b"], "reason": "r", "author": "a" * 1_001}),
+        ("/v1/overrides/x/undo", {"author": "a" * 1_001}),
+    ],
+)
+def test_names_and_reasons_that_are_too_long_are_refused(api: Api, path: str, body: dict[str, Any]) -> None:
+    assert "1000 characters" in problem(api.post(path, json=body), 400, "invalid-body")["detail"]
 
 
 def test_broken_lines_do_not_keep_the_others_out(api: Api) -> None:
@@ -300,18 +336,47 @@ def test_keys_and_jobs_outlive_the_server(tmp_path: Path) -> None:
         again = api.post("/v1/jobs", json={"what": "recluster"}, headers={"Idempotency-Key": "j"}).json()
         (job,) = api.get("/v1/jobs").json()["jobs"]
         assert (again["id"], job["id"], job["state"]) == (made["id"], made["id"], "done")
-
-
-def test_a_job_of_a_key_is_begun_once_although_its_answer_was_lost(tmp_path: Path) -> None:
-    place, headers = str(tmp_path / "pages.db"), {"Idempotency-Key": "j"}
-    with serving(place, tmp_path / "server") as api:
-        made = api.post("/v1/jobs", json={"what": "recluster"}, headers=headers).json()
-    lose_answers(place)  # as if the server had been killed before it kept this one
-    with serving(place, tmp_path / "server") as api:
-        assert api.post("/v1/jobs", json={"what": "recluster"}, headers=headers).json()["id"] == made["id"]
-        assert [job["id"] for job in api.get("/v1/jobs").json()["jobs"]] == [made["id"]]
+        dry = {"what": "recluster", "dry_run": True}
+        problem(api.post("/v1/jobs", json=dry, headers={"Idempotency-Key": "j"}), 422, "key-reused")
         other = api.post("/v1/jobs", json={"what": "recluster"}, headers={"Idempotency-Key": "i"}).json()
         assert other["id"] != made["id"]
+
+
+def test_a_job_of_a_key_is_answered_before_it_has_ended(tmp_path: Path) -> None:
+    place, key = tmp_path / "pages.db", {"Idempotency-Key": "j"}
+    with serving(str(place), tmp_path / "server") as api, closing(sqlite3.connect(place)) as other:
+        other.execute("BEGIN IMMEDIATE")  # the job waits for this
+        made = api.post("/v1/jobs", json={"what": "recluster"}, headers=key, timeout=15).json()
+        assert api.post("/v1/jobs", json={"what": "recluster"}, headers=key, timeout=15).json() == made
+        other.rollback()
+
+
+def test_servers_on_one_index_share_keys(tmp_path: Path) -> None:
+    place, key, page = str(tmp_path / "pages.db"), {"Idempotency-Key": "k"}, {"id": "k", "text": TEXT}
+    with serving(place, tmp_path / "one") as one, serving(place, tmp_path / "two") as two:
+        first = one.post("/v1/pages", json=page, headers=key)
+        assert two.delete("/v1/pages/k").status_code == 200
+        assert two.post("/v1/pages", json=page, headers=key).content == first.content
+        assert two.get("/v1/pages/k").status_code == 404
+        problem(two.post("/v1/pages", json={"id": "k", "text": OTHER}, headers=key), 422, "key-reused")
+
+
+def test_answers_are_forgotten_after_a_day_and_when_they_are_too_many(tmp_path: Path) -> None:
+    place, day = tmp_path / "pages.db", 86_400
+    old = NAME + hashlib.sha256(b"k").hexdigest()
+    kept = {
+        old: time.time() - day - 1,
+        **{f"{NAME}{n}": time.time() - day + 600 + n for n in range(MOST_KEYS)},
+    }
+    Deduplicator.open(place).close()
+    with closing(sqlite3.connect(place)) as connection, connection:
+        rows = ((f"note:kept:{name}", json.dumps(["another", at, ""])) for name, at in kept.items())
+        connection.executemany("INSERT INTO meta (name, value) VALUES (?, ?)", rows)
+    with serving(str(place), tmp_path / "server") as api:
+        assert api.post("/v1/pages", json=PAGE, headers={"Idempotency-Key": "k"}).json()["stored"] == 1
+        assert api.post("/v1/pages", json=PAGE, headers={"Idempotency-Key": "i"}).json()["unchanged"] == 1
+    with Deduplicator.open(place, read_only=True) as dedup:
+        assert set(kept) - set(dedup.kept_names(NAME)) == {f"{NAME}0", f"{NAME}1"}
 
 
 def many(count: int) -> list[dict[str, str]]:
