@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from es_dedup.model import CandidateQuery
+    from es_dedup.model import CandidateQuery, TermGroup
 
 ENOUGH: Final = 2_520
 """A page that has so much answers: divisible by 1 to 10, so that sums stay whole numbers, on every kind of index alike."""
@@ -16,8 +16,7 @@ ENOUGH: Final = 2_520
 def weights_of(candidate_query: CandidateQuery) -> dict[int, int]:
     """For each distinct term of a candidate query its part of ``ENOUGH``, rounded up; of several groups the one where it counts most."""
     weights: dict[int, int] = {}
-    # where a term weighs most comes last
-    for group in sorted(candidate_query.groups, key=lambda group: -group.min_shared):
+    for group in _groups(candidate_query):
         weights |= dict.fromkeys(group.terms, -(-ENOUGH // max(1, group.min_shared)))
     return weights
 
@@ -25,7 +24,7 @@ def weights_of(candidate_query: CandidateQuery) -> dict[int, int]:
 def common_of(candidate_query: CandidateQuery) -> dict[int, int]:
     """For terms that count half where they are common, in more pages than how many they are."""
     common: dict[int, int | None] = {}
-    for group in sorted(candidate_query.groups, key=lambda group: -group.min_shared):
+    for group in _groups(candidate_query):
         common |= dict.fromkeys(group.terms, group.common_df)
     return {term: most for term, most in common.items() if most is not None}
 
@@ -34,9 +33,14 @@ def limits_of(candidate_query: CandidateQuery) -> dict[int, int]:
     """For terms with a limit of their own, in how many pages they may be found; for all others ``CandidateQuery.max_df`` holds."""
     limits: dict[int, int | None] = {}
     if any(group.max_df is not None for group in candidate_query.groups):
-        for group in sorted(candidate_query.groups, key=lambda group: -max(1, group.min_shared)):
+        for group in _groups(candidate_query):
             limits |= dict.fromkeys(group.terms, group.max_df)
     return {term: most for term, most in limits.items() if most is not None}
+
+
+def _groups(candidate_query: CandidateQuery) -> list[TermGroup]:
+    """Where a term weighs most comes last; of groups where it weighs the same, the last that was given."""
+    return sorted(candidate_query.groups, key=lambda group: -max(1, group.min_shared))
 
 
 def by_frequency(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from es_dedup.errors import DamagedData
@@ -97,6 +97,14 @@ QUERIES = st.builds(
 
 
 class TestCandidateQueriesAgainstCounting:
+    @example(  # groups in which a term weighs the same
+        first={},
+        second={"a": {0}, "aa": {0}},
+        deleted=set(),
+        candidate_queries=[
+            CandidateQuery((TermGroup((0,), 0), TermGroup((0,), 1, common_df=1)), limit=1, max_df=2)
+        ],
+    )
     @given(
         first=PAGES,
         second=PAGES,
