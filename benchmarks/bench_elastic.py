@@ -13,8 +13,8 @@ import urllib.request
 from collections import defaultdict
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
-from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
 
 from bench_check import Answer, ask, rows_of_answers, times_of
 from elasticsearch import Elasticsearch
@@ -25,11 +25,12 @@ from traced import Trace, pid_of
 from es_dedup import Deduplicator, Page
 from es_dedup.batch.featurise import chunks
 from es_dedup.batch.ingest import joined
+from es_dedup.model.batches import chunked
 from es_dedup.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk
 
@@ -38,7 +39,6 @@ GOAL_MS: Final = 15.0
 GOAL_BYTES: Final = 1_700
 MAX_DF: Final = Settings().index.max_df
 ASKED_AT_A_TIME: Final = 50  # pages
-T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -192,7 +192,7 @@ def fill(sides: Sequence[Side], real: Sequence[Page], more: Iterator[Page]) -> f
     settings = empty[0].settings
     named = any(side.settings.elastic.named_fields for side in empty)
     making, begun = 0.0, time.perf_counter()
-    for some in batched(chunks(more, settings, None, named=named), CHUNKS_A_WRITE):
+    for some in chunked(chunks(more, settings, None, named=named), CHUNKS_A_WRITE):
         making += time.perf_counter() - begun
         for side in empty:
             with filling(side):
@@ -228,7 +228,7 @@ def ask_in_turn(sides: Sequence[Side], asked: Sequence[tuple[Page, str]], rounds
         for number in range(rounds):
             for side in sides:
                 side.rounds.append([])
-            for some in batched(asked, ASKED_AT_A_TIME):
+            for some in chunked(asked, ASKED_AT_A_TIME):
                 for side in order:
                     with side.watched.batch(len(some)):
                         side.rounds[number] += ask(side.dedup, some)
@@ -253,13 +253,6 @@ def processor_times(watched: Trace) -> dict[str, float]:
         "server's, ms a check": round(1000 * watched.server / checks, 2),
         "of it compiling": round(1000 * watched.compiling / checks, 2),
     }
-
-
-def batched(values: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Values in lists of at most ``size``."""
-    rest = iter(values)
-    while some := list(islice(rest, size)):
-        yield some
 
 
 def collections(address: str) -> int:

@@ -32,6 +32,7 @@ from es_dedup.index.records import RecordBatch
 from es_dedup.index.validation import MAX_ID_CHARS
 from es_dedup.kernels.dispatch import warm_up
 from es_dedup.model import NO_WORDS, Content, Page, Skipped
+from es_dedup.model.batches import chunked_by_size
 from es_dedup.text.passages import without_passages
 
 if TYPE_CHECKING:
@@ -404,16 +405,7 @@ def _id_problem(page_id: str) -> str:
 
 def page_groups(pages: Iterator[Page]) -> Iterator[list[Page]]:
     """Pages in chunks of bounded number and size."""
-    group: list[Page] = []
-    size = 0
-    for page in pages:
-        group.append(page)
-        size += _size(page)
-        if len(group) >= CHUNK_PAGES or size >= CHUNK_CHARS:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
+    return chunked_by_size(pages, CHUNK_CHARS, _size, count=CHUNK_PAGES)
 
 
 def _pool_groups() -> int:

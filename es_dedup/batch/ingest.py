@@ -26,6 +26,7 @@ from es_dedup.detectors.features import FeatureTable
 from es_dedup.errors import IndexError_
 from es_dedup.index.records import RecordBatch
 from es_dedup.model import AddReport, Decision, Progress, WritePolicy
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -171,9 +172,9 @@ class Ingest:
     def _flush_soon(self, waiting: list[Chunk]) -> None:
         """Store what can be stored in a short time: somebody waits for the end."""
         end = time.monotonic() + INTERRUPTED_SECONDS
-        for start in range(0, len(waiting), INTERRUPTED_CHUNKS):
+        for some in chunked(waiting, INTERRUPTED_CHUNKS):
             if time.monotonic() < end:
-                self._flush(waiting[start : start + INTERRUPTED_CHUNKS])
+                self._flush(some)
 
     def _flush(self, waiting: list[Chunk], *, last: bool = False) -> None:
         if not waiting:

@@ -33,6 +33,7 @@ from es_dedup.decision.term_use import TermUse
 from es_dedup.errors import reading_stored
 from es_dedup.index.source_index import ATTACHMENTS
 from es_dedup.model import Progress
+from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import STATISTICS, clustered_with
 
 if TYPE_CHECKING:
@@ -301,8 +302,8 @@ def repair_around(
         and before[each.page_id].canonical != each.page_id
     ]
     if len(alone) > 1:
-        for start in range(0, len(alone), LOOKUP_PAGES):
-            index.put_edges(lookup.of_stored(alone[start : start + LOOKUP_PAGES]).edges())
+        for some in chunked(alone, LOOKUP_PAGES):
+            index.put_edges(lookup.of_stored(some).edges())
         change = update_clusters(index, partial(page_keys, index), alone, settings.cluster, constraints)
         index.assign_many(change.assignments)
         changed |= {assignment.cluster_id for assignment in change.assignments} | set(change.retired)

@@ -16,6 +16,7 @@ from es_dedup.cli.inputs import STDIN, Intake, Paths, with_input_options
 from es_dedup.cli.output import Output, clean
 from es_dedup.cli.session import session_of
 from es_dedup.model import Outcome, Page
+from es_dedup.model.batches import chunked
 from es_dedup.readers import InputFailure, ReadOptions, read_pages
 
 if TYPE_CHECKING:
@@ -189,8 +190,7 @@ def _show_rules(output: Output, pair: PairDecision) -> None:
 
 
 def _decisions(dedup: Deduplicator, intake: Intake) -> Iterator[Decision]:
-    pages = intake.pages()
-    while batch := list(islice(pages, _BATCH)):
+    for batch in chunked(intake.pages(), _BATCH):
         yield from dedup.check_many(batch)
 
 

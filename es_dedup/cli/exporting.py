@@ -7,7 +7,6 @@ import io
 import json
 import sys
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -18,6 +17,7 @@ from es_dedup.cli.group import ExitCode, fail
 from es_dedup.cli.session import session_of
 from es_dedup.cli.targets import output_target
 from es_dedup.model import Member, Relation
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,7 +121,7 @@ def _form_of(output: str | None) -> str:
 
 def _rows(dedup: Deduplicator, what: str, *, min_size: int, drop_contained: bool) -> Iterator[dict[str, Any]]:
     clusters = dedup.clusters(min_size=min_size if what == "clusters" else 1)
-    while some := list(islice(clusters, _ROWS)):
+    for some in chunked(clusters, _ROWS):
         inner = [each.canonical for each in some if drop_contained and each.contained_in]
         dropped = dedup.redundant(inner, contained=True)[1] if inner else ()
         for cluster in some:
@@ -147,7 +147,7 @@ def _with_records(
 ) -> Iterator[dict[str, Any]]:
     """Rows with the columns of their pages' records."""
     wanted = [name for name in columns if name in RECORD]
-    while wanted and (batch := list(islice(rows, _ROWS))):
+    for batch in chunked(rows, _ROWS) if wanted else ():
         pages = [row["page_id"] for row in batch]
         found = dedup.records_of(pages)
         texts = dedup.texts_of(pages) if "text" in wanted else {}
@@ -220,7 +220,7 @@ def _write_parquet(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], tar
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in columns])
     count = 0
     with open_target(target) as stream, pq.ParquetWriter(stream, schema) as writer:
-        while batch := list(islice(rows, _ROWS)):
+        for batch in chunked(rows, _ROWS):
             writer.write_table(pa.Table.from_pylist(batch, schema))
             count += len(batch)
     return count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -12,6 +11,7 @@ from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import Intake, Paths, with_input_options
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import session_of
+from es_dedup.model.batches import chunked
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
 
 if TYPE_CHECKING:
@@ -69,8 +69,7 @@ def _words(session: Session, intake: Intake) -> Iterator[list[str]]:
     extractor = create_extractor(session.settings.extraction)
     read = 0
     with ProgressDisplay(quiet=session.output.quiet) as progress:
-        pages = intake.pages()
-        while some := list(islice(pages, BATCH)):
+        for some in chunked(intake.pages(), BATCH):
             texts = normalise_many([content_of(page, extractor)[0].text for page in some])
             words = content_words(texts, session.settings.words.segmenter)
             yield from map(words.words, range(len(words)))

@@ -49,6 +49,7 @@ from es_dedup.index import factory
 from es_dedup.index.texts import compress_text
 from es_dedup.model import AddReport, Decision, Page, Progress, RemoveReport, WritePolicy
 from es_dedup.model.annotations import Annotation, Label, just_now
+from es_dedup.model.batches import chunked
 from es_dedup.model.overrides import Override, OverrideKind, OverrideReport
 from es_dedup.settings.loading import settings_in_force
 from es_dedup.settings.recorded import STATISTICS, decisions_in, with_recorded
@@ -215,10 +216,10 @@ class Deduplicator(IndexReader):
             day: ISO 8601 (``2026-08-26``).
         """
         for old in self._index.pages_before(day):
-            for start in range(0, len(old), REMOVED_AT_A_TIME):
+            for some in chunked(old, REMOVED_AT_A_TIME):
                 with write_session(self._index):
                     # others may have stored them anew since they were listed
-                    stored = self._index.get_many(old[start : start + REMOVED_AT_A_TIME]).values()
+                    stored = self._index.get_many(some).values()
                     report = self.remove(each.page_id for each in stored if "" < each.published < day)
                 yield report
 

@@ -49,6 +49,7 @@ from es_dedup.model import (
     SearchResult,
     Skipped,
 )
+from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import STATISTICS, decision_settings, with_recorded
 from es_dedup.text.passages import closed_up, without_passages
 
@@ -113,9 +114,8 @@ class IndexReader(ChangeReader, StoredReader):
     def check_many(self, pages: Iterable[Page]) -> list[Decision]:
         """``check`` for several pages, in order; they are not compared with each other."""
         self._warn()
-        waiting = checked_pages(pages)
         decisions: list[Decision] = []
-        while some := list(islice(waiting, CHECKED_AT_A_TIME)):
+        for some in chunked(checked_pages(pages), CHECKED_AT_A_TIME):
             decisions += self._check_some(some)
         return decisions
 
@@ -377,13 +377,9 @@ class IndexReader(ChangeReader, StoredReader):
             limit: at most so many; None: all.
         """
         self._warn()
-        waiting: list[list[Assignment]] = []
-        for group in islice(self._index.clusters(min_size=min_size, after=after), limit):
-            waiting.append(group)
-            if len(waiting) == CLUSTERS_AT_A_TIME:
-                yield from self._shown(waiting, least=min_size)
-                waiting = []
-        yield from self._shown(waiting, least=min_size)
+        groups = islice(self._index.clusters(min_size=min_size, after=after), limit)
+        for some in chunked(groups, CLUSTERS_AT_A_TIME):
+            yield from self._shown(some, least=min_size)
 
     def list_clusters(
         self, query: ClusterQuery, *, after: str | None = None, limit: int = 50

@@ -14,6 +14,7 @@ from es_dedup.detectors.port import Learner
 from es_dedup.evaluation.runner import BY_RULES
 from es_dedup.evaluation.selfjoin import self_join
 from es_dedup.model import Relation, Skipped, Verdict
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -124,8 +125,8 @@ def run_method(
     if isinstance(detector, Learner):
         detector = detector.learned(contents)
     found: list[Any] = []
-    for at in range(0, len(contents), BATCH):
-        found += detector.featurise_many(contents[at : at + BATCH])
+    for some in chunked(contents, BATCH):
+        found += detector.featurise_many(some)
     featurised = time.process_time() - start
     features = [None if isinstance(each, Skipped) else each for each in found]
     start = time.process_time()

@@ -10,6 +10,7 @@ import numpy as np
 from es_dedup.index import factory
 from es_dedup.index.records import FeatureRecord
 from es_dedup.index.term_weights import weights_of
+from es_dedup.model.batches import chunked
 from es_dedup.settings import Settings
 
 if TYPE_CHECKING:
@@ -76,8 +77,7 @@ def self_join(
     parts = [np.zeros(0, dtype=np.int64)]
     with factory.open_index(":memory:", Settings()) as index:
         index.put_many(records)
-        for start in range(0, len(queries), ASKED):
-            some = queries[start : start + ASKED]
+        for some in chunked(queries, ASKED):
             answers = index.candidates_many(some)
             others = [[row[each.page_id] for each in answer.candidates] for answer in answers]
             ours = np.repeat([row[query.exclude or ""] for query in some], list(map(len, others)))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.evaluation.uncertain import sampled
 from es_dedup.model import Relation
 from es_dedup.model.annotations import Label
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -108,8 +109,7 @@ def _of_pages(
     """Changed pairs of these pages, and how many pairs were compared."""
     sides: tuple[dict[Pair, Relation], dict[Pair, Relation]] = ({}, {})
     pairs = 0
-    for start in range(0, len(pages), PAGES):
-        some = pages[start : start + PAGES]
+    for some in chunked(pages, PAGES):
         (before, compared), (after, _) = (dedup.related_pairs(some, each) for each in settings)
         pairs += compared
         for side, edges in zip(sides, (before, after), strict=True):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.evaluation.labels import ordered_pair
 from es_dedup.evaluation.rule_thresholds import deciding_conditions
 from es_dedup.model import Relation
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,8 +71,8 @@ def uncertain_pairs(
     random.Random(seed).shuffle(ids)  # noqa: S311 - a seeded draw, no secrets
     compared = set(known)
     uncertain: list[Uncertain] = []
-    for start in range(0, len(ids), PAGES):
-        for decision in dedup.candidate_decisions(ids[start : start + PAGES]):
+    for some in chunked(ids, PAGES):
+        for decision in dedup.candidate_decisions(some):
             each = Uncertain(decision, doubt_of(decision))
             asked = each.pair not in compared and not decision.overrides
             if asked and decision.relation is not Relation.EXACT:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import (
@@ -27,6 +26,7 @@ from es_dedup.index import factory
 from es_dedup.index.closing import Closing
 from es_dedup.index.source_index import checked_fields, document_key
 from es_dedup.model import Outcome, WritePolicy
+from es_dedup.model.batches import chunked
 from es_dedup.settings.loading import settings_in_force
 
 if TYPE_CHECKING:
@@ -378,8 +378,7 @@ class DedupHook(Closing):
             IndexError_: the store or the source index did not answer; to repeat the call is safe.
         """
         report = HookReport() if report is None else report
-        waiting = iter(dict.fromkeys(page_ids))
-        while some := list(islice(waiting, DECIDED_AT_A_TIME)):
+        for some in chunked(dict.fromkeys(page_ids), DECIDED_AT_A_TIME):
             report.pages += len(some)
             self._reconcile(some, report)
         return report

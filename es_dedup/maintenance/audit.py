@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.batch.recluster import CLUSTERS_PENDING
 from es_dedup.index.dedup_field import dedup_fields_of_groups
-from es_dedup.maintenance.backfill import GROUP_PAGES, outdated, together
+from es_dedup.maintenance.backfill import GROUP_PAGES, outdated
 from es_dedup.maintenance.dedup_field_writes import forget, update_dedup_fields
 from es_dedup.maintenance.ingest import ingest
 from es_dedup.maintenance.mass_change_guard import guard
 from es_dedup.maintenance.status import AUDIT
+from es_dedup.model.batches import chunked, chunked_by_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from es_dedup.index.port import Assignment
     from es_dedup.index.source_index import DedupField, SourceFields
@@ -105,7 +105,7 @@ def audit(context: MaintenanceContext, *, repair: bool = False, force: bool = Fa
     found.dead = len(dead)
     if context.index.note(CLUSTERS_PENDING) is not None:
         found.add("pending", ["index"])
-    for groups in together(context.index.clusters(), GROUP_PAGES):
+    for groups in chunked_by_size(context.index.clusters(), GROUP_PAGES, len):
         _look_at_clusters(context, groups, found)
     _look_at_records(context, found)
     for index, fields in context.indices().items():
@@ -192,24 +192,22 @@ def _repair(context: MaintenanceContext, found: Audit, *, force: bool) -> None:
     guard("audit --repair", changes, max(found.documents, found.pages), context.settings, force=force)
     if bad.get("unprepared"):
         context.source_index.prepare(bad["unprepared"])
-    for ids in _chunked([*bad.get("orphans", ()), *bad.get("not_stored", ())]):
+    for ids in chunked(dict.fromkeys([*bad.get("orphans", ()), *bad.get("not_stored", ())]), BATCH):
         found.repaired.update(forget(context, ids))
         context.index.delete_many(ids)
     if any(bad.get(kind) for kind in ("without_canonical", "unclustered", "pending", "not_stored")):
         context.dedup.recluster_as_before()
         found.repaired["reclustered"] += 1
-    for ids in _chunked(name for kind in ("unknown", "undecided", "outdated") for name in bad.get(kind, ())):
+    undecided = dict.fromkeys(
+        name for kind in ("unknown", "undecided", "outdated") for name in bad.get(kind, ())
+    )
+    for ids in chunked(undecided, BATCH):
         found.repaired.update(ingest(context, ids))
-    for ids in _chunked(() if found.repaired["reclustered"] else bad.get("overwritten", ())):
+    overwritten = () if found.repaired["reclustered"] else bad.get("overwritten", ())
+    for ids in chunked(dict.fromkeys(overwritten), BATCH):
         found.repaired.update(update_dedup_fields(context, ids))
     if found.repaired["reclustered"]:
-        for groups in together(context.index.clusters(), GROUP_PAGES):
+        for groups in chunked_by_size(context.index.clusters(), GROUP_PAGES, len):
             found.repaired.update(
                 update_dedup_fields(context, [each.page_id for group in groups for each in group])
             )
-
-
-def _chunked(ids: Iterable[str]) -> Iterator[list[str]]:
-    rest = iter(dict.fromkeys(ids))
-    while some := list(islice(rest, BATCH)):
-        yield some

@@ -24,6 +24,7 @@ from es_dedup.maintenance.dedup_field_writes import forget_gone, update_dedup_fi
 from es_dedup.maintenance.ingest import fields_of, ingest_documents
 from es_dedup.maintenance.preflight import check_fields
 from es_dedup.maintenance.stage import PartitionPlan, Step, batch_of, hopeless
+from es_dedup.model.batches import chunked_by_size
 from es_dedup.settings.recorded import decision_settings, with_recorded
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.index.jobs import Job, Partition
-    from es_dedup.index.port import Assignment
     from es_dedup.index.source_index import SourceDocument
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.settings import Settings
@@ -234,7 +234,7 @@ class WriteDedupFields:
 
     def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
         """One step per some hundred pages; the checkpoint is a cluster id."""
-        for groups in together(context.index.clusters(after=part.checkpoint), GROUP_PAGES):
+        for groups in chunked_by_size(context.index.clusters(after=part.checkpoint), GROUP_PAGES, len):
             pages = [each.page_id for group in groups for each in group]
             yield Step(groups[-1][0].cluster_id, len(pages), update_dedup_fields(context, pages))
 
@@ -372,17 +372,3 @@ def _work(shard: Shard, fields: SourceFields, above: int, to: int) -> dict[str, 
         "to": to,
         "fields": fields.as_dict(),
     }
-
-
-def together(groups: Iterator[list[Assignment]], pages: int) -> Iterator[list[list[Assignment]]]:
-    """Clusters in lists of at least so many pages."""
-    waiting: list[list[Assignment]] = []
-    size = 0
-    for group in groups:
-        waiting.append(group)
-        size += len(group)
-        if size >= pages:
-            yield waiting
-            waiting, size = [], 0
-    if waiting:
-        yield waiting

@@ -9,6 +9,7 @@ from es_dedup.index.source_index import FieldUpdateReport, document_key
 from es_dedup.maintenance.attachment import save_attachments
 from es_dedup.maintenance.dedup_field_writes import forget
 from es_dedup.maintenance.mass_change_guard import guard
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,8 +72,7 @@ def detach(
         if not keep_fields:
             context.source_index.check(going)
         guard("detach", written, context.index.count(), context.settings, force=force)
-        for start in range(0, len(pages), BATCH):
-            some = pages[start : start + BATCH]
+        for some in chunked(pages, BATCH):
             if not keep_fields:
                 report += context.source_index.write_dedup_fields(dict.fromkeys(some))
             forget(context, some)

@@ -7,13 +7,13 @@ cluster do not take it away: what a flushed or restarted Redis has lost is found
 from __future__ import annotations
 
 import time
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.index.source_index import SourceFields
 from es_dedup.maintenance.dead_letters import put_dead_letters
 from es_dedup.maintenance.ingest import ingest_documents
 from es_dedup.maintenance.stage import PartitionPlan, Step, batch_of, hopeless
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,13 +50,13 @@ class PendingDocuments:
             met = 0
             for documents in undecided(context, part.work["index"], fields.names):
                 met += len(documents)
-                rest = iter(documents)
-                while some := list(islice(rest, batch)):
+                for some in chunked(documents, batch):
                     if lost:
                         put_dead_letters(
                             context, [some[0].key.page_id], self.name, part.attempts - 1, part.error
                         )
-                        some, lost = some[1:], False
+                        del some[0]
+                        lost = False
                     counts = {**ingest_documents(context, fields, some), "waited": len(some)}
                     yield Step(None, len(some), counts)
             if not met:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.index.dedup_field import dedup_fields_of_groups
 from es_dedup.index.source_index import DEDUP, DocumentKey
-from es_dedup.maintenance.backfill import GROUP_PAGES, together
+from es_dedup.maintenance.backfill import GROUP_PAGES
 from es_dedup.maintenance.dedup_field_writes import forget
 from es_dedup.maintenance.ingest import ingest_documents
 from es_dedup.maintenance.mass_change_guard import guard
 from es_dedup.maintenance.restore_files import append_documents, index_of, open_restore_file, read_documents
+from es_dedup.maintenance.stage import throttle
+from es_dedup.model.batches import chunked, chunked_by_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -102,7 +104,7 @@ def purge(
     work = _Purge(context, indices, restore_file, dry_run=dry_run, rate=rate)
     context.index.refresh_clusters()
     total, seen = context.index.count(), 0
-    for groups in together(context.index.clusters(min_size=2), GROUP_PAGES):
+    for groups in chunked_by_size(context.index.clusters(min_size=2), GROUP_PAGES, len):
         work.delete(groups)
         seen += sum(map(len, groups))
         if progress is not None:
@@ -133,8 +135,7 @@ class _Purge:
             if not each.canonical and index_of(name) in self._indices
         }
         gone: list[str] = []
-        names = iter(copies)
-        while some := list(islice(names, BATCH)):
+        for some in chunked(copies, BATCH):
             gone += self._delete({name: copies[name] for name in some})
         if gone and not self._dry_run:
             forget(self._context, gone)
@@ -167,8 +168,7 @@ class _Purge:
         gone += [name for name, outcome in outcomes.items() if outcome == "gone"]
         report.deleted += len(deleted)
         report.gone += len(gone)
-        if self._rate:
-            time.sleep(max(0.0, len(deleted) / self._rate - (time.monotonic() - began)))
+        throttle(self._rate, len(deleted), time.monotonic() - began)
         return deleted + gone
 
 
@@ -193,8 +193,7 @@ def restore(
     restored = there = read = 0
     failed: dict[str, str] = {}
     size = restore_file.stat().st_size
-    found = read_documents(restore_file)
-    while some := list(islice(found, BATCH)):
+    for some in chunked(read_documents(restore_file), BATCH):
         began = time.monotonic()
         documents = [document for document, _ in some]
         known = _in_stream(context, documents)
@@ -207,8 +206,7 @@ def restore(
         read += sum(length for _, length in some)
         if progress is not None:
             progress(read, size)
-        if rate:
-            time.sleep(max(0.0, len(done) / rate - (time.monotonic() - began)))
+        throttle(rate, len(done), time.monotonic() - began)
     return RestoreReport(restored, there, failed)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.errors import DedupError
 from es_dedup.maintenance.dead_letters import put_dead_letters
 from es_dedup.maintenance.ingest import ingest
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,8 +44,7 @@ def replay(
         for letter in letters:
             _process(context, letter)
         return len(letters)
-    for start in range(0, len(letters), SENT_AT_A_TIME):
-        some = letters[start : start + SENT_AT_A_TIME]
+    for some in chunked(letters, SENT_AT_A_TIME):
         send([letter.page_id for letter in some])
         context.jobs.drop_dead(some)
     return len(letters)

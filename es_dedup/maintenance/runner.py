@@ -16,6 +16,7 @@ from es_dedup.errors import ConfigError, DedupError, JobContended, UnknownJob
 from es_dedup.index.jobs import Job, JobState, Partition, Version
 from es_dedup.maintenance.lease import Lease, LeaseLost
 from es_dedup.maintenance.plans import PLANS
+from es_dedup.maintenance.stage import throttle
 from es_dedup.settings.recorded import decision_settings
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ class Runner:
             keeper.save(step, took, attempts)
             if not step.idle:
                 self._observe(stage.name, step.counts, took)
-            self._throttle(job, step.done, took)
+            throttle(job.options.get("rate"), step.done, took)
             last = time.monotonic()
             late = moved and last - begun > self._limits.step_seconds
             if late or self._job(job.id).state is not JobState.RUNNING:
@@ -156,11 +157,6 @@ class Runner:
                 return False
         keeper.finish(time.monotonic() - last)
         return True
-
-    def _throttle(self, job: Job, done: int, took: float) -> None:
-        rate = job.options.get("rate")
-        if rate:
-            time.sleep(max(0.0, done / rate - took))
 
     def run(self, job_id: str) -> Job:
         """Work on a job in this process until it is over or paused; other workers may take parts of it meanwhile."""

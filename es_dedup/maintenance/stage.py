@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -62,6 +63,12 @@ def batch_of(context: MaintenanceContext, part: Partition) -> int:
         return 1
     left = max(0, limits.max_attempts - max(1, part.attempts)) / (limits.max_attempts - 1)
     return max(1, round(float(limits.batch**left)))
+
+
+def throttle(rate: float | None, done: int, took: float) -> None:
+    """Wait until ``done`` documents, dealt with in ``took`` seconds, are no more than ``rate`` a second; None: no limit."""
+    if rate:
+        time.sleep(max(0.0, done / rate - took))
 
 
 def hopeless(context: MaintenanceContext, part: Partition) -> bool:

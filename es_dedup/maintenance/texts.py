@@ -10,6 +10,7 @@ from es_dedup.batch.overrides import load_overrides
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.deduplicator.stored_reader import KEPT, ROOTS
 from es_dedup.model import Page
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,8 +75,7 @@ def carry_over(old: Index, new: Index, dedup: Deduplicator) -> None:
     kept = sorted(
         {name for index in (old, new) for name in index.note_names() if name.startswith(KEPT.format(""))}
     )
-    for start in range(0, len(kept), KEPT_AT_A_TIME):
-        names = kept[start : start + KEPT_AT_A_TIME]
+    for names in chunked(kept, KEPT_AT_A_TIME):
         there = new.notes(names)
         for name, text in old.notes(names).items():
             if text != there[name]:

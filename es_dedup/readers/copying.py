@@ -12,10 +12,10 @@ import io
 import os
 from contextlib import contextmanager
 from functools import partial
-from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from es_dedup.errors import InputError, MissingExtra
+from es_dedup.model.batches import chunked
 from es_dedup.readers.jsonl import array_records, is_array, jsonl_records
 from es_dedup.readers.streams import READ_ERRORS, packed, packing_of, plain_problem, printable, suffix_of
 from es_dedup.readers.tables import batch_items, csv_records, needed_columns
@@ -108,8 +108,7 @@ def _is_array(path: Path, options: ReadOptions) -> bool:
 
 def _decided(records: Iterable[RawRecord], drops: Drops) -> Iterator[tuple[bytes, bool]]:
     """Records that can be copied, and whether they are left out."""
-    records = iter(records)
-    while some := list(islice(records, _RECORDS)):
+    for some in chunked(records, _RECORDS):
         marks = drops([item for _, item in some])
         yield from ((raw, mark) for (raw, _), mark in zip(some, marks, strict=True) if raw is not None)
 

@@ -12,6 +12,7 @@ from redis import RedisError
 
 from es_dedup.errors import QueueUnavailable
 from es_dedup.index.elastic import parse_address
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -68,5 +69,5 @@ def send_pages(app: Celery, page_ids: Sequence[str]) -> None:
         QueueUnavailable: Redis does not answer; some may have been sent.
     """
     with translated(app):
-        for start in range(0, len(page_ids), IDS_AT_A_TIME):
-            app.send_task("es_dedup.ingest", (list(page_ids[start : start + IDS_AT_A_TIME]),))
+        for some in chunked(page_ids, IDS_AT_A_TIME):
+            app.send_task("es_dedup.ingest", (some,))

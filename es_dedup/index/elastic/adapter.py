@@ -18,18 +18,12 @@ from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEX
 from es_dedup.index.elastic.notes import NoteStore, note_key
 from es_dedup.index.elastic.options import Options
 from es_dedup.index.elastic.read_your_writes_pages import CREATED
-from es_dedup.index.elastic.reading import (
-    WINDOW,
-    chunked,
-    documents,
-    documents_of_several,
-    pages_of_hits,
-    whole,
-)
+from es_dedup.index.elastic.reading import WINDOW, documents, documents_of_several, pages_of_hits, whole
 from es_dedup.index.elastic.server import CONFLICT, reading, reads_answers
 from es_dedup.index.elastic.store import Store
 from es_dedup.index.elastic.tokens import key_of, storable
 from es_dedup.index.port import WriteReport
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections import Counter

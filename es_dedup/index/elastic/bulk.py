@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexInterrupted, IndexReadOnly
@@ -17,9 +18,10 @@ from es_dedup.index.elastic.server import (
     status_of,
     tell,
 )
+from es_dedup.model.batches import chunked_by_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from es_dedup.index.elastic.server import Server
 
@@ -104,22 +106,9 @@ def write_all(
         IndexRefused, IndexReadOnly: as ``Server.call``.
     """
     results: list[Result] = []
-    for chunk in _chunks(writes, chunk_bytes):
+    for chunk in chunked_by_size(writes, chunk_bytes, attrgetter("size"), count=MAX_ITEMS):
         results += _write_chunk(server, chunk, seconds, alias=alias)
     return results
-
-
-def _chunks(writes: Iterable[Write], chunk_bytes: int) -> Iterator[list[Write]]:
-    chunk: list[Write] = []
-    size = 0
-    for write in writes:
-        if chunk and (size + write.size > chunk_bytes or len(chunk) >= MAX_ITEMS):
-            yield chunk
-            chunk, size = [], 0
-        chunk.append(write)
-        size += write.size
-    if chunk:
-        yield chunk
 
 
 def _write_chunk(server: Server, chunk: list[Write], seconds: float, *, alias: bool) -> list[Result]:

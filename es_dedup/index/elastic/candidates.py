@@ -18,6 +18,7 @@ from es_dedup.index.elastic.reading import partial
 from es_dedup.index.elastic.server import pauses, reason_in
 from es_dedup.index.term_weights import ENOUGH, by_frequency, common_of, limits_of, weights_of
 from es_dedup.model import Candidate, CandidateResult
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -75,10 +76,7 @@ class CandidateSearcher:
             candidate_queries: what is asked.
             beside: other searches, sent in the same requests; their answers come second.
         """
-        parts = [
-            candidate_queries[at : at + QUERIES_AT_A_TIME]
-            for at in range(0, len(candidate_queries), QUERIES_AT_A_TIME)
-        ]
+        parts = list(chunked(candidate_queries, QUERIES_AT_A_TIME))
         if not parts:
             return [], self._search(beside)
         if len(parts) == 1:
@@ -281,9 +279,9 @@ class _Asked:
 def _as_documents(values: Sequence[Value]) -> list[dict[str, list[str]]]:
     """Documents that have the values, each a bounded number."""
     made = []
-    for start in range(0, len(values), TERMS_AT_A_TIME):
+    for some in chunked(values, TERMS_AT_A_TIME):
         document: dict[str, list[str]] = {}
-        for each in values[start : start + TERMS_AT_A_TIME]:
+        for each in some:
             document.setdefault(each.field, []).append(each.text)
         made.append(document)
     return made
@@ -293,9 +291,9 @@ def _counts(values: Sequence[Value]) -> list[str]:
     # Where a segment has no deleted pages the server reads these counts from its dictionary of terms.
     return [
         '{"query":{"match_all":{}},"size":0,"aggs":{"n":{"filters":{"filters":['
-        + ",".join([f'{{"term":{each.query}}}' for each in values[start : start + TERMS_AT_A_TIME]])
+        + ",".join([f'{{"term":{each.query}}}' for each in some])
         + "]}}}}"
-        for start in range(0, len(values), TERMS_AT_A_TIME)
+        for some in chunked(values, TERMS_AT_A_TIME)
     ]
 
 

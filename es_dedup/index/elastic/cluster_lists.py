@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexRefused
 from es_dedup.index.elastic.candidates import scope_filters
-from es_dedup.index.elastic.reading import VALUES_AT_A_TIME, WINDOW, any_of, chunked, pages_of_hits, whole
+from es_dedup.index.elastic.reading import VALUES_AT_A_TIME, WINDOW, any_of, pages_of_hits, whole
 from es_dedup.model import Relation, Scope
+from es_dedup.model.batches import chunked
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterSummary
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from es_dedup.index.elastic.reading import (
     WINDOW,
     all_hits,
     any_of,
-    chunked,
     documents,
     pages_of_hits,
     whole,
@@ -20,6 +19,7 @@ from es_dedup.index.elastic.reading import (
 from es_dedup.index.elastic.tokens import key_of, pair_key, storable
 from es_dedup.index.port import Assignment
 from es_dedup.model import Edge, Relation
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

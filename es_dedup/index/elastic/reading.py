@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial as partial_
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexUnavailable
 from es_dedup.index.elastic.server import BUSY, Unanswered, reason_in, searched
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     Document = Mapping[str, Any]
     Fields = Sequence[str] | bool
-    Value = TypeVar("Value")
 
 KEYS_AT_A_TIME: Final = 1_000
 WINDOW: Final = 10_000  # hits of one search; Elasticsearch's own limit
@@ -37,13 +36,6 @@ SILENT: Final = frozenset(
 )
 """Errors of single documents that pass: a shard is starting, moving or busy, or its node has gone."""
 VALUES_AT_A_TIME: Final = 1_000  # of one ``terms`` query
-
-
-def chunked(values: Iterable[Value], size: int) -> Iterator[list[Value]]:
-    """Values in lists of at most ``size``."""
-    rest = iter(values)
-    while some := list(islice(rest, size)):
-        yield some
 
 
 def documents(
@@ -81,8 +73,7 @@ def documents_of_several(
         for place, (index, keys, fields, stored) in enumerate(places)
         for key in keys
     ]
-    for start in range(0, len(asked), KEYS_AT_A_TIME):
-        some = asked[start : start + KEYS_AT_A_TIME]
+    for some in chunked(asked, KEYS_AT_A_TIME):
         answers = server.call(partial_(mget, [each for _, each in some]))
         for (place, _), answer in zip(some, answers, strict=True):
             found[place].extend(_there(server, [answer]))

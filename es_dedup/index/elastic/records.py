@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.errors import IndexUnavailable
 from es_dedup.index import validation
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write
-from es_dedup.index.elastic.reading import WINDOW, any_of, chunked, pages_of_hits, partial
+from es_dedup.index.elastic.reading import WINDOW, any_of, pages_of_hits, partial
 from es_dedup.index.elastic.server import searched
 from es_dedup.index.elastic.tokens import hash_of, hash_token, key_of
 from es_dedup.index.records import FeatureRecord
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

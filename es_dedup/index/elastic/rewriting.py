@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexUnavailable
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
-from es_dedup.index.elastic.reading import chunked, mget
+from es_dedup.index.elastic.reading import mget
 from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, OK, reason_in
 from es_dedup.index.source_index import FieldUpdateReport
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

@@ -7,10 +7,10 @@ from collections import OrderedDict
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.index.elastic.reading import chunked
 from es_dedup.index.elastic.server import NOT_FOUND, is_engine_error, status_of
 from es_dedup.index.elastic.source_metadata import INDICES_AT_A_TIME, read_facts
 from es_dedup.index.source_index import ShardWrites
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

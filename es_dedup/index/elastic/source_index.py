@@ -11,7 +11,7 @@ from es_dedup.errors import IndexRefused, IndexUnavailable, MappingConflict, Sou
 from es_dedup.index.elastic import deletion, targets, templates
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
 from es_dedup.index.elastic.mappings import KINDS, SOURCE_INDEX, load_mapping
-from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, chunked, mget
+from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, mget
 from es_dedup.index.elastic.reading import partial as partial_answer
 from es_dedup.index.elastic.rewriting import place_of, report_of, rewrite
 from es_dedup.index.elastic.server import (
@@ -35,6 +35,7 @@ from es_dedup.index.source_index import (
     document_key,
     value_of,
 )
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

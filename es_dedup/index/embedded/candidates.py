@@ -13,6 +13,7 @@ from es_dedup.index.embedded import names, postings
 from es_dedup.index.embedded.cluster_lists import scope_tests
 from es_dedup.index.term_weights import ENOUGH, by_frequency, common_of, limits_of, weights_of
 from es_dedup.model import Candidate, CandidateResult
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     import sqlite3
@@ -45,8 +46,8 @@ def candidates_many(
 ) -> list[CandidateResult]:
     """One answer per candidate query, in order; see ``FeatureIndex.candidates_many``."""
     answers: list[CandidateResult] = []
-    for start in range(0, len(candidate_queries), QUERIES_PER_LOOKUP):
-        answers += _answer(connection, candidate_queries[start : start + QUERIES_PER_LOOKUP], trees)
+    for some in chunked(candidate_queries, QUERIES_PER_LOOKUP):
+        answers += _answer(connection, some, trees)
     return answers
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import UnknownPage
 from es_dedup.index.embedded.schema import NAMED
 from es_dedup.index.validation import encodable
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,8 +28,7 @@ def rows_by_id(
 
     An id that no page can have matches nothing.
     """
-    left = iter(page_ids)
-    while some := list(islice(left, IDS_PER_QUERY)):
+    for some in chunked(page_ids, IDS_PER_QUERY):
         known = [page_id for page_id in some if encodable(page_id)]
         yield from connection.execute(f"{select} ({', '.join('?' * len(known))})", known).fetchall()
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     import sqlite3
@@ -24,13 +26,14 @@ def insert(
         rows: taken lazily.
         tail: the statement after the values.
     """
-    left = iter(rows)
     rest: list[tuple[Any, ...]] = []
 
     def whole() -> Iterator[list[Any]]:
-        while len(some := list(islice(left, ROWS_PER_INSERT))) == ROWS_PER_INSERT:
-            yield list(chain.from_iterable(some))
-        rest.extend(some)
+        for some in chunked(rows, ROWS_PER_INSERT):
+            if len(some) == ROWS_PER_INSERT:
+                yield list(chain.from_iterable(some))
+            else:
+                rest.extend(some)
 
     connection.executemany(f"{head} {', '.join([values] * ROWS_PER_INSERT)} {tail}", whole())
     connection.executemany(f"{head} {values} {tail}", rest)
