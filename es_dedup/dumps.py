@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Final
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import InputError
 from es_dedup.readers import InputFailure, ReadOptions, Roots, UniquePages, read_pages
-from es_dedup.readers.copying import DUMPS, copy_dump
+from es_dedup.readers.dump_filter import DUMPS, copy_dump
 from es_dedup.readers.locations import Address, is_pattern, located, matches
 from es_dedup.readers.port import Tally
 from es_dedup.readers.streams import STDIN, plain_problem, suffix_of

@@ -179,7 +179,7 @@ def _below(folder: str, names: list[str], option: str) -> list[Named]:
 
 def _check_target(path: Named, dump: str, dumps: list[str], session: Session, option: str) -> None:
     """Raise a usage error where an output cannot be one, or its name promises another format."""
-    from es_dedup.readers.copying import DUMPS
+    from es_dedup.readers.dump_filter import DUMPS
     from es_dedup.readers.locations import Address
     from es_dedup.readers.streams import suffix_of
 
@@ -199,7 +199,7 @@ def _check_target(path: Named, dump: str, dumps: list[str], session: Session, op
 
 def _check_packing(path: str, dump: str, named: str, option: str) -> None:
     """Raise a usage error where the name of an output promises another compression."""
-    from es_dedup.readers.copying import DUMPS
+    from es_dedup.readers.dump_filter import DUMPS
     from es_dedup.readers.locations import Address
     from es_dedup.readers.streams import PACKED, packing_of
 

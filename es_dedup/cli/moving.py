@@ -46,7 +46,7 @@ def copy(
     """
     from es_dedup.errors import NotAnIndex
     from es_dedup.index.factory import must_be_place
-    from es_dedup.maintenance.copying import copy_index
+    from es_dedup.maintenance.index_copy import copy_index
 
     session = session_of(context)
     settings = session.settings

@@ -35,7 +35,7 @@ EXTRA_OF: Final = {
     "es_dedup/index/opensearch.py": "opensearch",
     "es_dedup/cli/exporting.py": "parquet",
     "es_dedup/maintenance/gauges.py": "celery",
-    "es_dedup/readers/copying.py": "parquet",
+    "es_dedup/readers/dump_filter.py": "parquet",
     "es_dedup/readers/locations.py": "remote",
     "es_dedup/readers/tables.py": "parquet",
     "es_dedup/readers/warc.py": "warc",

@@ -15,8 +15,8 @@ from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import ConfigError, IndexUnavailable, SettingsMismatch
 from es_dedup.index import factory
 from es_dedup.index.embedded import EmbeddedIndex
-from es_dedup.maintenance import copying
-from es_dedup.maintenance.copying import copy_index
+from es_dedup.maintenance import index_copy
+from es_dedup.maintenance.index_copy import copy_index
 from es_dedup.model import Page
 from es_dedup.model.annotations import Label
 from es_dedup.settings import Settings, load_settings
@@ -69,7 +69,7 @@ def everything(place: str) -> dict[str, Any]:
     with factory.open_index(place, Settings(), read_only=True) as index:
         records = [each for some in index.scan() for each in some]
         ids = [each.page_id for each in records]
-        names = set(index.note_names()) - copying.OF_THE_PLACE
+        names = set(index.note_names()) - index_copy.OF_THE_PLACE
         return {
             "records": [
                 (each.page_id, each.content_hash, each.payload, each.title, each.published)
@@ -135,7 +135,7 @@ def test_without_texts(places: Any) -> None:
 def test_an_interrupted_copy_goes_on(places: Any, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = places("file"), places(target)
     fill(first)
-    monkeypatch.setattr(copying, "BATCH", 5)
+    monkeypatch.setattr(index_copy, "BATCH", 5)
 
     def stop(progress: Any) -> None:
         if progress.done > 10:
@@ -155,7 +155,7 @@ def test_an_interrupted_copy_goes_on(places: Any, target: str, monkeypatch: pyte
 def test_the_original_is_written_to_meanwhile(places: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = places("file"), places("file")
     fill(first)
-    monkeypatch.setattr(copying, "BATCH", 5)
+    monkeypatch.setattr(index_copy, "BATCH", 5)
     later = iter([story(1, "page-001", day=29), story(2, "zzz", day=29)])
 
     def write(_progress: Any) -> None:
