@@ -306,19 +306,5 @@ def _removed(session: Session, ids: list[str], first_day: str | None) -> RemoveR
 
 
 def _would_remove(session: Session, ids: list[str], first_day: str | None) -> RemoveReport:
-    from es_dedup.errors import UnknownPage
-    from es_dedup.model import RemoveReport
-
-    unknown: list[str] = []
-    clusters: set[str] = set()
     with session.read() as dedup:
-        wanted = dict.fromkeys([*ids, *(dedup.pages_before(first_day) if first_day else ())])
-        for page_id in wanted:
-            try:
-                cluster = dedup.cluster(page_id)
-            except UnknownPage:
-                unknown.append(page_id)
-            else:
-                if cluster.size > 1:
-                    clusters.add(cluster.id)
-    return RemoveReport(len(wanted) - len(unknown), tuple(unknown), len(clusters))
+        return dedup.would_remove([*ids, *(dedup.pages_before(first_day) if first_day else ())])

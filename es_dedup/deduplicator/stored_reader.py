@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch import overrides
 from es_dedup.batch.annotations import load_annotations
@@ -12,6 +12,8 @@ from es_dedup.batch.forgetting import traces
 from es_dedup.batch.recluster import CLUSTERS_PENDING
 from es_dedup.errors import UnknownPage
 from es_dedup.index.closing import Closing
+from es_dedup.model import RemoveReport
+from es_dedup.model.batches import chunked
 from es_dedup.readers import Roots
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from es_dedup.model.annotations import Annotation
     from es_dedup.model.overrides import Override
 
+IDS_AT_A_TIME: Final = 500
 KEPT = "kept:{}"
 """Notes of programs that use the library."""
 ROOTS = "roots"
@@ -126,6 +129,20 @@ class StoredReader(Closing):
         cluster_id = name if assigned is None else assigned.cluster_id
         members = self._index.members([cluster_id]).get(cluster_id, [])
         return sorted((each.page_id for each in members), key=lambda page: page != members[0].canonical)
+
+    def would_remove(self, page_ids: Iterable[str]) -> RemoveReport:
+        """What ``Deduplicator.remove`` would do now; nothing is written, nor compared. ``repaired_clusters`` counts those of several pages."""
+        removed = 0
+        unknown: list[str] = []
+        repaired: set[str] = set()
+        for some in chunked(dict.fromkeys(map(checked_id, page_ids)), IDS_AT_A_TIME):
+            assigned = self._index.assignments(some)
+            known = self._index.get_many(some).keys() | assigned.keys()
+            members = self._index.members({each.cluster_id for each in assigned.values()})
+            repaired |= {name for name, group in members.items() if len(group) > 1}
+            unknown += (name for name in some if name not in known)
+            removed += len(known)
+        return RemoveReport(removed, tuple(unknown), len(repaired))
 
     def duplicate_counts(self) -> tuple[Counter[str], Counter[str]]:
         """Pages that are not the canonical document of their cluster: how many by site, and by month of publication (``2026-03``)."""

@@ -93,9 +93,15 @@ class TestReplace:
 
 class TestRemove:
     def test_a_canonical_document(self, dedup: Deduplicator) -> None:
+        told = dedup.would_remove(["story-0", "nobody", "story-0", "story-5"])
+        assert (told.removed, told.unknown, told.repaired_clusters) == (2, ("nobody",), 1)
         report = dedup.remove(["story-0", "nobody", "story-0"])
         assert (report.removed, report.unknown, report.repaired_clusters >= 1) == (1, ("nobody",), True)
         assert dedup.cluster("copy-1").canonical == "copy-0"
+        assert (dedup.cluster("copy-1").id, dedup.would_remove(["story-0"]).unknown) == (
+            "story-0",
+            ("story-0",),
+        )
         assert partition(dedup) == swept(dedup)
 
     def test_the_only_page_of_a_cluster(self, dedup: Deduplicator) -> None:

@@ -119,6 +119,11 @@ class FakeDeduplicator:
         known = [page for page in ids if self.pages.pop(page, None) is not None]
         return RemoveReport(len(known), tuple(page for page in ids if page not in known))
 
+    def would_remove(self, ids: Iterable[str]) -> RemoveReport:
+        found = {page: self.cluster(page) for page in ids if page in self.pages}
+        clusters = {each.id for each in found.values() if each.size > 1}
+        return RemoveReport(len(found), tuple(page for page in ids if page not in found), len(clusters))
+
     def features(self, page: str | Page, *, also: Sequence[str] = ()) -> PageFeatures:
         text = page.text if isinstance(page, Page) else self.text(page)
         return PageFeatures(
