@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isqrt
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, Row
 
     from es_dedup.decision.statistics import Statistics
     from es_dedup.settings import Settings
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 KEY_COLUMNS: Final = ("page_id", "published", "site", "url", "length")
 SIGN: Final = -(2**63)  # with it exclusive-or, signed numbers are in the order of unsigned ones
+DEVIATIONS: Final = (
+    10  # so many standard deviations more than the pages wanted are below the limit of place keys
+)
 
 
 def processed(features: DataFrame) -> DataFrame:
@@ -57,14 +61,31 @@ def ranks(pages: DataFrame, settings: Settings) -> DataFrame:
 def learned(pages: DataFrame, settings: Settings) -> Statistics:
     """Statistics from the pages that a scan learns from, collected at the driver: at most ``LEARN_PAGES``."""
     total = pages.count()
-    order = F.col("place_key").bitwiseXOR(F.lit(SIGN))
-    some = (
-        pages.orderBy(order, "page_id").limit(LEARN_PAGES).select("page_id", "published", "site", "payload")
-    )
-    rows = some.collect()
+    rows = smallest_places(pages.select("page_id", "published", "site", "place_key", "payload"), total)
     keys = [PageKey(row.page_id, row.published, row.site) for row in rows]
     table = unpack([bytes(row.payload) for row in rows])
     return replace(corpus_of(keys, table).learn(settings), pages=total)
+
+
+def smallest_places(pages: DataFrame, total: int, count: int = LEARN_PAGES) -> list[Row]:
+    """Rows with the smallest place keys, in their order, collected at the driver.
+
+    Ordered by Spark, each partition would send ``count`` rows, which are too many for the driver where there are many partitions. Place
+    keys are hashes, so it is known below which limit the rows are; where that was wrong, all are looked at.
+
+    Args:
+        pages: with ``place_key`` and ``page_id``.
+        total: so many rows it has.
+        count: so many are wanted.
+    """
+    order = F.col("place_key").bitwiseXOR(F.lit(SIGN))
+    expected = count + DEVIATIONS * isqrt(count)
+    limit = min(expected * 2**64 // max(total, 1), 2**64 - 1)
+    for some in (pages.where(order <= F.lit(limit + SIGN)), pages):
+        rows: list[Row] = some.orderBy(order, "page_id").limit(count).collect()
+        if len(rows) == min(total, count):
+            break
+    return rows
 
 
 def keys_of(batch: pa.RecordBatch) -> list[PageKey]:

@@ -179,3 +179,21 @@ def test_real_texts_have_the_clusters_of_a_scan(spark: Any, name: str, most: int
     wanted = scanned(some.values())
     assert sum(relation is not None for _, relation in wanted.values()) >= least
     assert found(es_dedup.spark.deduplicate(table(spark, some.values()), SETTINGS)) == wanted
+
+
+@pytest.mark.parametrize("top", [2**64, 2**40], ids=["spread", "all close"])
+def test_pages_to_learn_from_are_found_without_sending_as_many_of_each_partition(
+    spark: Any, top: int
+) -> None:
+    from es_dedup.spark.ranking import smallest_places  # noqa: PLC0415 - needs pyspark
+
+    count, payload, source = 1_000, bytes(1_000), random.Random(5)
+    keys = {f"p{number}": source.randrange(top) for number in range(20_000 if top == 2**64 else 2_000)}
+    signed = np.array(list(keys.values()), dtype=np.uint64).view(np.int64).tolist()
+    rows = spark.createDataFrame(
+        zip(keys, signed, [payload] * len(keys), strict=True),
+        "page_id string, place_key bigint, payload binary",
+    )
+    some = smallest_places(rows.repartition(32), len(keys), count)  # 32 partitions would send 31 MB
+    assert [row.page_id for row in some] == sorted(keys, key=lambda name: (keys[name], name))[:count]
+    assert all(bytes(row.payload) == payload for row in some)
