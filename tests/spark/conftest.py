@@ -17,7 +17,7 @@ CONFIG = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "1g",
-    "spark.driver.maxResultSize": "16m",  # a step that collects more than it says fails
+    "spark.driver.maxResultSize": "192m",  # a step that collects more than it says fails
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
     "spark.log.level": "ERROR",
