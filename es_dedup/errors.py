@@ -79,7 +79,7 @@ class SparkUnavailable(DedupError):
 
 
 class InputError(DedupError):
-    """Input that cannot be read as pages; names file and line."""
+    """Input that cannot be read; names file and line."""
 
     source: str
     line: int | None
@@ -404,14 +404,17 @@ class InvalidOverride(DedupError, ValueError):
     """An override that cannot be stored: one page named twice, no reason or author, or a string that is too long or no text."""
 
     problem: str
-    message = "no override ({problem}): name two different pages, a reason and an author"
+    message = (
+        "no override ({problem}): give two different pages, one page, or a site with a passage, and why and by whom, in at most "
+        "1,000 characters each"
+    )
 
 
 class InvalidAnnotation(DedupError, ValueError):
     """An annotation that cannot be stored: one page named twice, no reader, or a string that is too long or no text."""
 
     problem: str
-    message = "no annotation ({problem}): name two different pages and a reader"
+    message = "no annotation ({problem}): give two different pages and a reader, in at most 1,000 characters"
 
 
 class OverrideConflict(DedupError):

@@ -6,6 +6,7 @@ import json
 import secrets
 import threading
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
@@ -205,6 +206,8 @@ def read_jsonl(
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                yield entry_of(json.loads(line))
+                entry = entry_of(json.loads(line))
+                datetime.fromisoformat(entry.time)  # entries are ordered by it
             except (LookupError, TypeError, ValueError, RecursionError) as error:
                 raise InputError(source, number, f"no {what} ({error})") from error
+            yield entry

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from es_dedup import Deduplicator, Relation, Settings
-from es_dedup.errors import InvalidAnnotation, UnknownPage
+from es_dedup.batch.annotations import read_jsonl
+from es_dedup.errors import InputError, InvalidAnnotation, UnknownPage
 from es_dedup.evaluation.uncertain import sampled
 from es_dedup.index.factory import is_remote
 from es_dedup.maintenance.reindex import reindex
@@ -52,6 +54,9 @@ def test_labels_are_kept_and_change_no_cluster(place: str) -> None:
             dedup.annotate("copy", "story-0", Label.DUP, reader="\ud800")
         with pytest.raises(InvalidAnnotation, match="reader has 1,001 characters"):
             dedup.annotate("copy", "story-0", Label.DUP, reader="r" * 1_001)
+        line = json.dumps(first.as_dict() | {"time": "yesterday"})
+        with pytest.raises(InputError, match=r"labels:1: no label .*yesterday"):
+            dedup.import_annotations(read_jsonl([line], "labels"))
         assert dedup.remove_annotation("story-0", "copy", reader="al")
         assert not dedup.remove_annotation("story-0", "copy", reader="al")
         kept = dedup.annotations()
