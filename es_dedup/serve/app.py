@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from codecs import BOM_UTF8
 from contextlib import asynccontextmanager
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -90,6 +91,8 @@ class Service:
             BodyTooLarge, BodySlow, ClientGone: see there.
         """
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if encoding := request.headers.get("content-encoding", ""):
+            kind += f" in {encoding}"
         if kind not in kinds:
             raise problems.WrongMediaType(kind, " or ".join(kinds))
         limit, parts, size, more = self.limits.max_body_bytes, [], 0, True
@@ -107,7 +110,7 @@ class Service:
                         raise problems.BodyTooLarge(limit)
         except TimeoutError:
             raise problems.BodySlow(self.limits.body_seconds) from None
-        return b"".join(parts)
+        return b"".join(parts).removeprefix(BOM_UTF8)
 
     async def write(
         self, request: Request, key: str | None, body: bytes, call: Callable[..., bytes], *arguments: Any
@@ -151,20 +154,30 @@ class Allowed(HTTPBearer):
         self._scope = scope
 
     async def __call__(self, request: Request) -> None:  # type: ignore[override]
-        """Check the token.
+        """Check the token, then the names of parameters: one that is misspelt would count as not given.
 
         Raises:
-            NoToken, NotAllowed, ForeignHost: see there.
+            NoToken, NotAllowed, ForeignHost, InvalidQuery: see there.
         """
         service = _service(request)
         if service.tokens is None:
             service.own_host(request)
-            return
-        found = service.tokens.scope_of(request.headers.get("authorization", ""))
-        if found is None:
-            raise problems.NoToken
-        if self._scope is Scope.WRITE and found is not Scope.WRITE:
-            raise problems.NotAllowed
+        else:
+            found = service.tokens.scope_of(request.headers.get("authorization", ""))
+            if found is None:
+                raise problems.NoToken
+            if self._scope is Scope.WRITE and found is not Scope.WRITE:
+                raise problems.NotAllowed
+        known = _parameters(request.scope["route"].dependant)
+        for name, _ in request.query_params.multi_items():
+            if name not in known:
+                raise problems.InvalidQuery(f"{name}: unknown, or given twice")
+            known.remove(name)
+
+
+def _parameters(dependant: Any) -> set[str]:
+    """Names of what a route takes behind the question mark."""
+    return {each.alias for each in dependant.query_params}.union(*map(_parameters, dependant.dependencies))
 
 
 Reading: Final = [Security(Allowed(Scope.READ))]
@@ -406,6 +419,9 @@ async def metrics(request: Request) -> Response:
     return Response(await asyncio.to_thread(_service(request).metrics.text), media_type=MEDIA_TYPE)
 
 
+ROUTERS: Final = (router, console.router, console_jobs.router, console_review.router, console_tune.router)
+
+
 def create_app(service: Service) -> Any:
     """The application, as ASGI has it; who calls it closes the service."""
 
@@ -425,11 +441,8 @@ def create_app(service: Service) -> Any:
         redoc_url=None,
     )
     app.state.service = service
-    app.include_router(router)
-    app.include_router(console.router)
-    app.include_router(console_jobs.router)
-    app.include_router(console_review.router)
-    app.include_router(console_tune.router)
+    for each in ROUTERS:
+        app.include_router(each)
     app.add_exception_handler(console.SignIn, console.to_sign_in)
     app.add_exception_handler(DedupError, _refused)
     app.add_exception_handler(RequestValidationError, _refused)
@@ -450,7 +463,9 @@ async def _refused(request: Request, error: Exception) -> Response:
     """The answer to an error: a page to browsers in the console, else a problem."""
     found = _named(request, error)
     if request.url.path == ROOT or request.url.path.startswith(f"{ROOT}/"):
-        return console.problem(request, found, problems.problem_of(found)["status"])
+        answer = console.problem(request, found, problems.problem_of(found)["status"])
+        answer.headers.update(problems.headers_of(found))
+        return answer
     return _problem(found)
 
 
@@ -462,8 +477,16 @@ def _named(request: Request, error: Exception) -> DedupError:
     if status == problems.NoSuchRoute.status:
         return problems.NoSuchRoute(request.url.path)
     if status == problems.WrongMethod.status:
-        return problems.WrongMethod(request.method, request.url.path)
+        return problems.WrongMethod(request.method, request.url.path, _methods(request.url.path))
     return problems.as_problem(error)
+
+
+def _methods(path: str) -> str:
+    """What an address takes; of the other routes only the first that matches would be named."""
+    routes: Any = (each for some in ROUTERS for each in some.routes)
+    found = {method for each in routes if each.path_regex.match(path) for method in each.methods}
+    allowed = ", ".join(sorted(found)) or "GET"  # no route of ours: /openapi.json
+    return allowed.replace("GET", "GET, HEAD")
 
 
 def _problem(error: DedupError) -> Response:

@@ -19,7 +19,7 @@ from es_dedup.report.markup import element, escape
 from es_dedup.serve import calls
 from es_dedup.serve.bodies import OverrideBody, UndoBody
 from es_dedup.serve.cluster_queries import Listed  # noqa: TC001 - FastAPI reads it
-from es_dedup.serve.problems import ForeignHost, NoSuchRoute, NotAllowed
+from es_dedup.serve.problems import ForeignOrigin, NoSuchRoute, NotAllowed
 from es_dedup.serve.tokens import Scope
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ async def _sent(request: Request) -> dict[str, list[str]]:
     """Fields of a form of this server.
 
     Raises:
-        ForeignHost, WrongMediaType: see there.
+        ForeignOrigin, WrongMediaType: see there.
     """
     _same_origin(request)
     body = await request.app.state.service.body_of(request, FORM)
@@ -302,8 +302,8 @@ def _same_origin(request: Request) -> None:
     """Refuse forms of other sites.
 
     Raises:
-        ForeignHost: the browser says that it is one.
+        ForeignOrigin: the browser says that it is one.
     """
     origin = request.headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != request.headers.get("host", ""):
-        raise ForeignHost
+        raise ForeignOrigin(origin, request.headers.get("host", ""))

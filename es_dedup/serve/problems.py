@@ -48,6 +48,18 @@ class ForeignHost(RequestError):
     message = "no token is required here, so that the host of a request must be localhost, 127.0.0.1 or [::1]"
 
 
+class ForeignOrigin(RequestError):
+    """A form comes from another site."""
+
+    status = HTTPStatus.FORBIDDEN
+    origin: str
+    host: str
+    message = (
+        "the form is of {origin!r} and was sent to {host!r}: open the console under the address of this server; "
+        "a proxy before it must pass on the header Host"
+    )
+
+
 class InvalidBody(RequestError):
     """A body that is not what the route takes."""
 
@@ -64,13 +76,20 @@ class InvalidQuery(RequestError):
     message = "{problem}: see /openapi.json"
 
 
+class RepeatedHeader(RequestError):
+    """A header that counts once came more often."""
+
+    name: str
+    message = "the header {name} came more than once, and a proxy may read another one: send it once"
+
+
 class WrongMediaType(RequestError):
     """The body is of another kind than the route takes."""
 
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
     given: str
     taken: str
-    message = "Content-Type is {given!r}: send {taken}"
+    message = "a body of type {given!r} is not taken here: send {taken}"
 
 
 class BodyTooLarge(RequestError):
@@ -128,7 +147,7 @@ class ReaderLost(RequestError):
 
 
 class KeyReused(RequestError):
-    """An ``Idempotency-Key`` came with another request before."""
+    """An Idempotency-Key came with another request before."""
 
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     message = "this Idempotency-Key belongs to another request: use a new key for each request"
@@ -148,7 +167,8 @@ class WrongMethod(RequestError):
     status = HTTPStatus.METHOD_NOT_ALLOWED
     method: str
     path: str
-    message = "{path} does not take {method}: see /openapi.json"
+    allowed: str
+    message = "{path} takes {allowed}, not {method}: see /openapi.json"
 
 
 class NotOnThisIndex(RequestError):
@@ -212,6 +232,8 @@ def headers_of(error: DedupError) -> dict[str, str]:
     """Headers that an error's answer has beside the usual ones."""
     if isinstance(error, NoToken):
         return {"WWW-Authenticate": 'Bearer realm="es-dedup"'}
+    if isinstance(error, WrongMethod):
+        return {"Allow": error.allowed}
     return {"Retry-After": str(RETRY_SECONDS)} if error.retryable else {}
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import time
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote_to_bytes
 
-from es_dedup.serve.problems import as_problem
+from es_dedup.serve.problems import InvalidQuery, RepeatedHeader, as_problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +23,7 @@ HEADERS: Final = [
     (b"cache-control", b"no-store"),
 ]
 """Headers of every answer that does not have them otherwise."""
+_ONCE: Final = {b"authorization", b"content-type", b"idempotency-key"}
 
 
 class Watched:
@@ -36,6 +38,8 @@ class Watched:
             await self._app(scope, receive, send)
             return
         begun, status = time.perf_counter(), 0
+        if scope["method"] == "HEAD":  # the server sends no body then
+            scope = {**scope, "method": "GET"}
 
         async def answer(message: Any) -> None:
             nonlocal status
@@ -47,7 +51,8 @@ class Watched:
             await send(message)
 
         try:
-            await self._app(scope, receive, answer)
+            wrong = _wrong(scope)
+            await (self._answer_of(wrong) if wrong else self._app)(scope, receive, answer)
         except Exception as error:  # noqa: BLE001 - logged, and answered where nothing was
             if not status:
                 await self._answer_of(as_problem(error))(scope, receive, answer)
@@ -55,3 +60,17 @@ class Watched:
         finally:
             route = getattr(scope.get("route"), "path", "")
             self._metrics.observe(scope["method"], route, status, time.perf_counter() - begun)
+
+
+def _wrong(scope: Any) -> DedupError | None:
+    """Why a request is ambiguous; None of one that is not."""
+    names = [name for name, _ in scope["headers"] if name in _ONCE]
+    if again := next((name for name in names if names.count(name) > 1), b""):
+        return RepeatedHeader(again.decode())
+    try:
+        unquote_to_bytes(scope["raw_path"] + b"?" + scope["query_string"]).decode()
+    except (
+        UnicodeDecodeError
+    ):  # else all such bytes would stand for one character, and different ids for one page
+        return InvalidQuery("the address is not percent-encoded UTF-8")
+    return None

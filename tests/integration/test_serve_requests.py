@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 import os
@@ -212,6 +213,44 @@ def test_parameters_that_are_wrong_are_refused(api: Api) -> None:
     endless = api.post("/v1/jobs", content=b'{"what": "backfill", "rate": 1e999}', headers=headers)
     problem(endless, 400, "invalid-body")
     assert not (api.folder / "err").read_text().count("Traceback")
+
+
+def test_addresses_that_are_ambiguous_are_refused(api: Api) -> None:
+    for path in ("/v1/pages/%FF", "/v1/search?q=%ED%A0%80"):
+        assert "UTF-8" in problem(api.get(path), 400, "invalid-query")["detail"]
+    for path in ("/v1/pages?polcy=skip", "/v1/pages?policy=skip&policy=mark"):
+        assert "pol" in problem(api.post(path, json=PAGE), 400, "invalid-query")["detail"]
+    assert api.get("/v1/clusters?min_size=2&order=largest&limit=1&site=").status_code == 200
+
+
+def test_headers_that_are_repeated_are_refused(api: Api) -> None:
+    for name in ("Idempotency-Key", "Authorization", "Content-Type"):
+        both = [(name, api.headers.get(name, "application/json")), (name, "b")]
+        found = problem(api.post("/v1/pages", json=PAGE, headers=both), 400, "repeated-header")
+        assert name.lower() in found["detail"]
+
+
+def test_methods(api: Api) -> None:
+    for path in ("/healthz", "/v1/clusters", "/console/sign-in", "/openapi.json"):
+        answer = api.head(path)
+        assert (answer.status_code, answer.content, int(answer.headers["content-length"]) > 0) == (
+            200,
+            b"",
+            True,
+        )
+    assert api.head("/v1/pages/none").status_code == 404
+    assert api.patch("/v1/pages/none").headers["allow"] == "DELETE, GET, HEAD, PUT"
+    assert api.get("/v1/check").headers["allow"] == "POST"
+    assert api.put("/console/overrides").headers["allow"] == "GET, HEAD, POST"
+
+
+def test_a_body_may_have_a_byte_order_mark_and_no_encoding(api: Api) -> None:
+    body, headers = json.dumps(PAGE).encode(), {"Content-Type": "application/json"}
+    assert api.post("/v1/check", content=b"\xef\xbb\xbf" + body, headers=headers).status_code == 200
+    answer = api.post(
+        "/v1/check", content=gzip.compress(body), headers=headers | {"Content-Encoding": "gzip"}
+    )
+    assert "gzip" in problem(answer, 415, "wrong-media-type")["detail"]
 
 
 def test_large_bodies_are_refused(api: Api) -> None:
