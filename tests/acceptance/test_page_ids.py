@@ -1,39 +1,28 @@
-"""Page ids of files on the real command line: the same file keeps its id, different files never share one."""
+"""Page ids of files named on the command line: the same file keeps its id, different files never share one."""
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from typer.testing import CliRunner
 
 from es_dedup import Deduplicator
+from es_dedup.cli.main import app
 
-pytestmark = pytest.mark.slow
+if TYPE_CHECKING:
+    from pathlib import Path
 
-ROOT: Final = Path(__file__).parents[2]
-CODE: Final = "from es_dedup.cli.main import run; run()"
+    from typer.testing import Result
 
 
-def run(
-    *arguments: str | Path, place: str, folder: Path, code: int = 0
-) -> tuple[dict[str, Any], subprocess.CompletedProcess[str]]:
-    """Run es-dedup with ``--json``; gives the last object it printed, and the process."""
-    done = subprocess.run(
-        [sys.executable, "-c", CODE, "--db", place, "--json", *map(str, arguments)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == code, done.stderr
+def run(*arguments: str | Path, place: str, folder: Path, code: int = 0) -> tuple[dict[str, Any], Result]:
+    """Run es-dedup with ``--json`` in a folder; gives the last object it printed, and the result."""
+    with contextlib.chdir(folder):
+        done = CliRunner().invoke(app, ["--db", place, "--json", *map(str, arguments)])
+    assert done.exit_code == code, done.output
     return (json.loads(done.stdout.splitlines()[-1]) if done.stdout else {}), done
 
 
