@@ -253,8 +253,9 @@ def _group_lives(group: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("verb", ["scan", "add"])
-@pytest.mark.parametrize(("stop", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("verb", "stop", "code"), [("scan", signal.SIGINT, 130), ("add", signal.SIGTERM, 143)]
+)
 @pytest.mark.slow
 def test_an_interruption_keeps_what_is_done_and_says_how_to_go_on(
     folder: Path, verb: str, stop: signal.Signals, code: int
@@ -273,16 +274,11 @@ def test_an_interruption_keeps_what_is_done_and_says_how_to_go_on(
 @pytest.mark.slow
 def test_after_a_kill_the_index_opens_and_the_scan_goes_on(folder: Path, verb: str) -> None:
     write_corpus(folder / "corpus.jsonl", 3000)
-    assert _stop_while_reading(folder, signal.SIGKILL, verb).code == -signal.SIGKILL
+    stopped = _stop_while_reading(folder, signal.SIGKILL, verb)
+    assert (stopped.code, stopped.workers_left) == (-signal.SIGKILL, False)
     run("doctor", folder=folder)
     assert lines(run("scan", "corpus.jsonl", "--json", folder=folder))[0]["pages"] == 3000
     assert len(lines(run("clusters", "--json", folder=folder))) == 1000
-
-
-@pytest.mark.slow
-def test_no_worker_outlives_a_killed_command(folder: Path) -> None:
-    write_corpus(folder / "corpus.jsonl", 3000)
-    assert not _stop_while_reading(folder, signal.SIGKILL, "scan").workers_left
 
 
 @pytest.mark.slow
