@@ -6,7 +6,7 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from es_dedup.batch.journal import MAX_CHARS
 from es_dedup.model import Page
@@ -109,6 +109,14 @@ class JobBody(Body):
         default_factory=dict,
         description="of a recluster: decision settings that differ from those in force, by dotted name; absent: those of the server",
     )
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        """Refuse what belongs to the other job: a backfill writes, whatever is said of a dry run."""
+        others = {"recluster": ("target", "rate"), "backfill": ("dry_run", "settings")}[self.what]
+        if wrong := [name for name in others if getattr(self, name)]:
+            raise ValueError(f"{', '.join(wrong)}: not of a {self.what}")
+        return self
 
 
 class OverrideBody(Body):

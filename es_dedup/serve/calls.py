@@ -137,10 +137,12 @@ def override(dedup: Deduplicator, asked: OverrideBody, place: str, settings: Set
     """Record a decision; clusters, and documents of attached indices, follow at once.
 
     Raises:
-        InvalidBody: another number of pages.
+        InvalidBody: another number of pages, or a passage of another kind than ``ignore``.
         DedupError: see ``Deduplicator.override_different``.
     """
     given = {"reason": asked.reason, "author": asked.author}
+    if asked.kind is not OverrideKind.IGNORE and (asked.site or asked.text):
+        raise InvalidBody((f"site, text: are of ignore, not of {asked.kind}",))
     match asked.kind, asked.pages:
         case OverrideKind.DIFFERENT, (left, right):
             return _changed(dedup, place, settings, lambda to: to.override_different(left, right, **given))

@@ -207,6 +207,15 @@ def test_parameters_that_are_wrong_are_refused(api: Api) -> None:
     problem(api.put("/v1/pages/b", json=PAGE), 400, "invalid-body")
     problem(api.post("/v1/jobs", json={"what": "backfill"}), 501, "not-on-this-index")
     problem(api.post("/v1/jobs", json={"what": "reindex"}), 400, "invalid-body")
+    for others in (
+        {"what": "backfill", "dry_run": True},
+        {"what": "backfill", "settings": {"decision.preset": "strict"}},
+        {"what": "recluster", "target": "pages"},
+        {"what": "recluster", "rate": 5},
+    ):
+        assert "not of a" in problem(api.post("/v1/jobs", json=others), 400, "invalid-body")["detail"]
+    override = {"kind": "same", "pages": ["a", "b"], "site": "s", "reason": "r", "author": "mz"}
+    problem(api.post("/v1/overrides", json=override), 400, "invalid-body")
     for wrong in ({"decision.preset": "none"}, {"elastic.password": "x"}, {"": 1}):
         problem(api.post("/v1/jobs", json={"what": "recluster", "settings": wrong}), 400, "config-error")
     headers = {"Content-Type": "application/json"}
