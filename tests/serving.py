@@ -59,6 +59,17 @@ class Api(httpx.Client):
         return self.process.wait(SECONDS)
 
 
+def problem(answer: httpx.Response, status: int, name: str) -> Any:
+    """The problem of an answer, which must be of a kind."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    found = answer.json()
+    assert (found["status"], found["type"]) == (status, f"urn:es-dedup:problem:{name}")
+    assert found["title"]
+    assert found["detail"]
+    return found
+
+
 @contextmanager
 def serving(
     place: str, folder: Path, *options: str, variables: Mapping[str, str] | None = None, **settings: Any
