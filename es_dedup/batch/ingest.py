@@ -16,6 +16,7 @@ from es_dedup.batch.pipelined import WORTH_PAGES, PipelinedDecisions
 from es_dedup.batch.recluster import (
     CLUSTERS_PENDING,
     ClusteringResult,
+    attached,
     cluster_new,
     edge_neighbours,
     recluster_corpus,
@@ -243,7 +244,8 @@ class Ingest:
             return None
         total, lookup = self._index.count(), self._lookup()
         fresh = max(len(self._new), total - lookup.statistics.pages)
-        if whole or self._stale or FULL_SHARE * fresh >= total:
+        many = FULL_SHARE * fresh >= total and (not self._before or not attached(self._index))
+        if whole or self._stale or many:
             return self._recluster(total)
         return cluster_new(
             self._index, list(self._new), self._neighbours, lookup, self._settings, self._report_progress

@@ -334,7 +334,7 @@ def change_overrides(
     moved = [each.page_id for each in change.assignments]
     left = index.members(each.cluster_id for each in index.assignments(moved).values())
     before = {each.page_id for group in left.values() for each in group}
-    if index.note(ATTACHMENTS) not in (None, "[]") and (pending := before | set(moved)):
+    if attached(index) and (pending := before | set(moved)):
         known = documents_pending(index)
         note = json.dumps({**known, secrets.token_hex(6): sorted(pending)}, ensure_ascii=False)
         index.set_note(DOCUMENTS_PENDING, note)
@@ -360,6 +360,11 @@ def follow_overrides(index: Index, settings: Settings) -> None:
         keys_of = partial(page_keys, index)
         change = update_clusters(index, keys_of, touched, settings.cluster, constraints, limit=maxsize)
         index.assign_many(change.assignments)
+
+
+def attached(index: Index) -> bool:
+    """Whether source indices are attached, whose documents have to follow each change of clusters."""
+    return index.note(ATTACHMENTS) not in (None, "[]")
 
 
 def documents_pending(index: Index) -> dict[str, list[str]]:

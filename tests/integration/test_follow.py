@@ -28,6 +28,7 @@ from es_dedup.maintenance.ingest import ingest_documents
 from es_dedup.maintenance.recluster import start_recluster
 from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.status import overdue, site_status
+from es_dedup.settings.recorded import STATISTICS
 from tests.servers import client_of, fresh_name, url_of
 from tests.source_indices import FIELDS, attached, ids_of, made_up_documents, put, settings, source_index
 from tests.workers import environment, until
@@ -83,6 +84,17 @@ def test_new_changed_and_deleted_documents_and_nothing_else() -> None:
         third = follow_once(site)
         assert (decided(third), third.counts.get("compared", 0)) == (0, 0)
         assert follow_status(site).documents == 0  # type: ignore[union-attr]
+
+
+def test_growth_does_not_recluster_behind_the_documents() -> None:
+    given = pages(20)
+    with source_index(given) as (client, name), attached(name) as site:
+        follow_once(site)
+        learned = site.index.note(STATISTICS)
+        put(client, name, pages(20, seed=2))
+        assert decided(follow_once(site)) == len(given)
+        assert site.index.note(STATISTICS) == learned, "documents of other pages would have to follow"
+        is_clean(site)
 
 
 def test_it_goes_on_where_a_backfill_ended() -> None:
