@@ -23,6 +23,7 @@ from es_dedup.batch.overrides import load_constraints, load_ignored, load_overri
 from es_dedup.batch.recluster import (
     CLUSTERS_PENDING,
     ClusteringResult,
+    attached,
     change_overrides,
     clusters_pending,
     decide_corpus,
@@ -454,8 +455,12 @@ class Deduplicator(IndexReader):
         return {each.page_id: each.canonical for group in self._index.clusters() for each in group}
 
     def _heal(self) -> None:
-        """Recluster when a writer was stopped half-way or the statistics cannot be read; not beside a writer at work."""
-        if self._index.note(CLUSTERS_PENDING) is None and self._readable():
+        """Recluster when a writer was stopped half-way or the statistics cannot be read; not beside a writer at work.
+
+        With attached source indices the next job or ``audit --repair`` does so, and writes the documents that change.
+        """
+        unfinished = self._index.note(CLUSTERS_PENDING) is not None and not attached(self._index)
+        if not unfinished and self._readable():
             return
         with suppress(IndexLocked), self._index.writing():
             if self._index.note(CLUSTERS_PENDING) is not None or not self._readable():

@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.batch.recluster import CLUSTERS_PENDING
 from es_dedup.index.dedup_field import dedup_fields_of_groups
-from es_dedup.maintenance.backfill import GROUP_PAGES, outdated
-from es_dedup.maintenance.dedup_field_writes import forget, update_dedup_fields
+from es_dedup.maintenance.backfill import outdated
+from es_dedup.maintenance.dedup_field_writes import (
+    GROUP_PAGES,
+    forget,
+    update_all_dedup_fields,
+    update_dedup_fields,
+)
 from es_dedup.maintenance.ingest import ingest
 from es_dedup.maintenance.mass_change_guard import guard
 from es_dedup.maintenance.status import AUDIT
@@ -207,7 +212,5 @@ def _repair(context: MaintenanceContext, found: Audit, *, force: bool) -> None:
     for ids in chunked(dict.fromkeys(overwritten), BATCH):
         found.repaired.update(update_dedup_fields(context, ids))
     if found.repaired["reclustered"]:
-        for groups in chunked_by_size(context.index.clusters(), GROUP_PAGES, len):
-            found.repaired.update(
-                update_dedup_fields(context, [each.page_id for group in groups for each in group])
-            )
+        for _, _, counts in update_all_dedup_fields(context):
+            found.repaired.update(counts)

@@ -20,11 +20,10 @@ from es_dedup.errors import ConfigError
 from es_dedup.index.source_index import Shard, SourceFields
 from es_dedup.maintenance.change_capture import Positions, changes
 from es_dedup.maintenance.dead_letters import put_dead_letters, put_failed
-from es_dedup.maintenance.dedup_field_writes import forget_gone, update_dedup_fields
+from es_dedup.maintenance.dedup_field_writes import GROUP_PAGES, forget_gone, update_all_dedup_fields
 from es_dedup.maintenance.ingest import fields_of, ingest_documents
 from es_dedup.maintenance.preflight import check_fields
 from es_dedup.maintenance.stage import PartitionPlan, Step, batch_of, hopeless
-from es_dedup.model.batches import chunked_by_size
 from es_dedup.settings.recorded import decision_settings, with_recorded
 
 if TYPE_CHECKING:
@@ -40,7 +39,6 @@ HOOK_SECONDS: Final = 2  # within which a hook has written a document whose feat
 PASSES: Final = (
     10  # over what was written since a job began; each may find what was written during the one before
 )
-GROUP_PAGES: Final = 500  # pages of clusters whose dedup fields are written together
 
 
 class Features:
@@ -234,9 +232,8 @@ class WriteDedupFields:
 
     def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
         """One step per some hundred pages; the checkpoint is a cluster id."""
-        for groups in chunked_by_size(context.index.clusters(after=part.checkpoint), GROUP_PAGES, len):
-            pages = [each.page_id for group in groups for each in group]
-            yield Step(groups[-1][0].cluster_id, len(pages), update_dedup_fields(context, pages))
+        for last, pages, counts in update_all_dedup_fields(context, part.checkpoint):
+            yield Step(last, pages, counts)
 
 
 class Remaining:

@@ -16,9 +16,10 @@ from es_dedup.index import factory
 from es_dedup.index.dedup_field import dedup_fields_of
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.dead_letters import put_failed
+from es_dedup.model.batches import chunked_by_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.index.source_index import DedupField, FieldUpdateReport
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from es_dedup.settings import Settings
 
 TRIES: Final = 5  # of writing clusters that others go on changing
+GROUP_PAGES: Final = 500
+"""Pages of clusters whose ``dedup`` fields are written together."""
 
 
 def update_dedup_fields(context: MaintenanceContext, page_ids: Iterable[str]) -> Mapping[str, int]:
@@ -58,6 +61,23 @@ def update_dedup_fields(context: MaintenanceContext, page_ids: Iterable[str]) ->
         if context.index.only_writer():
             break
     return counts
+
+
+def update_all_dedup_fields(
+    context: MaintenanceContext, after: str | None = None
+) -> Iterator[tuple[str, int, Mapping[str, int]]]:
+    """Write the ``dedup`` fields of all pages, some clusters at a time, in the order of their ids.
+
+    Args:
+        context: with its attachments.
+        after: id of a cluster; those up to it are left out.
+
+    Yields:
+        The id of the last cluster, how many pages, and counts as ``update_dedup_fields``.
+    """
+    for groups in chunked_by_size(context.index.clusters(after=after), GROUP_PAGES, len):
+        pages = [each.page_id for group in groups for each in group]
+        yield groups[-1][0].cluster_id, len(pages), update_dedup_fields(context, pages)
 
 
 def forget_gone(context: MaintenanceContext, page_ids: Sequence[str]) -> Mapping[str, int]:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.index.dedup_field import dedup_fields_of_groups
 from es_dedup.index.source_index import DEDUP, DocumentKey
-from es_dedup.maintenance.backfill import GROUP_PAGES
-from es_dedup.maintenance.dedup_field_writes import forget
+from es_dedup.maintenance.dedup_field_writes import GROUP_PAGES, forget
 from es_dedup.maintenance.ingest import ingest_documents
 from es_dedup.maintenance.mass_change_guard import guard
 from es_dedup.maintenance.restore_files import append_documents, index_of, open_restore_file, read_documents

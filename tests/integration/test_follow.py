@@ -8,12 +8,16 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from elasticsearch.helpers import bulk
 
+from es_dedup.batch.overrides import load_constraints
+from es_dedup.batch.recluster import CLUSTERS_PENDING, page_keys, write_session
+from es_dedup.clustering import update_clusters
 from es_dedup.errors import NotAttached
 from es_dedup.index.jobs import JobState
 from es_dedup.index.source_index import DedupField
@@ -22,6 +26,7 @@ from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.change_capture import Positions, changes
 from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.dedup_field_writes import update_all_dedup_fields
 from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.follow import follow_status, followed_until, start_follow
 from es_dedup.maintenance.ingest import ingest_documents
@@ -95,6 +100,34 @@ def test_growth_does_not_recluster_behind_the_documents() -> None:
         assert decided(follow_once(site)) == len(given)
         assert site.index.note(STATISTICS) == learned, "documents of other pages would have to follow"
         is_clean(site)
+
+
+def test_documents_follow_the_clusters_that_are_made_after_a_death() -> None:
+    given = pages(20)
+    with source_index(given) as (client, name):
+        with attached(name) as site:
+            follow_once(site)
+            ids = [each.page_id for group in site.index.clusters() for each in group]
+            with write_session(site.index):  # as if nothing had been clustered before
+                site.index.drop_edges(ids)
+                alone = update_clusters(
+                    site.index,
+                    partial(page_keys, site.index),
+                    ids,
+                    site.settings.cluster,
+                    load_constraints(site.index),
+                )
+                site.index.assign_many(alone.assignments)
+            assert sum(pages for _, pages, _ in update_all_dedup_fields(site)) == len(given)
+            follow_once(site)  # these writes are nothing new any more
+            is_clean(site)
+            site.index.set_note(CLUSTERS_PENDING, "1")
+        put(client, name, {"new": given[next(iter(given))]})
+        with open_context(f"{url_of('es8')}/{name}", settings()) as site:
+            follow_once(site)
+            assert site.index.note(CLUSTERS_PENDING) is None
+            assert max(map(len, site.index.clusters())) > 1
+            is_clean(site)
 
 
 def test_it_goes_on_where_a_backfill_ended() -> None:
