@@ -60,7 +60,7 @@ console: $(CORE)  ## the sample pages in the browser: clusters, pages and pairs 
 	@test -e $(DEMO_DB) || $(BIN)/es-dedup --quiet --db $(DEMO_DB) scan samples/pages
 	ES_DEDUP_SERVE__REQUIRE_TOKEN=false $(BIN)/es-dedup --db $(DEMO_DB) serve
 
-test: $(DEV)  ## the tests of every day, within ten minutes, on an Elasticsearch and a Redis it starts and stops; PYTEST_ARGS goes to pytest
+test: $(DEV)  ## the tests of every day, on an Elasticsearch and a Redis it starts and stops; PYTEST_ARGS goes to pytest
 	@$(BIN)/es-dedup --quiet compile >/dev/null
 	$(SERVERS) run elastic redis -- $(PYTEST) -m '$(DAILY)' --durations=10 $(PYTEST_ARGS)
 

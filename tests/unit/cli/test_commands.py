@@ -214,7 +214,7 @@ class TestPendingClusters:
         self, scanned: None, fake_pipeline: type, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(fake_pipeline, "clusters_pending", True)
-        said = "pages are stored that are not clustered yet: run the same scan again"
+        said = "pages are stored that are not clustered yet: run the same scan again, or `es-dedup recluster`"
         result = run("export", "-o", "out.jsonl")
         assert (result.exit_code, said in result.stderr) == (1, True)
         assert not Path("out.jsonl").exists()
