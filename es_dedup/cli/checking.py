@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 _BATCH: Final = 256
 _HEAD_BYTES: Final = 4096
 _TAG: Final = re.compile(rb"<(!doctype|html|head|body|div|p|meta)\b", re.IGNORECASE)
-UNCLUSTERED: Final = "pages are stored that are not clustered yet: run the same scan again, or `es-dedup recluster`"
+UNCLUSTERED: Final = (
+    "pages are stored that are not clustered yet: run the same scan again, or `es-dedup recluster`"
+)
 Methods = Annotated[
     list[str] | None,
     typer.Option(help="Compare with this method too; may be repeated.", metavar="NAME", show_default=False),
