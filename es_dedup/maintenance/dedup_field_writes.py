@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.batch.recluster import (
     CLUSTERS_PENDING,
     DOCUMENTS_PENDING,
+    clusters_pending,
     documents_pending,
     write_session,
 )
@@ -80,6 +81,23 @@ def update_all_dedup_fields(
         yield groups[-1][0].cluster_id, len(pages), update_dedup_fields(context, pages)
 
 
+def finish_clusters(context: MaintenanceContext) -> Mapping[str, int]:
+    """Cluster everything anew where a writer has died between storing and clustering, and write all documents.
+
+    Returns:
+        Counts as ``update_dedup_fields``; empty where no writer has died.
+    """
+    counts: Counter[str] = Counter()
+    if context.index.note(CLUSTERS_PENDING) is not None:
+        with context.index.writing():  # not beside a writer at work
+            if context.index.note(CLUSTERS_PENDING) is not None:
+                context.dedup.recluster_as_before()
+                with clusters_pending(context.index):
+                    for _, _, written in update_all_dedup_fields(context):
+                        counts.update(written)
+    return counts
+
+
 def forget_gone(context: MaintenanceContext, page_ids: Sequence[str]) -> Mapping[str, int]:
     """``forget`` for pages whose documents were not there a moment ago, without those that are there again."""
     if not page_ids:
@@ -134,14 +152,12 @@ def overridden(
 
 
 def finish_overrides(context: MaintenanceContext) -> Mapping[str, int]:
-    """Write the documents that overrides have changed and that were not written, as their writer was stopped; counts as ``update_dedup_fields``.
-
-    While clusters themselves are to be made, nothing is done.
-    """
+    """Write the documents that overrides have changed and that were not written, as their writer was stopped; counts as ``update_dedup_fields``."""
+    counts = Counter(finish_clusters(context))
     pending = documents_pending(context.index)
-    if not pending or context.index.note(CLUSTERS_PENDING) is not None:
-        return {}
-    counts = update_dedup_fields(context, {page for pages in pending.values() for page in pages})
+    if not pending:
+        return counts
+    counts.update(update_dedup_fields(context, {page for pages in pending.values() for page in pages}))
     with write_session(context.index):
         later = {
             each: pages for each, pages in documents_pending(context.index).items() if each not in pending

@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from es_dedup.batch.recluster import CLUSTERS_PENDING, clusters_pending
 from es_dedup.index.source_index import document_key
 from es_dedup.maintenance.attachment import fits
 from es_dedup.maintenance.dead_letters import put_failed
-from es_dedup.maintenance.dedup_field_writes import (
-    forget_gone,
-    update_all_dedup_fields,
-    update_dedup_fields,
-)
+from es_dedup.maintenance.dedup_field_writes import finish_clusters, forget_gone, update_dedup_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -53,10 +48,7 @@ def ingest(context: MaintenanceContext, page_ids: Iterable[str]) -> Mapping[str,
 def ingest_documents(
     context: MaintenanceContext, fields: SourceFields, documents: Sequence[SourceDocument]
 ) -> Mapping[str, int]:
-    """Decide on documents at hand, and write the ``dedup`` fields of all members of their clusters.
-
-    Where a process has died between storing and clustering, everything is clustered anew, and all documents are written.
-    """
+    """Decide on documents at hand, and write the ``dedup`` fields of all members of their clusters."""
     if not documents:
         return {}
     context.source_index.check(each.key.index for each in documents)
@@ -64,9 +56,9 @@ def ingest_documents(
     pages = [
         fields.page(each.key.page_id, each.source) for each in documents if each.key.page_id not in impossible
     ]
+    finish_clusters(context)
     context.index.refresh_clusters()  # others may have changed them a moment ago
     before = _beside(context, [page.id for page in pages])
-    died = context.index.note(CLUSTERS_PENDING) is not None
     report = context.dedup.add_many(pages)
     put_failed(context, {**impossible, **report.failed}, "ingest")
     counts = Counter(report.outcomes)
@@ -74,10 +66,6 @@ def ingest_documents(
     counts.update(dead=len(impossible) + len(report.failed))
     after = _beside(context, [page.id for page in pages])
     counts.update(update_dedup_fields(context, before | after))
-    if died:
-        with clusters_pending(context.index):
-            for _, _, written in update_all_dedup_fields(context):
-                counts.update(written)
     context.source_index.decided(documents, fields.names)
     return counts
 

@@ -52,11 +52,13 @@ def refill(old: Index, new: Index, settings: Settings) -> Refilled:
             changed = [each for each in records if _facts(each) != _facts(there.get(each.page_id))]
             texts = old.texts(each.page_id for each in changed)
             counted["pages"] += len(records)
+            without = [each.page_id for each in changed if each.content_hash and each.page_id not in texts]
+            counted["without"] += len(
+                old.get_many(without)
+            )  # a search still finds what was removed a moment ago
             for each in changed:
                 if each.page_id in texts or not each.content_hash:
                     yield _page(each, texts.get(each.page_id, ""))
-                else:
-                    counted["without"] += 1
 
     new.set_note(ROOTS, old.note(ROOTS))
     dedup = Deduplicator(new, settings)

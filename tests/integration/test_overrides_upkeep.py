@@ -125,9 +125,7 @@ def test_documents_follow_although_the_process_was_stopped(
             with pytest.raises(KeyboardInterrupt):
                 change_overrides(site, lambda dedup: dedup.override_different(first, copy, **WHY))
         assert audit(site).as_dict()["found"] != {} or dies == "before clusters"
-        with Deduplicator.open(
-            site.place, settings=settings()
-        ) as dedup:  # makes clusters where they are pending
+        with Deduplicator.open(site.place, settings=settings()) as dedup:
             if dies == "before documents":
                 finish_overrides(site)
                 assert audit(site).as_dict()["found"] == {}
