@@ -279,9 +279,8 @@ class Remaining:
         positions = Positions.from_dict(part.checkpoint or part.work["positions"])
         for documents in _outdated_since(context, part.work["index"], fields, positions, batch):
             found = [each for each in documents if each.key.page_id not in dead]
-            counts = ingest_documents(
-                context, fields, found
-            )  # before the position, which says that they are done
+            # before the position, which says that they are done
+            counts = ingest_documents(context, fields, found)
             yield Step(positions.as_dict(), len(found), counts)
 
 

@@ -69,8 +69,6 @@ def _wrong(scope: Any) -> DedupError | None:
         return RepeatedHeader(again.decode())
     try:
         unquote_to_bytes(scope["raw_path"] + b"?" + scope["query_string"]).decode()
-    except (
-        UnicodeDecodeError
-    ):  # else all such bytes would stand for one character, and different ids for one page
+    except UnicodeDecodeError:  # else all such bytes would be one character, and different ids one page
         return InvalidQuery("the address is not percent-encoded UTF-8")
     return None
