@@ -53,13 +53,12 @@ def refill(old: Index, new: Index, settings: Settings) -> Refilled:
             texts = old.texts(each.page_id for each in changed)
             counted["pages"] += len(records)
             without = [each.page_id for each in changed if each.content_hash and each.page_id not in texts]
-            counted["without"] += len(
-                old.get_many(without)
-            )  # a search still finds what was removed a moment ago
+            counted["without"] += len(without)
             for each in changed:
                 if each.page_id in texts or not each.content_hash:
                     yield _page(each, texts.get(each.page_id, ""))
 
+    old.refresh()  # else pages that were removed a moment ago are still found, without their texts
     new.set_note(ROOTS, old.note(ROOTS))
     dedup = Deduplicator(new, settings)
     carry_over(old, new, dedup)
