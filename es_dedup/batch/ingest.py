@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from es_dedup.batch.corpus import corpus_of, load_corpus
+from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.featurise import CHUNK_PAGES, Chunk
 from es_dedup.batch.memory import release_memory
 from es_dedup.batch.pipelined import WORTH_PAGES, PipelinedDecisions
@@ -21,6 +21,7 @@ from es_dedup.batch.recluster import (
     edge_neighbours,
     recluster_corpus,
 )
+from es_dedup.batch.whole_corpus import IN_MEMORY_PAGES, recluster_stored
 from es_dedup.batch.write_policy import StoredBatch, apply_policy, outcomes_of
 from es_dedup.clustering import PageKey
 from es_dedup.detectors.features import FeatureTable
@@ -191,9 +192,7 @@ class Ingest:
             self._unchanged += unchanged
         if chunk.records.ids:
             if not self._before and not stored:
-                self._kept.append((keys_of(chunk.records), chunk.table))
-                if last:
-                    self._start_pipelined(len(self._new) + len(chunk.records.ids))
+                self._keep(chunk, last=last)
             try:
                 self._store(chunk, stored)
             except BaseException:
@@ -201,9 +200,14 @@ class Ingest:
                 raise
         self._seconds["write"] += time.perf_counter() - begun
 
-    def _start_pipelined(self, total: int) -> None:
-        """Decide pairs while the last pages are written, when all pages are new and at hand."""
-        if total >= WORTH_PAGES and sum(len(keys) for keys, _ in self._kept) == total:
+    def _keep(self, chunk: Chunk, *, last: bool) -> None:
+        """Keep features of new pages at hand while they fit; decide pairs while the last ones are written."""
+        total = len(self._new) + len(chunk.records.ids)
+        if total > IN_MEMORY_PAGES:
+            self._forget()
+            return
+        self._kept.append((keys_of(chunk.records), chunk.table))
+        if last and total >= WORTH_PAGES and sum(len(keys) for keys, _ in self._kept) == total:
             keys, tables = [part[0] for part in self._kept], [part[1] for part in self._kept]
             self._kept.clear()  # the thread alone holds them, and lets go of the parts
             self._pipelined = PipelinedDecisions(keys, tables, self._settings)
@@ -260,13 +264,13 @@ class Ingest:
             corpus = corpus_of(keys, FeatureTable.concatenate([table for _, table in self._kept]))
             self._kept.clear()
         else:
-            corpus = load_corpus(self._index)
+            return recluster_stored(self._index, self._settings, self._report_progress)
         return recluster_corpus(
             self._index,
             corpus,
             self._settings,
             self._report_progress,
-            fresh=self._before == 0,
+            fresh=True,
             clustering=clustering,
         )
 

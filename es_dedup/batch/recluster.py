@@ -74,7 +74,7 @@ class ClusteringResult:
         capped_terms, truncated: as in ``AddReport``.
         inconclusive: new pages whose candidate list was cut without a related page in it.
         assigned: all assignments by page id, where the run made them all and keeps them.
-        stored, related: pages and edges, of a run that does not keep them.
+        stored, related: pages and edges, of a run out of core, which keeps neither.
         use: terms that methods queried, and terms left out; of a full run of those with limits of their own.
     """
 
@@ -138,7 +138,7 @@ def recluster_corpus(
         fresh: no page was clustered before; else cluster ids are kept where they can be.
         clustering: what ``decide_corpus`` has returned for this corpus already.
     """
-    report_progress, total = progress or _silent, len(corpus.keys)
+    report_progress, total = progress or silent, len(corpus.keys)
     if clustering is None:
         clustering = decide_corpus(corpus, settings, report_progress)
     report_progress(Progress("cluster", 0, total))
@@ -254,7 +254,7 @@ def cluster_new(
         settings: canonical order.
         progress: called with the progress.
     """
-    report_progress = progress or _silent
+    report_progress = progress or silent
     edges: dict[tuple[str, str], Edge] = {}
     inconclusive: list[str] = []
     pairs = capped = truncated = 0
@@ -398,5 +398,5 @@ def _recluster(
     return {**current, **{assignment.page_id: assignment for assignment in change.assignments}}
 
 
-def _silent(_: Progress) -> None:
-    return None
+def silent(_: Progress) -> None:
+    """Report no progress."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.overrides import decided_edges
 from es_dedup.batch.recluster import edge_neighbours, repair_around
 from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.index.port import Assignment
 from es_dedup.model import Outcome, Relation, WritePolicy
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from es_dedup.settings import Settings
 
     Decisions = dict[str, Decision]
+
+READ: Final = 2_000  # pages whose edges are objects at a time, after a run out of core
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,7 @@ def apply_policy(
     Args:
         policy: which.
         stored: the pages of the call.
-        clustering: all edges that touch them, and assignments where they are at hand.
+        clustering: all edges that touch them, and assignments where they are at hand; after a run out of core the index has both.
         index: holds them.
         lookup: finds and compares stored pages.
         settings: canonical order.
@@ -132,7 +135,10 @@ def apply_policy(
     Returns:
         Decisions on the new pages that are not unique, and on those that were left out.
     """
-    edges = decided_edges(index, clustering.edges, stored.new)
+    if clustering.stored and policy is WritePolicy.MARK:
+        return _marked(stored, index), {}
+    found = index.edges_of(stored.new) if clustering.stored else clustering.edges
+    edges = decided_edges(index, found, stored.new)
     names = {name for edge in edges for name in (edge.left, edge.right) if name in stored.new}
     names.update(stored.inconclusive)
     decisions = not_unique(stored.decisions(names, edges, clustering.assigned or index.assignments(names)))
@@ -153,8 +159,18 @@ def apply_policy(
     again = stored.decisions(decisions.keys() - drop, kept, index.assignments(decisions))
     if policy is WritePolicy.OVERWRITE:
         again.update((name, _instead(again[name], decisions[name], drop)) for name in list(again))
-    because = stored.without(gone, edges, clustering.assigned or index.assignments(names))
+    staying = {other for others in gone.values() for other in others}
+    because = stored.without(gone, edges, index.assignments(staying))  # clusters have changed by now
     return not_unique(again), {name: because[name] for name in stored.new if name in drop}
+
+
+def _marked(stored: StoredBatch, index: Index) -> Decisions:
+    """Decisions on the new pages that are not unique, from the edges and clusters that the index holds, some at a time."""
+    decisions: Decisions = {}
+    for some in chunked(stored.new, READ):
+        edges = decided_edges(index, index.edges_of(some), some)
+        decisions.update(not_unique(stored.decisions(some, edges, index.assignments(some))))
+    return decisions
 
 
 def left_out(new: Iterable[str], edges: Iterable[Edge]) -> dict[str, set[str]]:

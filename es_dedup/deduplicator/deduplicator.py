@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -28,10 +29,11 @@ from es_dedup.batch.recluster import (
     clusters_pending,
     decide_corpus,
     edge_neighbours,
-    recluster_corpus,
     repair_around,
+    silent,
     write_session,
 )
+from es_dedup.batch.whole_corpus import recluster_stored
 from es_dedup.clustering import cluster_all
 from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.deduplicator.index_reader import IndexReader
@@ -56,7 +58,7 @@ from es_dedup.settings.loading import settings_in_force
 from es_dedup.settings.recorded import STATISTICS, decisions_in, with_recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.index.port import Assignment
@@ -425,16 +427,17 @@ class Deduplicator(IndexReader):
         settings = settings or self._given
         if dry_run:
             corpus, before = load_corpus(self._index), self._canonical()
-            found = decide_corpus(corpus, settings, progress or _silent)
+            found = decide_corpus(corpus, settings, progress or silent)
             constraints = load_constraints(self._index)
             then = cluster_all(corpus.keys, found.edges, settings.cluster, constraints)
-            return _compared(before, then.values())
+            return _compared(before, _canonical_of(then.values()))
         with write_session(self._index):
             before = self._canonical()
             self._index.set_note(CLUSTERS_PENDING, "1")
             without_text = apply_ignored(self._index, settings, compress_text)
-            reclustered = self._recluster(settings, progress)
-        report = _compared(before, (reclustered.assigned or {}).values())
+            assigned = self._recluster(settings, progress).assigned
+            now = self._canonical() if assigned is None else _canonical_of(assigned.values())
+        report = _compared(before, now)
         return replace(report, without_text=without_text)
 
     def recluster_as_before(self) -> None:
@@ -445,14 +448,14 @@ class Deduplicator(IndexReader):
 
     def _recluster(self, settings: Settings, progress: Callable[[Progress], None] | None) -> ClusteringResult:
         self._index.set_note(CLUSTERS_PENDING, "1")
-        reclustered = recluster_corpus(self._index, load_corpus(self._index), settings, progress)
+        reclustered = recluster_stored(self._index, settings, progress)
         self._basis = None
         self._index.set_note(CLUSTERS_PENDING, None)
         return reclustered
 
     def _canonical(self) -> dict[str, str]:
         """The canonical document of each clustered page, by page id."""
-        return {each.page_id: each.canonical for group in self._index.clusters() for each in group}
+        return _canonical_of(chain.from_iterable(self._index.clusters()))
 
     def _heal(self) -> None:
         """Recluster when a writer was stopped half-way or the statistics cannot be read; not beside a writer at work.
@@ -505,7 +508,7 @@ class Deduplicator(IndexReader):
             made = list(made)
             if reading.error is not None:
                 raise reading.error
-            report = dry_run_report(made, self._index, settings, self._lookup(settings), progress or _silent)
+            report = dry_run_report(made, self._index, settings, self._lookup(settings), progress or silent)
             if policy is WritePolicy.FAIL:
                 for page_id, decision in report.decisions.items():
                     if decision.duplicate_of:
@@ -527,8 +530,11 @@ class Deduplicator(IndexReader):
             return report
 
 
-def _compared(before: Mapping[str, str], assigned: Collection[Assignment]) -> ReclusterReport:
-    now = {each.page_id: each.canonical for each in assigned}
+def _canonical_of(assigned: Iterable[Assignment]) -> dict[str, str]:
+    return {each.page_id: each.canonical for each in assigned}
+
+
+def _compared(before: Mapping[str, str], now: Mapping[str, str]) -> ReclusterReport:
     changed = sum(before.get(page_id) != canonical for page_id, canonical in now.items())
     return ReclusterReport(len(now), changed, _several(before), _several(now))
 
@@ -540,7 +546,3 @@ def _several(canonical: Mapping[str, str]) -> int:
 
 def _now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _silent(_: Progress) -> None:
-    return None

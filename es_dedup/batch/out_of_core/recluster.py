@@ -13,10 +13,11 @@ import numpy as np
 from es_dedup.batch.out_of_core.components import Components, batches
 from es_dedup.batch.out_of_core.pages import SpilledCorpus
 from es_dedup.batch.overrides import load_constraints
-from es_dedup.batch.recluster import ClusteringResult, related_pairs
+from es_dedup.batch.recluster import ClusteringResult, related_pairs, silent
 from es_dedup.batch.verify import Verified
 from es_dedup.clustering import Neighbourhood, repair
 from es_dedup.decision.rules import RELATIONS
+from es_dedup.model import Progress
 from es_dedup.settings.recorded import STATISTICS, clustered_with
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from es_dedup.batch.recluster import ProgressListener
     from es_dedup.index.port import Assignment, Index
     from es_dedup.model import Edge
     from es_dedup.settings import Settings
@@ -35,7 +37,12 @@ PAGES: Final = 2_000  # pages and edges that are objects at a time
 
 
 def recluster_out_of_core(
-    index: Index, settings: Settings, *, most: int = MOST, pages: int = PAGES
+    index: Index,
+    settings: Settings,
+    progress: ProgressListener | None = None,
+    *,
+    most: int = MOST,
+    pages: int = PAGES,
 ) -> ClusteringResult:
     """Learn statistics, find and decide all candidate pairs, cluster everything, and store the result.
 
@@ -44,6 +51,7 @@ def recluster_out_of_core(
     Args:
         index: holds the pages; the caller keeps other writers out.
         settings: detectors, decision settings and canonical order; the index records them.
+        progress: called with the progress.
         most: terms or features held at a time, about.
         pages: pages and edges that are objects at a time, about; a larger component of pages is held whole.
 
@@ -54,7 +62,9 @@ def recluster_out_of_core(
         TemporaryDirectory(prefix="es-dedup-recluster-") as name,
         closing(SpilledCorpus(index, settings, Path(name), most)) as stored,
     ):
-        found = related_pairs(stored, settings, lambda _: None)
+        report_progress, total = progress or silent, len(stored)
+        found = related_pairs(stored, settings, report_progress)
+        report_progress(Progress("cluster", 0, total))
         statistics, related = found.statistics, found.pairs
         index.save_statistics(statistics.to_bytes())
         index.set_note(STATISTICS, clustered_with(statistics.version, settings))
@@ -62,12 +72,13 @@ def recluster_out_of_core(
         index.replace_all(
             _edges(stored, related, pages), _assignments(index, stored, related, labels, settings, pages)
         )
+        report_progress(Progress("cluster", total, total))
         return ClusteringResult(
             statistics,
             [],
             found.compared,
             found.capped_terms,
-            stored=len(stored),
+            stored=total,
             related=len(related.left),
             use=found.use,
         )
