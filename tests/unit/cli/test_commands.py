@@ -1,4 +1,4 @@
-"""Every command over a stand-in pipeline: output for people and machines, exit codes, errors."""
+"""Every command on an index file: output for people and machines, exit codes, errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
 from typer.testing import CliRunner
@@ -18,15 +19,18 @@ from typer.testing import CliRunner
 from es_dedup.cli.group import Terminated, globals_first
 from es_dedup.cli.main import app
 from es_dedup.cli.output import clean
-from es_dedup.errors import Difference, IndexLocked, SettingsDiffer
+from es_dedup.errors import IndexLocked
 from es_dedup.model import WritePolicy
 from es_dedup.model.plain import plain
+from tests.texts import article
 
 if TYPE_CHECKING:
     from typer.testing import Result
 
-PAGES = [("a", "同一篇文章。"), ("b", "同一篇文章。"), ("c", "另一篇文章。"), ("d", "第三篇。")]
+STORY, OTHER, THIRD, NEW, *MORE = (article(seed, sentences=8) for seed in range(7))
+PAGES = [("a", STORY), ("b", STORY), ("c", OTHER), ("d", THIRD)]
 ROOT = Path(__file__).parents[3]
+PIPELINE = "es_dedup.deduplicator.deduplicator"
 
 
 def run(*arguments: str, stdin: str | None = None) -> Result:
@@ -35,11 +39,15 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
 
 
 def jsonl(path: str, *pages: tuple[str, str]) -> str:
-    """A file of pages."""
-    Path(path).write_text(
-        "".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in pages), encoding="utf-8"
-    )
+    """A file of pages, which have the first characters of their texts as titles."""
+    rows = [{"id": page_id, "title": title(text), "text": text} for page_id, text in pages]
+    Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
+
+
+def title(text: str) -> str:
+    """The title of a page with this text."""
+    return text[:4]
 
 
 @pytest.fixture
@@ -101,7 +109,7 @@ class TestScan:
     def test_the_report_is_written(self) -> None:
         result = run("scan", jsonl("pages.jsonl", *PAGES), "--report", "out.html", "--report-clusters", "1")
         assert result.exit_code == 0
-        assert "title of a" in Path("out.html").read_text(encoding="utf-8")
+        assert title(STORY) in Path("out.html").read_text(encoding="utf-8")
 
     @pytest.mark.parametrize(
         "arguments",
@@ -118,39 +126,39 @@ class TestScan:
 
 class TestAdd:
     def test_known_pages_are_named(self, scanned: None) -> None:
-        result = run("add", jsonl("more.jsonl", ("e", "同一篇文章。"), ("f", "新。")))
+        result = run("add", jsonl("more.jsonl", ("e", STORY), ("f", NEW)))
         assert "e: duplicate of a" in result.stdout
         assert "f:" not in result.stdout
 
     def test_the_policy_is_passed_on(self, scanned: None) -> None:
-        run("add", jsonl("more.jsonl", ("e", "同一篇文章。")), "--policy", str(WritePolicy.SKIP))
+        run("add", jsonl("more.jsonl", ("e", STORY)), "--policy", str(WritePolicy.SKIP))
         assert lines(run("stats", "--json"))[0]["pages"] == 4
 
     def test_json_holds_the_decisions(self, scanned: None) -> None:
-        (summary,) = lines(run("add", "--json", jsonl("more.jsonl", ("e", "同一篇文章。"))))
+        (summary,) = lines(run("add", "--json", jsonl("more.jsonl", ("e", STORY))))
         assert summary["decisions"]["e"]["duplicate_of"] == "a"
 
 
 class TestCheck:
     def test_a_known_page_ends_with_code_4(self, scanned: None) -> None:
-        result = run("check", jsonl("more.jsonl", ("e", "同一篇文章。"), ("f", "新。")), "--evidence")
+        result = run("check", jsonl("more.jsonl", ("e", STORY), ("f", NEW)), "--evidence")
         assert result.exit_code == 4
-        assert "e: duplicate of a (cluster a), score 1.00" in result.stdout
+        assert "e: duplicate of a (cluster a), 100 % of e, 100 % of a" in result.stdout
         assert "f: unique" in result.stdout
-        assert "cover 1 (≥ 0.6)" in result.stdout
+        assert "ccs 1 (≥ 0.6)" in result.stdout
 
     def test_new_pages_end_with_code_0(self, scanned: None) -> None:
-        assert run("check", jsonl("more.jsonl", ("f", "新。"))).exit_code == 0
+        assert run("check", jsonl("more.jsonl", ("f", NEW))).exit_code == 0
 
     def test_input_left_out_comes_before_known(self, scanned: None) -> None:
-        assert run("check", jsonl("more.jsonl", ("e", "同一篇文章。")), "gone.jsonl").exit_code == 3
+        assert run("check", jsonl("more.jsonl", ("e", STORY)), "gone.jsonl").exit_code == 3
 
     def test_json_is_one_decision_a_line(self, scanned: None) -> None:
-        result = run("check", "--json", jsonl("more.jsonl", ("e", "同一篇文章。"), ("f", "新。")))
+        result = run("check", "--json", jsonl("more.jsonl", ("e", STORY), ("f", NEW)))
         assert [decision["outcome"] for decision in lines(result)] == ["duplicate", "unique"]
 
     def test_without_an_index_it_says_what_to_do(self) -> None:
-        result = run("check", jsonl("more.jsonl", ("f", "新。")))
+        result = run("check", jsonl("more.jsonl", ("f", NEW)))
         assert result.exit_code == 1
         assert "es-dedup scan PATH" in result.stderr
 
@@ -158,11 +166,11 @@ class TestCheck:
 class TestExplain:
     def test_two_ids(self, scanned: None) -> None:
         result = run("explain", "a", "b", "--evidence")
-        assert "merged (exact): score 1.00 for a and b\n" in result.stdout
+        assert "merged (exact): 100 % of a stands in b, 100 % of b in a\n" in result.stdout
         assert "ccs 1 (≥ 0.6)" in result.stdout
 
     def test_an_id_and_a_file(self, scanned: None) -> None:
-        Path("x.txt").write_text("同一篇文章。", encoding="utf-8")
+        Path("x.txt").write_text(STORY, encoding="utf-8")
         assert lines(run("explain", "a", "x.txt", "--json"))[0]["relation"] == "exact"
 
     def test_two_files_need_no_index(self) -> None:
@@ -183,7 +191,7 @@ class TestBrowse:
     def test_clusters_in_a_pipe_are_tab_separated(self, scanned: None) -> None:
         head, row = run("clusters", "--quiet").stdout.splitlines()
         assert head.split("\t")[:2] == ["pages", "cluster"]
-        assert row.split("\t")[:3] == ["2", "a", "title of a"]
+        assert row.split("\t")[:3] == ["2", "a", title(STORY)]
 
     def test_clusters_as_json(self, scanned: None) -> None:
         found = lines(run("clusters", "--json", "--min-size", "1"))
@@ -204,21 +212,21 @@ class TestBrowse:
         assert run("show", "zzz").exit_code == 1
 
     def test_search_is_collapsed_unless_asked(self, scanned: None) -> None:
-        assert len(lines(run("search", "同一", "--json"))[0]["hits"]) == 1
-        assert len(lines(run("search", "同一", "--json", "--no-collapse"))[0]["hits"]) == 2
-        assert "1 of 1 groups (clusters and unique pages), 2 pages" in run("search", "同一").stderr
+        assert len(lines(run("search", STORY[:4], "--json"))[0]["hits"]) == 1
+        assert len(lines(run("search", STORY[:4], "--json", "--no-collapse"))[0]["hits"]) == 2
+        assert "1 of 1 groups (clusters and unique pages), 2 pages" in run("search", STORY[:4]).stderr
 
 
 class TestPendingClusters:
-    def test_commands_say_so_and_export_ends(
-        self, scanned: None, fake_pipeline: type, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(fake_pipeline, "clusters_pending", True)
+    def test_commands_say_so_and_export_ends(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        with monkeypatch.context() as broken:
+            broken.setattr("es_dedup.batch.ingest.recluster_corpus", Mock(side_effect=KeyboardInterrupt()))
+            assert run("scan", jsonl("pages.jsonl", *PAGES)).exit_code == 130
         said = "pages are stored that are not clustered yet: run the same scan again, or `es-dedup recluster`"
         result = run("export", "-o", "out.jsonl")
         assert (result.exit_code, said in result.stderr) == (1, True)
         assert not Path("out.jsonl").exists()
-        for command in (["clusters"], ["doctor"], ["check", jsonl("more.jsonl", ("f", "新。"))]):
+        for command in (["clusters"], ["doctor"], ["check", jsonl("more.jsonl", ("f", NEW))]):
             assert said in run(*command).stderr
 
 
@@ -232,7 +240,9 @@ class TestExport:
     def test_records_have_what_is_stored_of_a_page(self, scanned: None) -> None:
         rows = lines(run("export", "--what", "keep", "--records"))
         assert [(row["page_id"], row["title"]) for row in rows] == [
-            (name, f"title of {name}") for name in ("a", "c", "d")
+            ("a", title(STORY)),
+            ("c", title(OTHER)),
+            ("d", title(THIRD)),
         ]
         assert all(row["text"] for row in rows)
         first = lines(run("export", "--records"))[0]
@@ -255,10 +265,8 @@ class TestExport:
     ) -> None:
         Path("out.csv").write_text("old", encoding="utf-8")
 
-        def full(*_: Any) -> NoReturn:
-            raise OSError(errno.ENOSPC, "No space left on device", "out.csv")
-
-        monkeypatch.setattr("es_dedup.cli.exporting._pages", full)
+        full = OSError(errno.ENOSPC, "No space left on device", "out.csv")
+        monkeypatch.setattr("es_dedup.cli.exporting._pages", Mock(side_effect=full))
         result = run("export", "-o", "out.csv")
         assert (result.exit_code, "no space left on the disk" in result.stderr) == (1, True)
         assert Path("out.csv").read_text(encoding="utf-8") == "old"
@@ -314,20 +322,10 @@ class TestManage:
         Path("es-dedup.toml").write_text("[index]\nlimit = 20", encoding="utf-8")
         assert re.search(r"index.limit\t20\t1 to 1000\tes-dedup.toml", run("config", "show").stdout)
         (shown,) = lines(run("config", "show", "--json"))
-        assert shown["differences"] == []
+        assert shown["differences"] == [{"name": "index.limit", "recorded": 50, "current": 20}]
 
     def test_keep_chooses_the_canonical_order(self, scanned: None) -> None:
-        words = (
-            "config",
-            "show",
-            "--json",
-            "--keep",
-            "latest",
-            "--keep",
-            "prefer=a.cn",
-            "--keep",
-            "prefer=b.cn",
-        )
+        words = "config show --json --keep latest --keep prefer=a.cn --keep prefer=b.cn".split()
         (shown,) = lines(run(*words))
         found = {line["key"]: line for line in shown["settings"]}
         assert found["cluster.order"]["value"] == "latest"
@@ -348,16 +346,13 @@ class TestManage:
         assert (line["value"], line["origin"]) == ([0.95, 0.9, 0.85, 0.7], "preset strict")
         assert "0.95, 0.9, 0.85, 0.7" in run("config", "show", "--preset", "strict").stdout
 
-    def test_settings_that_are_not_in_force_are_named(
-        self, scanned: None, fake_pipeline: type[Any], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        difference = Difference("decision.preset", "balanced", "strict")
-        monkeypatch.setattr(fake_pipeline, "settings_differ", SettingsDiffer("x.db", (), (difference,)))
+    def test_settings_that_are_not_in_force_are_named(self, scanned: None) -> None:
+        Path("es-dedup.toml").write_text('[decision]\npreset = "strict"', encoding="utf-8")
         said = "decision.preset is balanced in the index and strict now"
         for command in (
             ["clusters"],
             ["show", "a"],
-            ["search", "篇"],
+            ["search", STORY[:4]],
             ["explain", "a", "b"],
             ["check", "pages.jsonl"],
         ):
@@ -378,7 +373,7 @@ class TestEvaluate:
     def labels(self) -> str:
         rows = ["id_a\tid_b\tlabel", "a\tb\tdup", "c\td\tdiff", "e\tf\tdup", "g\th\tpartial"]
         Path("labels.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-        jsonl("corpus.jsonl", *PAGES, ("e", "五。"), ("f", "五。"), ("g", "七。"), ("h", "八。"))
+        jsonl("corpus.jsonl", *PAGES, ("e", NEW), ("f", NEW), ("g", MORE[0]), ("h", MORE[1]))
         return "labels.tsv"
 
     def test_eval_reports_every_method(self, labels: str) -> None:
@@ -412,7 +407,12 @@ class TestEvaluate:
         assert result.exit_code == 0, result.stderr
         assert "ccdet.ccs: best threshold 1, now 0.6 (ccdet.min_ccs)" in result.stdout
         found = lines(run("tune", labels, "--corpus", "corpus.jsonl", "--folds", "2", "--json"))
-        assert [sweep["measures"] for sweep in found] == [["rules.score"], ["ccdet.ccs"]]
+        assert [sweep["measures"] for sweep in found] == [
+            ["rules.score"],
+            ["ccdet.ccs"],
+            ["simhash.hamming_distance"],
+            ["coverage.score"],
+        ]
 
     def test_tune_may_go_by_f1(self, labels: str) -> None:
         assert run("tune", labels, "--corpus", "corpus.jsonl", "--folds", "2", "--f1").exit_code == 0
@@ -442,27 +442,18 @@ class TestErrors:
     def test_wrong_usage_ends_with_code_2(self, arguments: tuple[str, ...]) -> None:
         assert run(*arguments).exit_code == 2
 
-    def test_an_interruption_tells_how_to_go_on(self, fake_pipeline: Any) -> None:
-        def interrupt() -> NoReturn:
-            raise KeyboardInterrupt
-
-        fake_pipeline.on_scan = interrupt
+    def test_an_interruption_tells_how_to_go_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(f"{PIPELINE}.Deduplicator.scan", Mock(side_effect=KeyboardInterrupt()))
         result = run("scan", jsonl("p.jsonl", *PAGES))
         assert result.exit_code == 130
         assert "0 pages are stored in es-dedup.db. To go on, run the same command again" in result.stderr
 
-    def test_termination_has_its_own_code(self, fake_pipeline: Any) -> None:
-        def terminate() -> NoReturn:
-            raise Terminated
-
-        fake_pipeline.on_scan = terminate
+    def test_termination_has_its_own_code(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(f"{PIPELINE}.Deduplicator.scan", Mock(side_effect=Terminated()))
         assert run("scan", jsonl("p.jsonl", *PAGES)).exit_code == 143
 
-    def test_errors_are_one_line(self, fake_pipeline: Any) -> None:
-        def locked() -> NoReturn:
-            raise IndexLocked("x.db", 10)
-
-        fake_pipeline.on_scan = locked
+    def test_errors_are_one_line(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(f"{PIPELINE}.Deduplicator.scan", Mock(side_effect=IndexLocked("x.db", 10)))
         result = run("scan", jsonl("p.jsonl", *PAGES))
         assert result.exit_code == 1
         assert result.stderr.splitlines()[-1].startswith("error: x.db is being written by another process")

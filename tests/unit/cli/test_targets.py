@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from es_dedup.cli.main import app
 from es_dedup.cli.output import readable
+from tests.texts import article
 
 if TYPE_CHECKING:
     from typer.testing import Result
@@ -27,7 +28,7 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
 @pytest.fixture
 def scanned() -> None:
     """Two equal pages are in the default index."""
-    rows = [json.dumps({"id": page, "text": "同一篇文章。"}) + "\n" for page in "ab"]
+    rows = [json.dumps({"id": page, "text": article(1)}) + "\n" for page in "ab"]
     Path("pages.jsonl").write_text("".join(rows), encoding="utf-8")
     assert run("scan", "pages.jsonl").exit_code == 0
 
