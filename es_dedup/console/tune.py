@@ -190,7 +190,7 @@ def _on_labels(reader: IndexReader, language: str, change: SettingsChange) -> st
         (escape(each.label), f"{each.pairs:,}", f"{each.before:,}", f"{each.after:,}")
         for each in change.labels
     )
-    heads = [translate(language, each) for each in ("Label", "Pairs", "same before", "same after")]
+    heads = [translate(language, each) for each in ("Label", "Pairs", "Merged before", "Merged after")]
     return head + table(heads, rows, class_="rows") + _pairs(reader, language, change.labelled)
 
 

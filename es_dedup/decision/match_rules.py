@@ -159,14 +159,16 @@ RULES: Final = (
         "too little covered",
         (),
         ((BETTER < REQUIRED,),),
-        "few units may be a phrase that everybody uses; in a note of 100 units each touched clause costs much of the cover, a long page "
-        "is contained only if most of it is; a late reprint is a whole copy, a late look-alike is the next issue of a series",
+        "a few shared units may be a common phrase; in a note of about 100 units, each edited clause costs much "
+        "coverage, so it needs less; a long page needs most of its text covered to be contained; a reprint published "
+        "days later is a complete copy, while a page that is only similar is usually the next issue of a series",
     ),
     Rule(
         "too little text in common",
         (),
         ((UNITS < LEAST_UNITS,),),
-        "bodies that are nothing but template; a post of a dozen characters is whole, a titled page of so few has lost its text",
+        "the body may be boilerplate only; a post of a dozen characters can be complete, but a titled page of that "
+        "length has lost its text",
     ),
     Rule(
         "numbers differ throughout",
@@ -176,49 +178,50 @@ RULES: Final = (
             (TITLED.no, LISTS.no, UNITS < LONG_UNITS, NUMBERS >= FORM_NUMBERS, NUMBERS_SHARE >= FORM_SHARE),
             (TITLED.no, LISTS.no, UNITS < LONG_UNITS, NUMBERS_SHARE >= 1.0),
         ),
-        "daily figures; warnings, prices and bond issues are written from a form, and without titles only their numbers tell two apart",
+        "daily figures; warnings, price lists and bond issues follow a template, and without titles only their numbers "
+        "distinguish them",
         SERIES,
     ),
     Rule(
         "same sentences with other numbers",
         (),
         ((OTHER_CLAUSES >= 3, OTHER_CLAUSES >= SAME_CLAUSES),),
-        "the mark of a serial report",
+        "typical of serial reports",
         SERIES,
     ),
     Rule(
         "same title on another day with other numbers",
         (DAYS >= 1, BETTER < NEAR_COPY),
         ((TITLE_OVERLAP >= 0.8, NUMBERS >= 2, NUMBERS_SHARE >= 0.15, NUMBERS_AGREE.no),),
-        "the same column, next issue; where both tell of the same figures, it is an update",
+        "the next issue of the same column; if both report the same figures, it is an update instead",
         SERIES,
     ),
     Rule(
         "titles differ in a name, and a number differs",
         (RENAMED.yes, BETTER < NEAR_COPY),
         ((NUMBERS >= 1,),),
-        "the same form about another place",
+        "the same template, filled in for another place",
         SERIES,
     ),
     Rule(
         "short text much alike, on another day",
         (DAYS >= 1, DUPLICATES.yes, EXACT.no),
         ((UNITS < SHORT_UNITS, LESSER < 0.85),),
-        "notices that are written from a form",
+        "notices that follow a template",
         SERIES,
     ),
     Rule(
         "much the same again weeks later",
         (DAYS >= RECURRING_DAYS, DUPLICATES.yes, EXACT.no),
         ((UNITS < LONG_UNITS,),),
-        "what comes again every month",
+        "notices that recur every month",
         SERIES,
     ),
     Rule(
         "shared text is not what the titles are about",
         (TITLED.yes, NOTE.no, PASSAGE.no),
         ((ABOUT_TITLE < LEAST_ABOUT,),),
-        "link lists, disclaimers, adverts taken for the body",
+        "link lists, disclaimers or advertisements extracted as the body",
         TITLES,
     ),
     Rule(
@@ -234,27 +237,28 @@ RULES: Final = (
                 BETTER < NEAR_COPY,
             ),
         ),
-        "two reports of one form about two things",
+        "two reports that follow one template but have different subjects",
         TITLES,
     ),
     Rule(
         "title-distinguishing terms occur only in unshared text",
         (TITLED.yes, PASSAGE.no),
         ((DISTINGUISHED >= DISTINGUISHING, UNITS < LONG_UNITS),),
-        "the same without numbers",
+        "as above, for pages without conflicting numbers",
         TITLES,
     ),
     Rule(
         "too little covered for pages without titles",
         (TITLED.no, BETTER < CONTAINED),
         ((LESSER < LEAST_UNTITLED,),),
-        "without titles only the agreement of both sides speaks for a pair; whole English pages of one site share half their words by "
-        "menus and lists",
+        "without titles, both pages must be covered; English pages extracted with menus and lists share half their "
+        "words with other pages of the site",
     ),
     Rule(
         "first words of pages without titles differ",
         (TITLED.no, LISTS.yes, BETTER < CONTAINED, OPENING_OVERLAP >= 0.0),
         ((OPENING_OVERLAP < OPENINGS_ALIKE, LESSER < LEAST_BY_OPENINGS),),
-        "the first words of a whole page are its name; two pages of one layout open with two names, versions of one page with the same",
+        "a page extracted with its menus begins with its name; two pages of one layout begin with different names, "
+        "versions of one page with the same name",
     ),
 )

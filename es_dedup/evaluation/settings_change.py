@@ -40,7 +40,7 @@ class PairChange:
 
 @dataclass(frozen=True, slots=True)
 class LabelChange:
-    """Labelled pairs of one label: all, those called the same before and after."""
+    """Labelled pairs of one label: all, and those merged before and after the change."""
 
     label: Label
     pairs: int

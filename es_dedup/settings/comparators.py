@@ -9,13 +9,18 @@ from pydantic import Field
 from es_dedup.settings.sections import SHAPES, Section, feature_setting
 
 ShingleChars = Annotated[
-    int, Field(ge=2, le=20, description="characters of a Chinese shingle", json_schema_extra=SHAPES)
+    int, Field(ge=2, le=20, description="number of characters in a Chinese shingle", json_schema_extra=SHAPES)
 ]
 ShingleWords = Annotated[
-    int, Field(ge=1, le=20, description="words of any other shingle", json_schema_extra=SHAPES)
+    int,
+    Field(
+        ge=1, le=20, description="number of words in a shingle of other languages", json_schema_extra=SHAPES
+    ),
 ]
-Bands = Annotated[int, Field(ge=1, le=64, description="bands of a signature", json_schema_extra=SHAPES)]
-Rows = Annotated[int, Field(ge=1, le=16, description="minima of a band", json_schema_extra=SHAPES)]
+Bands = Annotated[
+    int, Field(ge=1, le=64, description="number of bands of a signature", json_schema_extra=SHAPES)
+]
+Rows = Annotated[int, Field(ge=1, le=16, description="number of minima in a band", json_schema_extra=SHAPES)]
 
 
 class ShinglingConfig(Section):
@@ -25,18 +30,18 @@ class ShinglingConfig(Section):
 
     chars: ShingleChars = 5
     words: ShingleWords = 5
-    modulus: int = feature_setting(8, ge=1, le=100, description="one shingle in so many is kept")
+    modulus: int = feature_setting(8, ge=1, le=100, description="one of this many shingles is kept")
     min_shingles: int = feature_setting(
-        4, ge=1, le=100, description="kept shingles a page needs to be compared"
+        4, ge=1, le=100, description="minimum number of kept shingles of a page"
     )
-    min_resemblance: float = Field(0.5, gt=0, le=1, description="resemblance that accepts")
+    min_resemblance: float = Field(0.5, gt=0, le=1, description="minimum resemblance")
     min_containment: float = Field(
-        0.6, gt=0, le=1, description="containment of the better covered page that accepts"
+        0.6, gt=0, le=1, description="minimum containment of the better covered page"
     )
     min_both: float = Field(
-        0.5, ge=0, le=1, description="containment of the other page that makes a duplicate"
+        0.5, ge=0, le=1, description="minimum containment of the other page for a duplicate"
     )
-    min_groups: int = Field(2, ge=1, le=6, description="equal super-shingles of 6 that accept")
+    min_groups: int = Field(2, ge=1, le=6, description="minimum number of equal super-shingles, of 6")
 
 
 class MinhashConfig(Section):
@@ -48,8 +53,8 @@ class MinhashConfig(Section):
     words: ShingleWords = 3
     bands: Bands = 32
     rows: Rows = 4
-    min_shingles: int = feature_setting(4, ge=1, le=100, description="shingles a page needs to be compared")
-    min_similarity: float = Field(0.5, gt=0, le=1, description="share of equal minima that accepts")
+    min_shingles: int = feature_setting(4, ge=1, le=100, description="minimum number of shingles of a page")
+    min_similarity: float = Field(0.5, gt=0, le=1, description="minimum share of equal minima")
 
 
 class SpotsigsConfig(Section):
@@ -60,8 +65,8 @@ class SpotsigsConfig(Section):
     antecedents: tuple[str, ...] = feature_setting(
         (), description="words that start a signature; empty: the built-in Chinese and English lists"
     )
-    distance: int = feature_setting(1, ge=1, le=10, description="words from one link of a chain to the next")
-    chain: int = feature_setting(2, ge=1, le=6, description="words of a chain")
+    distance: int = feature_setting(1, ge=1, le=10, description="distance in words between links of a chain")
+    chain: int = feature_setting(2, ge=1, le=6, description="number of words in a chain")
     min_idf: float = Field(
         0.2, ge=0, le=1, description="signatures below this normalised idf are dropped; needs statistics"
     )
@@ -69,9 +74,9 @@ class SpotsigsConfig(Section):
         1.0, ge=0, le=1, description="signatures above this normalised idf are dropped; needs statistics"
     )
     min_signatures: int = feature_setting(
-        4, ge=1, le=100, description="signatures a page needs to be compared"
+        4, ge=1, le=100, description="minimum number of signatures of a page"
     )
-    min_similarity: float = Field(0.5, gt=0, le=1, description="multiset Jaccard similarity that accepts")
+    min_similarity: float = Field(0.5, gt=0, le=1, description="minimum multiset Jaccard similarity")
 
 
 class ImatchConfig(Section):
@@ -85,10 +90,12 @@ class ImatchConfig(Section):
     max_idf: float = Field(
         0.8, ge=0, le=1, description="words above this normalised idf are left out; needs statistics"
     )
-    lexicons: int = feature_setting(10, ge=1, le=50, description="random lexicons of imatch_random")
-    kept: float = feature_setting(0.7, gt=0, lt=1, description="share of the lexicon that a random one keeps")
+    lexicons: int = feature_setting(10, ge=1, le=50, description="number of random lexicons of imatch_random")
+    kept: float = feature_setting(
+        0.7, gt=0, lt=1, description="share of the lexicon that each random lexicon keeps"
+    )
     min_terms: int = feature_setting(
-        4, ge=1, le=100, description="terms a signature needs; below there is none"
+        4, ge=1, le=100, description="minimum number of terms; pages with fewer have no signature"
     )
 
 
@@ -99,7 +106,7 @@ class LshConfig(Section):
 
     bands: Bands = 64
     rows: Rows = 3
-    min_similarity: float = Field(0.5, gt=0, le=1, description="Jaccard similarity that accepts")
+    min_similarity: float = Field(0.5, gt=0, le=1, description="minimum Jaccard similarity")
 
 
 class CodetConfig(Section):
@@ -107,9 +114,9 @@ class CodetConfig(Section):
 
     detector = "codet_like"
 
-    depth: int = feature_setting(4, ge=2, le=8, description="words of a sentence that make its path")
-    min_sentences: int = feature_setting(2, ge=1, le=100, description="sentences a page needs to be compared")
-    min_similarity: float = Field(0.5, ge=0.34, le=1, description="share of the shorter page that accepts")
+    depth: int = feature_setting(4, ge=2, le=8, description="number of words of a sentence in its path")
+    min_sentences: int = feature_setting(2, ge=1, le=100, description="minimum number of sentences of a page")
+    min_similarity: float = Field(0.5, ge=0.34, le=1, description="minimum share of the shorter page")
     min_ratio: float = Field(0.5, ge=0, le=1, description="length ratio below which a match is containment")
 
 
@@ -118,12 +125,19 @@ class FeatureSentenceConfig(Section):
 
     detector = "feature_sentence"
 
-    frequency: float = feature_setting(0.4, ge=0, le=1, description="weight of how often a word occurs")
-    location: float = feature_setting(0.2, ge=0, le=1, description="weight of how early it first occurs")
-    in_title: float = feature_setting(0.3, ge=0, le=1, description="weight of standing in the title")
-    length: float = feature_setting(0.1, ge=0, le=1, description="weight of its length")
-    min_chars: int = feature_setting(8, ge=2, le=100, description="characters a feature sentence needs")
-    min_similarity: float = Field(0.8, gt=0, le=1, description="common subsequence over the longer sentence")
+    frequency: float = feature_setting(0.4, ge=0, le=1, description="weight of the frequency of a word")
+    location: float = feature_setting(0.2, ge=0, le=1, description="weight of an early first occurrence")
+    in_title: float = feature_setting(0.3, ge=0, le=1, description="weight of an occurrence in the title")
+    length: float = feature_setting(0.1, ge=0, le=1, description="weight of the word's length")
+    min_chars: int = feature_setting(
+        8, ge=2, le=100, description="minimum number of characters of a feature sentence"
+    )
+    min_similarity: float = Field(
+        0.8,
+        gt=0,
+        le=1,
+        description="minimum length of the common subsequence, relative to the longer sentence",
+    )
 
 
 class PunctuationConfig(Section):
@@ -131,10 +145,12 @@ class PunctuationConfig(Section):
 
     detector = "punctuation"
 
-    before: int = feature_setting(2, ge=0, le=10, description="characters taken before a mark")
-    after: int = feature_setting(2, ge=1, le=10, description="characters taken after a mark")
-    min_marks: int = feature_setting(3, ge=1, le=100, description="marks a page needs to be compared")
-    min_similarity: float = Field(0.8, gt=0, le=1, description="common subsequence over the longer string")
+    before: int = feature_setting(2, ge=0, le=10, description="number of characters before a mark")
+    after: int = feature_setting(2, ge=1, le=10, description="number of characters after a mark")
+    min_marks: int = feature_setting(3, ge=1, le=100, description="minimum number of marks of a page")
+    min_similarity: float = Field(
+        0.8, gt=0, le=1, description="minimum length of the common subsequence, relative to the longer string"
+    )
 
 
 COMPARATORS: Final = (

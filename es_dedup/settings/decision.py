@@ -16,12 +16,12 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 def _share(description: str) -> Any:
-    """A share or cover that pairs need; above 1 exact copies would be rejected."""
+    """A required share or coverage; above 1, exact copies would be rejected."""
     return _amount(1, description)
 
 
 def _exception(description: str) -> Any:
-    """A share or cover from which an exception is made; above 1 it is never made."""
+    """A share or coverage from which an exception applies; above 1, it never applies."""
     return _amount(1.01, description)
 
 
@@ -34,75 +34,85 @@ LENGTHS: Final = {"needed_cover": 4, "untitled_cover": 3, "words_cover": 2, "ope
 
 
 class ThresholdsConfig(Section):
-    """Thresholds of the decision rules in place of those of the preset. Covers and shares lie in [0, 1]; where 1.01 is allowed, no cover reaches it. Units are in common, boilerplate discounted."""
+    """Thresholds of the decision rules; each overrides that of the preset. Coverages and shares are in [0, 1]; 1.01, where allowed, disables the exception. Units are those in common, with boilerplate discounted."""
 
     model_config = ConfigDict(allow_inf_nan=False)
 
     needed_cover: tuple[Share, ...] | None = Field(
-        None, description="cover that the better covered page needs at 20, 50, 100 and 400 units"
+        None, description="required coverage of the better covered page at 20, 50, 100 and 400 units"
     )
     scattered: float | None = _share(
-        "power by which the required cover falls with how scattered the losses are"
+        "exponent by which the required coverage falls if the unshared text is scattered over the page"
     )
     edited_units: float | None = _amount(
-        1_000_000, "units from which pages that would be duplicates need no more than edited_cover"
+        1_000_000, "number of units from which would-be duplicates need a coverage of at most edited_cover"
     )
-    edited_cover: float | None = _share("the most cover that such pages need")
-    fewest_units: float | None = _amount(1_000, "fewer units are no evidence")
+    edited_cover: float | None = _share("maximum required coverage of such pages")
+    fewest_units: float | None = _amount(1_000, "minimum number of units in common")
     fewest_of_copies: float | None = _amount(
-        1_000, "the same of texts without titles that cover each other by copy_cover"
+        1_000, "the same for texts without titles if both pages are covered by copy_cover or more"
     )
     copy_cover: float | None = _exception(
-        "cover of both pages from which texts without titles need no more than fewest_of_copies"
+        "coverage of both pages from which fewest_of_copies applies to texts without titles"
     )
     like_size: float | None = _exception(
-        "lesser over better cover from which pages of different days may be two issues of a form"
+        "ratio of lesser to better coverage from which pages of different days may be two issues of a series"
     )
-    late_cover: float | None = _share("cover that such pages need 256 days later; less before")
+    late_cover: float | None = _share(
+        "required coverage of such pages if they are 256 days apart; less if fewer"
+    )
     same_cover: float | None = _share(
-        "cover of the less covered page that makes a would-be duplicate, of one day"
+        "coverage of the less covered page from which a pair published on one day is a would-be duplicate"
     )
-    late_same_cover: float | None = _share("the same of pages of different days")
+    late_same_cover: float | None = _share("the same for pages of different days")
     same_size: float | None = _share(
-        "lesser over better cover from which a pair is a duplicate; below, one page contains the other"
+        "ratio of lesser to better coverage from which a pair is a duplicate; below, one page contains the other"
     )
     about_title: float | None = _amount(  # above 1: only where the titles are equal
-        1.01, "how much the shared text must be about the titles"
+        1.01, "minimum about_title: how much the shared text must be about the titles"
     )
     quoted_cover: float | None = _exception(
-        "cover of the better covered page from which a note is a quotation of a long page"
+        "coverage of the better covered page from which a short text is a quotation of a long page"
     )
-    quoted_rest: float | None = _share("cover of the long page that a quotation must stay below")
-    quoted_title: float | None = _share("share of its title that the body of a quoted note must speak of")
+    quoted_rest: float | None = _share("coverage of the long page below which the pair can be a quotation")
+    quoted_title: float | None = _share(
+        "minimum share of its title terms that must occur in the body of the quoted text"
+    )
     whole_cover: float | None = _exception(
-        "cover of the better covered page from which two shared words of each title make it a quotation"
+        "coverage of the better covered page from which a pair is a quotation if two words of each title occur in the shared text"
     )
     passage_cover: float | None = _exception(
-        "cover of the better covered page from which, at 250 units, titles of pages of unlike size are not compared"
+        "coverage of the better covered page from which 250 units or more are a passage: the titles of pages of different length are then not compared"
     )
-    passage_title: float | None = _share("share of its title that each body must speak of for a passage")
+    passage_title: float | None = _share(
+        "minimum share of its title terms that must occur in each body for a passage"
+    )
     untitled_cover: tuple[Share, ...] | None = Field(
         None,
-        description="cover that the less covered page of a pair without titles needs at 20, 100 and 400 units",
+        description="required coverage of the less covered page at 20, 100 and 400 units if a title is missing",
     )
-    untitled_contained: float | None = _exception("cover of the better covered page that does as well")
+    untitled_contained: float | None = _exception(
+        "coverage of the better covered page that is sufficient instead"
+    )
     words_cover: tuple[Share, ...] | None = Field(
         None,
-        description="the same as untitled_cover at 400 and 1,000 units, of long pages of words with menus and lists",
+        description="untitled_cover at 400 and 1,000 units for lists in words: long English pages with menus and lists",
     )
-    words_contained: float | None = _exception("the same as untitled_contained, of such pages")
+    words_contained: float | None = _exception("untitled_contained for such pages")
     opening_overlaps: tuple[Share, ...] | None = Field(
         None,
-        description="overlaps of the first words of such pages: opening_cover is required up to the first, nothing more from the second on",
+        description="two overlaps of the first words of such pages: up to the first, opening_cover is required; from the second, only words_cover",
     )
     opening_cover: float | None = _share(
-        "cover of the less covered page that such pages need whose first words differ"
+        "required coverage of the less covered page of such pages if their first words differ"
     )
     form_numbers: int | None = _amount(
-        1_000, "numbers that differ, from which two notices without titles are written from one form"
+        1_000, "number of conflicting numbers from which two notices without titles follow one template"
     )
-    form_share: float | None = _exception("share of their numbers that must differ for it, too")
-    near_copy: float | None = _exception("cover from which text is not taken apart by numbers or dates")
+    form_share: float | None = _exception("minimum share of their numbers that must conflict for this")
+    near_copy: float | None = _exception(
+        "coverage of the better covered page from which numbers and dates no longer reject a pair"
+    )
 
     @field_validator(*LENGTHS)
     @classmethod
@@ -121,19 +131,19 @@ class ThresholdsConfig(Section):
 
 
 class DecisionConfig(Section):
-    """What all evidence on a pair has to reach."""
+    """How a pair of pages is decided."""
 
     preset: Literal["balanced", "strict", "loose", "fast", "versions", "papers"] = Field(
         "balanced",
-        description="limits: strict merges least, loose finds most, fast looks at the text alone, versions takes "
-        "dated versions of a text for one; papers: the published methods decide, without our rules",
+        description="set of thresholds: strict merges least, loose finds most, fast compares the text only, versions merges dated "
+        "versions of a text; with papers, the published methods decide instead of the decision rules",
     )
     method: str = Field(
         "rules",
-        description="who decides on a pair: rules (all evidence, by the decision rules), one of the enabled detectors alone, or "
-        "several by a rule: any, majority, all, ordered",
+        description="what decides on a pair: rules (the decision rules, on all evidence), one of the enabled detectors, or a vote of "
+        "several detectors: any, majority, all or ordered",
     )
     voters: tuple[str, ...] = Field(
-        (), description="detectors that decide by such a rule, in order; none named: all enabled ones"
+        (), description="detectors that vote, in order; empty: all enabled detectors"
     )
     thresholds: ThresholdsConfig = ThresholdsConfig()

@@ -89,42 +89,42 @@ class ExtractionConfig(Section):
 
     extractor: str = Field(
         "blocks",
-        description="which extractor reads HTML: blocks, topic or plain; readability, resiliparse or trafilatura to compare",
+        description="extractor of main text from HTML: blocks, topic or plain; for comparison also readability, resiliparse or trafilatura",
     )
     model: str = Field(
         "",
-        description="file of a block model of your own (es-dedup train-extractor makes one); empty: that of the package",
+        description="file of your own block model, as es-dedup train-extractor writes; empty: the built-in model",
         json_schema_extra=FILE,
     )
     max_bytes: int = Field(
-        10_000_000, ge=1_000, le=200_000_000, description="bytes of a page that are read; the rest is cut"
+        10_000_000, ge=1_000, le=200_000_000, description="maximum bytes of a page; the rest is cut off"
     )
-    max_depth: int = Field(1_000, ge=16, le=10_000, description="nesting beyond this is flattened")
-    max_nodes: int = Field(300_000, ge=1_000, le=10_000_000, description="elements beyond this are not read")
-    max_seconds: float = Field(10.0, gt=0, le=600, description="time for one page")
+    max_depth: int = Field(1_000, ge=16, le=10_000, description="depth beyond which nesting is flattened")
+    max_nodes: int = Field(300_000, ge=1_000, le=10_000_000, description="maximum number of elements read")
+    max_seconds: float = Field(10.0, gt=0, le=600, description="time limit for one page")
     min_block_chars: int = Field(
-        50, ge=0, le=10_000, description="blocks with less text are not chosen as main text"
+        50, ge=0, le=10_000, description="minimum characters of a block that is chosen as main text"
     )
 
 
 class IndexConfig(Section):
-    """Candidates and storage."""
+    """Candidate retrieval and storage."""
 
-    limit: int = Field(50, ge=1, le=1000, description="candidates per page")
+    limit: int = Field(50, ge=1, le=1000, description="maximum number of candidates per page")
     max_df: int = Field(
-        200, ge=10, le=1_000_000, description="terms in more pages than this are queried last"
+        200, ge=10, le=1_000_000, description="document frequency above which a term is queried last"
     )
-    keep_text: bool = Field(default=True, description="keep main texts for search, reports and highlighting")
-    lock_seconds: float = Field(10.0, ge=0, le=3600, description="how long to wait for another writer")
+    keep_text: bool = Field(default=True, description="store main texts for search, reports and highlighting")
+    lock_seconds: float = Field(10.0, ge=0, le=3600, description="time to wait for another writer")
 
 
 class ClusterConfig(Section):
     """Choice of the canonical document."""
 
     order: Literal["earliest", "latest", "longest", "shortest-url"] = Field(
-        "earliest", description="which page stands for a cluster"
+        "earliest", description="which page becomes the canonical document"
     )
-    preferred_sites: tuple[str, ...] = Field((), description="sites whose pages come first, best first")
+    preferred_sites: tuple[str, ...] = Field((), description="sites whose pages are preferred, best first")
 
 
 class Settings(Section):
@@ -135,7 +135,7 @@ class Settings(Section):
     """
 
     detectors: tuple[str, ...] = Field(
-        ("ccdet", "simhash", "coverage"), description="methods whose features are stored"
+        ("ccdet", "simhash", "coverage"), description="enabled detection methods; their features are stored"
     )
     workers: int = Field(0, ge=0, le=256, description="processes for large batches; 0: one per core")
     extraction: ExtractionConfig = ExtractionConfig()

@@ -46,7 +46,7 @@ def feature_setting(default: Any, **options: Any) -> Any:
 IdfFile = Annotated[
     str,
     Field(
-        description="for weights by tf-idf: file of learned inverse document frequencies (es-dedup idf makes one); empty: general Chinese",
+        description="file of inverse document frequencies for tf-idf weights, as es-dedup idf writes; empty: the built-in list for general Chinese",
         json_schema_extra=FILE,
     ),
 ]
@@ -61,11 +61,11 @@ Synonyms = Annotated[
 
 
 class WordsConfig(Section):
-    """How Chinese text is cut into words."""
+    """Word segmentation of Chinese text."""
 
     segmenter: Literal["rjieba", "jieba", "rjieba-hmm", "jieba-hmm"] = feature_setting(
         "rjieba",
-        description="what cuts Chinese text into words, by jieba's dictionary: rjieba (native code) or jieba itself; with -hmm also words that are not in it, by its model",
+        description="word segmenter for Chinese, with jieba's dictionary: rjieba (native code) or jieba; -hmm also recognises words that are not in the dictionary, by a hidden Markov model",
     )
 
 
@@ -74,26 +74,33 @@ class MultiSimhashConfig(Section):
 
     detector = "multi_simhash"
 
-    keywords: int = feature_setting(10, ge=5, le=15, description="keywords of a page, N1")
-    context: int = feature_setting(10, ge=6, le=14, description="words taken on each side of a keyword, N2")
-    max_bits: int = Field(2, ge=1, le=3, description="differing bits of either SimHash that accept, k1")
-    max_text_bits: int = Field(
-        6, ge=5, le=7, description="differing bits of the text up to which the keywords decide, k2"
+    keywords: int = feature_setting(10, ge=5, le=15, description="number of keywords of a page, N1")
+    context: int = feature_setting(
+        10, ge=6, le=14, description="number of words on each side of a keyword, N2"
     )
-    tfidf_weight: float = feature_setting(0.8, gt=0, le=1, description="share of tf-idf, λ1")
-    speech_weight: float = feature_setting(0.5, gt=0, le=1, description="share of the part of speech, λ2")
-    length_weight: float = feature_setting(0.05, gt=0, le=1, description="share of the word's length, λ3")
-    place_weight: float = feature_setting(0.1, gt=0, le=1, description="share of an early place, λ4")
+    max_bits: int = Field(
+        2, ge=1, le=3, description="maximum differing bits of one of the two SimHashes for a match, k1"
+    )
+    max_text_bits: int = Field(
+        6,
+        ge=5,
+        le=7,
+        description="maximum differing bits of the text SimHash if the keyword SimHash matches, k2",
+    )
+    tfidf_weight: float = feature_setting(0.8, gt=0, le=1, description="weight of tf-idf, λ1")
+    speech_weight: float = feature_setting(0.5, gt=0, le=1, description="weight of the part of speech, λ2")
+    length_weight: float = feature_setting(0.05, gt=0, le=1, description="weight of the word's length, λ3")
+    place_weight: float = feature_setting(0.1, gt=0, le=1, description="weight of an early position, λ4")
     noun: float = feature_setting(0.6, gt=0.5, le=1, description="weight of a noun")
     adjective: float = feature_setting(0.4, ge=0, le=1, description="weight of an adjective")
     verb: float = feature_setting(0.3, ge=0, le=1, description="weight of a verb")
     other: float = feature_setting(0.1, ge=0, le=1, description="weight of any other word")
     weights: Literal["count", "tfidf"] = feature_setting(
-        "count", description="how words vote in the SimHash of the text"
+        "count", description="weight of a word in the SimHash of the text: its occurrences, or tf-idf"
     )
     windows: Literal["once", "each"] = feature_setting(
         "once",
-        description="a word that stands in several windows around keywords counts once, or in each window",
+        description="whether a word in several keyword windows counts once or once per window",
     )
     idf: IdfFile = ""
     synonyms: Synonyms = "wordnet"
@@ -121,39 +128,39 @@ class CharFrequencyConfig(Section):
     detector = "char_frequency"
 
     count_above: int = feature_setting(
-        3, ge=1, le=50, description="a character counts when it occurs more often"
+        3, ge=1, le=50, description="occurrences above which a character is frequent"
     )
     characters: Literal["level1", "gb2312", "all"] = feature_setting(
         "level1",
-        description="which characters count: GB 2312 level 1, levels 1 and 2, or with digits and letters",
+        description="characters that are counted: GB 2312 level 1; levels 1 and 2; or also digits and letters",
     )
-    min_characters: int = feature_setting(5, ge=1, le=100, description="frequent characters a page needs")
+    min_characters: int = feature_setting(
+        5, ge=1, le=100, description="minimum number of frequent characters of a page"
+    )
     followers: Literal["adjacent", "coded"] = feature_setting(
         "adjacent",
-        description="what follows a frequent character: the next character, whatever it is, or the next that has a number "
-        "(punctuation is passed over)",
+        description="follower of a frequent character: the next character of any kind, or the next character of the numbered set, "
+        "skipping punctuation",
     )
     min_main: float = Field(
-        0.8, gt=0, lt=1, description="share of frequent characters found again that must be passed, M"
+        0.8, gt=0, lt=1, description="share of common frequent characters that must be exceeded, M"
     )
-    min_aux: float = Field(
-        0.8, gt=0, lt=1, description="share of their followers found again that must be passed"
-    )
+    min_aux: float = Field(0.8, gt=0, lt=1, description="share of common followers that must be exceeded")
     aux_alone: bool = Field(
         default=False,
-        description="where followers are compared they decide alone, as in the source's steps; else both shares must be passed",
+        description="if followers are compared, they decide alone, as in the steps of the source; otherwise both shares must be exceeded",
     )
     long_chars: int = Field(500, ge=1, le=1_000_000, description="characters above which a page is long, T")
     min_length_ratio: float = Field(
-        0.3, ge=0, le=1, description="ratio of lengths below which followers are compared too, R"
+        0.3, ge=0, le=1, description="length ratio below which followers are also compared, R"
     )
     both_long: bool = Field(
-        default=False, description="compare followers when both are long, not when one is"
+        default=False, description="compare followers only if both pages are long; otherwise if one is"
     )
     search: Literal["terms", "tree"] = Field(
         "terms",
-        description="how an embedded index finds candidates of a page: by posting lists, or by the edit-distance tree of the "
-        "source; pages accepted are the same, but that a tree leaves out no character as common",
+        description="how an embedded index retrieves candidates: by posting lists, or by the edit-distance tree of the source; "
+        "results are equal, except that the tree does not skip common characters",
     )
     stop_characters: bool = feature_setting(
         default=True, description="leave function words out of the main comparison"
@@ -161,54 +168,59 @@ class CharFrequencyConfig(Section):
 
 
 class DwdcsConfig(Section):
-    """Key concepts of a small-world network, and where they stand (DWDCS, DWSWN)."""
+    """Key concepts of a small-world network and their positions (DWDCS, DWSWN)."""
 
     detector = ("dwdcs", "dwswn")
 
-    hubs: int = feature_setting(30, ge=5, le=63, description="nodes of highest degree that are tried, l")
-    key_concepts: int = feature_setting(20, ge=5, le=63, description="concepts that stand for a page, p")
-    window: int = feature_setting(2, ge=1, le=5, description="distance within which concepts are joined")
-    min_occurrences: int = feature_setting(
-        2, ge=1, le=10, description="occurrences that make a concept a node"
+    hubs: int = feature_setting(
+        30, ge=5, le=63, description="number of nodes of highest degree that are tried, l"
     )
-    min_concepts: int = feature_setting(10, ge=3, le=200, description="nodes a page needs to be compared")
+    key_concepts: int = feature_setting(20, ge=5, le=63, description="number of key concepts of a page, p")
+    window: int = feature_setting(
+        2, ge=1, le=5, description="distance in concepts up to which two concepts are linked"
+    )
+    min_occurrences: int = feature_setting(
+        2, ge=1, le=10, description="minimum occurrences of a concept that is a node"
+    )
+    min_concepts: int = feature_setting(10, ge=3, le=200, description="minimum number of nodes of a page")
     max_concepts: int = feature_setting(
-        2000, ge=100, le=5_000, description="nodes kept of a page, the most frequent"
+        2000, ge=100, le=5_000, description="maximum number of nodes of a page; the most frequent are kept"
     )
     min_overlap: float = feature_setting(
-        0.5, ge=0, lt=1, description="overlap of synonyms above which concepts merge"
+        0.5, ge=0, lt=1, description="overlap of synonyms above which concepts are merged"
     )
-    senses: int = feature_setting(1, ge=1, le=10, description="meanings of a word that count")
+    senses: int = feature_setting(1, ge=1, le=10, description="number of meanings of a word that are used")
     synonyms: Synonyms = "wordnet"
     min_phrase_occurrences: int = feature_setting(
         0,
         ge=0,
         le=20,
-        description="neighbouring words that stand together so often on a page are one phrase; 0: a phrase is one word",
+        description="occurrences from which adjacent words are one phrase; 0: no phrases",
     )
     weights: Literal["count", "tfidf", "contribution"] = feature_setting(
         "count",
-        description="weight of a key concept in the cosine: its occurrences, these by idf, or its contribution CB to the "
-        "network",
+        description="weight of a key concept in the cosine: its occurrences, tf-idf, or its contribution CB to the network",
     )
     idf: IdfFile = ""
-    min_similarity: float = Field(0.9, ge=0, lt=1, description="cosine of key concepts that must be passed")
+    min_similarity: float = Field(0.9, ge=0, lt=1, description="cosine of key concepts that must be exceeded")
     max_position_variance: float = Field(
         0.05,
         gt=0,
         le=1,
-        description="spread of the shift of positions that is too much, as a share of the longer page",
+        description="standard deviation of position shifts from which a pair is rejected, relative to the longer page",
     )
     deviation: Literal["signed", "absolute"] = Field(
         "signed",
-        description="spread around the mean shift, or around the mean distance as formula 12 is printed",
+        description="deviation from the mean signed shift, or from the mean absolute shift (formula 12 as printed)",
     )
     query: Literal["complete", "leading"] = Field(
         "complete",
-        description="ask for all pages that can be accepted, or for the leading concepts as the source does",
+        description="candidates: all pages that can match, or, as in the source, pages that share leading concepts",
     )
-    query_concepts: int = Field(8, ge=1, le=63, description="leading concepts that are asked for, n")
-    query_hits: int = Field(6, ge=1, le=63, description="of them must be found")
+    query_concepts: int = Field(
+        8, ge=1, le=63, description="number of leading concepts in a candidate query, n"
+    )
+    query_hits: int = Field(6, ge=1, le=63, description="minimum number of these that a candidate must share")
 
     @model_validator(mode="after")
     def _in_order(self) -> DwdcsConfig:
@@ -224,17 +236,21 @@ class CcdetConfig(Section):
 
     detector = "ccdet"
 
-    window: int = feature_setting(10, ge=2, le=64, description="characters before a full stop")
-    min_ccs: float = Field(0.6, ge=0, le=1, description="common containment similarity that accepts")
+    window: int = feature_setting(
+        10, ge=2, le=64, description="number of characters before a full stop in a signature"
+    )
+    min_ccs: float = Field(0.6, ge=0, le=1, description="minimum common containment similarity")
     min_clr: float = Field(0.5, ge=0, le=1, description="length ratio below which a match is containment")
-    min_features: int = feature_setting(3, ge=1, le=100, description="signatures a page needs to be compared")
-    min_common: int = Field(2, ge=1, le=100, description="signatures two pages must share")
-    prune: Literal["site", "idf", "none"] = Field("site", description="which signatures are dropped as noise")
+    min_features: int = feature_setting(3, ge=1, le=100, description="minimum number of signatures of a page")
+    min_common: int = Field(2, ge=1, le=100, description="minimum number of signatures in common")
+    prune: Literal["site", "idf", "none"] = Field(
+        "site", description="how noise signatures are recognised: by site, by idf, or not at all"
+    )
     prune_min_pages: int = Field(
-        3, ge=2, le=1000, description="pages of one site that make a signature noise"
+        3, ge=2, le=1000, description="minimum number of pages of one site for a signature to be noise"
     )
     prune_site_share: float = Field(
-        1.0, gt=0, le=1, description="share of its most frequent site that makes it noise"
+        1.0, gt=0, le=1, description="minimum share of its most frequent site for a signature to be noise"
     )
     prune_min_idf: float = Field(
         3.0, ge=0, le=30, description="ln(pages / pages with it) below which a signature is noise"
@@ -244,7 +260,7 @@ class CcdetConfig(Section):
         0,
         ge=0,
         le=2_048,
-        description="signatures a page asks an index for; 0: all, or 12 where coverage asks too",
+        description="number of signatures in a candidate query; 0: all, or 12 if coverage is enabled",
     )
 
 
@@ -253,20 +269,20 @@ class SimhashConfig(Section):
 
     detector = "simhash"
 
-    max_hamming_distance: int = Field(3, ge=0, le=7, description="differing bits of 64 that still accept")
+    max_hamming_distance: int = Field(3, ge=0, le=7, description="maximum differing bits of 64")
     features: Literal["words", "grams", "words-tfidf"] = feature_setting(
         "grams",
-        description="what is hashed: pairs of neighbouring tokens, or segmented words, each once or by tf-idf",
+        description="hashed features: pairs of adjacent tokens, words with weight 1, or words weighted by tf-idf",
     )
     idf: IdfFile = ""
 
 
 class CoverageConfig(Section):
-    """Two-way coverage by clauses and sketch."""
+    """Coverage in both directions, by clauses and sketches."""
 
     detector = "coverage"
 
-    min_cover: float = Field(0.6, ge=0, le=1, description="share of the better covered page that accepts")
+    min_cover: float = Field(0.6, ge=0, le=1, description="minimum coverage of the better covered page")
     min_both: float = Field(
-        0.55, ge=0, le=1, description="share of the less covered page that makes a duplicate"
+        0.55, ge=0, le=1, description="minimum coverage of the less covered page for a duplicate"
     )

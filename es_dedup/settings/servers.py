@@ -14,21 +14,27 @@ _PROXY: Final = re.compile(r"https?://\S+:\d+/?")
 
 
 class ConnectionConfig(Section):
-    """How to reach a cluster, and who asks."""
+    """Connection to a cluster, and credentials."""
 
     user: str = Field("", description="user name; empty: none")
-    password: SecretStr = Field(SecretStr(""), description="of the user; best given by the environment")
-    api_key: SecretStr = Field(SecretStr(""), description="in place of user and password, in encoded form")
-    bearer_token: SecretStr = Field(
-        SecretStr(""), description="in place of these: token of a service account, or of an identity provider"
+    password: SecretStr = Field(
+        SecretStr(""), description="password of the user; best set in the environment"
     )
-    ca_certs: str = Field("", description="file with trusted certificates; empty: those of the system")
+    api_key: SecretStr = Field(
+        SecretStr(""), description="API key in encoded form, instead of user and password"
+    )
+    bearer_token: SecretStr = Field(
+        SecretStr(""),
+        description="token of a service account or an identity provider, instead of user and password or API key",
+    )
+    ca_certs: str = Field("", description="file with trusted CA certificates; empty: those of the system")
     ca_fingerprint: str = Field(
         "",
-        description="SHA-256 of the server's certificate or of its authority, in hexadecimal, in place of trusted certificates",
+        description="SHA-256 fingerprint of the server's certificate or of its CA, in hexadecimal, instead of ca_certs",
     )
     client_cert: str = Field(
-        "", description="file with a client certificate (PEM), and its key if client_key is empty"
+        "",
+        description="file with a client certificate (PEM); must also contain the key if client_key is empty",
     )
     client_key: str = Field("", description="file with the key of the client certificate (PEM)")
     proxy: SecretStr = Field(
@@ -66,39 +72,44 @@ class ConnectionConfig(Section):
 
 
 class ElasticConfig(ConnectionConfig):
-    """An index on an Elasticsearch server; the settings from ``shards`` on hold when it is made."""
+    """An index on an Elasticsearch server; ``shards`` and the settings after it apply when the index is created."""
 
-    request_seconds: float = Field(30.0, gt=0, le=3600, description="time for one request")
-    retry_seconds: float = Field(30.0, ge=0, le=3600, description="how long a failing request is repeated")
-    chunk_bytes: int = Field(5_000_000, ge=10_000, le=90_000_000, description="bytes of one bulk request")
-    shards: int = Field(1, ge=1, le=1024, description="of features and texts")
+    request_seconds: float = Field(30.0, gt=0, le=3600, description="timeout of one request")
+    retry_seconds: float = Field(30.0, ge=0, le=3600, description="how long a failing request is retried")
+    chunk_bytes: int = Field(
+        5_000_000, ge=10_000, le=90_000_000, description="maximum bytes of one bulk request"
+    )
+    shards: int = Field(1, ge=1, le=1024, description="number of shards of the indices of features and texts")
     replicas: str = Field(
-        "0-1", pattern=r"^\d+(-(\d+|all))?$", description="a number, or a range that follows the nodes"
+        "0-1",
+        pattern=r"^\d+(-(\d+|all))?$",
+        description="number of replicas, or a range as of index.auto_expand_replicas",
     )
     refresh: str = Field(
-        "1s", pattern=r"^(-1|\d+(ms|s|m))$", description="time until a write is seen by searches"
+        "1s", pattern=r"^(-1|\d+(ms|s|m))$", description="refresh interval: time until searches see a write"
     )
     also_stored: tuple[str, ...] = feature_setting(
         ("dwdcs",),
-        description="methods beside those of detectors whose features are stored in named fields; they take no part in "
-        "candidates and decisions",
+        description="methods, besides those of detectors, whose features are stored in named fields; not used for candidates and "
+        "decisions",
     )
     durability: Literal["request", "async"] = Field(
-        "request", description="async: faster, but a crash of the server may lose 5 s of features"
+        "request",
+        description="index.translog.durability; async is faster, but a crash of the server may lose 5 s of features",
     )
     named_fields: bool = Field(
         default=True,
-        description="store signatures and key concepts as text, which people can read and query; off: fewer bytes",
+        description="store signatures and key concepts as readable text that can be queried; off: smaller index",
     )
 
 
 class SourceConfig(ConnectionConfig):
-    """The cluster with your documents, where it is another one than that of the index."""
+    """The cluster with your documents, if it is not the cluster of the index."""
 
     url: str = Field(
         "",
-        description="its address, https://host:9200[/prefix]; then the other settings of this section are its own. Empty: that of the "
-        "index, reached by section elastic",
+        description="URL, https://host:9200[/prefix]; the other settings of this section then apply to it. Empty: the cluster of the "
+        "index, with the settings of section elastic",
     )
 
     @field_validator("url")
@@ -114,12 +125,12 @@ class SourceConfig(ConnectionConfig):
 
 
 class HookConfig(Section):
-    """Documents on their way into the user's index."""
+    """The hook, which decides on documents before they are indexed."""
 
     on_failure: Literal["fail_open", "fail_closed"] = Field(
         "fail_open",
-        description="where the feature index gives no decision: fail_open writes documents as inconclusive, to be decided on later; "
-        "fail_closed writes none of the batch and raises NotDecided",
+        description="if the feature index is unavailable: fail_open writes documents as inconclusive, to be decided on later; fail_closed "
+        "writes no document of the batch and raises NotDecided",
     )
 
 
@@ -127,28 +138,39 @@ class MaintenanceConfig(Section):
     """Attached indices: jobs, tasks and their workers."""
 
     broker: SecretStr = Field(
-        SecretStr("redis://127.0.0.1:6379/0"), description="Redis that carries the tasks; may hold a password"
+        SecretStr("redis://127.0.0.1:6379/0"),
+        description="URL of the Redis that is the task broker; may contain a password",
     )
     batch: int = Field(256, ge=1, le=5_000, description="documents read and written at a time")
-    part_documents: int = Field(20_000, ge=100, description="documents of one part of a job, about")
-    step_seconds: float = Field(20.0, gt=0, le=600, description="one task works on a part for about so long")
+    part_documents: int = Field(
+        20_000, ge=100, description="approximate number of documents in one partition of a job"
+    )
+    step_seconds: float = Field(
+        20.0, gt=0, le=600, description="approximate time that one task works on a partition"
+    )
     lease_seconds: float = Field(
-        60.0, ge=1, le=3600, description="a part whose worker was silent for so long is given to another"
+        60.0,
+        ge=1,
+        le=3600,
+        description="time without a heartbeat after which a partition is given to another worker",
     )
-    task_seconds: int = Field(1_800, ge=10, le=86_400, description="a task that takes longer is ended")
-    max_attempts: int = Field(5, ge=1, le=100, description="tries before a page becomes a dead letter")
+    task_seconds: int = Field(1_800, ge=10, le=86_400, description="time after which a task is terminated")
+    max_attempts: int = Field(5, ge=1, le=100, description="attempts before a page becomes a dead letter")
     max_change_share: float = Field(
-        0.3, ge=0, le=1, description="share of the pages above which a change has to be forced"
+        0.3, ge=0, le=1, description="share of changed pages above which a job requires --force"
     )
-    tend_seconds: float = Field(15.0, ge=1, le=3600, description="time between looks for work left lying")
+    tend_seconds: float = Field(15.0, ge=1, le=3600, description="interval of checks for orphaned partitions")
     recheck_seconds: float = Field(
-        300.0, ge=0, description="time between looks for documents that still wait for a decision; 0: never"
+        300.0, ge=0, description="interval of checks for documents without a decision; 0: never"
     )
     follow_seconds: float = Field(
-        2.0, gt=0, le=3600, description="time between looks of `follow` for new writes when there were none"
+        2.0,
+        gt=0,
+        le=3600,
+        description="interval at which `follow` checks for new writes after a check that found none",
     )
     deletions_seconds: float = Field(
-        60.0, gt=0, le=86_400, description="time between looks of `follow` for deleted documents"
+        60.0, gt=0, le=86_400, description="interval at which `follow` checks for deleted documents"
     )
     recluster_hours: float = Field(
         24.0,
@@ -159,7 +181,7 @@ class MaintenanceConfig(Section):
         0,
         ge=0,
         le=100_000,
-        description="days after their publication at which `remove --expired` and, where nothing is attached, beat remove pages; 0: never",
+        description="days after publication at which `remove --expired` and, if no index is attached, beat remove pages; 0: never",
     )
 
 
@@ -169,31 +191,37 @@ class ServeConfig(Section):
     host: str = Field("127.0.0.1", min_length=1, description="address to listen on")
     port: int = Field(8765, ge=0, le=65535, description="port to listen on; 0: any that is free")
     require_token: bool = Field(
-        default=True, description="requests need a token; off: only on an address of this machine alone"
+        default=True, description="requests need a token; off is allowed only on a loopback address"
     )
     token_file: str = Field(
         "es-dedup.tokens",
         min_length=1,
-        description="file with the tokens, made with mode 0600 when it is not there",
+        description="file with the tokens; created with mode 0600 if it does not exist",
     )
     read_token: SecretStr = Field(
-        SecretStr(""), description="for reading, in place of the file; best given by the environment"
+        SecretStr(""), description="token for reading, instead of the file; best set in the environment"
     )
     write_token: SecretStr = Field(
         SecretStr(""),
-        description="for reading and writing, in place of the file; best given by the environment",
+        description="token for reading and writing, instead of the file; best set in the environment",
     )
     processes: int = Field(
-        0, ge=0, le=64, description="processes that answer reading requests; 0: one per core, at most four"
+        0,
+        ge=0,
+        le=64,
+        description="number of processes that answer read requests; 0: one per core, at most four",
     )
     waiting: int = Field(
-        64, ge=0, le=10_000, description="requests that may wait, of each kind, before others get status 429"
+        64,
+        ge=0,
+        le=10_000,
+        description="number of waiting requests of each kind above which further ones get status 429",
     )
     max_body_bytes: int = Field(
-        16_000_000, ge=1_000, le=1_000_000_000, description="bytes of a request's body"
+        16_000_000, ge=1_000, le=1_000_000_000, description="maximum bytes of a request body"
     )
-    body_seconds: float = Field(30.0, gt=0, le=3600, description="time for a client to send a body")
-    request_seconds: float = Field(60.0, gt=0, le=3600, description="time for an answer")
+    body_seconds: float = Field(30.0, gt=0, le=3600, description="timeout for receiving a request body")
+    request_seconds: float = Field(60.0, gt=0, le=3600, description="timeout of a response")
     shutdown_seconds: int = Field(
-        60, ge=1, le=3600, description="time for requests under way when the server is stopped"
+        60, ge=1, le=3600, description="time for open requests to finish when the server is stopped"
     )
