@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
+import typer.main
 from xdist.scheduler import LoadScopeScheduling
 
 from es_dedup.kernels import dispatch
@@ -26,6 +27,14 @@ OTHERS: Final = frozenset({"es9", "opensearch"})
 # A runner started in the background ignores interrupts, and so would the commands that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands_are_built_once() -> Iterator[None]:
+    """``CliRunner`` makes the command line anew for each call, which takes longer than most commands."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("typer.testing._get_command", cache(typer.main.get_command))
+        yield
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["numpy", "compiled"])
