@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import zlib
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -66,6 +67,7 @@ def commands() -> dict[str, Any]:
     return found
 
 
+@cache
 def _root() -> Any:
     return typer.main.get_command(app)
 

@@ -10,14 +10,17 @@ import subprocess
 import sys
 import tokenize
 import tomllib
+from dataclasses import dataclass
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import Any, Final
-
-import pytest
+from typing import TYPE_CHECKING, Any, Final
 
 import es_dedup
 from es_dedup.settings.loading import OTHER_VARIABLES, PREFIX, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PACKAGE: Final = sorted((ROOT / "es_dedup").rglob("*.py"))
@@ -83,9 +86,56 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def tree_of(path: Path) -> ast.Module:
-    """The parsed module."""
-    return ast.parse(path.read_text(encoding="utf-8"))
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What tests ask about a module; its tree is not kept, because all trees together take much memory.
+
+    Attributes:
+        documented: whether it has a docstring.
+        undocumented: its public names without one.
+        lines: how many lines of code it has.
+        lengths: those of each function.
+        imports: its import statements, also those inside functions and for type checking.
+        third_party: distributions that it imports when it runs.
+    """
+
+    documented: bool
+    undocumented: tuple[str, ...]
+    lines: int
+    lengths: dict[str, int]
+    imports: tuple[ast.Import | ast.ImportFrom, ...]
+    third_party: frozenset[str]
+
+
+@cache
+def facts_of(path: Path) -> Facts:
+    """The facts about a module, which is read and parsed once."""
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    nodes = [*statements(tree.body)]
+    lines = code_lines([tree, *nodes], text)
+    return Facts(
+        documented=bool(ast.get_docstring(tree)),
+        undocumented=tuple(undocumented(tree, "", contracts="es_dedup/testing/" in name_of(path))),
+        lines=len(lines),
+        lengths={
+            f"{node.name} in line {node.lineno}": len(
+                lines.intersection(range(node.lineno, (node.end_lineno or 0) + 1))
+            )
+            for node in nodes
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        },
+        imports=tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)),
+        third_party=frozenset(third_party_imports(tree, text)),
+    )
+
+
+def statements(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """These statements and all inside them; no expressions, which hold neither definitions nor imports."""
+    for node in body:
+        yield node
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from statements(getattr(node, part, ()))
 
 
 def tracked_files() -> list[Path]:
@@ -109,9 +159,8 @@ def project() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("path", CODE, ids=name_of)
-def test_every_module_says_what_it_is_for(path: Path) -> None:
-    assert ast.get_docstring(tree_of(path))
+def test_every_module_says_what_it_is_for() -> None:
+    assert not [name_of(path) for path in CODE if not facts_of(path).documented]
 
 
 def undocumented(node: ast.AST, place: str, *, contracts: bool) -> list[str]:
@@ -134,17 +183,16 @@ def undocumented(node: ast.AST, place: str, *, contracts: bool) -> list[str]:
     return missing
 
 
-@pytest.mark.parametrize("path", PACKAGE, ids=name_of)
-def test_public_names_have_docstrings(path: Path) -> None:
-    assert not undocumented(tree_of(path), "", contracts="es_dedup/testing/" in name_of(path))
+def test_public_names_have_docstrings() -> None:
+    assert not {name_of(path): found for path in PACKAGE if (found := facts_of(path).undocumented)}
 
 
-def code_lines(tree: ast.Module, text: str) -> set[int]:
+def code_lines(nodes: Iterable[ast.AST], text: str) -> set[int]:
     """Numbers of the lines with code: no blank line, comment or docstring."""
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     docstrings = {
         line
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None
         for line in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
     }
@@ -158,17 +206,20 @@ def code_lines(tree: ast.Module, text: str) -> set[int]:
     return lines - docstrings
 
 
-@pytest.mark.parametrize("path", CODE, ids=name_of)
-def test_no_module_and_no_function_is_too_long(path: Path) -> None:
-    tree = tree_of(path)
-    lines = code_lines(tree, path.read_text(encoding="utf-8"))
-    assert len(lines) <= LONGER_MODULES.get(name_of(path), MOST_LINES)
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    lengths = {
-        node.name: len(lines.intersection(range(node.lineno, (node.end_lineno or 0) + 1)))
-        for node in functions
+def test_no_module_and_no_function_is_too_long() -> None:
+    modules = {name_of(path): facts_of(path) for path in CODE}
+    too_long = {
+        name: facts.lines
+        for name, facts in modules.items()
+        if facts.lines > LONGER_MODULES.get(name, MOST_LINES)
     }
-    assert not {name: length for name, length in lengths.items() if length > MOST_FUNCTION_LINES}
+    too_long |= {
+        f"{name}: {function}": length
+        for name, facts in modules.items()
+        for function, length in facts.lengths.items()
+        if length > MOST_FUNCTION_LINES
+    }
+    assert not too_long
 
 
 def test_modules_do_not_import_each_other_in_a_circle() -> None:
@@ -177,7 +228,7 @@ def test_modules_do_not_import_each_other_in_a_circle() -> None:
     imports: dict[str, set[str]] = {}
     for module, path in modules.items():
         named_modules = set()
-        for node in ast.walk(tree_of(path)):
+        for node in facts_of(path).imports:
             if isinstance(node, ast.ImportFrom) and node.module in modules:
                 named_modules |= {f"{node.module}.{each.name}" for each in node.names}
                 named_modules |= {
@@ -231,7 +282,7 @@ def test_each_module_imports_what_the_core_or_its_extra_declares() -> None:
     used: set[str] = set()
     for path in (*PACKAGE, *TASKS):
         extra = next((each for place, each in EXTRA_OF.items() if name_of(path).startswith(place)), "")
-        imported = third_party_imports(path)
+        imported = facts_of(path).third_party
         undeclared = imported - core - extras.get(extra, set())
         assert not undeclared, f"{name_of(path)}: {undeclared} is not declared by {extra or 'the core'}"
         used |= imported
@@ -263,14 +314,13 @@ def extras_of(requirement: str) -> list[str]:
     return found[1].split(",") if found else []
 
 
-def third_party_imports(path: Path) -> set[str]:
-    """Distributions that a module imports when it runs, also by name through ``_load``."""
-    tree = tree_of(path)
-    for node in ast.walk(tree):
+def third_party_imports(tree: ast.Module, text: str) -> set[str]:
+    """Distributions that a module imports when it runs, also by name through ``_load``; empties blocks for type checking."""
+    for node in statements(tree.body):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             node.body = []
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in ast.walk(tree) if "_load(" in text else statements(tree.body):
         match node:
             case ast.Import():
                 names |= {alias.name for alias in node.names}
