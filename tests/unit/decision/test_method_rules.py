@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import pytest
 from pydantic import ValidationError
 
@@ -14,7 +12,7 @@ from es_dedup.model import Content, Skipped
 from es_dedup.settings import load_settings
 from es_dedup.settings.decision import DecisionConfig
 from es_dedup.text.normalise import normalise
-from tests.samples import some_pages
+from tests.samples import some_pages, some_pairs
 
 
 def dense(page: Page) -> str:
@@ -34,7 +32,7 @@ def test_a_pair_is_what_the_method_says(name: str) -> None:
     features = {page.id: detector.featurise(Content(page.text or "")) for page in some_pages()}
     with Deduplicator.open(":memory:", settings=settings) as dedup:
         dedup.add_many(some_pages())
-        for left, right in combinations(some_pages(), 2):
+        for left, right in some_pairs():
             pair = dedup.explain(left.id, right.id)
             ours, theirs = features[left.id], features[right.id]
             if pair.relation is Relation.EXACT:
