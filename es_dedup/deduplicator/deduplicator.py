@@ -436,21 +436,28 @@ class Deduplicator(IndexReader):
             self._index.set_note(CLUSTERS_PENDING, "1")
             without_text = apply_ignored(self._index, settings, compress_text)
             assigned = self._recluster(settings, progress).assigned
+            self._index.set_note(CLUSTERS_PENDING, None)
             now = self._canonical() if assigned is None else _canonical_of(assigned.values())
         report = _compared(before, now)
         return replace(report, without_text=without_text)
 
-    def recluster_as_before(self) -> None:
-        """``recluster`` with the settings that the clusters were made with: for repair."""
+    def recluster_as_before(self, *, keep_pending: bool = False) -> None:
+        """``recluster`` with the settings that the clusters were made with: for repair.
+
+        Args:
+            keep_pending: leave the note ``CLUSTERS_PENDING`` to the caller, who removes it when documents have followed.
+        """
         settings = with_recorded(self._given, decisions_in(self._index.note(STATISTICS)))
         with write_session(self._index):
             self._recluster(settings, None)
+            if not keep_pending:
+                self._index.set_note(CLUSTERS_PENDING, None)
 
     def _recluster(self, settings: Settings, progress: Callable[[Progress], None] | None) -> ClusteringResult:
+        """Cluster everything anew; the caller removes the note ``CLUSTERS_PENDING``."""
         self._index.set_note(CLUSTERS_PENDING, "1")
         reclustered = recluster_stored(self._index, settings, progress)
         self._basis = None
-        self._index.set_note(CLUSTERS_PENDING, None)
         return reclustered
 
     def _canonical(self) -> dict[str, str]:

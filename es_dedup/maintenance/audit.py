@@ -12,7 +12,7 @@ from es_dedup.maintenance.backfill import outdated
 from es_dedup.maintenance.dedup_field_writes import (
     GROUP_PAGES,
     forget,
-    update_all_dedup_fields,
+    recluster_documents,
     update_dedup_fields,
 )
 from es_dedup.maintenance.ingest import ingest
@@ -201,7 +201,7 @@ def _repair(context: MaintenanceContext, found: Audit, *, force: bool) -> None:
         found.repaired.update(forget(context, ids))
         context.index.delete_many(ids)
     if any(bad.get(kind) for kind in ("without_canonical", "unclustered", "pending", "not_stored")):
-        context.dedup.recluster_as_before()
+        found.repaired.update(recluster_documents(context))
         found.repaired["reclustered"] += 1
     undecided = dict.fromkeys(
         name for kind in ("unknown", "undecided", "outdated") for name in bad.get(kind, ())
@@ -211,6 +211,3 @@ def _repair(context: MaintenanceContext, found: Audit, *, force: bool) -> None:
     overwritten = () if found.repaired["reclustered"] else bad.get("overwritten", ())
     for ids in chunked(dict.fromkeys(overwritten), BATCH):
         found.repaired.update(update_dedup_fields(context, ids))
-    if found.repaired["reclustered"]:
-        for _, _, counts in update_all_dedup_fields(context):
-            found.repaired.update(counts)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.batch.recluster import (
     CLUSTERS_PENDING,
     DOCUMENTS_PENDING,
-    clusters_pending,
     documents_pending,
     write_session,
 )
@@ -87,14 +86,24 @@ def finish_clusters(context: MaintenanceContext) -> Mapping[str, int]:
     Returns:
         Counts as ``update_dedup_fields``; empty where no writer has died.
     """
-    counts: Counter[str] = Counter()
     if context.index.note(CLUSTERS_PENDING) is not None:
         with context.index.writing():  # not beside a writer at work
             if context.index.note(CLUSTERS_PENDING) is not None:
-                context.dedup.recluster_as_before()
-                with clusters_pending(context.index):
-                    for _, _, written in update_all_dedup_fields(context):
-                        counts.update(written)
+                return recluster_documents(context)
+    return {}
+
+
+def recluster_documents(context: MaintenanceContext) -> Mapping[str, int]:
+    """Cluster everything anew with the settings in force, and write all documents; counts as ``update_dedup_fields``.
+
+    Until the last document is written, a note says that clusters are pending: when this process dies, the next writer does it again.
+    """
+    counts: Counter[str] = Counter()
+    with context.index.writing():
+        context.dedup.recluster_as_before(keep_pending=True)
+        for _, _, written in update_all_dedup_fields(context):
+            counts.update(written)
+        context.index.set_note(CLUSTERS_PENDING, None)
     return counts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,7 @@ from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.backfill import Remaining
 from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.dedup_field_writes import finish_clusters
 from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.recluster import preview
 from es_dedup.maintenance.reindex import reindex, roll_back
@@ -153,6 +155,28 @@ def test_an_audit_finds_and_repairs_what_others_have_spoilt() -> None:
         audit(site, repair=True)
         assert audit(site).as_dict()["found"] == {}
         assert set(canonical_counts(client, name).values()) == {1}
+
+
+def test_the_next_writer_finishes_a_repair_that_died_before_the_documents(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = documents(made_up=12)
+    with source_index(given) as (client, name), attached(name) as site:
+        filled(site)
+        first = f"{name}/made-00001"
+        apart = replace(site.index.assignments([first])[first], cluster_id="gone", canonical="gone")
+        site.index.assign_many([apart])
+        with monkeypatch.context() as patched:
+            patched.setattr(type(site.source_index), "write_dedup_fields", _die)
+            with pytest.raises(KeyboardInterrupt):
+                audit(site, repair=True)
+        assert sum(finish_clusters(site).values()) == len(given)
+        assert audit(site).as_dict()["found"] == {}
+        assert set(canonical_counts(client, name).values()) == {1}
+
+
+def _die(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
 
 
 def test_an_audit_decides_again_on_documents_whose_text_another_writer_has_changed() -> None:

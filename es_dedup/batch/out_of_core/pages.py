@@ -16,6 +16,7 @@ from es_dedup.batch.out_of_core.learning import learn_out_of_core
 from es_dedup.clustering import PageKey, sort_key
 from es_dedup.decision.comparison import Pages
 from es_dedup.detectors.features import FeatureTable, unpack
+from es_dedup.model import Progress
 from es_dedup.text.hashing import hash64
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from es_dedup.batch.recluster import ProgressListener
     from es_dedup.decision.statistics import Statistics
     from es_dedup.index.port import Index
     from es_dedup.index.records import FeatureRecord
@@ -47,7 +49,9 @@ class SpilledCorpus:
         sites: site mark of each page; equal ones are one object.
     """
 
-    def __init__(self, index: Index, settings: Settings, folder: Path, most: int) -> None:
+    def __init__(
+        self, index: Index, settings: Settings, folder: Path, most: int, report_progress: ProgressListener
+    ) -> None:
         """Read the index once, with what other processes have stored a moment ago."""
         self.folder, self.most = folder, most
         index.refresh()
@@ -57,6 +61,7 @@ class SpilledCorpus:
         columns: dict[str, list[NDArray[Any]]] = {}
         sites: dict[str, str] = {}
         self.sites: list[str] = []
+        read, total = 0, index.count()
         for records in index.scan(batch=SCANNED):
             table = unpack([record.payload for record in records])
             keys = [key_of(record) for record in records]
@@ -72,6 +77,8 @@ class SpilledCorpus:
                 "order": np.array(order, dtype=np.int64),
             }.items():
                 columns.setdefault(name, []).append(values)
+            read += len(records)
+            report_progress(Progress("read", read, total))
         whole = {name: np.concatenate(parts) for name, parts in columns.items()}
         none = np.zeros(0, dtype=np.int64)
         self.keys: NDArray[np.uint64] = whole.get("keys", none.astype(np.uint64))

@@ -58,11 +58,12 @@ def recluster_out_of_core(
     Returns:
         What was done; ``edges`` is left empty, ``pairs`` and the statistics are there.
     """
+    report_progress = progress or silent
     with (
         TemporaryDirectory(prefix="es-dedup-recluster-") as name,
-        closing(SpilledCorpus(index, settings, Path(name), most)) as stored,
+        closing(SpilledCorpus(index, settings, Path(name), most, report_progress)) as stored,
     ):
-        report_progress, total = progress or silent, len(stored)
+        total = len(stored)
         found = related_pairs(stored, settings, report_progress)
         report_progress(Progress("cluster", 0, total))
         statistics, related = found.statistics, found.pairs
