@@ -83,7 +83,6 @@ Call: TypeAlias = MultiSearch | OpenPointInTime | ClosePointInTime | FindRelatio
 
 if TYPE_CHECKING:
     Plan: TypeAlias = Generator[Call, Any, Result]
-    Relations: TypeAlias = StoredRelations
 
 
 def checked(answer: Answer) -> Answer:

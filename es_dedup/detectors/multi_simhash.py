@@ -128,7 +128,6 @@ class MultiSimhash(Detector[TwoFingerprints]):
     Args:
         config: windows, weights and limits.
         synonyms: words of one meaning; they get one code in the second fingerprint.
-        idf: rarity of words; that of the settings when None.
         segmenter: name of what cuts words.
     """
 
@@ -150,18 +149,16 @@ class MultiSimhash(Detector[TwoFingerprints]):
         self,
         config: MultiSimhashConfig,
         synonyms: Synonyms = NONE,
-        idf: Idf | None = None,
         *,
         segmenter: str = DEFAULT,
     ) -> None:
         self._config = config
         self._segmenter = segmenter
         self._synonyms = synonyms
-        self._idf = idf
 
     def values(self, words: WordBatch) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """Both fingerprints of each page; 0 where a page has no content word."""
-        config, idf = self._config, self._idf or chosen(self._config.idf)
+        config, idf = self._config, chosen(self._config.idf)
         pages, count = words.pages, len(words)
         distinct = distinct_words(words)
         weights = word_weights(words, distinct, config, idf)

@@ -90,7 +90,6 @@ class Simhash(Detector[Fingerprint]):
 
     Args:
         config: features and limit.
-        idf: rarity of words, for features that are weighted by it; that of the settings when None.
         layout: how the detector, used by itself, stores and queries fingerprints; the built-in index always stores the
             four bands of ``band_terms``, which is what None means.
         segmenter: name of what cuts words, for features that are words.
@@ -109,13 +108,11 @@ class Simhash(Detector[Fingerprint]):
     def __init__(
         self,
         config: SimhashConfig,
-        idf: Idf | None = None,
         layout: Layout | None = None,
         *,
         segmenter: str = DEFAULT,
     ) -> None:
         self._config = config
-        self._idf = idf
         self._layout = layout
         self._segmenter = segmenter
         if layout is not None:
@@ -135,7 +132,7 @@ class Simhash(Detector[Fingerprint]):
         else:
             idf = None
             if self._config.features == "words-tfidf":
-                idf = self._idf or chosen(self._config.idf)
+                idf = chosen(self._config.idf)
             hashes, owners, weights = _word_features(batch, idf, self._segmenter)
         count = len(batch)
         has = np.bincount(owners, minlength=count) > 0

@@ -27,7 +27,6 @@ CONTEXTS: Final = (
 
 _BIT: Final = {name: 1 << place for place, name in enumerate(CONTEXTS)}
 HIDDEN_CONTEXT: Final = _BIT["hidden"]
-BOILERPLATE_CONTEXTS: Final = _BIT["nav"] | _BIT["header"] | _BIT["footer"] | _BIT["aside"] | _BIT["form"]
 HEADING_CONTEXTS: Final = _BIT["h1"] | _BIT["heading"]
 _TAG_BITS: Final = {
     **{name: _BIT[name] for name in "nav header footer aside article main form table blockquote pre figure h1 button section address".split()},

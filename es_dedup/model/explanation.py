@@ -55,13 +55,8 @@ class ConditionResult:
             return self.words
         return f"{self.fact} {format_number(self.value)} ({self.sign} {format_number(self.threshold)})"
 
-    @property
-    def in_words(self) -> str:
-        """For readers: what the fact is, its value and the threshold."""
-        return self.said(ENGLISH)
-
     def said(self, language: str) -> str:
-        """``in_words`` in a language."""
+        """The condition for readers, in a language: the fact, its value and the threshold."""
         fact = translate(language, self.words)
         if isinstance(self.threshold, bool):
             return fact

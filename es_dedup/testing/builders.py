@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
     from es_dedup.index.port import FeatureIndex
 
-TERMS_OF_NO_RECORD = (0xFFFF_FFFF_FFFE, 0xFFFF_FFFF_FFFF)
-"""The two greatest terms; ``random_records`` never gives them."""
-
 
 def record(page_id: str, terms: Iterable[int] = (), **fields: Any) -> FeatureRecord:
     """A record with the given terms; other fields of ``FeatureRecord`` by name."""

@@ -16,7 +16,6 @@ MAX_VALUES: Final = 2_000
 _TEXT_LISTS: Final = {
     "datePublished": "dates",
     "headline": "headlines",
-    "description": "descriptions",
     **dict.fromkeys(("articleBody", "reviewBody", "text"), "bodies"),
 }
 _NAME_LISTS: Final = {"author": "authors", "creator": "authors", "publisher": "publishers"}
@@ -46,7 +45,6 @@ class Structured:
         authors: names of authors, a list for each object that has some.
         publishers: names of publishers.
         headlines: values of ``headline``.
-        descriptions: values of ``description``.
         bodies: values of ``articleBody`` and the like.
     """
 
@@ -55,7 +53,6 @@ class Structured:
     authors: list[list[str]] = field(default_factory=list)
     publishers: list[str] = field(default_factory=list)
     headlines: list[str] = field(default_factory=list)
-    descriptions: list[str] = field(default_factory=list)
     bodies: list[str] = field(default_factory=list)
 
 

@@ -165,12 +165,13 @@ def test_a_fingerprint_takes_eight_bytes() -> None:
         Simhash(SimhashConfig()).unpack(b"1234567")
 
 
-def test_words_vote_by_tfidf_as_the_reference_says() -> None:
+def test_words_vote_by_tfidf_as_the_reference_says(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["水泵水泵坏了，水泵！", "the pumps", "", article(3, sentences=5)]
     idf = Idf({"水泵": 2.0, "坏": 3.06, "the": 0.01}, 1.5, "test")
+    monkeypatch.setattr("es_dedup.detectors.simhash.chosen", lambda _: idf)
     config = SimhashConfig(features="words-tfidf")
     batch = normalise_many(texts)
-    values, has = Simhash(config, idf).values(batch, tokenise(batch))
+    values, has = Simhash(config).values(batch, tokenise(batch))
     plain, _ = Simhash(SimhashConfig(features="words")).values(batch, tokenise(batch))
     assert has.tolist() == [True, True, False, True]
     for page, text in enumerate(texts):
