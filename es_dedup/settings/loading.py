@@ -62,7 +62,7 @@ OTHER_VARIABLES: Final = frozenset(
     f"ES_DEDUP_{name}"
     for name in (
         *("CONFIG", "DB", "METRICS_PORT", "DATA", "DATA_SECONDS", "FUZZ", "FUZZ_SEED", "MAVEN"),
-        *("SERVERS", "SERVERS_USER", "SERVERS_HEAP", "ES_URL", "ES9_URL", "REDIS_URL"),
+        *("SERVERS", "SERVERS_USER", "SERVERS_HEAP", "SERVERS_JAVA_OPTS", "ES_URL", "ES9_URL", "REDIS_URL"),
         *("SECURED_URL", "SECURED_USER", "SECURED_PASSWORD", "SECURED_CA"),
         *(
             "THREE_URL",

@@ -48,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=f"profiles:\n{listed}\n  {EITHER:<9}es8, or es9 where no Java for that is installed\n"
         f"  {REDIS:<9}Redis, installed on the machine or from a Python package\n\n"
         "environment: ES_DEDUP_SERVERS (folder of downloads and data), ES_DEDUP_SERVERS_USER, "
-        "ES_DEDUP_SERVERS_HEAP,\nES_DEDUP_SERVERS_SET (name of a second set of servers of this checkout), ES_DEDUP_MAVEN, JAVA_HOME;\n"
+        "ES_DEDUP_SERVERS_HEAP,\nES_DEDUP_SERVERS_JAVA_OPTS (more options of Java, separated by spaces),\nES_DEDUP_SERVERS_SET (name of a second set of servers of this checkout), ES_DEDUP_MAVEN, JAVA_HOME;\n"
         "ES_DEDUP_ES_URL names a server of your own to use "
         "in place of es8,\nES_DEDUP_REDIS_URL one in place of redis",
         formatter_class=argparse.RawDescriptionHelpFormatter,

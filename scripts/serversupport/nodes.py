@@ -61,7 +61,7 @@ def start(
         raise Trouble(message)
     nodes = [Node(f"node-{at + 1}", folder / f"node-{at + 1}", first + at) for at in range(profile.nodes)]
     for node in nodes:
-        _prepare(profile, node, nodes, home, runtime, settings.heap)
+        _prepare(profile, node, nodes, home, runtime, settings)
     login = _secure(nodes[0], home, runtime, folder) if profile.secured else {}
     _let_in(folder, settings)
     give(folder, account)
@@ -148,7 +148,7 @@ def _home(profile: Profile, settings: Settings) -> Path:
 
 
 def _prepare(
-    profile: Profile, node: Node, nodes: Sequence[Node], home: Path, runtime: Path, heap: str
+    profile: Profile, node: Node, nodes: Sequence[Node], home: Path, runtime: Path, settings: Settings
 ) -> None:
     config = node.folder / "config"
     for name in ("data", "logs", "tmp", "snapshots"):
@@ -156,7 +156,10 @@ def _prepare(
     shutil.copytree(home / "config", config)
     (config / f"{profile.product}.yml").write_text(configuration(profile, node, nodes))
     options, memory = jvm_options(
-        (config / "jvm.options").read_text(), heap=heap, vectors=java.has_module(runtime, VECTORS)
+        (config / "jvm.options").read_text(),
+        heap=settings.heap,
+        vectors=java.has_module(runtime, VECTORS),
+        more=settings.java_opts,
     )
     (config / "jvm.options").write_text(options)
     (config / "jvm.options.d").mkdir(exist_ok=True)

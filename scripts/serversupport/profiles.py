@@ -169,13 +169,14 @@ def configuration(profile: Profile, node: Node, nodes: Sequence[Node]) -> str:
     return "".join(f"{key}: {value}\n" for key, value in lines.items())
 
 
-def jvm_options(shipped: str, *, heap: str, vectors: bool) -> tuple[str, str]:
+def jvm_options(shipped: str, *, heap: str, vectors: bool, more: str = "") -> tuple[str, str]:
     """The two option files of the Java machine.
 
     Args:
         shipped: the text of the distribution's ``jvm.options``.
         heap: such as ``512m``.
         vectors: whether the runtime has the module of vector instructions.
+        more: options separated by spaces.
 
     Returns:
         ``jvm.options`` without logs of the garbage collector, and ``jvm.options.d/heap.options``.
@@ -187,4 +188,6 @@ def jvm_options(shipped: str, *, heap: str, vectors: bool) -> tuple[str, str]:
         and "HeapDump" not in line
         and (vectors or "jdk.incubator.vector" not in line)
     ]
-    return "\n".join(kept) + "\n", f"-Xms{heap}\n-Xmx{heap}\n"
+    return "\n".join(kept) + "\n", "".join(
+        f"{option}\n" for option in (f"-Xms{heap}", f"-Xmx{heap}", *more.split())
+    )

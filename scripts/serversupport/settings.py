@@ -32,6 +32,7 @@ class Settings:
         maven: base address of the Maven repository (``ES_DEDUP_MAVEN``).
         user: the unprivileged user that servers run as when the caller is root (``ES_DEDUP_SERVERS_USER``).
         heap: heap of one node, in Java's notation (``ES_DEDUP_SERVERS_HEAP``).
+        java_opts: more options of the Java machine, separated by spaces (``ES_DEDUP_SERVERS_JAVA_OPTS``).
     """
 
     cache: Path
@@ -39,6 +40,7 @@ class Settings:
     maven: str
     user: str
     heap: str
+    java_opts: str
 
 
 def load(environ: Mapping[str, str], repository: Path = REPOSITORY, *, root: bool | None = None) -> Settings:
@@ -59,6 +61,7 @@ def load(environ: Mapping[str, str], repository: Path = REPOSITORY, *, root: boo
         maven=environ.get("ES_DEDUP_MAVEN", MAVEN_CENTRAL).rstrip("/"),
         user=environ.get("ES_DEDUP_SERVERS_USER", DEFAULT_USER),
         heap=environ.get("ES_DEDUP_SERVERS_HEAP", "512m"),
+        java_opts=environ.get("ES_DEDUP_SERVERS_JAVA_OPTS", ""),
     )
 
 

@@ -142,6 +142,11 @@ class TestConfiguration:
         assert memory == "-Xms256m\n-Xmx256m\n"
         assert "vector" in profiles.jvm_options(shipped, heap="256m", vectors=True)[0]
 
+    def test_options_of_the_caller_are_passed_on(self) -> None:
+        given = settings.load({"ES_DEDUP_SERVERS_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -Da=b"}).java_opts
+        memory = profiles.jvm_options("", heap="256m", vectors=False, more=given)[1]
+        assert memory == "-Xms256m\n-Xmx256m\n-XX:TieredStopAtLevel=1\n-Da=b\n"
+
     def test_ports_of_profiles_do_not_meet(self) -> None:
         ports = [
             port + far
