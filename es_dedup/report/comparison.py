@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 QUALITY: Final = (
     "Method", "Candidate recall", "Threshold", "Recall", "Diff merged", "Precision", "F1", "Average precision",
-    "Recall, own limits", "Diff merged, own limits",
+    "Recall, configured thresholds", "Diff merged, configured thresholds",
 )  # fmt: skip
 COST: Final = (
     "Method", "Features, ms a page", "Join, ms a page", "Verify, µs a pair", "All, ms a page", "Bytes a page",
@@ -154,7 +154,7 @@ def _chances(methods: Mapping[str, Any]) -> str:
     ]
     if not rows:
         return ""
-    heads = ("Method", "Score", "Labelled pairs", "Predicted share proposed", "Measured share proposed")
+    heads = ("Method", "Score", "Labelled pairs", "Predicted share retrieved", "Measured share retrieved")
     return element("h2", "Band layouts: predicted and measured candidates") + table(
         heads, rows, class_="tables"
     )
