@@ -113,7 +113,8 @@ TITLES = {"decision.thresholds.about_title": "1.01"}
 def test_a_threshold_is_tried_applied_and_given_back_to_the_preset(place: str, tmp_path: Path) -> None:
     with serving(place, tmp_path / "s") as api, browsing(api) as client:
         shown = client.get("/console/tune").text
-        row = "<code>about_title</code></td><td>how much the shared text must be about the titles</td>"
+        meaning = "minimum about_title: how much the shared text must be about the titles"
+        row = f"<code>about_title</code></td><td>{meaning}</td>"
         assert f"{row}<td>0.18</td><td>0.18</td>" in shown
         assert 'name="decision.thresholds.about_title" value=""' in shown
         chinese = client.get("/console/tune", params=TITLES, headers={"Accept-Language": "zh"}).text
