@@ -60,6 +60,9 @@ console: $(CORE)  ## the sample pages in the browser: clusters, pages and pairs 
 	@test -e $(DEMO_DB) || $(BIN)/es-dedup --quiet --db $(DEMO_DB) scan samples/pages
 	ES_DEDUP_SERVE__REQUIRE_TOKEN=false $(BIN)/es-dedup --db $(DEMO_DB) serve
 
+# A server that lives for minutes spends a third of its processor time in the optimising compiler.
+test test-slow test-traffic test-opensearch test-opensearch-all test-spark test-browser test-all coverage test-client9: export ES_DEDUP_SERVERS_JAVA_OPTS ?= -XX:TieredStopAtLevel=1
+
 test: $(DEV)  ## the tests of every day, on an Elasticsearch and a Redis it starts and stops; PYTEST_ARGS goes to pytest
 	@$(BIN)/es-dedup --quiet compile >/dev/null
 	$(SERVERS) run elastic redis -- $(PYTEST) -m '$(DAILY)' --durations=10 $(PYTEST_ARGS)
