@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -82,17 +81,6 @@ def some_pages(least_chars: int = 200) -> tuple[Page, ...]:
     named = dict.fromkeys(name for label in kinds.values() for name in (label.left, label.right))
     texts = {truth.page_id: truth.text for truth in truths()}
     return tuple(Page(name, text=texts[name]) for name in named if len(texts.get(name, "")) >= least_chars)
-
-
-@cache
-def some_pairs(of_others: int = 8) -> tuple[tuple[Page, Page], ...]:
-    """The labelled pairs among ``some_pages`` and one of so many other pairs."""
-    labelled = {frozenset((label.left, label.right)) for label in labels()}
-    return tuple(
-        (left, right)
-        for at, (left, right) in enumerate(combinations(some_pages(), 2))
-        if at % of_others == 0 or {left.id, right.id} in labelled
-    )
 
 
 @cache

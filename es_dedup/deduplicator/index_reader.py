@@ -208,7 +208,7 @@ class IndexReader(ChangeReader, StoredReader):
             decision,
             verdicts=verdicts,
             rules=next(rule_results(comparison)) if settings.decision.method == BY_RULES else (),
-            skipped={name: self._why_skipped(name, left, right) for name in sorted(silent)},
+            skipped=self._why_skipped(sorted(silent), left, right),
         )
         return self._overridden(explained)
 
@@ -224,24 +224,30 @@ class IndexReader(ChangeReader, StoredReader):
             if not isinstance(left, Skipped) and not isinstance(right, Skipped):
                 yield detector.verify(left, right)
 
-    def _why_skipped(self, name: str, *sides: str | Page) -> str:
-        """Why a method gives no verdict on a pair."""
-        (detector,) = create_detectors(self._settings.model_copy(update={"detectors": (name,)})).values()
-        reasons = []
-        for side in sides:
-            content = self.content_of(side)
-            made = Skipped("its text is not kept") if content is None else detector.featurise(content)
-            if isinstance(made, Skipped):
-                page = side.id if isinstance(side, Page) else side
-                reasons.append(f"{made.detail or made.reason} in {page}")
-        return "; ".join(reasons) or "nothing to compare"
+    def _why_skipped(self, names: Sequence[str], *sides: str | Page) -> dict[str, str]:
+        """Why methods give no verdict on a pair, by method."""
+        if not names:
+            return {}
+        contents = [(side.id if isinstance(side, Page) else side, self.content_of(side)) for side in sides]
+        why: dict[str, str] = {}
+        for name, detector in create_detectors(
+            self._settings.model_copy(update={"detectors": tuple(names)})
+        ).items():
+            reasons = []
+            for page, content in contents:
+                made = Skipped("its text is not kept") if content is None else detector.featurise(content)
+                if isinstance(made, Skipped):
+                    reasons.append(f"{made.detail or made.reason} in {page}")
+            why[name] = "; ".join(reasons) or "nothing to compare"
+        return why
 
     def content_of(self, side: str | Page) -> Content | None:
         """Content of a page, stored (by id) or given; None where its text is not kept."""
         if isinstance(side, Page):
             return compared(content_of(side, self._extractor)[0], overrides.load_ignored(self._index))
-        text = self._counted_text(self.record(side))
-        return Content(text, title=self.record(side).title) if text else None
+        record = self.record(side)
+        text = self._counted_text(record)
+        return Content(text, title=record.title) if text else None
 
     def _counted_text(self, record: FeatureRecord) -> str:
         """The kept text of a page, with blanks for the passages of its site that never count; empty where texts are not kept."""

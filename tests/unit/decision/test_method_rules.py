@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 from pydantic import ValidationError
 
@@ -12,7 +14,7 @@ from es_dedup.model import Content, Skipped
 from es_dedup.settings import load_settings
 from es_dedup.settings.decision import DecisionConfig
 from es_dedup.text.normalise import normalise
-from tests.samples import some_pages, some_pairs
+from tests.samples import some_pages
 
 
 def dense(page: Page) -> str:
@@ -32,7 +34,7 @@ def test_a_pair_is_what_the_method_says(name: str) -> None:
     features = {page.id: detector.featurise(Content(page.text or "")) for page in some_pages()}
     with Deduplicator.open(":memory:", settings=settings) as dedup:
         dedup.add_many(some_pages())
-        for left, right in some_pairs():
+        for left, right in combinations(some_pages(), 2):
             pair = dedup.explain(left.id, right.id)
             ours, theirs = features[left.id], features[right.id]
             if pair.relation is Relation.EXACT:

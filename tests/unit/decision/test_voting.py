@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -17,7 +18,7 @@ from es_dedup.settings.decision import VOTES, DecisionConfig
 from es_dedup.settings.loading import describe, load_settings
 from es_dedup.settings.presets import PAPERS, PRESETS
 from es_dedup.settings.recorded import decision_settings, with_recorded
-from tests.samples import some_pages, some_pairs
+from tests.samples import some_pages
 from tests.texts import ZH
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def test_a_pair_is_what_the_voters_say(rule: str) -> None:
     relations = set()
     with Deduplicator.open(":memory:", settings=settings) as dedup:
         dedup.add_many(pages)
-        for left, right in some_pairs():
+        for left, right in combinations(pages, 2):
             pair = dedup.explain(left.id, right.id)
             assert pair.decided_by == f"{rule}: simhash, dwdcs, ccdet"
             if pair.relation is Relation.EXACT:
