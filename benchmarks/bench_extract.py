@@ -59,13 +59,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     pages = [page for name in given.sets for page in gold_pages(name, given.data, given.pages)]
     pages += [page for folder in given.test_pages for page in test_pages(folder)]
     table: list[Row] = []
+    means: list[str] = []
     for name in given.extractors:
         extractor = create_extractor(ExtractionConfig(extractor=name))
         groups: dict[str, list[dict[str, float]]] = {}
         for page in pages:
             groups.setdefault(page["group"], []).append(measure(extractor, page, given.rounds))
         table += [row_of(name, group, figures) for group, figures in groups.items()]
-    notes: dict[str, Any] = {"lost whole": " ".join(lost(table)) or "none"}
+        times = [figure["ms"] for figures in groups.values() for figure in figures]
+        means.append(f"{name} {statistics.fmean(times):.1f}")
+    notes: dict[str, Any] = {
+        "lost whole": " ".join(lost(table)) or "none",
+        "ms a page, mean over all": ", ".join(means),
+    }
     if labelled := [page for page in pages if page.get("about")]:
         notes["metadata"] = metadata(labelled)
     if given.growth:
@@ -139,6 +145,7 @@ def row_of(extractor: str, group: str, figures: list[dict[str, float]]) -> Row:
         **means,
         "median f1": round(statistics.median(scores), 3),
         "lost": sum(score < 0.1 for score in scores),
+        "ms mean": round(statistics.fmean(times), 2),
         "ms median": round(statistics.median(times), 2),
         "ms p95": round(times[min(len(times) - 1, int(0.95 * len(times)))], 2),
     }
