@@ -43,6 +43,21 @@ class Work:
         _done(place, requirements)
         return place
 
+    def npm_files(self, name: str, packages: Sequence[str]) -> Path:
+        """A ``node_modules`` folder with the files of the packages alone; dependencies must be among the packages."""
+        place = self.folder / "npm" / name
+        modules = place / "node_modules"
+        if not _is_done(place, packages):
+            shutil.rmtree(place, ignore_errors=True)
+            for package in packages:
+                target = modules / package.rpartition("@")[0]
+                target.mkdir(parents=True)
+                packed = run(["npm", "pack", "--silent", package], place).split()[-1]
+                run(["tar", "-xzf", packed, "-C", str(target), "--strip-components=1"], place)
+                (place / packed).unlink()
+            _done(place, packages)
+        return modules
+
     def pip(self, name: str, requirements: Sequence[str], builders: Sequence[str] = ()) -> Path:
         """The ``bin`` folder of a virtual environment with the packages; ``requirements`` are like ``pelican==4.11.0``.
 

@@ -33,7 +33,7 @@ def _hyperkitty(site: Site, work: Work) -> Iterator[Page]:
     given = payload(site, lambda _blocks: "")
     for document, shown in zip(site.documents, given["documents"], strict=True):
         shown["mails"] = [message.as_string() for message in mail.messages(document, site)]
-    yield from drive(python, "hyperkitty", folder, site, given, mail.attribution)
+    yield from drive(python, "drive_hyperkitty.py", folder, site, given, mail.attribution)
 
 
 MHONARC: Final = ("mhonarc=2.6.19-2.2",)

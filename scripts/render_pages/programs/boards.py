@@ -56,7 +56,9 @@ MACHINA: Final = Board("machina", ("django-machina==1.3.1", "django==4.2.30"), _
 def _render(board: Board, site: Site, work: Work) -> Iterator[Page]:
     python = work.pip(board.name, board.packages, board.builders) / "python"
     folder = work.fresh(board.name, site.theme)
-    yield from drive(python, board.name, folder, site, payload(site, board.write), board.attribution)
+    yield from drive(
+        python, f"drive_{board.name}.py", folder, site, payload(site, board.write), board.attribution
+    )
 
 
 def _program(board: Board, licence: str, shape: Shape = FORUM) -> Program:

@@ -1,4 +1,4 @@
-"""Programs in Python that show threads: a script in the program's own environment fills it and asks it for its pages."""
+"""Programs that show threads: a script in the program's own environment fills it and asks it for its pages."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _post(post: Comment, write: Callable[[Sequence[Block]], str]) -> dict[str, A
 
 
 def drive(
-    python: Path,
+    interpreter: str | Path,
     driver: str,
     folder: Path,
     site: Site,
@@ -73,8 +73,8 @@ def drive(
     """Pages that a driver printed.
 
     Args:
-        python: interpreter of the program's environment.
-        driver: name of the script.
+        interpreter: of the program's environment.
+        driver: name of the script's file.
         folder: where it runs.
         site: the site.
         given: from ``payload``.
@@ -83,9 +83,7 @@ def drive(
     Each line that the driver prints has ``slug``, ``path``, ``html`` and, for a thread, ``shown``: indexes of the posts
     on this page in page order.
     """
-    printed = run(
-        [str(python), str(DRIVERS / f"drive_{driver}.py")], folder, given=json.dumps(given), minutes=6
-    )
+    printed = run([str(interpreter), str(DRIVERS / driver)], folder, given=json.dumps(given), minutes=6)
     by_slug = {document.slug: document for document in site.documents}
     for line in printed.splitlines():
         if not line.startswith('{"slug"'):

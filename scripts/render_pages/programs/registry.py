@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from scripts.render_pages.programs import archives, boards, hexo, pysites, sphinx, wordpress
+from scripts.render_pages.programs import archives, boards, fossil, hexo, nodebb, pysites, sphinx, wordpress
 
 if TYPE_CHECKING:
     from scripts.render_pages.programs.program import Program
@@ -15,6 +15,8 @@ PROGRAMS: Final[dict[str, Program]] = {
         hexo.PROGRAM,
         *boards.PROGRAMS,
         *archives.PROGRAMS,
+        fossil.PROGRAM,
+        nodebb.PROGRAM,
         sphinx.PROGRAM,
         *pysites.PROGRAMS,
         wordpress.PROGRAM,
