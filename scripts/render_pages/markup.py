@@ -19,6 +19,7 @@ MARKS: Final[dict[str, dict[Style, tuple[str, str]]]] = {
     "rst": {"strong": ("**", "**"), "em": ("*", "*"), "code": ("``", "``")},
     "bbcode": {"strong": ("[b]", "[/b]"), "em": ("[i]", "[/i]"), "code": ("", "")},
     "wiki": {"strong": ("'''", "'''"), "em": ("''", "''"), "code": ("<code>", "</code>")},
+    "trac": {"strong": ("'''", "'''"), "em": ("''", "''"), "code": ("`", "`")},
     "doku": {"strong": ("**", "**"), "em": ("//", "//"), "code": ("''", "''")},
 }
 LINKS: Final = {
@@ -27,6 +28,7 @@ LINKS: Final = {
     "rst": "`{text} <{url}>`__",
     "bbcode": "[url={url}]{text}[/url]",
     "wiki": "[{url} {text}]",
+    "trac": "[{url} {text}]",
     "doku": "[[{url}|{text}]]",
 }
 ADDRESS: Final = "https://www.example.org/read/"
@@ -158,5 +160,21 @@ def rst(blocks: Iterable[Block]) -> str:
         ),
         "quote": lambda block: "..\n\n" + "\n\n".join("   " + marked(item) for item in block.texts),
         "image": image,
+    }
+    return "\n\n".join(forms[block.kind](block) for block in blocks) + "\n"
+
+
+def trac(blocks: Iterable[Block]) -> str:
+    """TracWiki, of posts: paragraphs, lists, code and quotes with what the program puts above them."""
+
+    def quote(block: Block) -> str:
+        return f"Replying to {block.source}:\n" + "\n".join(f"> {plain(item)}" for item in block.texts)
+
+    forms: dict[str, Callable[[Block], str]] = {
+        "paragraph": lambda block: inline(block.texts[0], "trac"),
+        "list": lambda block: "\n".join(f" * {inline(item, 'trac')}" for item in block.texts),
+        "ordered": lambda block: "\n".join(f" 1. {inline(item, 'trac')}" for item in block.texts),
+        "code": lambda block: "{{{\n" + "\n".join(plain(line) for line in block.texts) + "\n}}}",
+        "quote": quote,
     }
     return "\n\n".join(forms[block.kind](block) for block in blocks) + "\n"

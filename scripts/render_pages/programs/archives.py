@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import mailbox
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from scripts.render_pages import gold
 from scripts.render_pages.composing import Shape
 from scripts.render_pages.installing import run
 from scripts.render_pages.model import Page
@@ -33,7 +35,14 @@ def _hyperkitty(site: Site, work: Work) -> Iterator[Page]:
     given = payload(site, lambda _blocks: "")
     for document, shown in zip(site.documents, given["documents"], strict=True):
         shown["mails"] = [message.as_string() for message in mail.messages(document, site)]
-    yield from drive(python, "drive_hyperkitty.py", folder, site, given, mail.attribution)
+    yield from drive(
+        python,
+        "drive_hyperkitty.py",
+        folder,
+        site,
+        given,
+        partial(gold.thread_text, attribution=mail.attribution),
+    )
 
 
 MHONARC: Final = ("mhonarc=2.6.19-2.2",)

@@ -1,13 +1,16 @@
-"""Forum and question programs of PyPI, each asked for its pages by a driver in an environment of its own."""
+"""Programs of PyPI for forums, questions and tickets, each asked for its pages by a driver in an environment of its own."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from scripts.render_pages import gold, markup
 from scripts.render_pages.composing import Shape
+from scripts.render_pages.model import plain
+from scripts.render_pages.programs import mail
 from scripts.render_pages.programs.driving import drive, payload
 from scripts.render_pages.programs.program import Program
 
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from scripts.render_pages.installing import Work
-    from scripts.render_pages.model import Block, Page, Site
+    from scripts.render_pages.model import Block, Comment, Page, Site
 
 FORUM: Final = Shape(kind="thread", posts=120, blocks=frozenset({"code", "list", "ordered"}))
 
@@ -28,15 +31,17 @@ class Board:
         name: also that of its driver.
         packages: of PyPI.
         write: posts in its markup.
-        attribution: what it shows above a quote.
+        shows: gold text of the posts of one page.
+        themes: their names.
         builders: packages that build its packages.
     """
 
     name: str
     packages: tuple[str, ...]
     write: Callable[[Sequence[Block]], str]
-    attribution: Callable[[str], str] = gold.no_attribution
+    shows: Callable[[Sequence[Comment]], str] = gold.thread_text
     builders: tuple[str, ...] = ()
+    themes: tuple[str, ...] = ("default",)
 
 
 def _markdown(blocks: Sequence[Block]) -> str:
@@ -56,19 +61,66 @@ MACHINA: Final = Board("machina", ("django-machina==1.3.1", "django==4.2.30"), _
 def _render(board: Board, site: Site, work: Work) -> Iterator[Page]:
     python = work.pip(board.name, board.packages, board.builders) / "python"
     folder = work.fresh(board.name, site.theme)
-    yield from drive(
-        python, f"drive_{board.name}.py", folder, site, payload(site, board.write), board.attribution
-    )
+    given = payload(site, board.write, theme=site.theme)
+    yield from drive(python, f"drive_{board.name}.py", folder, site, given, board.shows)
 
 
 def _program(board: Board, licence: str, shape: Shape = FORUM) -> Program:
-    return Program(board.name, licence, board.packages, {"default": licence}, shape, partial(_render, board))
+    return Program(
+        board.name,
+        licence,
+        board.packages,
+        dict.fromkeys(board.themes, licence),
+        shape,
+        partial(_render, board),
+    )
 
 
+def _replying(author: str) -> str:
+    """What Trac puts above a quote."""
+    return f"Replying to {author}:"
+
+
+def _typed(blocks: Sequence[Block]) -> str:
+    """Plain text as in a form, with marked quotes."""
+    parts = []
+    for block in blocks:
+        lines = [plain(item) for item in block.texts]
+        if block.kind == "quote":
+            lines = [mail.attribution(block.source), *(f"> {line}" for line in lines)]
+        elif block.kind in {"list", "ordered"}:
+            lines = [
+                f"{'*' if block.kind == 'list' else f'{at}.'} {line}" for at, line in enumerate(lines, 1)
+            ]
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _typed_thread(posts: Sequence[Comment]) -> str:
+    return "\n".join(re.sub(r"\n+", "\n", _typed(post.blocks)) for post in posts)
+
+
+TRAC: Final = Board(
+    "trac",
+    ("Trac==1.6", "babel==2.9.1", "setuptools==69.5.1"),
+    markup.trac,
+    partial(gold.thread_text, attribution=_replying),
+)
+ROUNDUP: Final = Board(
+    "roundup",
+    ("roundup==2.6.0", "jinja2==3.1.6"),
+    _typed,
+    _typed_thread,
+    themes=("classic", "devel", "jinja2", "responsive"),
+)
+TICKETS: Final = Shape(kind="thread", posts=60, blocks=FORUM.blocks, signatures=False)
+TYPED: Final = Shape(kind="thread", posts=60, blocks=FORUM.blocks, signatures=False, inline=False)
 POLLED: Final = Shape(kind="thread", posts=120, blocks=FORUM.blocks, polls=True)
 QUESTIONS: Final = Shape(kind="thread", posts=30, blocks=FORUM.blocks, signatures=False, quotes=False)
 PROGRAMS: Final = (
     _program(MACHINA, "BSD-3-Clause", POLLED),
     _program(SPIRIT, "MIT"),
     _program(ASKBOT, "GPL-3.0", QUESTIONS),
+    _program(TRAC, "BSD-3-Clause", TICKETS),
+    _program(ROUNDUP, "MIT", TYPED),
 )

@@ -68,7 +68,7 @@ def drive(
     folder: Path,
     site: Site,
     given: dict[str, Any],
-    attribution: Callable[[str], str] = gold.no_attribution,
+    shows: Callable[[Sequence[Comment]], str] = gold.thread_text,
 ) -> Iterator[Page]:
     """Pages that a driver printed.
 
@@ -78,7 +78,7 @@ def drive(
         folder: where it runs.
         site: the site.
         given: from ``payload``.
-        attribution: what the program shows above a quote, from its author's name.
+        shows: gold text of the posts of one page.
 
     Each line that the driver prints has ``slug``, ``path``, ``html`` and, for a thread, ``shown``: indexes of the posts
     on this page in page order.
@@ -91,7 +91,7 @@ def drive(
         found = json.loads(line)
         document = by_slug[found["slug"]]
         if document.kind == "thread":
-            text = gold.thread_text([document.posts[at] for at in found["shown"]], attribution)
+            text = shows([document.posts[at] for at in found["shown"]])
         else:
             text = gold.article_text(document)
         yield Page(document, found["path"], found["html"].encode(), text)

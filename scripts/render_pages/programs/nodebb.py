@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from scripts.render_pages import markup
+from scripts.render_pages import gold, markup
 from scripts.render_pages.composing import Shape
 from scripts.render_pages.programs.driving import drive, payload
 from scripts.render_pages.programs.program import Program
@@ -76,7 +77,9 @@ def _render(site: Site, work: Work) -> Iterator[Page]:
         **{name: site.chance(0.5) for name in switches.split()},
     )
     folder = work.fresh("nodebb", site.theme)
-    yield from drive("node", "drive_nodebb.cjs", folder, site, given, attribution)
+    yield from drive(
+        "node", "drive_nodebb.cjs", folder, site, given, partial(gold.thread_text, attribution=attribution)
+    )
 
 
 PROGRAM: Final = Program(

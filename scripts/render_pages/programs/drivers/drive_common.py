@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import sys
@@ -34,3 +35,38 @@ def emit_thread(client: Any, thread: dict[str, Any], path: str, step: int, param
             )
         else:
             print(address, answer.status_code, file=sys.stderr)
+
+
+def ask(application: Any, path: str, extra: dict[str, Any] | None = None) -> str:
+    """The page of a WSGI application at a path, or nothing if there is none."""
+    parts: list[bytes] = []
+    statuses: list[str] = []
+
+    def start(status: str, _headers: Any, _error: Any = None) -> Any:
+        statuses.append(status)
+        return parts.append
+
+    asked = {
+        "REQUEST_METHOD": "GET",
+        "SCRIPT_NAME": "",
+        "PATH_INFO": path,
+        "REQUEST_URI": path,
+        "QUERY_STRING": "",
+        "SERVER_NAME": GIVEN["host"],
+        "SERVER_PORT": "443",
+        "HTTP_HOST": GIVEN["host"],
+        "HTTP_ACCEPT_LANGUAGE": {"zh-hans": "zh-CN", "zh-hant": "zh-TW"}.get(
+            GIVEN["language"], GIVEN["language"]
+        ),
+        "REMOTE_ADDR": "127.0.0.1",
+        "wsgi.version": (1, 0),
+        "wsgi.input": io.BytesIO(),
+        "wsgi.errors": sys.stderr,
+        "wsgi.url_scheme": "https",
+        "wsgi.multithread": False,
+        "wsgi.multiprocess": False,
+        "wsgi.run_once": False,
+        **(extra or {}),
+    }
+    parts += list(application(asked, start) or [])
+    return b"".join(parts).decode() if statuses and statuses[0].startswith("200") else ""
