@@ -11,6 +11,7 @@ from es_dedup.detectors.features import featurise, pack, stored_terms
 from es_dedup.detectors.named_fields import field_types, labels_of, named_fields, term_fields
 from es_dedup.detectors.page_features import PageFeatures
 from es_dedup.index.elastic import TermFields
+from es_dedup.index.elastic.fields import term_query
 from es_dedup.index.records import RecordBatch
 from es_dedup.report.features import compared_fields, feature_rows
 from es_dedup.settings import Settings
@@ -97,10 +98,10 @@ def named(pages: list[tuple[str, str]]) -> None:
     own = [terms[start:end].tolist() for start, end in pairwise(offsets.tolist())]
     for page, labels, stored in zip(found, labels_of(table, found, SETTINGS), own, strict=True):
         values = fields().values_of(stored, labels)
-        labelled = {value.text for value in values if value.field in fields().labelled}
+        labelled = {text for name, text in values if name in fields().labelled}
         shown = {text for name in fields().labelled for text in page.get(name, ())}
         assert labelled == shown
-        assert all(json.loads(value.query) == {value.field: value.text} for value in values)
+        assert all(json.loads(term_query(value)) == dict([value]) for value in values)
     batch = RecordBatch.of(
         [
             record(str(at), stored, named=page, payload=payload)

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
+from es_dedup.index.elastic.fields import term_query
 from es_dedup.index.elastic.read_your_writes_pages import NEWEST, newest_of, postings_of
 from es_dedup.index.elastic.reading import partial
 from es_dedup.index.elastic.server import pauses, reason_in
@@ -242,7 +243,7 @@ class _Asked:
             query_of(
                 candidate_query,
                 {
-                    values[term].query: weight
+                    term_query(values[term]): weight
                     for term, weight in terms.items()
                     if counts.get(term) and term not in common
                 },
@@ -281,8 +282,8 @@ def _as_documents(values: Sequence[Value]) -> list[dict[str, list[str]]]:
     made = []
     for some in chunked(values, TERMS_AT_A_TIME):
         document: dict[str, list[str]] = {}
-        for each in some:
-            document.setdefault(each.field, []).append(each.text)
+        for name, text in some:
+            document.setdefault(name, []).append(text)
         made.append(document)
     return made
 
@@ -291,7 +292,7 @@ def _counts(values: Sequence[Value]) -> list[str]:
     # Where a segment has no deleted pages the server reads these counts from its dictionary of terms.
     return [
         '{"query":{"match_all":{}},"size":0,"aggs":{"n":{"filters":{"filters":['
-        + ",".join([f'{{"term":{each.query}}}' for each in some])
+        + ",".join([f'{{"term":{term_query(each)}}}' for each in some])
         + "]}}}}"
         for some in chunked(values, TERMS_AT_A_TIME)
     ]
@@ -311,7 +312,7 @@ def query_of(candidate_query: CandidateQuery, weights: Mapping[str, int]) -> str
 
     Args:
         candidate_query: what is asked.
-        weights: of each term that counts, see ``Value.query``.
+        weights: of each term that counts, see ``term_query``.
     """
     if sum(weights.values()) < ENOUGH:
         return None

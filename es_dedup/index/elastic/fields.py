@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from json.encoder import encode_basestring
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -33,21 +33,14 @@ SEARCHED: Final[Mapping[str, Any]] = {"type": "keyword", "doc_values": False}
 SHOWN: Final[Mapping[str, Any]] = {"type": "object", "enabled": False}
 
 
-class Value(NamedTuple):
-    """A term as a document holds it.
+Value = tuple[str, str]
+"""A term as a document holds it: name of the field, and the value as statistics of terms name it. A batch has thousands of them."""
 
-    Attributes:
-        field: name of the field.
-        text: the value, as statistics of terms name it.
-    """
 
-    field: str
-    text: str
-
-    @property
-    def query(self) -> str:
-        """The body of a query ``term`` for it, as JSON."""
-        return f'{{"{self.field}":{encode_basestring(self.text)}}}'
+def term_query(value: Value) -> str:
+    """The body of a query ``term`` for it, as JSON."""
+    field_, text = value
+    return f'{{"{field_}":{encode_basestring(text)}}}'
 
 
 @dataclass(frozen=True)
@@ -104,12 +97,16 @@ class TermFields:
             labels: text of those that are stored by it.
         """
         every = np.array(terms, dtype=np.uint64)
-        found = []
-        for term, token, place in zip(terms, tokens_of(every), self._places(every).tolist(), strict=True):
-            name = self.searched[place]
-            text = labels.get(term, token) if name in self.labelled else token
-            found.append(Value(name, str(term & BAND_MASK) if name in self.numbers else text))
-        return found
+        places, texts = self._places(every), tokens_of(every)
+        for at in np.flatnonzero(self._among(self.labelled)[places]).tolist():
+            texts[at] = labels.get(terms[at], texts[at])
+        for at in np.flatnonzero(self._among(self.numbers)[places]).tolist():
+            texts[at] = str(terms[at] & BAND_MASK)
+        return list(zip([self.searched[place] for place in places.tolist()], texts, strict=True))
+
+    def _among(self, names: frozenset[str]) -> NDArray[np.bool_]:
+        """Which of all fields that hold terms are among these."""
+        return np.array([name in names for name in self.searched], dtype=bool)
 
     def columns_of(self, batch: RecordBatch, places: Sequence[int], *, named: bool) -> list[dict[str, Any]]:
         """For each page the fields that hold its terms, and, where text is wanted, all that people read.

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from es_dedup.index.elastic.candidates import _Asked
-from es_dedup.index.elastic.fields import Value
 from es_dedup.index.elastic.read_your_writes_pages import WrittenBatch, postings_of
 from es_dedup.index.term_weights import weights_of
 from es_dedup.model import Candidate, CandidateQuery, TermGroup
@@ -20,7 +19,7 @@ def test_a_page_answers_by_terms_that_only_it_carries(counted: bool) -> None:
     batch = WrittenBatch(
         0, ["new"], np.array([FIRST, SECOND], np.uint64), np.array([0, 0]), np.array([0], np.uint64)
     )
-    values = {term: Value("terms", str(term)) for term in (FIRST, SECOND, THIRD)}
+    values = {term: ("terms", str(term)) for term in (FIRST, SECOND, THIRD)}
     postings = postings_of([batch], [FIRST, SECOND, THIRD])
     asked = _Asked([query], [weights_of(query)], {FIRST: 1}, values, postings, counted=counted)
     assert asked.bodies == [None]

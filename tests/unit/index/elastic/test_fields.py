@@ -9,7 +9,7 @@ import pytest
 from es_dedup.detectors import ccdet, char_frequency, coverage, dwdcs, multi_simhash, simhash
 from es_dedup.detectors.comparators import minhash
 from es_dedup.detectors.named_fields import field_types, term_fields
-from es_dedup.index.elastic.fields import SEARCHED, SHOWN, TermFields
+from es_dedup.index.elastic.fields import SEARCHED, SHOWN, TermFields, term_query
 from es_dedup.index.elastic.mappings import add_fields, load_mapping
 from es_dedup.index.records import RecordBatch
 from es_dedup.settings import Settings
@@ -38,7 +38,7 @@ SIGNATURE, BAND, GRAM, KEYWORD_BAND = 1 << 40 | 77, 5 << 40 | 513, 8 << 40 | 3, 
     ],
 )
 def test_terms_stand_in_the_fields_that_their_methods_declare(term: int, field: str) -> None:
-    assert [value.field for value in FIELDS.values_of([term], {})] == [field]
+    assert [name for name, _ in FIELDS.values_of([term], {})] == [field]
 
 
 def test_fields_of_a_method_of_somebody_else_are_mapped_and_kept() -> None:
@@ -87,12 +87,10 @@ def test_named_fields_take_the_place_of_hashes_where_they_are_kept() -> None:
 
 def test_terms_are_asked_for_as_they_are_stored() -> None:
     found = FIELDS.values_of([SIGNATURE, BAND, GRAM, 5], {SIGNATURE: '水"位', GRAM: "x"})
-    assert [json.loads(each.query) for each in found] == [
+    assert [json.loads(term_query(each)) for each in found] == [
         {"period_signatures": '水"位'},
         {"simhash_band_0": "513"},
         {"coverage_grams": "CAAAAAAD"},
         {"other_terms": "AAAAAAAF"},
     ]
-    assert [(each.field, each.text) for each in found] == [
-        (field, text) for each in found for field, text in json.loads(each.query).items()
-    ]
+    assert found == [pair for each in found for pair in json.loads(term_query(each)).items()]
