@@ -109,6 +109,25 @@ class CandidateSearchResult:
         return sorted(found, key=lambda each: (-each.relation.same, -each.score, each.right))
 
 
+@dataclass(frozen=True, slots=True)
+class CandidateLists:
+    """Candidates of some pages, not compared.
+
+    Attributes:
+        pages: the query pages.
+        answers: to their candidate queries.
+        names: of each its candidates and exact copies.
+        partly: rows of pages that may have more candidates than were found.
+        use: see ``CandidateSearchResult.use``.
+    """
+
+    pages: Pages
+    answers: Sequence[CandidateResult]
+    names: Sequence[Sequence[str]]
+    partly: Sequence[int]
+    use: Sequence[TermUse]
+
+
 class CandidateSearch:
     """Finds and compares stored pages.
 
@@ -157,22 +176,38 @@ class CandidateSearch:
             at_hand: stored pages of which only clusters are read, where ``assigned``.
             notes: names of notes of the index that are read with the candidates, where ``assigned``.
         """
-        hashes = pages.table.hashes.tolist()
+        return self.compared(self.find(pages), also, assigned=assigned, at_hand=at_hand, notes=notes)
+
+    def find(self, pages: Pages) -> CandidateLists:
+        """The first part of ``of``: lists of candidates, by what is stored now."""
+        hashes, limit = pages.table.hashes.tolist(), self.settings.index.limit
         answers, copies, use = self._search(pages, hashes)
-        limit = self.settings.index.limit
         names = [
             dict.fromkeys((*copies.get(digest, ())[:limit], *(each.page_id for each in answer.candidates)))
             for digest, answer in zip(hashes, answers, strict=True)
         ]
         for page_id, some in zip(pages.ids, names, strict=True):
             some.pop(page_id, None)
-        cut = [row for row, answer in enumerate(answers) if answer.truncated]
         partly = [
             row
             for row, (digest, answer) in enumerate(zip(hashes, answers, strict=True))
             if answer.truncated or _many_capped(use[row]) or len(copies.get(digest, ())) > limit
         ]
-        stored, records, known, noted = self._read(names, partly, at_hand, notes, assigned=assigned)
+        return CandidateLists(pages, answers, [list(some) for some in names], partly, use)
+
+    def compared(
+        self,
+        found: CandidateLists,
+        also: Callable[[], Sequence[Sequence[str]]] = tuple,
+        *,
+        assigned: bool = False,
+        at_hand: Mapping[str, FeatureRecord] = MappingProxyType({}),
+        notes: Sequence[str] = (),
+    ) -> CandidateSearchResult:
+        """The second part of ``of``: candidates as they are now, compared; one that is gone is passed over."""
+        pages, answers = found.pages, found.answers
+        names = [dict.fromkeys(some) for some in found.names]
+        stored, records, known, noted = self._read(names, found.partly, at_hand, notes, assigned=assigned)
         others = also()
         for row, more in enumerate(others):
             names[row].update(dict.fromkeys(more))
@@ -183,6 +218,7 @@ class CandidateSearch:
         results = self._compared(pages, names, stored)
         related = set(results.comparison.left_rows[results.comparison.decisions.rule == 0].tolist())
         silent = [row for row, answer in enumerate(answers) if answer.problem]
+        cut = [row for row, answer in enumerate(answers) if answer.truncated]
         return replace(
             results,
             capped_terms=sum(answer.capped_terms for answer in answers),
@@ -192,7 +228,7 @@ class CandidateSearch:
             stored=records,
             assigned=known,
             notes=noted,
-            use=use,
+            use=found.use,
         )
 
     def among(self, pages: Pages, names: Sequence[Iterable[str]]) -> CandidateSearchResult:

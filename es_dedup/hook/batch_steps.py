@@ -9,7 +9,7 @@ import numpy as np
 
 from es_dedup.batch.ingest import changed, keys_of
 from es_dedup.batch.write_policy import StoredBatch, taken_over
-from es_dedup.decision.candidate_search import CandidateSearch, term_groups
+from es_dedup.decision.candidate_search import CandidateLists, CandidateSearch, term_groups
 from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.detectors.features import pack
 from es_dedup.hook.redis_window import Arrival
@@ -60,6 +60,29 @@ class BatchDecisions:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundBatch:
+    """A batch whose features are stored, with lists of candidates.
+
+    Attributes:
+        todo, stored, assigned, failed, same, order: see ``ComparedBatch``.
+        found: candidates, for each page further stored pages to compare it with, what has found them, and the note of the statistics in
+            force; None for a batch without pages.
+        held: see ``ComparedBatch``, where ``stored`` and ``assigned`` were asked for; None: nothing was.
+        number: of the batch; higher than of those that were begun before.
+    """
+
+    todo: Chunk
+    found: tuple[CandidateLists, Sequence[Sequence[str]], CandidateSearch, str | None] | None
+    stored: Mapping[str, FeatureRecord] = field(default_factory=dict)
+    assigned: Mapping[str, Assignment] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+    same: Sequence[str] = ()
+    order: Sequence[str] = ()
+    held: int | None = None
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ComparedBatch:
     """A batch whose features are stored and compared.
 
@@ -71,6 +94,7 @@ class ComparedBatch:
         same: pages that are decided on and as they were.
         order: all pages of the batch that are stored now, in order.
         held: how many sessions of ours had begun or ended; odd while one went on.
+        number: see ``FoundBatch``.
     """
 
     todo: Chunk
@@ -81,12 +105,14 @@ class ComparedBatch:
     same: Sequence[str]
     order: Sequence[str]
     held: int
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
 class PrefetchedBatch:
-    """What ``DedupHook.prefetch`` has found, or why it has not; and the seconds it took."""
+    """What ``DedupHook.prefetch`` has found and ``DedupHook.compare`` has compared, or why they have not; and the seconds it took."""
 
+    found: FoundBatch | None = None
     seen: ComparedBatch | None = None
     problem: IndexError_ | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)

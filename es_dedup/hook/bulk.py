@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import queue
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import DuplicatePage
 from es_dedup.hook.run import BulkCounts, Run
+from es_dedup.hook.stages import Stages
 from es_dedup.index.opensearch import as_elasticsearch
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ def dedup_bulk(
 ) -> BulkResult:
     """``elasticsearch.helpers.bulk`` whose documents are decided on before they are written.
 
-    Arguments and errors as ``dedup_streaming_bulk``. With policy ``mark`` a thread writes a batch while the next one is
-    read and compared; it is decided on only after that.
+    Arguments and errors as ``dedup_streaming_bulk``. With policy ``mark`` threads write a batch, compare the next one and search
+    candidates of the one after that at the same time; each is decided on only when the one before is written.
 
     Returns:
         ``(successes, errors)`` as the helper, with the attribute ``report``.
@@ -107,29 +107,23 @@ def _one_by_one(client: Elasticsearch, run: Run, actions: Iterable[Action]) -> I
 
 
 def _overlapping(client: Elasticsearch, run: Run, actions: Iterable[Action]) -> Iterator[Result]:
-    """Batch after batch; while a thread writes one, the next one is read and looked at."""
-    coming = batches(actions, run)
-    items, prefetched = next(coming, None), None
-    with ThreadPoolExecutor(1, thread_name_prefix="es-dedup-hook") as pool:
-        while items is not None:
-            batch = run.prepare(items, prefetched=prefetched)
-            writing = pool.submit(lambda *given: list(written(client, run, *given)), items, batch)
-            following, prefetched, problem = None, None, None
+    """Several batches at once, see ``Stages``; this thread reads the actions."""
+    coming, problem = batches(actions, run), None
+    with Stages(run, lambda items, batch: list(written(client, run, items, batch))) as stages:
+        while True:
             try:
-                following = next(coming, None)
-                if following is not None and run.independent(following, items):
-                    prefetched = run.prefetch(following)
+                items = next(coming, None)
             except BaseException as error:  # noqa: BLE001 - an interrupt too: raised when what came before it is written
-                problem = error
-            try:
-                yield from writing.result()
-            except BaseException:
-                run.withdraw(following or [])
-                raise
-            if problem is not None:
-                run.withdraw(following or [])
-                raise problem
-            items = following
+                problem, items = error, None
+            if items is None:
+                break
+            stages.begin(items)
+            if stages.full:
+                yield from stages.finished()
+        while stages.busy:
+            yield from stages.finished()
+    if problem is not None:
+        raise problem
 
 
 def batches(actions: Iterable[Action], run: Run) -> Iterator[list[Item]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -32,6 +33,7 @@ from es_dedup.hook.batch_steps import (
     MEANWHILE,
     BatchDecisions,
     ComparedBatch,
+    FoundBatch,
     add_evidence,
     arrivals_of,
     decisions_of,
@@ -53,10 +55,10 @@ from es_dedup.model import Decision, Outcome, Relation, WritePolicy
 from es_dedup.settings.recorded import STATISTICS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk, Ignored
-    from es_dedup.decision.candidate_search import CandidateSearchResult
+    from es_dedup.decision.candidate_search import CandidateLists, CandidateSearchResult
     from es_dedup.hook.redis_window import Window
     from es_dedup.index.claims import Claims
     from es_dedup.index.port import Index
@@ -73,7 +75,10 @@ NOTES: Final = (STATISTICS, OVERRIDES)
 
 
 class BatchDecider:
-    """Stores batches of pages in one index and decides on them; for one thread at a time, except ``compare``."""
+    """Stores batches of pages in one index and decides on them.
+
+    Batch by batch, each of ``find``, ``compare`` and ``conclude`` for one thread at a time.
+    """
 
     def __init__(
         self, index: Index, settings: Settings, window: Window | None = None, claims: Claims | None = None
@@ -87,6 +92,8 @@ class BatchDecider:
         self._mostly_new = True  # the pages of the last batch
         self._session = 0  # rises whenever others have held a session
         self._held = 0  # beginnings and ends of sessions of ours
+        self._number = 0  # of batches that were begun
+        self._begun: deque[tuple[int, frozenset[str]]] = deque()  # pages of those that are not concluded
 
     def featurise(self, pages: Sequence[Page]) -> Chunk:
         """Features of pages; one that breaks an extractor is named in ``failed``, and the others go on."""
@@ -144,19 +151,29 @@ class BatchDecider:
         Raises:
             IndexError_: the store failed; features may be kept, and to repeat the call is safe.
         """
-        return self.conclude(self.compare(chunk, again=again), policy)
+        return self.conclude(self.compare(self.find(chunk, again=again)), policy)
 
-    def compare(self, chunk: Chunk, *, again: bool = False) -> ComparedBatch:
-        """The first part of ``decide``, most of the work: store features, find and compare; clusters stay as they are.
+    def find(
+        self, chunk: Chunk, *, again: bool = False, settled: Callable[[], object] = lambda: None
+    ) -> FoundBatch:
+        """The first part of ``decide``: store features and search candidates; neither asks for clusters.
 
-        Another thread may meanwhile do what follows on the batch before.
+        Args:
+            chunk, again: as ``decide``.
+            settled: waits until the batch before is decided on; called before anything that is stored is replaced.
         """
-        index, ids, held = self._index, list(chunk.records.ids), self._held
+        index, ids, held = self._index, list(chunk.records.ids), None
+        self._number += 1
+        number = self._number
+        self._begun.append((number, frozenset(ids)))
         if not ids:
-            return ComparedBatch(chunk, None, {}, {}, chunk.failed, (), (), held)
+            return FoundBatch(chunk, None, failed=chunk.failed, number=number)
         # Most pages are new as a rule: they are stored before it is asked which are not.
         new, there = index.put_new(chunk.records) if self._mostly_new else (WriteReport(0), set(ids))
         failed = {**chunk.failed, **new.failed}
+        if there:
+            settled()
+            held = self._held
         stored, assigned, _ = index.pages_and_assignments(there) if there else ({}, {}, {})
         self._mostly_new = 2 * len(stored) <= len(ids)
         known = self.some(chunk, there)
@@ -165,28 +182,58 @@ class BatchDecider:
             failed |= index.put_batch(changed_.records).failed
         same = set(known.records.ids) - {*changed_.records.ids, *failed}
         todo = without(chunk, {*same, *failed})
-        lookup = self.lookup(*([self._in_force.note] if self._in_force else ()))
-        compared = self._compare(todo, lookup)
-        if OVERRIDES in compared.notes:
-            self._ignored, self._looked = load_ignored(ClusterCache(index, compared.notes)), time.monotonic()
-        note = compared.notes.get(STATISTICS, self._in_force.note if self._in_force else None)
-        if self._in_force is None or note != self._in_force.note:  # learned anew since the last batch
-            lookup = self.lookup(note)
-            compared = self._compare(todo, lookup)
+        if (in_force := self._in_force) is None:
+            in_force = self._settings_in_force()
+        lookup = CandidateSearch(index, in_force.settings, in_force.statistics, day_of)
         order = [name for name in ids if name not in failed]
         same_ = [name for name in order if name in same]
-        return ComparedBatch(todo, (compared, lookup), stored, assigned, failed, same_, order, held)
+        found = (*self._find(todo, lookup), lookup, in_force.note)
+        return FoundBatch(todo, found, stored, assigned, failed, same_, order, held, number)
+
+    def compare(self, batch: FoundBatch) -> ComparedBatch:
+        """The second part: read the candidates with their clusters, and compare; clusters stay as they are.
+
+        Another thread may meanwhile do what follows on the batch before, or find candidates of the next one.
+        """
+        todo, held = batch.todo, self._held if batch.held is None else batch.held
+        compared = None
+        if batch.found is not None:
+            lists, beside, lookup, before = batch.found
+            found = self._compare(todo, lists, beside, lookup)
+            if OVERRIDES in found.notes:
+                self._ignored, self._looked = (
+                    load_ignored(ClusterCache(self._index, found.notes)),
+                    time.monotonic(),
+                )
+            note = found.notes.get(STATISTICS, before)
+            if note != before:  # learned anew since candidates were searched
+                lookup = self.lookup(note)
+                found = self._anew(todo, lookup, batch.number)
+            compared = found, lookup
+        return ComparedBatch(
+            todo,
+            compared,
+            batch.stored,
+            batch.assigned,
+            batch.failed,
+            batch.same,
+            batch.order,
+            held,
+            batch.number,
+        )
 
     def conclude(self, seen: ComparedBatch, policy: WritePolicy) -> BatchDecisions:
         """The second part: edges, clusters and decisions, while no other process changes clusters."""
         index, todo = self._index, seen.todo
+        while self._begun and self._begun[0][0] <= seen.number:
+            self._begun.popleft()
         if seen.found is None:
             return BatchDecisions(failed=seen.failed, session=self._session)
         compared, lookup = seen.found
         with self._writing() as alone:
             if not alone and (latest := self.lookup()).settings != lookup.settings:
                 # reclustered with other settings meanwhile
-                compared, lookup = self._compare(todo, latest), latest
+                compared, lookup = self._anew(todo, latest, seen.number), latest
             as_seen = alone and seen.held == self._held - 1
             other = None if as_seen else replaced_meanwhile(compared, index)
             cache = ClusterCache(index, compared.notes if as_seen else {})
@@ -315,31 +362,46 @@ class BatchDecider:
 
     def lookup(self, *version: str | None) -> CandidateSearch:
         """Finds and compares stored pages with the statistics and settings in force; ``version``: the note of them, where it is known."""
+        found = self._settings_in_force(*version)
+        return CandidateSearch(self._index, found.settings, found.statistics, day_of)
+
+    def _settings_in_force(self, *version: str | None) -> EffectiveSettings:
         (latest,) = version or (self._index.note(STATISTICS),)
         before = self._in_force
         self._in_force = found = EffectiveSettings.read(self._index, self._settings, latest, before)
         if found.differences and (before is None or found.differences != before.differences):
-            warnings.warn(SettingsDiffer("the index", (), found.differences), stacklevel=2)
-        return CandidateSearch(self._index, found.settings, found.statistics, day_of)
+            warnings.warn(SettingsDiffer("the index", (), found.differences), stacklevel=3)
+        return found
 
-    def _compare(self, todo: Chunk, lookup: CandidateSearch) -> CandidateSearchResult:
+    def _find(self, todo: Chunk, lookup: CandidateSearch) -> tuple[CandidateLists, list[list[str]]]:
+        """Candidates, and for each page what the window and the claims name beside them."""
         days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)
         asked = Pages(list(todo.records.ids), todo.table, days, todo.records.named)
         if not asked.ids:
-            return lookup.of(asked)
-        recent, at_hand = self._met(todo, lookup.settings), records_of(todo.records)
+            return lookup.find(asked), []
+        recent = self._met(todo, lookup.settings)
         if self._claims is None:
-            return lookup.of(asked, lambda: recent, assigned=True, at_hand=at_hand, notes=NOTES)
+            return lookup.find(asked), recent
         # To claim is to wait for the disk, and nothing is asked of the claims before candidates are there.
         with ThreadPoolExecutor(1, thread_name_prefix="es-dedup-claims") as pool:
             first = pool.submit(first_with, self._index, self._claims, todo)
-            return lookup.of(
-                asked,
-                lambda: [[*one, *more] for one, more in zip(first.result(), recent, strict=True)],
-                assigned=True,
-                at_hand=at_hand,
-                notes=NOTES,
-            )
+            lists = lookup.find(asked)
+            return lists, [[*one, *more] for one, more in zip(first.result(), recent, strict=True)]
+
+    def _compare(
+        self, todo: Chunk, lists: CandidateLists, beside: Sequence[Sequence[str]], lookup: CandidateSearch
+    ) -> CandidateSearchResult:
+        asked = bool(todo.records.ids)
+        at_hand = records_of(todo.records)
+        return lookup.compared(lists, lambda: beside, assigned=asked, at_hand=at_hand, notes=NOTES)
+
+    def _anew(self, todo: Chunk, lookup: CandidateSearch, number: int) -> CandidateSearchResult:
+        """Search and compare once more; pages of batches that were begun later find those of this one, not the other way round."""
+        lists, beside = self._find(todo, lookup)
+        later = frozenset().union(*(names for at, names in tuple(self._begun) if at > number))
+        names = [[name for name in some if name not in later] for some in lists.names]
+        beside = [[name for name in some if name not in later] for some in beside]
+        return self._compare(todo, replace(lists, names=names), beside, lookup)
 
     def _met(self, todo: Chunk, settings: Settings) -> list[list[str]]:
         """For each page those of the window that share a term with it; a window that does not answer is replaced by a refresh."""

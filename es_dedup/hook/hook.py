@@ -220,9 +220,14 @@ class DedupHook(Closing):
         ]
 
     def prefetch(
-        self, items: Sequence[Item], features: Chunk | None = None, *, creates: bool = True
+        self,
+        items: Sequence[Item],
+        features: Chunk | None = None,
+        *,
+        creates: bool = True,
+        settled: Callable[[], object] = lambda: None,
     ) -> PrefetchedBatch:
-        """Find what is related to documents, ahead of ``prepare``; another thread may do so while the batch before is written.
+        """Search candidates of documents, ahead of ``compare`` and ``prepare``; another thread may do so while batches before are decided on and written.
 
         Their features are stored. Who does not go on to ``prepare`` calls ``withdraw``.
 
@@ -230,21 +235,36 @@ class DedupHook(Closing):
             items: with distinct ``_id``, none of them in a batch that is not finished.
             features: what ``featurise`` made of the same documents; None: they are made now.
             creates: an index that is not there is made by the write.
+            settled: waits until the batch before is decided on; called before anything that is stored is replaced.
         """
         whole = [item for item in items if item.whole]
         if self.dispatcher is not None or not whole:
             return PrefetchedBatch()
         self._targets.resolve(items, creates=creates)
-        started = time.perf_counter()
-        features = features or self.featurise(whole)
-        made = time.perf_counter()
+        started = made = time.perf_counter()
         try:
-            seen, problem = self._decider.compare(features), None
+            features = features or self.featurise(whole)
+            made = time.perf_counter()
+            found, problem = self._decider.find(features, settled=settled), None
+        except IndexError_ as error:
+            found, problem = None, error
+        seconds = {"features": made - started, "decide": time.perf_counter() - made}
+        return PrefetchedBatch(found, problem=problem, seconds=seconds)
+
+    def compare(self, prefetched: PrefetchedBatch) -> PrefetchedBatch:
+        """Compare documents with candidates that ``prefetch`` has found, ahead of ``prepare``.
+
+        Another thread may meanwhile write the batch before, or prefetch the next one.
+        """
+        if prefetched.found is None or prefetched.seen is not None or prefetched.problem is not None:
+            return prefetched
+        started, seconds = time.perf_counter(), dict(prefetched.seconds)
+        try:
+            seen, problem = self._decider.compare(prefetched.found), None
         except IndexError_ as error:
             seen, problem = None, error
-        return PrefetchedBatch(
-            seen, problem, {"features": made - started, "decide": time.perf_counter() - made}
-        )
+        seconds["decide"] += time.perf_counter() - started
+        return PrefetchedBatch(prefetched.found, seen, problem, seconds)
 
     def withdraw(self, items: Sequence[Item], report: HookReport) -> None:
         """Update features and clusters to what the source index holds: the documents were prefetched and not written."""
@@ -273,7 +293,7 @@ class DedupHook(Closing):
             policy: for ``index`` and ``create``.
             report: counts are added to it.
             features: what ``featurise`` made of the same documents; None: they are made now.
-            prefetched: what ``prefetch`` gave for the same documents; None: they are prefetched now.
+            prefetched: what ``prefetch`` gave for the same documents, compared or not; None: they are prefetched now.
             creates: an index that is not there is made by the write.
 
         Raises:
@@ -307,9 +327,8 @@ class DedupHook(Closing):
                 item.dedup_field = waiting_field(item.page_id, PENDING)
         elif whole:
             try:
-                self._decide(
-                    batch, policy, report, prefetched or self.prefetch(items, features, creates=creates)
-                )
+                prefetched = prefetched or self.prefetch(items, features, creates=creates)
+                self._decide(batch, policy, report, self.compare(prefetched))
             except IndexError_ as error:
                 self._without_decision(whole, error, report)
         try:

@@ -13,7 +13,7 @@ from es_dedup.index.source_index import DEDUP
 from es_dedup.model import WritePolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
@@ -186,12 +186,16 @@ class Run:
             items, self._policy, self.report, features=features, prefetched=prefetched, creates=self._creates
         )
 
-    def prefetch(self, items: Items) -> PrefetchedBatch:
+    def prefetch(self, items: Items, settled: Callable[[], object]) -> PrefetchedBatch:
         """See ``DedupHook.prefetch``."""
-        return self._hook.prefetch(items, creates=self._creates)
+        return self._hook.prefetch(items, creates=self._creates, settled=settled)
+
+    def compare(self, prefetched: PrefetchedBatch) -> PrefetchedBatch:
+        """See ``DedupHook.compare``."""
+        return self._hook.compare(prefetched)
 
     def independent(self, items: Items, before: Items) -> bool:
-        """Whether a batch can be looked at while the one before is written: that one only brings other, whole documents.
+        """Whether a batch can be looked at before the one before is written: that one only brings other, whole documents.
 
         Documents of one ``_id`` may be the same, whatever they say: an alias names no index before it is asked.
         """

@@ -38,11 +38,16 @@ if TYPE_CHECKING:
 def slowly(name: str, report: HookReport) -> Iterator[dict[str, Any]]:
     """An input that gives its second document once the first one is written."""
     yield five(name)[0]
+    until_written(report)
+    yield five(name)[1]
+
+
+def until_written(report: HookReport) -> None:
+    """Wait for the first batch."""
     for _ in range(600):
         if report.written:
             break
         time.sleep(0.05)
-    yield five(name)[1]
 
 
 class TestMark:
@@ -331,7 +336,7 @@ class TestErrors:
 
 
 class TestAhead:
-    """While a batch is written the next one is looked at."""
+    """While a batch is decided on and written the next ones are looked at."""
 
     def test_many_batches_have_the_clusters_of_one(
         self, hook: DedupHook, client: Elasticsearch, name: str
@@ -382,13 +387,15 @@ class TestAhead:
             Proxy(place.hostname or "", place.port or 9200) as proxy,
             DedupHook.open(f"{proxy.url}{place.path}", FIELDS, settings=impatient) as hook,
         ):
+            report = HookReport()
 
             def actions() -> Iterator[dict[str, Any]]:
                 yield from five(name)[:3]
-                proxy.refusing = True  # the first batch is decided on, and being written
+                until_written(report)
+                proxy.refusing = True
                 yield from five(name)[3:]
 
-            report = dedup_bulk(client, actions(), hook=hook, chunk_size=3).report
+            dedup_bulk(client, actions(), hook=hook, report=report, chunk_size=3)
             assert report.outcomes == {"unique": 3, "inconclusive": 2}
             assert report.written == 5
             proxy.refusing = False

@@ -49,7 +49,7 @@ class Replacement:
         action = action_of(page(NEW, WHOLE, 3), self._name)
         head: dict[str, Any] = {"index": {"_index": self._name, "_id": NEW}}
         self._items = [item_of(head, action["_source"], {})]
-        self._seen = self._hook.prefetch(self._items)
+        self._seen = self._hook.compare(self._hook.prefetch(self._items))
 
     def end(self, policy: WritePolicy = WritePolicy.MARK) -> HookReport:
         report = HookReport()

@@ -1,0 +1,128 @@
+"""Batches under way at once: one is written while the next one is compared, and candidates of the one after that are searched."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from es_dedup.hook.batch_steps import PrefetchedBatch
+    from es_dedup.hook.documents import Batch, Item
+    from es_dedup.hook.run import Run
+
+    Items = list[Item]
+    Results = list[tuple[bool, dict[str, Any]]]
+
+MOST: Final = 3  # batches: one in each stage
+
+
+@dataclass(slots=True, eq=False)
+class _UnderWay:
+    """One batch: what its stages give, and how far it has come.
+
+    Attributes:
+        before: the batch before, until this one is finished.
+        stored: its features may be stored.
+        settled: it was written, or ``prepare`` has undone what was stored of it.
+    """
+
+    items: Items
+    before: _UnderWay | None
+    prefetched: Future[PrefetchedBatch] = field(init=False)
+    batch: Future[Batch] = field(init=False)
+    results: Future[Results] = field(init=False)
+    stored: bool = False
+    settled: bool = False
+
+
+class Stages:
+    """Three stages, each with a thread that takes one batch after the other.
+
+    Candidates of a batch are searched while the one before is compared and decided on. It is compared while the one before is written, and
+    decided on when that is written: what could not be written, nothing rests on. When a batch fails, none after it is decided on.
+
+    Args:
+        run: the call.
+        write: writes a batch that is decided on.
+    """
+
+    def __init__(self, run: Run, write: Callable[[Items, Batch], Results]) -> None:
+        self._run, self._write = run, write
+        self._pools = [ThreadPoolExecutor(1, thread_name_prefix="es-dedup-hook") for _ in range(MOST)]
+        self._under_way: deque[_UnderWay] = deque()
+        self._stop = threading.Event()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Let what is being written be written, and take back the features of what is not."""
+        self._stop.set()
+        for pool in self._pools:
+            pool.shutdown(wait=True, cancel_futures=True)
+        for each in self._under_way:
+            if each.stored and not each.settled:
+                self._run.withdraw(each.items)
+
+    @property
+    def busy(self) -> bool:
+        """Whether any batch is under way."""
+        return bool(self._under_way)
+
+    @property
+    def full(self) -> bool:
+        """Whether as many are under way as there are stages."""
+        return len(self._under_way) >= MOST
+
+    def begin(self, items: Items) -> None:
+        """Take the next batch."""
+        each = _UnderWay(items, self._under_way[-1] if self._under_way else None)
+        search, decide, write = self._pools
+        each.prefetched = search.submit(partial(self._prefetched, each))
+        each.batch = decide.submit(partial(self._decided, each))
+        each.results = write.submit(partial(self._written, each))
+        self._under_way.append(each)
+
+    def finished(self) -> Results:
+        """Wait for the first batch under way, and give its results; raises what has kept it from being written."""
+        first = self._under_way[0]
+        results = first.results.result()
+        self._under_way.popleft()
+        if self._under_way:
+            self._under_way[0].before = None
+        return results
+
+    def _go_on(self) -> None:
+        if self._stop.is_set():
+            raise CancelledError
+
+    def _prefetched(self, each: _UnderWay) -> PrefetchedBatch:
+        before, run = each.before, self._run
+        self._go_on()
+        if before is not None and not run.independent(each.items, before.items):
+            before.results.result()
+        each.stored = True
+        return run.prefetch(each.items, before.batch.result if before else lambda: None)
+
+    def _decided(self, each: _UnderWay) -> Batch:
+        before = each.before
+        prefetched = self._run.compare(each.prefetched.result())
+        if before is not None:
+            before.results.result()
+        self._go_on()
+        each.stored = each.settled = True
+        batch = self._run.prepare(each.items, prefetched=prefetched)
+        each.settled = False
+        return batch
+
+    def _written(self, each: _UnderWay) -> Results:
+        batch = each.batch.result()
+        self._go_on()
+        each.settled = True
+        return self._write(each.items, batch)
