@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from es_dedup.detectors.port import Detector
+from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, mix64, tagged_terms
 from es_dedup.text.normalise import TextBatch, normalise_many
@@ -111,18 +112,9 @@ def period_table(batch: TextBatch, window: int) -> PeriodTable:
 
 def dense_period_table(dense: TextBatch, window: int) -> PeriodTable:
     """``period_table`` of texts that ``without_white_space`` has gone over."""
-    codes, offsets = dense.codes, dense.offsets
-    stops = np.flatnonzero(codes == _STOP)
+    hashes, owner = _segment_hashes(dense, window)
     pages = len(dense)
-    if not len(stops):
-        return PeriodTable.whole(np.zeros(pages + 1, dtype=np.int64), np.zeros(0, dtype=np.uint64))
-    owner = np.searchsorted(offsets, stops, side="right") - 1
-    earliest = offsets[owner]
-    earliest[1:] = np.maximum(earliest[1:], stops[:-1] + 1)
-    starts = np.maximum(earliest, stops - window)
-    keep = starts < stops
-    starts, stops, owner = starts[keep], stops[keep], owner[keep]
-    hashes = segment_hashes(mix64(codes.astype(np.uint64)), starts, stops, _BASE) >> np.uint64(24)
+    hashes >>= np.uint64(64 - HASH_BITS_IN_TERM)
     order = np.lexsort((hashes, owner))
     hashes, owner = hashes[order], owner[order]
     first = np.ones(len(hashes), dtype=np.bool_)
@@ -131,6 +123,23 @@ def dense_period_table(dense: TextBatch, window: int) -> PeriodTable:
     starts = offsets_of(owner, pages)
     keep = np.arange(len(owner)) - starts[owner] < MOST_SIGNATURES
     return PeriodTable(offsets_of(owner[keep], pages), hashes[keep], np.diff(starts))
+
+
+def _segment_hashes(dense: TextBatch, window: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Hash of the characters before each full stop, and the page, in the order of the texts."""
+    codes, offsets = dense.codes, dense.offsets
+    if worthwhile(len(codes)):
+        from es_dedup.detectors.kernels.periods import segment_hashes_of  # noqa: PLC0415 - see es_dedup.kernels.dispatch
+
+        return segment_hashes_of(codes, offsets, np.uint32(_STOP), window, np.uint64(_BASE))
+    stops = np.flatnonzero(codes == _STOP)
+    owner = np.searchsorted(offsets, stops, side="right") - 1
+    earliest = offsets[owner]
+    earliest[1:] = np.maximum(earliest[1:], stops[:-1] + 1)
+    starts = np.maximum(earliest, stops - window)
+    keep = starts < stops
+    hashes = segment_hashes(mix64(codes.astype(np.uint64)), starts[keep], stops[keep], _BASE)
+    return hashes, owner[keep]
 
 
 def signature_strings(batch: TextBatch, window: int) -> list[list[str]]:
