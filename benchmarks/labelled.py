@@ -116,7 +116,7 @@ class Joined:
 def joined(scanned: Scanned, settings: Settings | None = None) -> Joined:
     """Candidate pairs as the scan has found them."""
     settings, corpus = settings or Settings(), scanned.corpus
-    join = CorpusJoin(corpus, corpus.ranks(settings), settings, Weighing(scanned.statistics))
+    join = CorpusJoin(corpus, corpus.ranks(settings), settings, Weighing(lambda: scanned.statistics))
     left, right = (np.concatenate(side) for side in zip(*join.pairs(), strict=True))
     expect(bool((left < right).all()), "the join gives a pair twice")
     return Joined(left, right, join.capped_terms)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -96,6 +95,18 @@ class _Part:
     facts: list[NDArray[np.uint64]] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """Terms of all rows to be joined; see ``TermJoin`` and its ``run``."""
+
+    queried: Column
+    stored: Column
+    bits: int
+    least: int = 2
+    facts: NDArray[np.uint64] | None = None
+    max_df: int | None = None
+
+
 class CorpusJoin:
     """All joins of a corpus.
 
@@ -141,18 +152,28 @@ class CorpusJoin:
         return made
 
     def _default(self) -> None:
-        """Pairs by the default methods, in one pass over the features."""
+        """Pairs by the default methods: in memory beside each other, of files in one pass over the features."""
         with ExitStack() as stack:
             parts: list[_Part] = []
             for method in join_methods(self._settings):
                 queried = self._column(stack, f"queried-{method.name}", method.kind)
                 stored = queried if method.own else self._column(stack, f"stored-{method.name}", method.kind)
                 parts.append(_Part(method, queried, stored))
-            pool = stack.enter_context(ThreadPoolExecutor(1 if self._corpus.folder else THREADS))
+            if self._corpus.folder is None:
+                # one thread has the first, which takes as long as all others; the other begins with those that need no statistics
+                with ThreadPoolExecutor(THREADS) as pool:
+                    list(pool.map(self._collect_and_join, parts[:1] + parts[:0:-1]))
+                return
             for _, table in self._corpus.batches() if parts else ():
-                self._weigh(table)  # kept for all methods
-                list(pool.map(partial(self._collect, table), parts))
-            list(pool.map(self._join, parts))
+                for part in parts:
+                    self._collect(table, part)
+            for part in parts:
+                self._join(part)
+
+    def _collect_and_join(self, part: _Part) -> None:
+        for _, table in self._corpus.batches():
+            self._collect(table, part)
+        self._join(part)
 
     def _collect(self, table: FeatureTable, part: _Part) -> None:
         """The terms of the next rows for one method."""
@@ -166,8 +187,10 @@ class CorpusJoin:
         """The pairs of one method."""
         method = part.method
         if part.facts:
-            rule = method.rule(np.concatenate(part.facts), part.stored)
-            self._counted(method.name, part.queried, part.stored, method.bits, rule, least=method.least)
+            facts = np.concatenate(part.facts)
+            sampled = facts if method.sampled else None
+            terms = _Terms(part.queried, part.stored, method.bits, method.least, sampled)
+            self._counted(method.name, terms, method.rule(facts, part.stored))
         part.queried.close()
         part.stored.close()
 
@@ -197,28 +220,16 @@ class CorpusJoin:
             for name, (stored, groups) in methods.items():
                 for place, group in enumerate(groups):
                     before = self._left_out
-                    rule = group.rule()
-                    self._counted(
-                        f"{name}-{place}", group.queried, stored, TERM_BITS, rule, max_df=group.max_df
-                    )
+                    joined = _Terms(group.queried, stored, TERM_BITS, max_df=group.max_df)
+                    self._counted(f"{name}-{place}", joined, group.rule())
                     left_out = self._left_out - before
                     self.use += TermUse.of(name, int(group.queried.offsets[-1]), left_out)
                     self._capped.append(left_out)
 
-    def _counted(
-        self,
-        name: str,
-        queried: Column,
-        stored: Column,
-        bits: int,
-        rule: Callable[[Hits], Keys],
-        *,
-        least: int = 2,
-        max_df: int | None = None,
-    ) -> None:
+    def _counted(self, name: str, terms: _Terms, rule: Callable[[Hits], Keys]) -> None:
         """Keep the pairs of which, with all terms counted, the rule approves."""
         counted = PairBlocks(self._corpus.folder, f"counted-{name}", len(self._corpus), COUNTED)
-        for only, hits in self._hits(queried, stored, bits, least=least, max_df=max_df):
+        for only, hits in self._hits(terms):
             if only:  # all terms are in one range
                 self._keep(rule(hits))
                 continue
@@ -229,19 +240,20 @@ class CorpusJoin:
         for some in counted.take():
             self._keep(rule(_added(some)))
 
-    def _hits(
-        self, queried: Column, stored: Column, bits: int, *, least: int = 2, max_df: int | None = None
-    ) -> Iterator[tuple[bool, Hits]]:
+    def _hits(self, terms: _Terms) -> Iterator[tuple[bool, Hits]]:
         """Counted pairs of each range of terms, and whether there is no other range."""
+        queried, stored = terms.queried, terms.stored
         columns = [queried] if queried is stored else [queried, stored]
         corpus = self._corpus
-        ranges = list(value_ranges(columns, corpus.most, bits))
+        ranges = list(value_ranges(columns, corpus.most, terms.bits))
+        facts = terms.facts if len(ranges) == 1 else None  # else more terms of a pair may come
+        most = HITS if corpus.folder else rules.CHUNK_HITS
         for low, high in ranges:
             values, owners = stored.between(low, high)
-            join = TermJoin(values, owners, self._rows, bits, least=least)
+            join = TermJoin(values, owners, self._rows, terms.bits, least=terms.least, facts=facts)
             values, owners = queried.between(low, high)
             offsets = offsets_from(owners, len(corpus))
-            for hits in join.run(values, offsets, HITS if corpus.folder else rules.CHUNK_HITS, max_df=max_df):
+            for hits in join.run(values, offsets, most, max_df=terms.max_df):
                 yield len(ranges) == 1, hits
             self._capped.append(join.capped)
             self._left_out += join.left_out  # of further methods, which are joined one after the other

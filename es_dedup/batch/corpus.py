@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,16 +12,16 @@ from es_dedup.batch.featurise import day_of
 from es_dedup.clustering import PageKey, canonical_order
 from es_dedup.decision.comparison import Pages
 from es_dedup.decision.statistics import Statistics, learn
+from es_dedup.detectors.coverage_pairs import Weights
 from es_dedup.detectors.features import FeatureTable, unpack
 from es_dedup.text.hashing import hash64
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.index.port import Index
     from es_dedup.index.records import FeatureRecord
     from es_dedup.settings import Settings
@@ -114,18 +115,42 @@ class MemoryCorpus:
 
 
 class Weighing:
-    """What grams and clauses of tables count; those of the last table are kept."""
+    """What grams and clauses of tables count; those of the last table are kept. Threads may share it.
 
-    def __init__(self, statistics: Statistics) -> None:
-        self._statistics = statistics
-        self._last: tuple[FeatureTable, Weights] | None = None
+    Args:
+        statistics: gives those to weigh by, and may wait until they are learned.
+    """
+
+    def __init__(self, statistics: Callable[[], Statistics]) -> None:
+        self._grams = _OfLastTable(lambda table: statistics().gram_weights_of(table.coverage.grams))
+        self._clauses = _OfLastTable(lambda table: statistics().clause_weights_of(table.coverage.clauses))
 
     def __call__(self, table: FeatureTable) -> Weights:
         """The weights of a table."""
-        last = self._last
-        if last is None or last[0] is not table:
-            last = self._last = table, self._statistics.weights(table.coverage)
-        return last[1]
+        return Weights(self.grams(table), self.clauses(table))
+
+    def grams(self, table: FeatureTable) -> NDArray[np.float32]:
+        """Those of its grams."""
+        return self._grams(table)
+
+    def clauses(self, table: FeatureTable) -> NDArray[np.float32]:
+        """Those of its clauses."""
+        return self._clauses(table)
+
+
+class _OfLastTable:
+    """A function of tables that keeps its last result; a thread that asks for the same table waits for it."""
+
+    def __init__(self, function: Callable[[FeatureTable], NDArray[np.float32]]) -> None:
+        self._function, self._lock = function, threading.Lock()
+        self._last: tuple[FeatureTable, NDArray[np.float32]] | None = None
+
+    def __call__(self, table: FeatureTable) -> NDArray[np.float32]:
+        with self._lock:
+            last = self._last
+            if last is None or last[0] is not table:
+                last = self._last = table, self._function(table)
+            return last[1]
 
 
 def key_of(record: FeatureRecord) -> PageKey:

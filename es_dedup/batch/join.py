@@ -37,6 +37,7 @@ CLAUSE_SHARE: Final = (
 LEAST_SHARED: Final = 2  # terms in common, where there are more than a few
 FEW_TERMS: Final = 4  # so few comparable terms that one of them in common is enough
 HALF_BITS: Final = 32
+NO_FACTS: Final = np.zeros((0, 2), dtype=np.uint64)
 CHUNK_HITS: Final = 1_000_000  # joined rows held at a time by each thread: about 50 MB
 
 
@@ -148,10 +149,26 @@ def equal_pairs(hashes: NDArray[np.uint64], ranks: Rows) -> NDArray[np.uint64]:
 
 
 class TermJoin:
-    """Inverted index of the stored terms; the first ``MAX_POSTINGS`` postings of each term answer."""
+    """Inverted index of the stored terms; the first ``MAX_POSTINGS`` postings of each term answer.
+
+    Args:
+        values, owners: stored terms and their rows.
+        rows: what is known of all rows.
+        bits: width of the terms.
+        least: postings from which a term can bring a pair together.
+        facts: of rows whose terms are sampled, the bound of those queried and the third of those stored; pairs that share fewer than
+            ``sampled_needed`` are left out, which are most. None: all pairs are given.
+    """
 
     def __init__(
-        self, values: NDArray[Any], owners: Rows, rows: PostingLists, bits: int, *, least: int = 2
+        self,
+        values: NDArray[Any],
+        owners: Rows,
+        rows: PostingLists,
+        bits: int,
+        *,
+        least: int = 2,
+        facts: NDArray[np.uint64] | None = None,
     ) -> None:
         if not rows.answering.all():
             kept = rows.answering[owners]
@@ -165,6 +182,7 @@ class TermJoin:
         self._values = values[starts[useful]] if len(values) else values
         self._starts, self._counts = starts[useful], counts[useful]
         self._owners, self._bits, self._rows = owners, bits, len(rows.ranks)
+        self._facts = NO_FACTS if facts is None else facts
         self.capped = self.left_out = 0
 
     def run(
@@ -195,7 +213,8 @@ class TermJoin:
         if worthwhile(len(query)):
             from es_dedup.batch.kernels.join import shared_terms  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
-            return Hits(*shared_terms(query, self._starts[term], counts, self._owners, self._rows))
+            starts = self._starts[term]
+            return Hits(*shared_terms(query, starts, counts, self._owners, self._rows, self._facts))
         first = np.cumsum(counts) - counts
         place = np.repeat(self._starts[term] - first, counts) + np.arange(int(counts.sum()))
         keys = (np.repeat(query, counts).astype(np.uint64) << np.uint64(32)) | self._owners[place].astype(
@@ -210,6 +229,8 @@ class TermJoin:
             (keys & np.uint64(0xFFFFFFFF)).astype(np.int64),
         )
         other = ours != theirs
+        if len(self._facts):
+            other &= shared >= sampled_needed(self._facts[theirs, 1], self._facts[ours, 0])
         return Hits(ours[other], theirs[other], shared[other])
 
 

@@ -22,14 +22,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.batch.columns import Column
+    from es_dedup.batch.corpus import Weighing
     from es_dedup.batch.join import Hits
-    from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.settings import Settings
 
     Keys = NDArray[np.uint64]
     Rows = NDArray[np.int64]
-    Weigh = Callable[[FeatureTable], Weights]
 
 HASH_BITS: Final = 32  # of a gram or clause
 
@@ -64,16 +63,18 @@ class JoinMethod:
             and the stored terms.
         needed: terms that pairs must share to be among them, at least: given are the first fact of each query row and the last one of
             each stored row.
+        sampled: both pages have only some of their terms, and their two facts say what ``sampled_needed`` asks for.
         by_fact: ``keys`` asks for the only fact of both rows, neither for the number of shared terms nor for the terms.
     """
 
     name: str
     bits: int
     own: bool
-    terms: Callable[[FeatureTable, Weigh], RowTerms]
+    terms: Callable[[FeatureTable, Weighing], RowTerms]
     keys: Callable[[Hits, NDArray[np.uint64], Column], Keys]
     needed: Callable[[NDArray[np.uint64], NDArray[np.uint64]], Rows]
     by_fact: bool = False
+    sampled: bool = False
 
     def rule(self, facts: NDArray[np.uint64], stored: Column) -> Callable[[Hits], Keys]:
         """``keys`` for rows with these facts and stored terms."""
@@ -99,7 +100,7 @@ def join_methods(settings: Settings) -> list[JoinMethod]:
             ("clauses", _clause_terms, rules.CLAUSE_SHARE),
         ):
             keys = partial(_sampled_keys, share)
-            made.append(JoinMethod(name, HASH_BITS, False, terms, keys, _sampled_needed))  # noqa: FBT003
+            made.append(JoinMethod(name, HASH_BITS, False, terms, keys, _sampled_needed, sampled=True))  # noqa: FBT003
     if "ccdet" in settings.detectors:
         of_periods, least = partial(_period_keys, settings), partial(_fixed, settings.ccdet.min_common)
         made.append(JoinMethod("periods", HASH_BITS_IN_TERM, True, _period_terms, of_periods, least))  # noqa: FBT003
@@ -114,13 +115,13 @@ def join_methods(settings: Settings) -> list[JoinMethod]:
     return made
 
 
-def _gram_terms(table: FeatureTable, weigh: Weigh) -> RowTerms:
-    useful, cover = weigh(table).grams >= CONTENT, table.coverage
+def _gram_terms(table: FeatureTable, weigh: Weighing) -> RowTerms:
+    useful, cover = weigh.grams(table) >= CONTENT, table.coverage
     return _sampled(coverage.query_grams(cover).only(useful), coverage.stored_grams(cover).only(useful))
 
 
-def _clause_terms(table: FeatureTable, weigh: Weigh) -> RowTerms:
-    useful, cover = weigh(table).clauses >= CONTENT, table.coverage
+def _clause_terms(table: FeatureTable, weigh: Weighing) -> RowTerms:
+    useful, cover = weigh.clauses(table) >= CONTENT, table.coverage
     return _sampled(coverage.query_clauses(cover).only(useful), coverage.stored_clauses(cover).only(useful))
 
 
@@ -144,7 +145,7 @@ def _fixed(needed: int, of_query: NDArray[np.uint64], _: NDArray[np.uint64]) -> 
     return np.full(len(of_query), needed)
 
 
-def _period_terms(table: FeatureTable, _: Weigh) -> RowTerms:
+def _period_terms(table: FeatureTable, _: Weighing) -> RowTerms:
     periods = table.periods
     values, counts = periods.signatures, np.diff(periods.offsets)
     return RowTerms(values, counts, values, counts, periods.comparable.astype(np.uint64)[:, None])
@@ -154,7 +155,7 @@ def _period_keys(settings: Settings, hits: Hits, facts: NDArray[np.uint64], _: C
     return rules.period_keys(hits, facts[:, 0].astype(np.int64), settings.ccdet)
 
 
-def _band_terms(limit: int, table: FeatureTable, _: Weigh) -> RowTerms:
+def _band_terms(limit: int, table: FeatureTable, _: Weighing) -> RowTerms:
     """Equal bands, or bands one bit apart beyond three bits, of pages with words."""
     having = table.has_words
     kept, near = rules.bands_of(table.fingerprints[having], limit)

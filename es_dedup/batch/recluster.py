@@ -201,12 +201,6 @@ def related_pairs(
     """
     total = len(corpus)
     report_progress(Progress("join", 0, total))
-    with ThreadPoolExecutor(2) as pool:  # ranks and statistics do not need each other
-        ranking = pool.submit(corpus.ranks, settings)
-        known = statistics or corpus.learn(settings)
-        ranks = ranking.result()
-    weigh = Weighing(known)
-    join = CorpusJoin(corpus, ranks, settings, weigh)
     size = PAIRS if corpus.folder else BLOCK
     compared = 0
     parts: list[Verified] = []
@@ -214,6 +208,7 @@ def related_pairs(
     def block(left: Rows, right: Rows, start: int) -> Verified:
         some = slice(start, start + size)
         pages, ours, theirs, rows = corpus.of_pairs(left[some], right[some])
+        known = learning.result()
         weights = weigh(pages.table) if rows is None else known.weights(pages.table.coverage)
         related = verify_by(known, settings, pages, ours, theirs, weights=weights)
         if rows is None:
@@ -223,6 +218,12 @@ def related_pairs(
     with ThreadPoolExecutor(
         settings.workers or None
     ) as pool:  # arrays are worked on outside the interpreter's lock
+        learning = pool.submit(lambda: statistics or corpus.learn(settings))
+        ranks = corpus.ranks(settings)
+        if corpus.folder:
+            learning.result()  # a join beside it would take as much memory again
+        weigh = Weighing(learning.result)
+        join = CorpusJoin(corpus, ranks, settings, weigh)
         for left, right in join.pairs():
             if not compared:
                 report_progress(Progress("join", total, total))
@@ -233,7 +234,8 @@ def related_pairs(
                 report_progress(Progress("verify", compared, count))
             if corpus.folder:
                 release_memory()
-    return RelatedPairs(known, Verified.concatenate(parts), compared, join.capped_terms, join.use)
+    related = Verified.concatenate(parts)
+    return RelatedPairs(learning.result(), related, compared, join.capped_terms, join.use)
 
 
 def cluster_new(

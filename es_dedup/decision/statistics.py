@@ -88,10 +88,11 @@ class Statistics:
 
     def weights(self, table: CoverageTable) -> Weights:
         """What each gram and clause of a table counts."""
-        return Weights(
-            _look_up(table.grams, self.grams, self.gram_weights, self._buckets[0]),
-            self.clause_weights_of(table.clauses),
-        )
+        return Weights(self.gram_weights_of(table.grams), self.clause_weights_of(table.clauses))
+
+    def gram_weights_of(self, hashes: NDArray[np.uint32]) -> NDArray[np.float32]:
+        """What grams of these hashes count, in [0.02, 1]."""
+        return _look_up(hashes, self.grams, self.gram_weights, self._buckets[0])
 
     def clause_weights_of(self, hashes: NDArray[np.uint32]) -> NDArray[np.float32]:
         """What clauses of these hashes count, in [0.02, 1]."""
@@ -196,9 +197,9 @@ def learn(
     pages = PostingSample(keys, title_signatures(cover), table.fingerprints, days)
     with ThreadPoolExecutor(1) as pool:  # beside the grams, outside the interpreter's lock
         clauses = pool.submit(weigh, cover.clauses, cover.clause_offsets, cover.clause_masks, pages, rows)
+        noise = pool.submit(learn_noise, periods, sites, config)
         grams = weigh(cover.grams, cover.gram_offsets, cover.gram_masks, pages, rows)
-        noise = learn_noise(periods, sites, config)
-    return Statistics(*grams, *clauses.result(), noise, len(table))
+    return Statistics(*grams, *clauses.result(), noise.result(), len(table))
 
 
 def weigh(

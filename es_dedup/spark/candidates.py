@@ -100,7 +100,7 @@ def _copies(batches: Batches) -> Made:
 
 def _terms(settings: Settings, statistics: Broadcast[Statistics], batches: Batches) -> Made:
     """Terms queried and stored; of copies that do not answer only those queried."""
-    weigh, methods = Weighing(statistics.value), join_methods(settings)
+    weigh, methods = Weighing(lambda: statistics.value), join_methods(settings)
     for batch in batches:
         table = unpack(batch.column("payload").to_pylist())
         ranks, answers, fresh = (numbers(batch, name) for name in ("rank", "answering", "fresh"))
@@ -127,7 +127,7 @@ def _terms(settings: Settings, statistics: Broadcast[Statistics], batches: Batch
 
 def _facts(settings: Settings, statistics: Broadcast[Statistics], batches: Batches) -> Made:
     """What rules have to know of each page."""
-    weigh, methods = Weighing(statistics.value), join_methods(settings)
+    weigh, methods = Weighing(lambda: statistics.value), join_methods(settings)
     for batch in batches:
         table = unpack(batch.column("payload").to_pylist())
         for number, method in enumerate(methods):

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from es_dedup.batch.join import LEAST_SHARED
 from es_dedup.kernels.dispatch import kernel
 
 if TYPE_CHECKING:
-    from es_dedup.kernels.arrays import Ints
+    from es_dedup.kernels.arrays import Ints, UInts64
 
 
 @kernel
-def shared_terms(query: Ints, starts: Ints, counts: Ints, owners: Ints, rows: int) -> tuple[Ints, Ints, Ints]:
+def shared_terms(
+    query: Ints, starts: Ints, counts: Ints, owners: Ints, rows: int, facts: UInts64
+) -> tuple[Ints, Ints, Ints]:
     """Pairs with a term in common.
 
     Args:
@@ -21,6 +24,7 @@ def shared_terms(query: Ints, starts: Ints, counts: Ints, owners: Ints, rows: in
         starts, counts: which slice of ``owners`` answers.
         owners: rows of the postings.
         rows: number of all rows.
+        facts: see ``TermJoin``; no rows: all pairs are wanted.
 
     Returns:
         Query row, matching row (another one) and terms in common; each pair once, by query row, in no other order.
@@ -43,7 +47,10 @@ def shared_terms(query: Ints, starts: Ints, counts: Ints, owners: Ints, rows: in
             at += 1
         for place in range(many):
             other = met[place]
-            if other != row:
+            enough = (
+                len(facts) == 0 or shared[other] >= LEAST_SHARED or facts[other, 1] > facts[row, 0]
+            )  # as ``sampled_needed``
+            if other != row and enough:
                 left[done], right[done], common[done] = row, other, shared[other]
                 done += 1
             shared[other] = 0

@@ -115,7 +115,7 @@ def joined(table: FeatureTable, ranks: list[int], *detectors: str, **sections: o
     settings = Settings.model_validate({"detectors": detectors, **sections})
     names = [str(row) for row in range(len(table))]
     corpus = MemoryCorpus(Pages(names, table, np.zeros(len(table), dtype=np.int64)), [], [])
-    join = CorpusJoin(corpus, np.array(ranks, dtype=np.int64), settings, Weighing(Statistics.empty()))
+    join = CorpusJoin(corpus, np.array(ranks, dtype=np.int64), settings, Weighing(Statistics.empty))
     pairs = [pair for left, right in join.pairs() for pair in zip(left.tolist(), right.tolist(), strict=True)]
     assert pairs == sorted(set(pairs)), "each pair once, ascending"
     assert all(left < right for left, right in pairs)
