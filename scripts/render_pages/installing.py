@@ -58,10 +58,13 @@ class Work:
             _done(place, packages)
         return modules
 
-    def pip(self, name: str, requirements: Sequence[str], builders: Sequence[str] = ()) -> Path:
+    def pip(
+        self, name: str, requirements: Sequence[str], builders: Sequence[str] = (), *, alone: bool = False
+    ) -> Path:
         """The ``bin`` folder of a virtual environment with the packages; ``requirements`` are like ``pelican==4.11.0``.
 
-        With ``builders``, for packages that need an old way of building, these are installed first and used for it.
+        With ``builders``, for packages that need an old way of building, these are installed first and used for it; with ``alone``
+        nothing is installed that the packages depend on.
         """
         place = self.folder / "pip" / name
         if not _is_done(place, requirements):
@@ -69,7 +72,8 @@ class Work:
             pip = [str(place / "bin" / "pip"), "install", "-q"]
             if builders:
                 run([*pip, *builders], place)
-            run([*pip, *(["--no-build-isolation"] if builders else []), *requirements], place)
+            options = [*(["--no-build-isolation"] if builders else []), *(["--no-deps"] if alone else [])]
+            run([*pip, *options, *requirements], place)
             _done(place, requirements)
         return place / "bin"
 

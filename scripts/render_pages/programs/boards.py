@@ -81,7 +81,7 @@ def _replying(author: str) -> str:
     return f"Replying to {author}:"
 
 
-def _typed(blocks: Sequence[Block]) -> str:
+def typed(blocks: Sequence[Block]) -> str:
     """Plain text as in a form, with marked quotes."""
     parts = []
     for block in blocks:
@@ -96,8 +96,9 @@ def _typed(blocks: Sequence[Block]) -> str:
     return "\n\n".join(parts)
 
 
-def _typed_thread(posts: Sequence[Comment]) -> str:
-    return "\n".join(re.sub(r"\n+", "\n", _typed(post.blocks)) for post in posts)
+def typed_thread(posts: Sequence[Comment]) -> str:
+    """Gold text of posts in plain text."""
+    return "\n".join(re.sub(r"\n+", "\n", typed(post.blocks)) for post in posts)
 
 
 TRAC: Final = Board(
@@ -109,8 +110,8 @@ TRAC: Final = Board(
 ROUNDUP: Final = Board(
     "roundup",
     ("roundup==2.6.0", "jinja2==3.1.6"),
-    _typed,
-    _typed_thread,
+    typed,
+    typed_thread,
     themes=("classic", "devel", "jinja2", "responsive"),
 )
 TICKETS: Final = Shape(kind="thread", posts=60, blocks=FORUM.blocks, signatures=False)

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from scripts.render_pages.programs import archives, boards, fossil, hexo, nodebb, pysites, sphinx, wordpress
+from scripts.render_pages.programs import (
+    archives,
+    boards,
+    fossil,
+    hexo,
+    nodebb,
+    pysites,
+    sphinx,
+    templated,
+    wordpress,
+)
 
 if TYPE_CHECKING:
     from scripts.render_pages.programs.program import Program
@@ -15,6 +25,7 @@ PROGRAMS: Final[dict[str, Program]] = {
         hexo.PROGRAM,
         *boards.PROGRAMS,
         *archives.PROGRAMS,
+        *templated.PROGRAMS,
         fossil.PROGRAM,
         nodebb.PROGRAM,
         sphinx.PROGRAM,
