@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from contextlib import nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.featurise import CHUNK_PAGES, Chunk
-from es_dedup.batch.memory import release_memory
+from es_dedup.batch.memory import collector_paused, release_memory
 from es_dedup.batch.pipelined import WORTH_PAGES, PipelinedDecisions
 from es_dedup.batch.recluster import (
     CLUSTERS_PENDING,
@@ -147,8 +148,10 @@ class Ingest:
         """Cluster, apply the policy, report."""
         started = time.perf_counter()
         release_memory()
-        clustering = self._cluster(whole=whole)
-        decisions, left_out = self._apply(policy, clustering) if clustering else ({}, {})
+        in_memory = self._before + len(self._new) <= IN_MEMORY_PAGES
+        with collector_paused() if in_memory else nullcontext():
+            clustering = self._cluster(whole=whole)
+            decisions, left_out = self._apply(policy, clustering) if clustering else ({}, {})
         if clustering:
             self._index.set_note(CLUSTERS_PENDING, None)
         self._seconds["cluster"] = time.perf_counter() - started

@@ -142,11 +142,13 @@ def recluster_corpus(
     if clustering is None:
         clustering = decide_corpus(corpus, settings, report_progress)
     report_progress(Progress("cluster", 0, total))
-    if fresh:
-        assigned = cluster_all(corpus.keys, clustering.edges, settings.cluster, load_constraints(index))
-    else:
-        assigned = _recluster(index, corpus, clustering.edges, settings)
-    index.save_statistics(clustering.statistics.to_bytes())
+    with ThreadPoolExecutor(1) as pool:
+        packed = pool.submit(clustering.statistics.to_bytes)  # compressed outside the interpreter's lock
+        if fresh:
+            assigned = cluster_all(corpus.keys, clustering.edges, settings.cluster, load_constraints(index))
+        else:
+            assigned = _recluster(index, corpus, clustering.edges, settings)
+    index.save_statistics(packed.result())
     index.set_note(STATISTICS, clustered_with(clustering.statistics.version, settings))
     index.replace_all(clustering.edges, assigned.values())
     report_progress(Progress("cluster", total, total))

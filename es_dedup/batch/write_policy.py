@@ -90,9 +90,8 @@ class StoredBatch:
         ranked = [
             (edge.relation is Relation.EXACT, edge.score, other)
             for edge in edges
-            if edge.relation.same
             for other in (edge.right if edge.left == page_id else edge.left,)
-            if other not in self.new
+            if other not in self.new and edge.relation.same
         ]
         return max(ranked)[2] if ranked else None
 
