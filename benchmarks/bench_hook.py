@@ -293,7 +293,7 @@ def timed(hook: DedupHook, ends: list[float], made: Mapping[str, Chunk]) -> Iter
 
     hook.finish = finished  # type: ignore[method-assign]
     if made:
-        hook.featurise = lambda items: made[items[0].page_id]  # type: ignore[method-assign]
+        hook.featurise = lambda items, **_: made[items[0].page_id]  # type: ignore[method-assign]
     try:
         yield
     finally:

@@ -84,8 +84,9 @@ def dedup_bulk(
 ) -> BulkResult:
     """``elasticsearch.helpers.bulk`` whose documents are decided on before they are written.
 
-    Arguments and errors as ``dedup_streaming_bulk``. With policy ``mark`` threads write a batch, compare the next one and search
-    candidates of the one after that at the same time; each is decided on only when the one before is written.
+    Arguments and errors as ``dedup_streaming_bulk``. With policy ``mark`` threads write a batch, compare the next one, search
+    candidates of the one after that and make features of the last at the same time; each is decided on only when the one
+    before is written.
 
     Returns:
         ``(successes, errors)`` as the helper, with the attribute ``report``.

@@ -197,9 +197,14 @@ class DedupHook(Closing):
         """Batches of one call inside follow each other more quickly; see ``Index.keep_writer_lock``."""
         return self._index.keep_writer_lock()
 
-    def featurise(self, items: Sequence[Item]) -> Chunk:
-        """Features of documents, computed ahead of ``prepare`` or in another process; only the index behind an alias is asked for."""
-        self._targets.resolve(items)
+    def featurise(self, items: Sequence[Item], *, creates: bool = True) -> Chunk:
+        """Features of documents, computed ahead of ``prepare`` or in another process; only the index behind an alias is asked for.
+
+        Args:
+            items: those that are no whole documents are passed over.
+            creates: an index that is not there is made by the write.
+        """
+        self._targets.resolve(items, creates=creates)
         return self._decider.featurise(
             [self._fields.page(item.page_id, item.source) for item in items if item.whole]
         )
@@ -240,10 +245,13 @@ class DedupHook(Closing):
         whole = [item for item in items if item.whole]
         if self.dispatcher is not None or not whole:
             return PrefetchedBatch()
+        names = [item.page_id for item in whole]
         self._targets.resolve(items, creates=creates)
+        if names != [item.page_id for item in whole]:  # a rollover since the features were made
+            features = None
         started = made = time.perf_counter()
         try:
-            features = features or self.featurise(whole)
+            features = features or self.featurise(whole, creates=creates)
             made = time.perf_counter()
             found, problem = self._decider.find(features, settled=settled), None
         except IndexError_ as error:

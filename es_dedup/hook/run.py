@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from es_dedup.hook.documents import Batch, Item
     from es_dedup.hook.hook import DedupHook
 
+    Featurised = tuple[Features | None, float]
     Action = Any  # bytes, str, a mapping, or the helper's constant BULK_FLUSH
     Result = tuple[bool, dict[str, Any]]
 
@@ -186,9 +188,23 @@ class Run:
             items, self._policy, self.report, features=features, prefetched=prefetched, creates=self._creates
         )
 
-    def prefetch(self, items: Items, settled: Callable[[], object]) -> PrefetchedBatch:
+    def featurise(self, items: Items) -> Featurised:
+        """Features of a batch ahead of ``prefetch``, and the seconds they took; None: they are left to it."""
+        whole = [item for item in items if item.whole]
+        started = time.perf_counter()
+        if self._hook.dispatcher is not None or not whole:
+            return None, 0.0
+        with suppress(IndexError_):  # ``prefetch`` says what it means
+            return self._hook.featurise(whole, creates=self._creates), time.perf_counter() - started
+        return None, 0.0
+
+    def prefetch(
+        self, items: Items, featurised: Featurised, settled: Callable[[], object]
+    ) -> PrefetchedBatch:
         """See ``DedupHook.prefetch``."""
-        return self._hook.prefetch(items, creates=self._creates, settled=settled)
+        features, took = featurised
+        found = self._hook.prefetch(items, features, creates=self._creates, settled=settled)
+        return replace(found, seconds={**found.seconds, "features": found.seconds.get("features", 0) + took})
 
     def compare(self, prefetched: PrefetchedBatch) -> PrefetchedBatch:
         """See ``DedupHook.compare``."""

@@ -1,4 +1,4 @@
-"""Batches under way at once: one is written while the next one is compared, and candidates of the one after that are searched."""
+"""Batches under way at once: of one features are made while candidates of the one before are searched, and so on to the write."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from es_dedup.hook.batch_steps import PrefetchedBatch
     from es_dedup.hook.documents import Batch, Item
-    from es_dedup.hook.run import Run
+    from es_dedup.hook.run import Featurised, Run
 
     Items = list[Item]
     Results = list[tuple[bool, dict[str, Any]]]
 
-MOST: Final = 3  # batches: one in each stage
+MOST: Final = 4  # batches: one in each stage
 
 
 @dataclass(slots=True, eq=False)
@@ -34,6 +34,7 @@ class _UnderWay:
 
     items: Items
     before: _UnderWay | None
+    features: Future[Featurised] = field(init=False)
     prefetched: Future[PrefetchedBatch] = field(init=False)
     batch: Future[Batch] = field(init=False)
     results: Future[Results] = field(init=False)
@@ -42,10 +43,11 @@ class _UnderWay:
 
 
 class Stages:
-    """Three stages, each with a thread that takes one batch after the other.
+    """Four stages, each with a thread that takes one batch after the other.
 
-    Candidates of a batch are searched while the one before is compared and decided on. It is compared while the one before is written, and
-    decided on when that is written: what could not be written, nothing rests on. When a batch fails, none after it is decided on.
+    Features of a batch are made as soon as it is there. Its candidates are searched while the one before is compared and decided on. It is
+    compared while the one before is written, and decided on when that is written: what could not be written, nothing rests on. When a batch
+    fails, none after it is decided on.
 
     Args:
         run: the call.
@@ -83,7 +85,8 @@ class Stages:
     def begin(self, items: Items) -> None:
         """Take the next batch."""
         each = _UnderWay(items, self._under_way[-1] if self._under_way else None)
-        search, decide, write = self._pools
+        featurise, search, decide, write = self._pools
+        each.features = featurise.submit(self._run.featurise, items)
         each.prefetched = search.submit(partial(self._prefetched, each))
         each.batch = decide.submit(partial(self._decided, each))
         each.results = write.submit(partial(self._written, each))
@@ -103,12 +106,12 @@ class Stages:
             raise CancelledError
 
     def _prefetched(self, each: _UnderWay) -> PrefetchedBatch:
-        before, run = each.before, self._run
+        before, run, features = each.before, self._run, each.features.result()
         self._go_on()
         if before is not None and not run.independent(each.items, before.items):
             before.results.result()
         each.stored = True
-        return run.prefetch(each.items, before.batch.result if before else lambda: None)
+        return run.prefetch(each.items, features, before.batch.result if before else lambda: None)
 
     def _decided(self, each: _UnderWay) -> Batch:
         before = each.before

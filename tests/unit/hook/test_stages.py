@@ -23,7 +23,7 @@ class Calls:
         self.events = {
             f"{what} {n}": threading.Event()
             for n in range(5)
-            for what in ("prefetch", "compare", "prepare", "write")
+            for what in ("featurise", "prefetch", "compare", "prepare", "write")
         }
         self.after: dict[str, str] = {}
         self._dependent, self._fails, self._replaces = dependent, fails, replaces
@@ -40,7 +40,11 @@ class Calls:
     def independent(self, items: Any, before: Any) -> bool:
         return bool(items[0] != self._dependent)
 
-    def prefetch(self, items: Any, settled: Callable[[], object]) -> Any:
+    def featurise(self, items: Any) -> Any:
+        return self._note(f"featurise {items[0]}")
+
+    def prefetch(self, items: Any, features: Any, settled: Callable[[], object]) -> Any:
+        assert features == str(items[0])
         if items[0] == self._replaces:
             settled()
         return self._note(f"prefetch {items[0]}")
@@ -75,7 +79,12 @@ def all_of(run: Any, count: int = 4) -> list[str]:
 
 def test_candidates_of_the_next_batches_are_searched_meanwhile() -> None:
     run = Calls()
-    run.after = {"compare 0": "prefetch 1", "write 0": "compare 1", "compare 2": "prefetch 3"}
+    run.after = {
+        "prefetch 0": "featurise 1",
+        "compare 0": "prefetch 1",
+        "write 0": "compare 1",
+        "compare 2": "prefetch 3",
+    }
     assert all_of(run) == ["0", "1", "2", "3"]
 
 
@@ -98,7 +107,7 @@ def test_what_replaces_something_waits_for_the_decision_before() -> None:
     assert run.made.index("prepare 0") < run.made.index("prefetch 1")
 
 
-@pytest.mark.parametrize("fails", ["prefetch 1", "prepare 1", "write 1"])
+@pytest.mark.parametrize("fails", ["featurise 1", "prefetch 1", "prepare 1", "write 1"])
 def test_nothing_after_a_batch_that_fails_is_decided_on(fails: str) -> None:
     run = Calls(fails=fails)
     with pytest.raises(KeyError):
