@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
 
 IGNORED_SECONDS: Final = 1.0
 """After which the passages that people ignore are read again, unless a batch has read them with its candidates."""
+MOST_BEGUN: Final = 16  # batches that are not concluded, far more than are under way at once
 NOTES: Final = (STATISTICS, OVERRIDES)
 """Read with the candidates."""
 
@@ -77,7 +78,7 @@ NOTES: Final = (STATISTICS, OVERRIDES)
 class BatchDecider:
     """Stores batches of pages in one index and decides on them.
 
-    Batch by batch, each of ``find``, ``compare`` and ``conclude`` for one thread at a time.
+    Threads may ``find`` and ``compare`` at once; ``conclude`` is for one at a time.
     """
 
     def __init__(
@@ -92,8 +93,8 @@ class BatchDecider:
         self._mostly_new = True  # the pages of the last batch
         self._session = 0  # rises whenever others have held a session
         self._held = 0  # beginnings and ends of sessions of ours
-        self._number = 0  # of batches that were begun
-        self._begun: deque[tuple[int, frozenset[str]]] = deque()  # pages of those that are not concluded
+        self._numbers = count()  # of batches that are begun; threads may take them at once
+        self._begun: dict[int, frozenset[str]] = {}  # pages of those that are not concluded
 
     def featurise(self, pages: Sequence[Page]) -> Chunk:
         """Features of pages; one that breaks an extractor is named in ``failed``, and the others go on."""
@@ -163,9 +164,9 @@ class BatchDecider:
             settled: waits until the batch before is decided on; called before anything that is stored is replaced.
         """
         index, ids, held = self._index, list(chunk.records.ids), None
-        self._number += 1
-        number = self._number
-        self._begun.append((number, frozenset(ids)))
+        number = next(self._numbers)
+        self._begun[number] = frozenset(ids)
+        self._begun.pop(number - MOST_BEGUN, None)  # it was given up
         if not ids:
             return FoundBatch(chunk, None, failed=chunk.failed, number=number)
         # Most pages are new as a rule: they are stored before it is asked which are not.
@@ -223,10 +224,9 @@ class BatchDecider:
         )
 
     def conclude(self, seen: ComparedBatch, policy: WritePolicy) -> BatchDecisions:
-        """The second part: edges, clusters and decisions, while no other process changes clusters."""
+        """The third part: edges, clusters and decisions, while no other process changes clusters."""
         index, todo = self._index, seen.todo
-        while self._begun and self._begun[0][0] <= seen.number:
-            self._begun.popleft()
+        self._begun.pop(seen.number, None)
         if seen.found is None:
             return BatchDecisions(failed=seen.failed, session=self._session)
         compared, lookup = seen.found
@@ -398,7 +398,7 @@ class BatchDecider:
     def _anew(self, todo: Chunk, lookup: CandidateSearch, number: int) -> CandidateSearchResult:
         """Search and compare once more; pages of batches that were begun later find those of this one, not the other way round."""
         lists, beside = self._find(todo, lookup)
-        later = frozenset().union(*(names for at, names in tuple(self._begun) if at > number))
+        later = frozenset().union(*(names for at, names in tuple(self._begun.items()) if at > number))
         names = [[name for name in some if name not in later] for some in lists.names]
         beside = [[name for name in some if name not in later] for some in beside]
         return self._compare(todo, replace(lists, names=names), beside, lookup)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +21,7 @@ from es_dedup.hook.run import BulkCounts, BulkResult, Run, matched
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.source_index import DedupField
 from es_dedup.model import Decision, Outcome
+from tests.texts import article
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -187,3 +189,14 @@ def test_a_page_that_breaks_an_extractor_does_not_stop_the_others() -> None:
     assert made.records.ids == ["a", "c"]
     assert list(made.failed) == ["bad"]
     assert decider.featurise([Page("bad", html="<p>")]).failed.keys() == {"bad"}
+
+
+def test_a_batch_that_is_searched_again_finds_no_pages_of_later_batches() -> None:
+    """They find its pages, and their documents are not written yet."""
+    decider = BatchDecider(EmbeddedIndex(":memory:", features={}), Settings())
+    text = article(7, sentences=12)
+    first, second = (decider.find(decider.featurise([Page(name, text=text)])) for name in ("a", "b"))
+    assert first.found is not None
+    found = (*first.found[:3], "statistics learned before")
+    compared = [decider.compare(each).found for each in (replace(first, found=found), second)]
+    assert [each and each[0].pairs for each in compared] == [0, 1]
