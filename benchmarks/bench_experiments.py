@@ -1,7 +1,7 @@
 """What do the experiments of the source documents give on our data, next to the published figures?
 
 One experiment a run. Precision and recall are over the labelled pairs of each set: of ``dup`` and ``contain`` pairs those that a
-method proposes and accepts, and of all it accepts (``partial`` pairs left out) those; precision depends on the share of ``diff``
+method finds as candidates and accepts, and of all it accepts (``partial`` pairs left out) those; precision depends on the share of ``diff``
 pairs in the labels. Times are processor time of one core unless a column says otherwise, the best of several rounds in turns.
 """
 

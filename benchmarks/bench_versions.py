@@ -83,7 +83,7 @@ def measure(name: str, rows: Sequence[Row], *, timed: bool = True, preset: str =
             for cluster in dedup.clusters()
             for page in (cluster.canonical, *(each.page_id for each in cluster.members))
         }
-        proposed = proposed_pairs(scanned)
+        candidates = candidate_rows(scanned)
     expect(len(cluster_of) == len({row["id"] for row in rows}), "pages without a cluster")
     rules = rules_of(scanned, neighbours, preset_thresholds(preset))
     group_of = {row["id"]: row["group"] for row in rows}
@@ -95,7 +95,7 @@ def measure(name: str, rows: Sequence[Row], *, timed: bool = True, preset: str =
     reasons = Counter(
         "accepted, but no candidate" if rule == 0 else REASONS[rule]
         for pair, rule in zip(neighbours, rules, strict=True)
-        if rule or not _is_proposed(pair, proposed, scanned)
+        if rule or not _is_candidate(pair, candidates, scanned)
     )
     related = sum(rule == 0 for rule in rules)
     together = sum(cluster_of[left] == cluster_of[right] for left, right in neighbours)
@@ -125,15 +125,15 @@ def rules_of(scanned: Scanned, pairs: Sequence[tuple[str, str]], limits: Thresho
     return rules
 
 
-def proposed_pairs(scanned: Scanned) -> set[tuple[int, int]]:
-    """Rows of the pairs that a scan compares."""
+def candidate_rows(scanned: Scanned) -> set[tuple[int, int]]:
+    """Rows of the candidate pairs of a scan."""
     found = joined(scanned)
     return set(zip(found.left.tolist(), found.right.tolist(), strict=True))
 
 
-def _is_proposed(pair: tuple[str, str], proposed: set[tuple[int, int]], scanned: Scanned) -> bool:
+def _is_candidate(pair: tuple[str, str], candidates: set[tuple[int, int]], scanned: Scanned) -> bool:
     left, right = sorted(scanned.row[name] for name in pair)
-    return (left, right) in proposed
+    return (left, right) in candidates
 
 
 def _members(cluster_of: dict[str, str]) -> dict[str, list[str]]:

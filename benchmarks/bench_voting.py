@@ -55,10 +55,10 @@ def rows_of(pairs: PairSet) -> list[Row]:
     with (scanned := scan(pairs.pages, settings)).dedup:
         spent = time.process_time() - begun
         found = joined(scanned, settings)
-        proposed = set(zip(found.left.tolist(), found.right.tolist(), strict=True))
+        candidates = set(zip(found.left.tolist(), found.right.tolist(), strict=True))
         votes, exact = votes_on(pairs, scanned, settings)
         left, right = (side.tolist() for side in scanned.rows(pairs.labels))
-    candidate = [(min(pair), max(pair)) in proposed for pair in zip(left, right, strict=True)]
+    candidate = [(min(pair), max(pair)) in candidates for pair in zip(left, right, strict=True)]
     voters = settings.decision.voters
     rows: list[Row] = []
     for name in (*VOTES, *voters):

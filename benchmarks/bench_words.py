@@ -1,7 +1,7 @@
 """What do the segmenter and the synonyms change? Words, parts of speech and time, then verdicts on labelled sets.
 
-The first table compares the words that each segmenter gives with those of the first one named. The second has each method by its own
-limits, without the decision rules: pairs are accepted that its own candidate query finds and its own verdict accepts.
+The first table compares the words that each segmenter gives with those of the first one named. The second has each method with its own
+thresholds, without the decision rules: a pair is accepted if the method's own candidate query finds it and its own verdict accepts it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if cut:
         report("Words by segmenter", cut, given.json.with_suffix(".words.json") if given.json else None)
     if found:
-        report("Methods of words, by their own limits", found, given.json)
+        report("Methods of words, with their own thresholds", found, given.json)
     return 0
 
 

@@ -118,7 +118,7 @@ def scores(labels: Sequence[LabelledPair], accepted: Callable[[LabelledPair], bo
 
 
 def own_scores(given: Set, found: MethodRun) -> Row:
-    """Figures at the method's own limits."""
+    """Figures at the method's own thresholds."""
     return scores(
         given.labels,
         lambda each: (

@@ -71,7 +71,7 @@ SAVED: Final = 150
 
 
 def _quality(given: Given, variants: Variants, title: str, published: str) -> Table:
-    """Each variant at its own limits, and at the best threshold of its score."""
+    """Each variant at its own thresholds, and at the best threshold of its score."""
     rows: list[Row] = []
     for name in given.sets:
         pairs = read(given.data, name)
@@ -312,7 +312,7 @@ def _indexed(pairs: Set, most: int | None) -> Row:
     # the parts that terms count are rounded up, so that posting lists let in some pages just below the share
     expect(
         all(set(by_tree) <= set(by_terms) for by_terms, by_tree in zip(*answers, strict=True)),
-        "the tree proposes pages that terms do not",
+        "the tree finds candidates that terms do not",
     )
     return row
 

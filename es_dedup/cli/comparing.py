@@ -75,7 +75,7 @@ def compare(
     """Compare methods on labelled pairs: quality, cost, best thresholds, and where one alone is right or wrong.
 
     Each method runs alone, on candidates of its own terms, with what it learns of the corpus itself.
-    A pair counts as merged only if the method proposes it. Nothing is stored.
+    A pair counts as merged only if it is a candidate of the method. Nothing is stored.
     """
     from es_dedup.decision.voting import decided_by
     from es_dedup.evaluation import Goal, read_labels
@@ -182,12 +182,12 @@ def _show(session: Session, found: Mapping[str, Any]) -> None:
 
 
 def _table(methods: Mapping[str, Any]) -> str:
-    """One line a method: every figure as a plain number."""
+    """CSV with one line a method: every figure as a plain number."""
     rows = []
     for name, each in methods.items():
         tuned = each["tuned"]["out_of_fold"] if each["tuned"] else None
         row: dict[str, Any] = {"method": name, "candidate_recall": each["candidate_recall"]["value"]}
-        for place, scores in (("out_of_fold", tuned), ("own_limits", each["own"])):
+        for place, scores in (("out_of_fold", tuned), ("own_thresholds", each["own"])):
             for figure in ("recall", "precision", "f1"):
                 row[f"{place}_{figure}"] = scores[figure] if scores else None
             row[f"{place}_merged_diff"] = scores["merged_diff"]["value"] if scores else None

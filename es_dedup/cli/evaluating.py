@@ -145,11 +145,11 @@ def tune(
     for names in sweeps:
         found = _sweep(ground, names, folds, bound)
         session.output.emit({"measures": names, **found.as_dict()})
-        limits = {name: ground.measured.limits[name] for name in names if name in ground.measured.limits}
+        current = {name: each for name, each in ground.measured.thresholds.items() if name in names}
         show_sweep(
             session.output,
             found,
-            {name: f"{each.value:g} ({name.partition('.')[0]}.{each.key})" for name, each in limits.items()},
+            {name: f"{each.value:g} ({name.partition('.')[0]}.{each.key})" for name, each in current.items()},
         )
     _sweep_rules(session, ground, rule or (), folds, bound)
     end_with_missing(session, ground.measured.missing, ground.left_out)
@@ -158,7 +158,7 @@ def tune(
 def _sweep_rules(
     session: Session, ground: _Ground, names: Iterable[str], folds: int, max_merged_diff: float | None
 ) -> None:
-    """Sweep each threshold of these rules, the others at their values of today."""
+    """Sweep each threshold of these rules, with all others at their current values."""
     from es_dedup.decision.match_rules import RULES
     from es_dedup.evaluation import Goal
     from es_dedup.evaluation import tune as sweep
@@ -202,7 +202,7 @@ def _measure(
     methods: Iterable[str],
     without: Iterable[str] = (),
 ) -> _Ground:
-    """What the index says, and what the methods among ``methods`` say that it does not store."""
+    """Measure the index on the labelled pairs, and those of ``methods`` whose features it does not store."""
     from es_dedup.evaluation import read_labels
     from es_dedup.evaluation.alone import with_methods
     from es_dedup.evaluation.runner import BY_RULES, measure
@@ -256,11 +256,11 @@ def _check_rules(session: Session, names: Iterable[str], option: str) -> None:
 
 
 def _main_measures(measured: Measured) -> list[tuple[str, ...]]:
-    """The score of the decision rules; of each method the first measure that has a limit, or its score."""
+    """The score of the decision rules; of each method the first measure that has a threshold, or its score."""
     from es_dedup.evaluation.runner import BY_RULES
 
     first = {BY_RULES: f"{BY_RULES}.score"}
-    for name in measured.limits:
+    for name in measured.thresholds:
         first.setdefault(name.partition(".")[0], name)
     for method in measured.decisions:
         first.setdefault(method, f"{method}.score")
@@ -280,21 +280,17 @@ def _sweep(ground: _Ground, names: tuple[str, ...], folds: int, max_merged_diff:
             raise typer.BadParameter(
                 f"no pair has {name!r}; known are {', '.join(known)}", param_hint="--measure"
             )
-        limit = measured.limits.get(name)
-        axes.append(
-            Axis(
-                name, _thinned(values, MAX_VALUES if len(names) == 1 else 15), limit is None or limit.at_least
-            )
-        )
-        if limit is not None:
-            current[name] = limit.value
-    known_limits = current if len(current) == len(names) else None
+        threshold = measured.thresholds.get(name)
+        at_least = threshold is None or threshold.at_least
+        axes.append(Axis(name, _thinned(values, MAX_VALUES if len(names) == 1 else 15), at_least))
+        if threshold is not None:
+            current[name] = threshold.value
     try:
         return sweep(
             ground.labels,
             measured.measures,
             axes,
-            current=known_limits,
+            current=current if len(current) == len(names) else None,
             folds=folds,
             goal=Goal(max_merged_diff),
         )

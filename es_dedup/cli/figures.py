@@ -1,4 +1,4 @@
-"""Figures of an evaluation or a sweep as people read them."""
+"""Figures of an evaluation or a sweep for the terminal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def show_decider(output: Output, decided_by: str) -> None:
 
 
 def show_report(output: Output, found: EvaluationReport) -> None:
-    """Candidates, methods, bands and clusters of one evaluation."""
+    """Show candidates, methods, score bands and clusters of one evaluation."""
     from es_dedup.evaluation.runner import WITHOUT
 
     counts = ", ".join(f"{count} {label}" for label, count in found.labels.items())
@@ -93,10 +93,10 @@ def _figure(value: float | None) -> str:
 
 
 def show_sweep(output: Output, found: TuneReport, today: Mapping[str, str]) -> None:
-    """The best thresholds of one sweep, what they give, and which pairs they would change; ``today``: measure to its threshold in words."""
+    """Show the best thresholds of one sweep, their figures and the pairs that would change; ``today``: measure to its current threshold in words."""
     for name, value in found.chosen.items():
         now = f", now {today[name]}" if name in today else ""
-        spread = sorted(fold.limits[name] for fold in found.folds)
+        spread = sorted(fold.thresholds[name] for fold in found.folds)
         output.line(
             f"{name}: best threshold {value:.4g}{now}; between folds {spread[0]:.4g} to {spread[-1]:.4g}"
         )
@@ -115,7 +115,7 @@ def show_sweep(output: Output, found: TuneReport, today: Mapping[str, str]) -> N
 
 
 def show_pairs(output: Output, word: str, pairs: Sequence[LabelledPair]) -> None:
-    """The first labelled pairs of some, each with its label."""
+    """Show the first of these labelled pairs, each with its label."""
     for pair in pairs[:SHOWN_PAIRS]:
         output.line(f"  {word}: {pair.left} ~ {pair.right} ({pair.label})")
     if len(pairs) > SHOWN_PAIRS:

@@ -1,7 +1,7 @@
 """Labelled pairs, metrics, threshold sweeps.
 
 ``read_labels`` reads what people labelled, ``evaluate`` measures methods, candidates and clusters against it,
-``tune`` chooses limits with cross-validation.
+``tune`` chooses thresholds with cross-validation.
 
 Traps:
 

@@ -1,6 +1,6 @@
-"""What a method says by itself on labelled pairs: its own features, candidates and verdicts, without the decision rules.
+"""Evaluates methods alone on labelled pairs: their own features, candidates and verdicts, without the decision rules.
 
-For methods whose features an index does not store; they run on the texts of all stored pages, as ``compare`` runs them.
+For methods whose features the index does not store; they run on the texts of all stored pages, as in ``compare``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError
 from es_dedup.evaluation.methods import run_method
 from es_dedup.evaluation.report import method_decision
-from es_dedup.evaluation.runner import limits_of, numbers_of
+from es_dedup.evaluation.runner import numbers_of, thresholds_of
 from es_dedup.model import Content
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from es_dedup.evaluation.labels import LabelledPair, Pair
     from es_dedup.evaluation.methods import MethodRun
     from es_dedup.evaluation.metrics import MethodDecisions
-    from es_dedup.evaluation.runner import Limit, Measured
+    from es_dedup.evaluation.runner import Measured, Threshold
     from es_dedup.index.records import FeatureRecord
     from es_dedup.settings import Settings
 
@@ -34,14 +34,14 @@ def with_methods(
     names: Iterable[str],
     settings: Settings,
 ) -> Measured:
-    """Measurements with those of further methods added; a method that is there already is left as it is.
+    """Return measurements with further methods added; methods already measured are kept unchanged.
 
     Args:
-        measured: what the index says of the labels.
-        dedup: holds the labelled pages with their texts.
+        measured: results of the index on the labelled pairs.
+        dedup: index that holds the labelled pages with their texts.
         labels: labelled pairs.
         names: registered methods.
-        settings: build the methods, and limit their candidates as an index would.
+        settings: of the methods; ``index.limit`` and ``index.max_df`` bound their candidates as in an index.
 
     Raises:
         ConfigError: a name is not registered, a method's settings cannot be used, or the index keeps no texts.
@@ -66,20 +66,20 @@ def _content(dedup: IndexReader, record: FeatureRecord) -> Content:
 
 
 def _with_method(measured: Measured, run: MethodRun) -> Measured:
-    """One more method; a pair with a page that it skips gets no verdict and counts as different."""
+    """Add one method; a pair with a page that it skipped gets no verdict and counts as different."""
     decisions: dict[Pair, MethodDecisions] = {}
     measures = {pair: dict(found) for pair, found in measured.measures.items()}
-    limits: dict[str, Limit] = dict(measured.limits)
+    thresholds: dict[str, Threshold] = dict(measured.thresholds)
     for pair, verdict in run.verdicts.items():
         key, value = method_decision(*pair, verdict.relation, verdict.score)
         decisions[key] = value
         own = {f"{run.name}.score": verdict.score, **numbers_of(run.name, verdict.evidence)}
         measures.setdefault(pair, {}).update(own)
-        limits |= limits_of(run.name, verdict.evidence)
+        thresholds |= thresholds_of(run.name, verdict.evidence)
     return replace(
         measured,
         decisions={**measured.decisions, run.name: decisions},
         candidates={**measured.candidates, run.name: run.candidates},
         measures=measures,
-        limits=limits,
+        thresholds=thresholds,
     )

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 SCORE: Final = "score"
 MOST_VALUES: Final = 400
-"""Thresholds tried; those that pairs have, thinned out evenly where there are more."""
+"""Most thresholds tried; the scores of the pairs, thinned out evenly where there are more."""
 CHANCE_BANDS: Final = 10
-"""Bands of the score, each a tenth wide, in which predicted and measured candidates are compared."""
+"""Bands of the score, each a tenth wide, in which predicted and measured shares of candidates are compared."""
 _SLACK: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """What one threshold gives; ``recall`` and ``diff`` are shares of all pairs of their label, in [0, 1].
+    """Figures at one threshold; ``recall`` and ``diff`` are shares of all pairs of their label, in [0, 1].
 
     Attributes:
-        threshold: least score that merges.
+        threshold: lowest score that is merged.
         recall: of the ``dup`` and ``contain`` pairs.
         precision: merged ``dup`` and ``contain`` of all merged but ``partial`` ones.
         diff: of the ``diff`` pairs.
@@ -43,26 +43,26 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class ChanceBand:
-    """Labelled pairs with a score in one band: how many the method proposes, and how many its layout lets expect."""
+    """Labelled pairs with a score in one band: the predicted and the measured share of candidates among them."""
 
     low: float
     pairs: int
     predicted: float
-    proposed: float
+    measured: float
 
 
 @dataclass(frozen=True, slots=True)
 class MethodFigures:
-    """One method in the comparison; a pair counts as merged only if the method itself proposes it.
+    """One method in the comparison; a pair counts as merged only if it is a candidate of the method.
 
     Attributes:
         run: costs, skipped pages and verdicts.
-        candidates: share of the ``dup`` and ``contain`` pairs that it proposes.
-        own: figures under its limits as set.
-        tuned: the best threshold of its score, by cross-validation; None where the labels do not allow any.
+        candidates: share of the ``dup`` and ``contain`` pairs that are candidates.
+        own: figures under its configured thresholds.
+        tuned: the best threshold of its score, by cross-validation; None where the labels do not determine one.
         curve: from the highest threshold to the lowest.
         average_precision: area below the steps of the curve, in [0, 1].
-        chances: predicted and measured share of proposed pairs; empty for methods that predict none.
+        chances: predicted and measured share of candidates by score; empty for methods that predict none.
     """
 
     run: MethodRun
@@ -79,7 +79,7 @@ class MethodFigures:
         return self.tuned.chosen[SCORE] if self.tuned else None
 
     def merges(self, pair: Pair) -> bool:
-        """Whether it merges this pair under its best threshold, or under its own limits where there is none."""
+        """Whether it merges this pair under its best threshold, or under its configured thresholds where there is none."""
         score = self.run.score(pair)
         if score is None:
             return False
@@ -96,7 +96,7 @@ class Alone:
         pair: the labelled pair.
         method: the one that differs.
         right: whether it alone is right (else it alone is wrong).
-        scores: every method's score, None where it does not find the pair.
+        scores: every method's score; None where the pair is no candidate or has no verdict.
     """
 
     pair: LabelledPair
@@ -135,14 +135,14 @@ def compare(
     folds: int = 5,
     goal: Goal | None = None,
 ) -> MethodComparison:
-    """Put methods side by side.
+    """Compare methods on the same corpus and labelled pairs.
 
     Args:
         runs: one for each method, over the same corpus.
         labels: labelled pairs, each once.
         pages: size of the corpus.
         folds: parts of the cross-validation, at least 2.
-        goal: which threshold is best; that of the best F1 when None.
+        goal: objective of the best threshold; best F1 when None.
     """
     goal = goal or Goal()
     methods = {run.name: _figures(run, tuple(labels), folds, goal) for run in runs}
@@ -222,7 +222,7 @@ def _chances(run: MethodRun) -> tuple[ChanceBand, ...]:
             place / CHANCE_BANDS,
             len(found),
             sum(chance for chance, _ in found) / len(found),
-            sum(proposed for _, proposed in found) / len(found),
+            sum(is_candidate for _, is_candidate in found) / len(found),
         )
         for place, found in enumerate(bands)
         if found
@@ -261,7 +261,7 @@ def _method_dict(figures: MethodFigures) -> dict[str, Any]:
             for p in figures.curve
         ],
         "chances": [
-            [band.low, band.pairs, round(band.predicted, 4), round(band.proposed, 4)]
+            [band.low, band.pairs, round(band.predicted, 4), round(band.measured, 4)]
             for band in figures.chances
         ],
     }

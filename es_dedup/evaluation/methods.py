@@ -1,4 +1,4 @@
-"""One method alone on a corpus: what it costs, what it proposes, and what it says of the labelled pairs."""
+"""One method alone on a corpus: its cost, its candidates and its verdicts on labelled pairs."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ class MethodRun:
     Attributes:
         name: of the method.
         verdicts: labelled pair to verdict, for pairs of which both pages have features.
-        candidates: labelled pairs that the method itself proposes, from either page.
+        candidates: labelled pairs of which the method retrieves one page as a candidate of the other.
         skipped: reason to number of pages without features.
         cost: see ``Cost``.
-        chance: from a verdict's score to the chance that such a pair is proposed, for methods that state one.
-        rules: the relation is more than a limit on the score, so a pair decided different has none.
+        chance: from a verdict's score to the probability that such a pair becomes a candidate, for methods that state it.
+        rules: the relation depends on more than a threshold of the score, so a pair decided different has no score.
     """
 
     name: str
@@ -95,7 +95,7 @@ class MethodRun:
     rules: bool = False
 
     def score(self, pair: Pair) -> float | None:
-        """The score with which the method finds this pair; None when it does not propose or cannot compare it."""
+        """Score of a candidate pair; None when it is no candidate or has no verdict."""
         verdict = self.verdicts.get(pair)
         if verdict is None or pair not in self.candidates:
             return None
@@ -107,7 +107,7 @@ def run_method(
     ids: Sequence[str],
     contents: Sequence[Content],
     labels: Sequence[LabelledPair],
-    limits: IndexConfig | None = None,
+    bounds: IndexConfig | None = None,
 ) -> MethodRun:
     """Run one method alone: learn, featurise, join the corpus with itself, verify the labelled pairs.
 
@@ -116,9 +116,9 @@ def run_method(
         ids: page ids, in the order of the contents.
         contents: the corpus.
         labels: labelled pairs; those of pages that are not in the corpus are passed over.
-        limits: of candidate retrieval, as an index has them; None: only those of the method's own candidate queries.
+        bounds: ``limit`` and ``max_df`` of candidate retrieval; None: only those of the method's own candidate queries.
     """
-    few = {"limit": limits.limit, "max_df": limits.max_df} if limits else {}
+    few = {"limit": bounds.limit, "max_df": bounds.max_df} if bounds else {}
     if contents:
         detector.featurise(contents[0])  # word lists and tables are loaded outside the measured time
     start = time.process_time()
@@ -138,7 +138,7 @@ def run_method(
     return MethodRun(
         name=detector.name,
         verdicts=_verdicts(detector, features, row, labels),
-        candidates=_proposed(join, row, labels),
+        candidates=_candidate_pairs(join, row, labels),
         skipped=Counter(each.reason for each in found if isinstance(each, Skipped)),
         cost=Cost(
             features_ms=featurised * _MS / pages,
@@ -169,20 +169,20 @@ def run_rules(dedup: Deduplicator, pages: Sequence[Page], labels: Sequence[Label
                 BY_RULES, decision.relation, decision.score, {"reason": decision.reason, **decision.evidence}
             )
     records = {page: dedup.record(page) for page in sorted(stored)}
-    proposed = {page: frozenset(dedup.candidates(page)) for page in records}
+    candidates = {page: frozenset(dedup.candidates(page)) for page in records}
     count = max(len(records), 1)
     return MethodRun(
         name=BY_RULES,
         verdicts=verdicts,
         candidates=frozenset(
-            pair for pair in verdicts if pair[1] in proposed[pair[0]] or pair[0] in proposed[pair[1]]
+            pair for pair in verdicts if pair[1] in candidates[pair[0]] or pair[0] in candidates[pair[1]]
         ),
         skipped=Counter(record.skipped for record in records.values() if record.skipped),
         cost=Cost(
             features_ms=spent * _MS / max(len(pages), 1),
             bytes=sum(len(record.payload) for record in records.values()) / count,
             terms=sum(len(record.terms) for record in records.values()) / count,
-            candidates=sum(map(len, proposed.values())) / count,
+            candidates=sum(map(len, candidates.values())) / count,
             join_ms=None,
             verify_us=None,
         ),
@@ -207,7 +207,9 @@ def _verdicts(
     return verdicts
 
 
-def _proposed(join: SelfJoin, row: Mapping[str, int], labels: Sequence[LabelledPair]) -> frozenset[Pair]:
+def _candidate_pairs(
+    join: SelfJoin, row: Mapping[str, int], labels: Sequence[LabelledPair]
+) -> frozenset[Pair]:
     """Labelled pairs among the candidates."""
     known = (join.left.astype(np.uint64) << _HALF) | join.right.astype(np.uint64)
     there = [each.pair for each in labels if each.left in row and each.right in row]
@@ -215,7 +217,7 @@ def _proposed(join: SelfJoin, row: Mapping[str, int], labels: Sequence[LabelledP
         -1, 2
     )
     found = np.isin((places[:, 0] << _HALF) | places[:, 1], known)
-    return frozenset(pair for pair, proposed in zip(there, found.tolist(), strict=True) if proposed)
+    return frozenset(pair for pair, is_candidate in zip(there, found.tolist(), strict=True) if is_candidate)
 
 
 def _verify_time(detector: Detector[Any], features: Sequence[Any], join: SelfJoin) -> float | None:

@@ -85,7 +85,7 @@ def evaluate(
         labels: labelled pairs, each once.
         decisions: method to pair to its decision (build with ``method_decision``); a missing pair counts as
             different.
-        candidates: source (a method, or the whole index) to the pairs it proposes, ids in order.
+        candidates: source (a method, or the whole index) to its candidate pairs, ids in order.
         clusters: page to its cluster; a labelled page that is missing stands alone.
     """
     labels = tuple(labels)

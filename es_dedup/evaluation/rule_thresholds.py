@@ -48,9 +48,9 @@ class ThresholdSweep:
 
     Attributes:
         name: rule, number of the alternative where there are several, fact and sign.
-        rejects: ``above`` or ``below`` the limit.
-        threshold: today's; None where it differs between pairs, and values are what a fact has more than its threshold.
-        current: today's limit on the axis.
+        rejects: on which side of the threshold the rule rejects: ``above`` or ``below``.
+        threshold: current value; None where it differs between pairs; the axis then holds the fact minus its threshold.
+        current: current threshold on the axis.
         axis: values to try; None when no pair depends on the threshold.
         measures: pair to the value on the axis; infinite where the rule never rejects, absent where the pair is rejected anyway.
         settings: that the threshold follows from, by dotted name; none where it is fixed.

@@ -1,4 +1,4 @@
-"""Measures an index on every labelled pair: decisions of each method, candidates, clusters."""
+"""Evaluates an index on labelled pairs: decisions of each method, candidates, clusters."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ INDEX: Final = "index"
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
-    """A limit that a method held a measure against.
+class Threshold:
+    """The threshold of a measure.
 
     Attributes:
-        key: the setting's name within the method's section, ``min_ccs``.
-        value: today's limit.
-        at_least: the measure must reach it; else it must not pass it.
+        key: the setting's name within the method's section, such as ``min_ccs``.
+        value: current value of the setting.
+        at_least: True where it is a minimum of the measure, False where it is a maximum.
     """
 
     key: str
@@ -44,21 +44,21 @@ class Measured:
     """Results of an index on labelled pairs.
 
     Attributes:
-        decisions: method (the decision rules too, and ``rules without NAME``) to pair to its decision; pairs of missing pages
+        decisions: method (also ``rules`` and ``rules without NAME``) to pair to its decision; pairs with a missing page
             are absent.
-        candidates: source to the labelled pairs it proposes, from either page.
+        candidates: source to the labelled pairs of which either page has the other as a candidate.
         clusters: labelled page to its cluster.
         measures: pair to ``method.measure`` to value; the score of a method is ``method.score``.
-        limits: ``method.measure`` to its limit, for measures that have one.
+        thresholds: ``method.measure`` to its threshold, for measures that have one.
         missing: labelled pages that are not stored, in order.
-        rules: pair to what each decision rule says of it.
+        rules: pair to the results of the decision rules, in their order.
     """
 
     decisions: Mapping[str, Mapping[Pair, MethodDecisions]]
     candidates: Mapping[str, frozenset[Pair]]
     clusters: Mapping[str, str]
     measures: Mapping[Pair, Mapping[str, float]]
-    limits: Mapping[str, Limit]
+    thresholds: Mapping[str, Threshold]
     missing: tuple[str, ...]
     rules: Mapping[Pair, tuple[RuleResult, ...]] = field(default_factory=dict)
 
@@ -79,7 +79,7 @@ def run(
 def report(
     measured: Measured, labels: Sequence[LabelledPair], methods: Iterable[str] | None = None
 ) -> EvaluationReport:
-    """The same for measurements at hand."""
+    """Return the same report from measurements already made."""
     wanted = None if methods is None else {BY_RULES, *methods}
     decisions = {
         name: pairs
@@ -113,7 +113,7 @@ def measure(
     decisions: dict[str, dict[Pair, MethodDecisions]] = {BY_RULES: {}, **{name: {} for name in variants}}
     measures: dict[Pair, dict[str, float]] = {}
     rules: dict[Pair, tuple[RuleResult, ...]] = {}
-    limits: dict[str, Limit] = {}
+    thresholds: dict[str, Threshold] = {}
     for done, each in enumerate(labels, 1):
         if not absent.intersection(each.pair):
             pair = dedup.explain(each.left, each.right)
@@ -122,18 +122,18 @@ def measure(
                 rejected = pair.relation is Relation.DIFFERENT  # an accepted pair stays accepted
                 other = dedup.explain(each.left, each.right, without=names) if rejected else pair
                 _keep(name, other, other.relation, other.score, decisions)
-            measures[each.pair] = _measures(pair, limits)
+            measures[each.pair] = _measures(pair, thresholds)
             rules[each.pair] = pair.rules
         if progress is not None:
             progress(done, len(labels))
-    proposed = {page: set(dedup.candidates(page)) for page in pages if page not in absent}
-    proposed_pairs = frozenset(
+    candidates_of = {page: set(dedup.candidates(page)) for page in pages if page not in absent}
+    candidates = frozenset(
         each.pair
         for each in labels
-        if each.right in proposed.get(each.left, ()) or each.left in proposed.get(each.right, ())
+        if each.right in candidates_of.get(each.left, ()) or each.left in candidates_of.get(each.right, ())
     )
     return Measured(
-        decisions, {INDEX: proposed_pairs}, _clusters(dedup, pages), measures, limits, missing, rules
+        decisions, {INDEX: candidates}, _clusters(dedup, pages), measures, thresholds, missing, rules
     )
 
 
@@ -187,8 +187,8 @@ def _keep(
     decisions.setdefault(name, {})[key] = value
 
 
-def _measures(pair: PairDecision, limits: dict[str, Limit]) -> dict[str, float]:
-    """Numbers of all methods by ``method.measure``; limits met on the way are kept in ``limits``."""
+def _measures(pair: PairDecision, thresholds: dict[str, Threshold]) -> dict[str, float]:
+    """Measures of all methods by ``method.measure``; adds their thresholds to ``thresholds``."""
     measures = {f"{BY_RULES}.score": pair.score}
     sources = [(BY_RULES, pair.evidence)]
     for verdict in pair.verdicts:
@@ -196,27 +196,27 @@ def _measures(pair: PairDecision, limits: dict[str, Limit]) -> dict[str, float]:
         sources.append((verdict.detector, verdict.evidence))
     for method, evidence in sources:
         measures |= numbers_of(method, evidence)
-        limits |= limits_of(method, evidence)
+        thresholds |= thresholds_of(method, evidence)
     return measures
 
 
 def numbers_of(method: str, evidence: Mapping[str, Number]) -> dict[str, float]:
-    """Measured numbers of a method's evidence by ``method.measure``; limits are left out."""
+    """Return the measures in a method's evidence by ``method.measure``, without thresholds."""
     numbers = {
         name: _number(value) for name, value in evidence.items() if not name.startswith(("min_", "max_"))
     }
     return {f"{method}.{name}": number for name, number in numbers.items() if number is not None}
 
 
-def limits_of(method: str, evidence: Mapping[str, Number]) -> dict[str, Limit]:
-    """Limits that a method's evidence names, by ``method.measure``."""
-    limits = {}
+def thresholds_of(method: str, evidence: Mapping[str, Number]) -> dict[str, Threshold]:
+    """Return the thresholds in a method's evidence by ``method.measure``."""
+    thresholds = {}
     for name in evidence:
         for key, at_least in ((f"min_{name}", True), (f"max_{name}", False)):
             bound = _number(evidence.get(key))
             if bound is not None and _number(evidence[name]) is not None:
-                limits[f"{method}.{name}"] = Limit(key, bound, at_least)
-    return limits
+                thresholds[f"{method}.{name}"] = Threshold(key, bound, at_least)
+    return thresholds
 
 
 def _number(value: Number) -> float | None:

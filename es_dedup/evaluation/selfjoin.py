@@ -1,4 +1,4 @@
-"""Candidates of one method alone: every page's candidate query, answered by an index in memory that holds the terms of all pages."""
+"""Candidates of one method alone: the candidate queries of all pages against an in-memory index of their terms."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def self_join(
     Args:
         detector: the method.
         features: of each page; None for a page that the method skips.
-        ids: page ids; between candidates of equal weight they decide which are cut. Else the order of the pages does.
+        ids: page ids, which break ties between candidates of equal weight; None: the order of the pages does.
         limit: most candidates of a page; None: all.
         max_df: for groups without a limit of their own; None: ``CandidateQuery.max_df``.
     """

@@ -1,4 +1,4 @@
-"""Limits chosen on labelled pairs and measured on pairs they were not chosen on."""
+"""Thresholds chosen on labelled pairs and evaluated by cross-validation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Measures = Mapping[Pair, Mapping[str, float]]
 
 MAX_COMBINATIONS: Final = 200_000
-"""Combinations of limits in one sweep; beyond it, sweep fewer axes or values."""
+"""Most combinations of thresholds in one sweep; for a larger grid, sweep fewer axes or values."""
 
 _MIN_FOLDS: Final = 2  # one to choose on, one to measure on
 _POSITIVE, _DIFF, _PARTIAL = range(3)
@@ -31,13 +31,12 @@ _POSITIVE, _DIFF, _PARTIAL = range(3)
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One limit to sweep.
+    """One threshold to sweep.
 
     Attributes:
         name: of the measure.
-        values: limits to try, at least one.
-        at_least: True when a pair needs this much or more, False when it may have no more than this
-            (distances).
+        values: thresholds to try, at least one.
+        at_least: True where the threshold is a minimum of the measure, False where it is a maximum (distances).
     """
 
     name: str
@@ -47,14 +46,13 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What is best.
+    """Objective of a sweep.
 
     Attributes:
-        max_merged_diff: None for the best F1; a share in [0, 1] for the best recall among limits that merge
-            no larger share of the ``diff`` pairs.
+        max_merged_diff: None for the best F1; a share in [0, 1] for the best recall among thresholds that merge
+            at most this share of the ``diff`` pairs.
 
-    Of equally good limits those that merge fewer ``diff``, then fewer ``partial`` pairs are better; of what is
-    left the middle ones are taken.
+    Ties go to thresholds that merge fewer ``diff`` pairs, then fewer ``partial`` pairs, then to the middle one.
     """
 
     max_merged_diff: float | None = None
@@ -62,9 +60,9 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Limits chosen on all other folds, and what they give on this one."""
+    """Thresholds chosen on all other folds, and their figures on this one."""
 
-    limits: Mapping[str, float]
+    thresholds: Mapping[str, float]
     held_out: PairScores
 
 
@@ -73,16 +71,16 @@ class TuneReport:
     """Result of a sweep.
 
     Attributes:
-        current: figures of the current limits on all labels; None when not given.
-        gained, lost: pairs that the chosen limits merge and the current ones do not, and the reverse.
-        chosen: best limits on all labels; what to use.
-        in_sample: their figures on the same labels: too good by nature.
-        out_of_fold: figures of each fold under the limits chosen without it, added up: the ones to believe.
-        folds: one by one; limits that differ much between folds are not determined by these labels.
-        groups: connected groups of labelled pages, which folds never cut.
+        current: figures of the current thresholds on all labels; None when not given.
+        gained, lost: pairs that the chosen thresholds merge and the current ones do not, and the reverse.
+        chosen: best thresholds on all labels: the ones to use.
+        in_sample: figures of the chosen thresholds on the same labels; biased upwards.
+        out_of_fold: sum over all folds of the figures under the thresholds chosen without the fold; not biased by the choice.
+        folds: results by fold; where thresholds vary much between folds, the labels do not determine them.
+        groups: number of connected groups of labelled pages; a group is never split between folds.
         largest_group: pairs of the largest group; when it holds most pairs, folds differ much in size.
-        bound_kept: False when no limit keeps the goal's bound on merged ``diff`` pairs; the chosen one then merges
-            the fewest of them, and of such limits finds the most.
+        bound_kept: False when no threshold keeps the goal's bound on merged ``diff`` pairs; the chosen one then merges
+            the fewest of them and, among equals, has the highest recall.
     """
 
     current: PairScores | None
@@ -103,7 +101,8 @@ class TuneReport:
             "in_sample": self.in_sample.as_dict(),
             "out_of_fold": self.out_of_fold.as_dict(),
             "folds": [
-                {"limits": dict(each.limits), "held_out": each.held_out.as_dict()} for each in self.folds
+                {"thresholds": dict(each.thresholds), "held_out": each.held_out.as_dict()}
+                for each in self.folds
             ],
             "groups": self.groups,
             "largest_group": self.largest_group,
@@ -123,17 +122,17 @@ def tune(
     folds: int = 5,
     goal: Goal | None = None,
 ) -> TuneReport:
-    """Sweep limits over a grid, with cross-validation over groups of connected pages.
+    """Sweep thresholds over a grid, with cross-validation over groups of connected pages.
 
-    A pair is merged when it keeps the limits of all axes; a pair or a measure that is missing keeps none.
+    A pair is merged when it satisfies the thresholds of all axes; a missing pair or measure satisfies none.
 
     Args:
         labels: labelled pairs, each once.
         measures: pair (ids in order) to its measures by name.
-        axes: the limits, at least one.
-        current: axis name to today's limit, for every axis.
+        axes: thresholds to sweep, at least one.
+        current: axis name to the current threshold, for every axis.
         folds: at least 2; fewer are made when the labels have fewer groups.
-        goal: what is best; F1 when left out.
+        goal: objective; best F1 when left out.
 
     Raises:
         ValueError: the grid is empty or too large, the labels are one group, or ``current`` lacks an axis.
@@ -190,8 +189,8 @@ def _grid(axes: Sequence[Axis]) -> list[tuple[float, ...]]:
     return list(product(*(axis.values for axis in axes)))
 
 
-def _keeps(labels: Sequence[LabelledPair], measures: Measures, axis: Axis) -> list[NDArray[np.bool_]]:
-    """For each value of an axis, which pairs keep it."""
+def _satisfied(labels: Sequence[LabelledPair], measures: Measures, axis: Axis) -> list[NDArray[np.bool_]]:
+    """For each value of an axis, which pairs satisfy it as a threshold."""
     found = np.array(
         [measures.get(each.pair, {}).get(axis.name, np.nan) for each in labels], dtype=np.float64
     )
@@ -202,8 +201,8 @@ def _merged(
     labels: Sequence[LabelledPair], measures: Measures, axes: Sequence[Axis]
 ) -> Iterator[NDArray[np.bool_]]:
     """For each combination in the order of the grid, which pairs are merged."""
-    for kept in product(*(_keeps(labels, measures, axis) for axis in axes)):
-        yield np.logical_and.reduce(kept)
+    for satisfied in product(*(_satisfied(labels, measures, axis) for axis in axes)):
+        yield np.logical_and.reduce(satisfied)
 
 
 def _count(
@@ -238,7 +237,7 @@ def _allowed(merged: Counts, totals: Counts, goal: Goal) -> NDArray[np.bool_]:
 
 
 def _best(merged: Counts, totals: Counts, goal: Goal) -> int:
-    """Place of the best combination: of equals the middle one, farthest from where it gets worse."""
+    """Place of the best combination; of equals the middle one, which is farthest from worse ones."""
     hits, wrong, partial = merged[:, _POSITIVE], merged[:, _DIFF], merged[:, _PARTIAL]
     if goal.max_merged_diff is None:
         value = 2 * hits / np.maximum(totals[_POSITIVE] + hits + wrong, 1)
@@ -265,17 +264,19 @@ def _compare(
     chosen: Mapping[str, float],
     current: Mapping[str, float] | None,
 ) -> tuple[PairScores | None, tuple[LabelledPair, ...], tuple[LabelledPair, ...]]:
-    """Figures of the current limits, pairs gained and pairs lost."""
+    """Figures of the current thresholds, pairs gained and pairs lost."""
     if current is None:
         return None, (), ()
     missing = [axis.name for axis in axes if axis.name not in current]
     if missing:
-        raise ValueError(f"the current limits lack {', '.join(missing)}: name one for every axis")
+        raise ValueError(f"the current thresholds lack {', '.join(missing)}: name one for every axis")
     old, new = (
         next(
-            _merged(labels, measures, [Axis(axis.name, (limits[axis.name],), axis.at_least) for axis in axes])
+            _merged(
+                labels, measures, [Axis(axis.name, (thresholds[axis.name],), axis.at_least) for axis in axes]
+            )
         )
-        for limits in (current, chosen)
+        for thresholds in (current, chosen)
     )
     gained = tuple(each for each, was, now in zip(labels, old, new, strict=True) if now and not was)
     lost = tuple(each for each, was, now in zip(labels, old, new, strict=True) if was and not now)

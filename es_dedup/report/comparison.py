@@ -98,8 +98,8 @@ def _ground(data: Mapping[str, Any]) -> str:
     bound = data["max_merged_diff"]
     goal = "the best F1" if bound is None else f"the most recall at {bound:.0%} merged diff pairs at most"
     return (
-        f"{data['pages']:,} pages, {data['pairs']:,} labelled pairs. A pair counts as merged only if the method itself "
-        f"proposes it and its score reaches the threshold. The threshold gives {goal}; recall, diff merged, precision "
+        f"{data['pages']:,} pages, {data['pairs']:,} labelled pairs. A pair counts as merged only if it is a candidate "
+        f"of the method and its score reaches the threshold. The threshold gives {goal}; recall, diff merged, precision "
         "and F1 are measured out of fold. Partial pairs count neither for nor against. Times are processor time of one "
         "core."
     )
@@ -148,9 +148,9 @@ def _costs(methods: Mapping[str, Any]) -> list[str]:
 
 def _chances(methods: Mapping[str, Any]) -> str:
     rows = [
-        (escape(name), f"{low:.1f}–{low + 0.1:.1f}", str(pairs), f"{predicted:.3f}", f"{proposed:.3f}")
+        (escape(name), f"{low:.1f}–{low + 0.1:.1f}", str(pairs), f"{predicted:.3f}", f"{measured:.3f}")
         for name, each in methods.items()
-        for low, pairs, predicted, proposed in each["chances"]
+        for low, pairs, predicted, measured in each["chances"]
     ]
     if not rows:
         return ""

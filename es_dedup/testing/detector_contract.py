@@ -281,17 +281,17 @@ class DetectorContract:
 
     @staticmethod
     def check_verdict(detector: Detector[Any], verdict: Verdict) -> None:
-        """A verdict carries its method's name, a score in [0, 1], and plain numbers, words and flags with at least one limit."""
+        """A verdict carries its method's name, a score in [0, 1], and plain numbers, words and flags with at least one threshold."""
         assert verdict.detector == detector.name
         assert 0.0 <= verdict.score <= 1.0
         assert isinstance(verdict.relation, Relation)
         assert json.loads(json.dumps(dict(verdict.evidence))) == dict(verdict.evidence)
         assert all(type(value) in (int, float, str, bool) for value in verdict.evidence.values())
-        assert limits(verdict.evidence)
-        measured = set(verdict.evidence) - set(limits(verdict.evidence))
+        assert thresholds(verdict.evidence)
+        measured = set(verdict.evidence) - set(thresholds(verdict.evidence))
         assert measured
 
 
-def limits(names: Iterable[str]) -> list[str]:
-    """Those names of evidence that are limits."""
+def thresholds(names: Iterable[str]) -> list[str]:
+    """The names of evidence that are thresholds."""
     return [name for name in names if name.startswith(("min_", "max_"))]

@@ -49,7 +49,7 @@ def test_every_form_of_the_result_says_the_same(tmp_path: Path) -> None:
     with (tmp_path / "c.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [row["method"] for row in rows] == ["ccdet", "minhash", "rules"]
-    assert float(rows[2]["own_limits_recall"]) == rules["own"]["recall"]
+    assert float(rows[2]["own_thresholds_recall"]) == rules["own"]["recall"]
     assert float(rows[1]["threshold"]) == pytest.approx(minhash["threshold"], abs=1e-4)
     page = (tmp_path / "c.html").read_text(encoding="utf-8")
     assert all(name in page for name in found["methods"])

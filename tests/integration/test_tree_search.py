@@ -31,7 +31,7 @@ def candidates(dedup: Deduplicator, gone: str = "") -> dict[str, list[str]]:
     return {page.id: sorted(dedup.candidates(page.id)) for page in PAGES[:60] if page.id != gone}
 
 
-def test_tree_and_terms_propose_the_same_pages_after_every_kind_of_write(tmp_path: Path) -> None:
+def test_tree_and_terms_find_the_same_candidates_after_every_kind_of_write(tmp_path: Path) -> None:
     searches = ("terms", "tree")
     opened = [
         [Deduplicator.open(tmp_path / f"{search}.db", settings=settings(search)) for _ in range(2)]

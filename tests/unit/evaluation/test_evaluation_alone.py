@@ -1,4 +1,4 @@
-"""Methods by themselves on labelled pairs: verdicts, measures, limits and candidates of their own."""
+"""Methods by themselves on labelled pairs: verdicts, measures, thresholds and candidates of their own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from es_dedup.detectors.dwdcs import Dwdcs
 from es_dedup.errors import ConfigError
 from es_dedup.evaluation import Label, LabelledPair
 from es_dedup.evaluation.alone import with_methods
-from es_dedup.evaluation.runner import Limit, Measured, measure
+from es_dedup.evaluation.runner import Measured, Threshold, measure
 from es_dedup.model import Content, Page
 from es_dedup.settings import Settings
 from tests.texts import topical
@@ -47,8 +47,10 @@ def test_a_method_that_is_not_stored_judges_by_itself() -> None:
     verdict = Dwdcs(Settings().dwdcs).verify(one, other)  # type: ignore[arg-type]
     assert found.decisions["dwdcs"]["a", "b"].relation is verdict.relation
     assert found.measures["a", "b"]["dwdcs.score"] == verdict.score
-    assert found.limits["dwdcs.similarity"] == Limit("min_similarity", 0.9, at_least=True)
-    assert found.limits["dwdcs.position_variance"] == Limit("max_position_variance", 0.05, at_least=False)
+    assert found.thresholds["dwdcs.similarity"] == Threshold("min_similarity", 0.9, at_least=True)
+    assert found.thresholds["dwdcs.position_variance"] == Threshold(
+        "max_position_variance", 0.05, at_least=False
+    )
     assert found.candidates["dwdcs"] == {("a", "b")}
     assert set(found.decisions["char_frequency"]) == {("a", "b"), ("a", "c")}
 
@@ -56,8 +58,8 @@ def test_a_method_that_is_not_stored_judges_by_itself() -> None:
 def test_methods_of_the_index_stay_as_they_are() -> None:
     plain, more = measured_by(), measured_by("ccdet", "dwdcs")
     assert more.decisions["ccdet"] == plain.decisions["ccdet"]
-    assert replace(plain, decisions={}, candidates={}, measures={}, limits={}) == replace(
-        more, decisions={}, candidates={}, measures={}, limits={}
+    assert replace(plain, decisions={}, candidates={}, measures={}, thresholds={}) == replace(
+        more, decisions={}, candidates={}, measures={}, thresholds={}
     )
     assert "ccdet" not in more.candidates
 

@@ -98,10 +98,12 @@ def test_the_join_works_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cut.found == whole.found > 100
 
 
-def run_of(name: str, scores: Mapping[tuple[str, str], float], limit: float = 0.5) -> MethodRun:
-    """A run that proposes exactly the pairs with a score."""
+def run_of(name: str, scores: Mapping[tuple[str, str], float], threshold: float = 0.5) -> MethodRun:
+    """A run whose candidates are exactly the pairs with a score."""
     verdicts = {
-        pair: Verdict(name, Relation.DUPLICATE if score >= limit else Relation.DIFFERENT, score, {"s": score})
+        pair: Verdict(
+            name, Relation.DUPLICATE if score >= threshold else Relation.DIFFERENT, score, {"s": score}
+        )
         for pair, score in scores.items()
     }
     return MethodRun(name, verdicts, frozenset(scores), {}, FREE)
@@ -129,7 +131,7 @@ def test_curve_threshold_and_area_by_hand() -> None:
     assert bounded.tuned.in_sample.diff.hits == 0
 
 
-def test_a_pair_that_is_not_proposed_is_not_found_however_alike() -> None:
+def test_a_pair_that_is_no_candidate_is_not_merged_whatever_its_score() -> None:
     labels = pairs("dup", "dup", "diff")
     scores = {each.pair: 1.0 for each in labels}
     run = run_of("m", scores)
@@ -189,7 +191,7 @@ def test_coverage_of_both_pages_is_told_where_any_method_measures_it() -> None:
     assert (alone["method"], alone["shares"]) == ("a", (0.7, 1.0))
 
 
-def test_predicted_chances_stand_beside_what_was_proposed() -> None:
+def test_predicted_share_of_candidates_is_reported_beside_the_measured_one() -> None:
     labels = pairs("dup", "dup", "diff", "diff")
     verdicts = {
         each.pair: Verdict("m", Relation.DUPLICATE, score, {})
@@ -199,7 +201,7 @@ def test_predicted_chances_stand_beside_what_was_proposed() -> None:
         "m", verdicts, frozenset({labels[0].pair, labels[2].pair}), {}, FREE, lambda score: score / 2
     )
     bands = compare([run], labels, 8).methods["m"].chances
-    assert [(band.low, band.pairs, band.proposed) for band in bands] == [(0.3, 2, 0.5), (0.9, 2, 0.5)]
+    assert [(band.low, band.pairs, band.measured) for band in bands] == [(0.3, 2, 0.5), (0.9, 2, 0.5)]
     assert [band.predicted for band in bands] == pytest.approx([0.175, 0.4875])
 
 

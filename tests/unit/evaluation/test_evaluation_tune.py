@@ -22,7 +22,7 @@ def world(*rows: tuple[Label, float]) -> tuple[list[LabelledPair], dict[tuple[st
     return labels, {each.pair: {"share": value} for each, (_, value) in zip(labels, rows, strict=True)}
 
 
-def test_the_middle_of_equally_good_limits_is_chosen() -> None:
+def test_the_middle_of_equally_good_thresholds_is_chosen() -> None:
     labels, measures = world((DUP, 0.9), (CONTAIN, 0.8), (DIFF, 0.3), (DIFF, 0.2))
     found = tune(labels, measures, [Axis("share", TENTHS)], folds=2)
     assert found.chosen == {"share": 0.6}  # 0.4 to 0.8 are equally good
@@ -35,7 +35,7 @@ def test_partial_pairs_decide_between_equals() -> None:
     assert tune(labels, measures, [Axis("share", TENTHS)]).chosen == {"share": 0.8}
 
 
-def test_a_distance_has_to_stay_below_its_limit() -> None:
+def test_a_distance_has_to_stay_below_its_threshold() -> None:
     labels, measures = world((DUP, 1), (DUP, 3), (DIFF, 6), (DIFF, 9))
     found = tune(labels, measures, [Axis("share", (0, 2, 4, 8), at_least=False)], folds=4)
     assert found.chosen == {"share": 4}
@@ -49,13 +49,13 @@ def test_recall_at_a_bound_on_merged_diff_pairs() -> None:
     assert tune(labels, measures, axis, goal=Goal(1.0)).in_sample.positive.hits == 3
 
 
-def test_when_no_limit_keeps_the_bound_the_nearest_is_taken() -> None:
+def test_when_no_threshold_keeps_the_bound_the_nearest_is_taken() -> None:
     labels, measures = world((DUP, 0.9), (DIFF, 0.95), (DIFF, 0.5))
     found = tune(labels, measures, [Axis("share", (0.1, 0.6))], goal=Goal(0.0), folds=3)
     assert found.chosen == {"share": 0.6}
 
 
-def test_figures_are_those_of_pairs_the_limits_were_not_chosen_on() -> None:
+def test_figures_are_those_of_pairs_the_thresholds_were_not_chosen_on() -> None:
     # Each fold holds one pair of a kind that the other fold knows nothing of.
     labels, measures = world((DUP, 0.9), (DUP, 0.4), (DIFF, 0.3), (DIFF, 0.8))
     found = tune(labels, measures, [Axis("share", (0.4, 0.9))], folds=4)
@@ -66,7 +66,7 @@ def test_figures_are_those_of_pairs_the_limits_were_not_chosen_on() -> None:
     assert (found.out_of_fold.positive.total, found.out_of_fold.diff.total) == (2, 2)
 
 
-def test_what_would_change_against_the_current_limits() -> None:
+def test_what_would_change_against_the_current_thresholds() -> None:
     labels, measures = world((DUP, 0.9), (CONTAIN, 0.4), (DIFF, 0.2), (DIFF, 0.3))
     found = tune(labels, measures, [Axis("share", TENTHS)], current={"share": 0.5})
     assert found.chosen == {"share": 0.4}
@@ -151,7 +151,7 @@ def test_what_cannot_be_swept_is_refused() -> None:
         tune(labels, measures, [axis], folds=1)
 
 
-def test_of_limits_that_break_the_bound_equally_the_one_that_finds_most_is_taken() -> None:
+def test_of_thresholds_that_break_the_bound_equally_the_one_that_finds_most_is_taken() -> None:
     labels, measures = world((DUP, 0.9), (DUP, 0.5), (DUP, 0.3), (DIFF, 0.95), (DIFF, 0.1))
     found = tune(labels, measures, [Axis("share", (0.2, 0.4, 0.6, 0.8))], goal=Goal(0.0), folds=2)
     assert (found.chosen, found.bound_kept) == ({"share": 0.2}, False)

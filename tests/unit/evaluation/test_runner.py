@@ -8,7 +8,7 @@ import pytest
 
 from es_dedup import Deduplicator
 from es_dedup.evaluation import Label, LabelledPair
-from es_dedup.evaluation.runner import Limit, measure, report, run
+from es_dedup.evaluation.runner import Threshold, measure, report, run
 from es_dedup.model import Page
 from tests.texts import article
 
@@ -40,13 +40,15 @@ def test_every_method_is_asked_about_every_pair_that_is_stored(filled: Deduplica
     assert measured.clusters == {"a": "a", "b": "a", "c": "c"}
 
 
-def test_measures_keep_their_limits(filled: Deduplicator) -> None:
+def test_measures_keep_their_thresholds(filled: Deduplicator) -> None:
     measured = measure(filled, LABELS)
     found = measured.measures["a", "b"]
     names = ("rules.score", "ccdet.score", "ccdet.ccs", "coverage.score", "simhash.hamming_distance")
     assert [found[name] for name in names] == [1.0, 1.0, 1.0, 1.0, 0.0]
-    assert measured.limits["ccdet.ccs"] == Limit("min_ccs", 0.6, at_least=True)
-    assert measured.limits["simhash.hamming_distance"] == Limit("max_hamming_distance", 3, at_least=False)
+    assert measured.thresholds["ccdet.ccs"] == Threshold("min_ccs", 0.6, at_least=True)
+    assert measured.thresholds["simhash.hamming_distance"] == Threshold(
+        "max_hamming_distance", 3, at_least=False
+    )
 
 
 def test_a_missing_page_counts_as_judged_different(filled: Deduplicator) -> None:

@@ -89,7 +89,7 @@ def test_known_answer() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(worded_texts, worded_texts)
-def test_what_is_accepted_is_always_proposed(left: str, right: str) -> None:
+def test_accepted_pairs_are_always_candidates(left: str, right: str) -> None:
     method = detector("codet_like", codet__min_similarity=0.34, **LOOSE)
     one, other = features(method, left, right)
     if isinstance(one, Skipped) or isinstance(other, Skipped):

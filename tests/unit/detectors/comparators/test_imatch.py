@@ -176,7 +176,9 @@ def test_lsh_verifies_on_the_signatures(texts: list[str], name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["lsh_s", "lsh_p"])
-def test_on_real_pages_lsh_verifies_as_the_reference_does_and_proposes_as_predicted(name: str) -> None:
+def test_lsh_on_real_pages_verifies_as_the_reference_and_retrieves_as_predicted(
+    name: str,
+) -> None:
     pages = real_pages()
     sets = {page: terms_of(name, content.text) for page, content in pages.items()}
     method = detector(name, lsh__bands=16, lsh__rows=4)
@@ -184,7 +186,7 @@ def test_on_real_pages_lsh_verifies_as_the_reference_does_and_proposes_as_predic
     assert len(found) > 180
     assert all(close(score, shingling.resemblance(sets[a], sets[b])) for (a, b), score in found.items())
     made = dict(zip(pages, method.featurise_many(list(pages.values())), strict=True))
-    proposed = sum(bool(set(method.terms(made[a])) & set(method.terms(made[b]))) for a, b in found)
+    candidates = sum(bool(set(method.terms(made[a])) & set(method.terms(made[b]))) for a, b in found)
     chances = [method.candidate_chance(score) for score in found.values()]  # type: ignore[attr-defined]
     spread = sum(chance * (1 - chance) for chance in chances) ** 0.5
-    assert abs(proposed - sum(chances)) < 4 * spread + 1
+    assert abs(candidates - sum(chances)) < 4 * spread + 1

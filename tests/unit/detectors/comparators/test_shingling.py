@@ -92,7 +92,7 @@ def test_known_answers() -> None:
     st.sets(st.integers(0, 60), min_size=4),
     st.sampled_from([0.2, 0.5, 0.9]),
 )
-def test_what_is_accepted_is_always_proposed(left: set[int], right: set[int], limit: float) -> None:
+def test_accepted_pairs_are_always_candidates(left: set[int], right: set[int], limit: float) -> None:
     bags = [
         HashBag(np.array(sorted(each), dtype=np.uint64), np.ones(len(each), np.uint8))
         for each in (left, right)

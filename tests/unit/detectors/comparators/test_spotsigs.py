@@ -136,7 +136,7 @@ def test_the_bounds_of_the_released_code_lose_pairs_when_the_longer_page_asks() 
 
 @settings(max_examples=200, deadline=None)
 @given(MULTISETS, LIMITS)
-def test_what_is_accepted_is_always_proposed(pages: list[dict[int, int]], limit: Fraction) -> None:
+def test_accepted_pairs_are_always_candidates(pages: list[dict[int, int]], limit: Fraction) -> None:
     for left in pages:
         for right in pages:
             if slow.similarity(left, right) >= limit:
