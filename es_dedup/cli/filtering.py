@@ -20,7 +20,7 @@ from es_dedup.cli.targets import output_target, refuse_input
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
 
 if TYPE_CHECKING:
-    from es_dedup.dumps import FilterReport
+    from es_dedup.dumps import DumpCopy, FilterReport
     from es_dedup.readers.locations import Named
 
 
@@ -78,7 +78,7 @@ def filter_(
     Without --stored the dumps are read twice: they are scanned into a temporary index, then copied; the index of --db is neither read
     nor written. Ends with code 3 when some records gave no page.
     """
-    from es_dedup.dumps import DumpCopy, dump_names, filter_dumps
+    from es_dedup.dumps import dump_names, filter_dumps
     from es_dedup.errors import InputError
 
     session = session_of(context)
@@ -86,22 +86,17 @@ def filter_(
         dumps = dump_names(dumps)
     except InputError as error:
         fail(str(error), ExitCode.ERROR)
-    options = replace(options, max_page_bytes=session.settings.extraction.max_bytes)
     places = _places(dumps, target, folder, dropped, session)
     with ExitStack() as stack:
         index = stack.enter_context(session.read()) if stored else None
         if index is not None and index.clusters_pending:
             fail(UNCLUSTERED, ExitCode.ERROR)
         progress = stack.enter_context(ProgressDisplay(quiet=session.output.quiet))
-        copies = []
-        for dump, (kept, left_out) in zip(dumps, places, strict=True):
-            streams = [_open(kept, stack), None if left_out is None else _open(left_out, stack)]
-            copies.append(DumpCopy(dump, *(reversed(streams) if invert else streams)))
         done = filter_dumps(
-            copies,
+            _copies(dumps, places, stack, invert=invert),
             index=index,
             contained=drop_contained,
-            options=options,
+            options=replace(options, max_page_bytes=session.settings.extraction.max_bytes),
             settings=session.settings,
             progress=progress,
         )
@@ -218,6 +213,23 @@ def _check_packing(path: str, dump: str, named: str, option: str) -> None:
                 f"the output is compressed as the input is ({packing or 'not at all'}): name {path} so",
                 param_hint=option,
             )
+
+
+def _copies(
+    dumps: list[str],
+    places: list[tuple[Named | None, Named | None]],
+    stack: ExitStack,
+    *,
+    invert: bool,
+) -> list[DumpCopy]:
+    """The dumps with their opened outputs; with ``invert`` the two outputs of a dump are exchanged."""
+    from es_dedup.dumps import DumpCopy
+
+    copies = []
+    for dump, (kept, left_out) in zip(dumps, places, strict=True):
+        streams = [_open(kept, stack), None if left_out is None else _open(left_out, stack)]
+        copies.append(DumpCopy(dump, *(reversed(streams) if invert else streams)))
+    return copies
 
 
 def _open(path: Named | None, stack: ExitStack) -> IO[bytes]:

@@ -13,6 +13,9 @@ from es_dedup.cli.session import session_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from es_dedup.cli.session import Session
+    from es_dedup.spark.updating import TablesReport
+
 Master = Annotated[
     str | None,
     typer.Option(
@@ -82,6 +85,12 @@ def spark(
     with spark_session(master, configuration or ()) as running:
         options = DayOptions(day, named, overwrite, renew)
         done = update_tables(running, inputs, output, session.settings, options)
+    _show(session, output, day, done)
+    if done.failed:
+        raise typer.Exit(ExitCode.LEFT_OUT)
+
+
+def _show(session: Session, output: str, day: str, done: TablesReport) -> None:
     session.output.emit({"command": "spark", "output": output, "day": day,
         "pages": done.pages, "failed": done.failed, "pairs": done.pairs, "clusters": done.clusters, "made": done.made
     })  # fmt: skip
@@ -95,8 +104,6 @@ def spark(
             "clusters": done.clusters,
         }
     )
-    if done.failed:
-        raise typer.Exit(ExitCode.LEFT_OUT)
 
 
 def load(
