@@ -373,7 +373,7 @@ def term_groups(
         for row in np.flatnonzero(table.has_words).tolist():
             terms = simhash.query_terms(int(table.fingerprints[row]), bits)
             # An equal band alone is chance in a large index (of 65,536 values each); for a candidate of no other term
-            # the decision rules have no evidence. Where the method itself decides, every pair within its limit is found.
+            # the decision rules have no evidence. Where the method itself decides, every pair within its threshold is found.
             least = 2 if groups[row] and not deciding else 1
             groups[row].append(TermGroup(terms, least, method=simhash.Simhash.name))
     return [own + queried_by_others(table.others, row, settings) for row, own in enumerate(groups)]

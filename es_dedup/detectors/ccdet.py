@@ -442,7 +442,7 @@ def learn_noise(table: PeriodTable, sites: Sequence[str], config: CcdetConfig) -
     Args:
         table: signatures of the pages.
         sites: site mark of each page; empty when unknown.
-        config: ``prune`` and its limits.
+        config: ``prune`` and the thresholds.
     """
     if config.prune == "site":
         return noise_by_site(

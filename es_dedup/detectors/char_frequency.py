@@ -248,7 +248,7 @@ class CharFrequency(Detector[FrequentUnits]):
             "aux_right": round(measures.aux_right, 4),
             "shared": measures.shared,
             "branch": "followers" if measures.followers else "characters",
-            "strict_limits": True,
+            "strict_thresholds": True,
         }
 
     def pack(self, features: FrequentUnits) -> bytes:

@@ -118,7 +118,7 @@ class Dwdcs(Detector[KeyConcepts]):
     """The detector.
 
     Args:
-        config: network, key concepts and limits.
+        config: network, key concepts and thresholds.
         synonyms: words of one meaning; without them a concept is a word.
         segmenter: name of what cuts words.
     """
@@ -215,7 +215,7 @@ class Dwdcs(Detector[KeyConcepts]):
                 "shared": found.shared,
                 "left_nodes": left.nodes,
                 "right_nodes": right.nodes,
-                "strict_limits": True,
+                "strict_thresholds": True,
             },
         )
 

@@ -126,7 +126,7 @@ class MultiSimhash(Detector[TwoFingerprints]):
     """The detector.
 
     Args:
-        config: windows, weights and limits.
+        config: windows, weights and thresholds.
         synonyms: words of one meaning; they get one code in the second fingerprint.
         segmenter: name of what cuts words.
     """

@@ -89,7 +89,7 @@ class Simhash(Detector[Fingerprint]):
     """The detector.
 
     Args:
-        config: features and limit.
+        config: features and threshold.
         layout: how the detector, used by itself, stores and queries fingerprints; the built-in index always stores the
             four bands of ``band_terms``, which is what None means.
         segmenter: name of what cuts words, for features that are words.
@@ -170,13 +170,13 @@ class Simhash(Detector[Fingerprint]):
 
     def decide(self, distance: int) -> Verdict:
         """The verdict from a Hamming distance."""
-        limit = self._config.max_hamming_distance
-        relation = Relation.DUPLICATE if distance <= limit else Relation.DIFFERENT
+        threshold = self._config.max_hamming_distance
+        relation = Relation.DUPLICATE if distance <= threshold else Relation.DIFFERENT
         return Verdict(
             self.name,
             relation,
             1 - distance / BITS,
-            {"hamming_distance": distance, "max_hamming_distance": limit, "of_bits": BITS},
+            {"hamming_distance": distance, "max_hamming_distance": threshold, "of_bits": BITS},
         )
 
     def pack(self, features: Fingerprint) -> bytes:

@@ -277,7 +277,7 @@ class Verdict(WithShares):
     Attributes:
         relation: seen from the left page.
         score: the detector's own main measure, in [0, 1]; comparable within one detector only.
-        evidence: the detector's numbers by name, and the limits they were held against (``min_…``, ``max_…``).
+        evidence: the detector's measures by name, and their thresholds (``min_…``, ``max_…``).
     """
 
     detector: str
@@ -294,7 +294,7 @@ class PairDecision(WithExplanation):
         relation: seen from the left page.
         score: agreement in [0, 1].
         reason: the rule that decided, in one phrase.
-        evidence: the numbers it rests on, with limits and with what was discounted.
+        evidence: the measures it rests on, with their thresholds and with what was discounted.
         verdicts: each detector's own verdict.
         decided_by: ``rules``, the method that decides in its place, a rule with the methods (``any: ccdet, simhash``), or ``overrides``.
         rules: what each rule says, in order; empty where the pair was not explained, or methods decide.

@@ -1,7 +1,7 @@
 """A scan's result as one HTML page that works offline.
 
 ``write_report`` is all a caller needs. ``evidence`` is shared with the command line, so that page and terminal show
-the same numbers beside the same limits.
+the same measures beside the same thresholds.
 
 Traps:
 - every text of a page is hostile: markup is made in ``markup`` only, and everything passes ``escape``;

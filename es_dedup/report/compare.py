@@ -109,7 +109,7 @@ def _evidence(each: MemberComparison, language: str) -> str:
     first, *rest = replace(decision, left=left, right=right).explained(language)
     reason = element("p", relation_tag(str(decision.relation), language), " ", escape(first))
     reason += "".join(element("p", escape(line)) for line in rest)
-    heads = ("Method", "Relation", "Score", "Numbers and the limits they were held against")
+    heads = ("Method", "Relation", "Score", "Measures and their thresholds")
     methods = table([translate(language, head) for head in heads], cells)
     return reason + methods + _rules(decision, language)
 
@@ -127,18 +127,18 @@ def _rules(decision: PairDecision, language: str) -> str:
 def _numbers(evidence: Mapping[str, Number], language: str) -> Iterator[str]:
     for measure in measures(evidence):
         value = element("i" if measure.name.startswith(("min_", "max_")) else "b", escape(measure.value))
-        yield element("span", escape(measure.name), " ", value, _limit(measure, language), class_="n")
+        yield element("span", escape(measure.name), " ", value, _threshold(measure, language), class_="n")
 
 
-def _limit(measure: Measure, language: str) -> str:
-    if not measure.limit:
+def _threshold(measure: Measure, language: str) -> str:
+    if not measure.threshold:
         return ""
-    state = {True: "met", False: "unmet", None: "limit"}[measure.met]
+    state = {True: "met", False: "unmet", None: "threshold"}[measure.met]
     meaning = {
-        "met": translate(language, "the limit is kept"),
-        "unmet": translate(language, "the limit is not kept"),
+        "met": translate(language, "the threshold is met"),
+        "unmet": translate(language, "the threshold is not met"),
     }
-    return " " + element("i", escape(measure.limit), class_=state, title=meaning.get(state))
+    return " " + element("i", escape(measure.threshold), class_=state, title=meaning.get(state))
 
 
 def relation_tag(name: str, language: str = ENGLISH) -> str:

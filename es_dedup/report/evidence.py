@@ -1,4 +1,4 @@
-"""Evidence as people read it: each number beside the limit it was held against."""
+"""Evidence for the terminal and reports: each measure beside its threshold."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ if TYPE_CHECKING:
     from es_dedup.model import Cluster, Number
     from es_dedup.model.explanation import ConditionResult, RuleResult
 
-_LIMITS: Final = {"min_": "≥", "max_": "≤"}
-_STRICT_LIMITS: Final = {"min_": ">", "max_": "<"}
-STRICT: Final = "strict_limits"
-"""In evidence: whether limits have to be passed, not only reached."""
+_SIGNS: Final = {"min_": "≥", "max_": "≤"}
+_STRICT_SIGNS: Final = {"min_": ">", "max_": "<"}
+STRICT: Final = "strict_thresholds"
+"""Key of evidence: whether a measure equal to its threshold fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One number of a verdict.
+    """One measure of a verdict.
 
     Attributes:
         name: as the method names it.
         value: ready to print.
-        limit: ``≥ 0.60``, ``≤ 3`` or, of a method with strict limits, ``> 0.9``; empty when the number was held against none.
-        met: whether the limit is kept; None without a limit.
+        threshold: ``≥ 0.60``, ``≤ 3`` or, of a method with strict thresholds, ``> 0.9``; empty where there is none.
+        met: whether the value satisfies the threshold; None without one.
     """
 
     name: str
     value: str
-    limit: str = ""
+    threshold: str = ""
     met: bool | None = None
 
     def __str__(self) -> str:
-        return f"{self.name} {self.value}" + (f" ({self.limit})" if self.limit else "")
+        return f"{self.name} {self.value}" + (f" ({self.threshold})" if self.threshold else "")
 
 
 def measures(evidence: Mapping[str, Number]) -> list[Measure]:
-    """The numbers in their order, each with its ``min_…`` or ``max_…``; limits without a number come as they are."""
+    """The measures in their order, each with its ``min_…`` or ``max_…``; a threshold without a measure is listed by itself."""
     strict = bool(evidence.get(STRICT))
-    signs = _STRICT_LIMITS if strict else _LIMITS
+    signs = _STRICT_SIGNS if strict else _SIGNS
     used = {STRICT}
     found = []
     for name, value in evidence.items():
-        limits = [(prefix, evidence[prefix + name]) for prefix in signs if prefix + name in evidence]
-        used |= {prefix + name for prefix, _ in limits}
-        text = " ".join(f"{signs[prefix]} {format_number(limit)}" for prefix, limit in limits)
-        found.append(Measure(name, format_number(value), text, _met(value, limits, strict=strict)))
+        thresholds = [(prefix, evidence[prefix + name]) for prefix in signs if prefix + name in evidence]
+        used |= {prefix + name for prefix, _ in thresholds}
+        text = " ".join(f"{signs[prefix]} {format_number(threshold)}" for prefix, threshold in thresholds)
+        found.append(Measure(name, format_number(value), text, _met(value, thresholds, strict=strict)))
     return [measure for measure in found if measure.name not in used]
 
 
@@ -95,10 +95,10 @@ def share_spans(cluster: Cluster) -> tuple[str, str]:
     return (spans[0], spans[1]) if spans else ("", "")
 
 
-def _met(value: Number, limits: list[tuple[str, Number]], *, strict: bool) -> bool | None:
-    if not limits or isinstance(value, str) or value is None:
+def _met(value: Number, thresholds: list[tuple[str, Number]], *, strict: bool) -> bool | None:
+    if not thresholds or isinstance(value, str) or value is None:
         return None
-    numbers = [(prefix, limit) for prefix, limit in limits if isinstance(limit, (int, float))]
-    if strict and any(value == limit for _, limit in numbers):
+    numbers = [(prefix, bound) for prefix, bound in thresholds if isinstance(bound, (int, float))]
+    if strict and any(value == bound for _, bound in numbers):
         return False
-    return all(value >= limit if prefix == "min_" else value <= limit for prefix, limit in numbers)
+    return all(value >= bound if prefix == "min_" else value <= bound for prefix, bound in numbers)

@@ -79,7 +79,7 @@ class CodetLike(BagDetector):
     """The detector.
 
     Args:
-        config: depth of the tree and limits.
+        config: depth of the tree and thresholds.
         collection: document frequencies of words; None takes all words for equally rare.
     """
 

@@ -79,4 +79,4 @@ class Lexicon:
         return np.where(self.terms[place] == hashes, self.kept[place], self.unseen)
 
 
-_SLACK: Final = 1e-9  # so that a limit is not missed by the last bit of a logarithm
+_SLACK: Final = 1e-9  # so that a threshold is not missed by the last bit of a logarithm

@@ -115,26 +115,26 @@ def jaccard(shared: int, left: int, right: int) -> float:
 
 
 def similarity_verdict(
-    name: str, score: float, limit: float, shared: int, pages: tuple[HashBag, HashBag]
+    name: str, score: float, threshold: float, shared: int, pages: tuple[HashBag, HashBag]
 ) -> Verdict:
-    """Duplicate iff a similarity is at least its limit.
+    """Duplicate iff a similarity is at least its threshold.
 
     Args:
         name: of the method.
         score: similarity of the pages, in [0, 1].
-        limit: of the score.
+        threshold: of the score.
         shared: number of shared distinct hashes.
         pages: the left and the right one.
     """
     left, right = map(len, pages)
     evidence = {
         "similarity": round(score, 4),
-        "min_similarity": limit,
+        "min_similarity": threshold,
         "common": shared,
         "left_signatures": left,
         "right_signatures": right,
     }
-    return Verdict(name, Relation.DUPLICATE if score >= limit else Relation.DIFFERENT, score, evidence)
+    return Verdict(name, Relation.DUPLICATE if score >= threshold else Relation.DIFFERENT, score, evidence)
 
 
 def pack(bag: HashBag, version: int, *, with_counts: bool) -> bytes:

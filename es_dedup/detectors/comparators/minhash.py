@@ -97,11 +97,11 @@ class Minhash(Detector[MinimaOfPage]):
             raise ValueError(f"{len(left.minima)} and {len(right.minima)} minima do not compare")
         equal = int((left.minima == right.minima).sum())
         score = equal / len(left.minima)
-        limit = self._config.min_similarity
-        relation = Relation.DUPLICATE if score >= limit else Relation.DIFFERENT
+        threshold = self._config.min_similarity
+        relation = Relation.DUPLICATE if score >= threshold else Relation.DIFFERENT
         evidence = {
             "similarity": round(score, 4),
-            "min_similarity": limit,
+            "min_similarity": threshold,
             "equal_minima": equal,
             "of_minima": len(left.minima),
         }

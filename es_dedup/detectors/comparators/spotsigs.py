@@ -46,7 +46,7 @@ class Spotsigs(BagDetector):
     """The detector.
 
     Args:
-        config: lists, chain and limits.
+        config: lists, chain and thresholds.
         collection: document frequencies of signatures; None keeps all signatures.
     """
 

@@ -148,8 +148,8 @@ def test_the_page_is_well_formed_and_shows_totals_and_evidence(tmp_path: Path) -
     assert "测试 &amp; run" in page
     assert ">10</b><span>duplicates</span><small>66.7% of all pages" in page
     assert ">3</b><span>left out</span>" in page
-    assert 'ccs <b>0.91</b> <i class="met" title="the limit is kept">≥ 0.6</i>' in page
-    assert 'clr <b>0.3</b> <i class="unmet" title="the limit is not kept">≥ 0.5</i>' in page
+    assert 'ccs <b>0.91</b> <i class="met" title="the threshold is met">≥ 0.6</i>' in page
+    assert 'clr <b>0.3</b> <i class="unmet" title="the threshold is not met">≥ 0.5</i>' in page
     assert page.count("<svg") == 2
 
 
@@ -222,7 +222,7 @@ def test_every_member_of_a_cluster_is_listed_and_figures_have_tooltips(tmp_path:
     assert page.count('title="Pages of the cluster') == 2  # in the table and above the texts
     assert page.count('title="Agreement of the two pages') == 250
     assert '<span title="agreement as this method measures it, from 0 to 1">0.910</span>' in page
-    assert '<i class="unmet" title="the limit is not kept">≥ 0.5</i>' in page
+    assert '<i class="unmet" title="the threshold is not met">≥ 0.5</i>' in page
 
 
 def test_the_largest_clusters_come_first_then_by_id() -> None:
@@ -277,7 +277,7 @@ def test_long_texts_are_cut_and_invisible_characters_named() -> None:
 
 
 @pytest.mark.parametrize("method", ["dwdcs", "char_frequency"])
-def test_limits_that_must_be_passed_are_shown_so(method: str) -> None:
+def test_strict_thresholds_are_shown_as_such(method: str) -> None:
     detector = create_detectors(Settings(detectors=(method,)))[method]
     page = detector.featurise(Content(topical(7, sentences=30)))
     shown = [str(each) for each in measures(detector.verify(page, page).evidence)]
@@ -285,18 +285,18 @@ def test_limits_that_must_be_passed_are_shown_so(method: str) -> None:
     assert not [each for each in shown if "≥" in each or "≤" in each or "strict" in each]
 
 
-def test_a_strict_limit_is_not_met_by_reaching_it() -> None:
+def test_a_strict_threshold_is_not_met_by_an_equal_value() -> None:
     evidence = {"a": 0.8, "min_a": 0.8, "b": 0.81, "min_b": 0.8, "c": 0.04, "max_c": 0.05}
     assert [each.met for each in measures(evidence)] == [True, True, True]
-    strict = measures({**evidence, "strict_limits": True})
-    assert [(each.limit, each.met) for each in strict] == [
+    strict = measures({**evidence, "strict_thresholds": True})
+    assert [(each.threshold, each.met) for each in strict] == [
         ("> 0.8", False),
         ("> 0.8", True),
         ("< 0.05", True),
     ]
 
 
-def test_measures_stand_beside_their_limits() -> None:
+def test_measures_stand_beside_their_thresholds() -> None:
     shown = [
         str(m) for m in measures({"ccs": 0.9134, "min_ccs": 0.6, "bits": 4, "max_bits": 3, "min_other": 2})
     ]
