@@ -1,11 +1,11 @@
-"""Do the decision rules' limits hold on sets they were not chosen on? Each set, and each story of portal-zh, left out in turn.
+"""Do the decision rules' thresholds hold on sets they were not chosen on? Each set, and each story of portal-zh, left out in turn.
 
 The last row leaves out portal-zh with all its stories.
 
-For every left-out part a few limits are chosen again on all other parts, one limit after the other over a small grid, and
+For every left-out part a few thresholds are chosen again on all other parts, one threshold after the other over a small grid, and
 the part is measured with them. Chosen is what gives the best mean over the parts of: recall, less the share of different
 pairs accepted, plus half the share of right relations; every part counts the same. Shown beside it: the part under
-the limits of the preset, which have seen it. Where the two differ much, the limits fit that part and not the matter.
+the thresholds of the preset, which have seen it. Where the two differ much, the thresholds are fitted to that part.
 """
 
 from __future__ import annotations
@@ -44,39 +44,45 @@ def shifted(values: tuple[float, ...], by: float) -> tuple[float, ...]:
 AXES: Final[dict[str, tuple[tuple[Any, ...], Callable[[Thresholds, Any], Thresholds]]]] = {
     "cover of long pages": (
         (0.50, 0.54, 0.58, 0.61, 0.64, 0.67),
-        lambda limits, value: replace(limits, needed_cover=(*limits.needed_cover[:3], value)),
+        lambda thresholds, value: replace(thresholds, needed_cover=(*thresholds.needed_cover[:3], value)),
     ),
     "cover of short pages": (
         (0.46, 0.50, 0.545, 0.58),
-        lambda limits, value: replace(
-            limits, needed_cover=(*limits.needed_cover[:2], value, limits.needed_cover[3])
+        lambda thresholds, value: replace(
+            thresholds, needed_cover=(*thresholds.needed_cover[:2], value, thresholds.needed_cover[3])
         ),
     ),
-    "scattered": ((0.0, 0.04, 0.08, 0.12), lambda limits, value: replace(limits, scattered=value)),
-    "whole note": ((0.90, 0.95, 1.01), lambda limits, value: replace(limits, whole_cover=value)),
-    "same size": ((0.60, 0.64, 0.67, 0.70), lambda limits, value: replace(limits, same_size=value)),
-    "about the title": ((0.10, 0.14, 0.18, 0.22), lambda limits, value: replace(limits, about_title=value)),
+    "scattered": ((0.0, 0.04, 0.08, 0.12), lambda thresholds, value: replace(thresholds, scattered=value)),
+    "whole note": ((0.90, 0.95, 1.01), lambda thresholds, value: replace(thresholds, whole_cover=value)),
+    "same size": ((0.60, 0.64, 0.67, 0.70), lambda thresholds, value: replace(thresholds, same_size=value)),
+    "about the title": (
+        (0.10, 0.14, 0.18, 0.22),
+        lambda thresholds, value: replace(thresholds, about_title=value),
+    ),
     "untitled, more by": (
         (-0.06, -0.03, 0.0, 0.03, 0.06),
-        lambda limits, value: replace(limits, untitled_cover=shifted(BALANCED.untitled_cover, value)),
+        lambda thresholds, value: replace(thresholds, untitled_cover=shifted(BALANCED.untitled_cover, value)),
     ),
     "words": (
         (0.66, 0.70, 0.74, 0.78),
-        lambda limits, value: replace(limits, words_cover=(limits.words_cover[0], value)),
+        lambda thresholds, value: replace(thresholds, words_cover=(thresholds.words_cover[0], value)),
     ),
     "first words": (
         (0.0, 0.80, 0.84, 0.88, 0.92),
-        lambda limits, value: replace(limits, opening_cover=value),
+        lambda thresholds, value: replace(thresholds, opening_cover=value),
     ),
-    "numbers of notices": ((2, 3, 4, 5), lambda limits, value: replace(limits, form_numbers=value)),
+    "numbers of notices": ((2, 3, 4, 5), lambda thresholds, value: replace(thresholds, form_numbers=value)),
     "share of numbers of notices": (
         (0.05, 0.10, 0.15, 0.20, 0.25, 0.30),
-        lambda limits, value: replace(limits, form_share=value),
+        lambda thresholds, value: replace(thresholds, form_share=value),
     ),
-    "passage": ((0.80, 0.85, 0.90, 1.01), lambda limits, value: replace(limits, passage_cover=value)),
-    "quotation": ((0.60, 0.70, 0.80, 1.01), lambda limits, value: replace(limits, quoted_cover=value)),
+    "passage": ((0.80, 0.85, 0.90, 1.01), lambda thresholds, value: replace(thresholds, passage_cover=value)),
+    "quotation": (
+        (0.60, 0.70, 0.80, 1.01),
+        lambda thresholds, value: replace(thresholds, quoted_cover=value),
+    ),
 }
-"""Limits that are chosen again: their grid, and the limits with a value in place."""
+"""Thresholds that are chosen again: their grid, and the thresholds with a value in place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +93,16 @@ class Part:
     measured: Measured
     chosen: NDArray[np.bool_] | None = None
 
-    def score(self, limits: Thresholds) -> Score:
+    def score(self, thresholds: Thresholds) -> Score:
         """The decision rules' answers on this part."""
-        return self.measured.score(limits, chosen=self.chosen)
+        return self.measured.score(thresholds, chosen=self.chosen)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark."""
     parser = parser_of(__doc__)
     parser.add_argument("--sets", nargs="*", default=ALL_SETS, choices=ALL_SETS)
-    parser.add_argument("--rounds", type=int, default=2, help="over all limits; more change nothing")
+    parser.add_argument("--rounds", type=int, default=2, help="over all thresholds; more change nothing")
     parser.add_argument("--no-read", action="store_true", help="without the pairs read for this project")
     given = parser.parse_args(arguments)
     parts = parts_of(all_measured(given.data, given.sets, read=not given.no_read))
@@ -104,11 +110,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wholes = [Part(part.measured.name, part.measured) for part in parts if part.chosen is not None][:1]
     for out in (*parts, *wholes):
         rest = [part for part in parts if of(part) != of(out) or apart(part, out)]
-        limits, values = choose(rest, given.rounds) if rest else (BALANCED, {})
+        thresholds, values = choose(rest, given.rounds) if rest else (BALANCED, {})
         rows.append(
             {
                 "left out": out.name,
-                "chosen without it": shown(out.score(limits)),
+                "chosen without it": shown(out.score(thresholds)),
                 "preset": shown(out.score(BALANCED)),
             }
             | values
@@ -141,23 +147,23 @@ def parts_of(found: Sequence[Measured]) -> list[Part]:
 
 
 def choose(parts: Sequence[Part], rounds: int) -> tuple[Thresholds, Row]:
-    """Limits that are best on these parts, and their values by name; of equally good ones the preset's."""
-    limits, values = BALANCED, {}
+    """Thresholds that are best on these parts, and their values by name; of equally good ones the preset's."""
+    thresholds, values = BALANCED, {}
     for _ in range(rounds):
         for name, (grid, put) in AXES.items():
-            tried = [(value, put(limits, value)) for value in grid]
-            best, kept = worth(limits, parts), limits
+            tried = [(value, put(thresholds, value)) for value in grid]
+            best, kept = worth(thresholds, parts), thresholds
             for value, candidate in tried:
                 if (found := worth(candidate, parts)) > best + NEAR:
                     best, kept = found, candidate
                     values[name] = value
-            limits = kept
-    return limits, {name: values.get(name, "as preset") for name in AXES}
+            thresholds = kept
+    return thresholds, {name: values.get(name, "as preset") for name in AXES}
 
 
-def worth(limits: Thresholds, parts: Sequence[Part]) -> float:
+def worth(thresholds: Thresholds, parts: Sequence[Part]) -> float:
     """Mean over the parts of recall, less the share of different pairs accepted, plus half the right relations."""
-    return float(np.mean([worth_of(part.score(limits)) for part in parts]))
+    return float(np.mean([worth_of(part.score(thresholds)) for part in parts]))
 
 
 def worth_of(score: Score) -> float:

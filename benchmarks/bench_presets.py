@@ -64,10 +64,10 @@ def all_measured(folder: Path | None, names: Sequence[str], *, read: bool) -> li
     return measured([*pair_sets(folder, names), *(read_sets(folder, READ) if read else ())])
 
 
-def errors(each: Measured, limits: Thresholds) -> list[Row]:
+def errors(each: Measured, thresholds: Thresholds) -> list[Row]:
     """One row for each pair that is missed or merged wrongly."""
     measures, names = each.measures, each.pages.ids
-    decisions = decide_rows(measures, each.pages, each.left, each.pages, each.right, limits)
+    decisions = decide_rows(measures, each.pages, each.left, each.pages, each.right, thresholds)
     wrong = [
         pair
         for pair, (label, rule) in enumerate(zip(each.labels.tolist(), decisions.rule.tolist(), strict=True))

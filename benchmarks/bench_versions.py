@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
     parser.add_argument("--no-times", action="store_true", help="leave out the times of publication")
     parser.add_argument(
-        "--preset", default="balanced", choices=tuple(PRESETS), help="limits of the decision rules"
+        "--preset", default="balanced", choices=tuple(PRESETS), help="thresholds of the decision rules"
     )
     given = parser.parse_args(arguments)
     rows: list[Row] = []
@@ -116,12 +116,12 @@ def measure(name: str, rows: Sequence[Row], *, timed: bool = True, preset: str =
     )
 
 
-def rules_of(scanned: Scanned, pairs: Sequence[tuple[str, str]], limits: Thresholds) -> list[int]:
+def rules_of(scanned: Scanned, pairs: Sequence[tuple[str, str]], thresholds: Thresholds) -> list[int]:
     """The decision rules' rule for each pair, 0 where it accepts."""
     pages, rules = scanned.corpus.pages, []
     for start in range(0, len(pairs), BLOCK):
         left, right = scanned.rows(pairs[start : start + BLOCK])
-        rules += compare(pages, left, pages, right, scanned.statistics, limits).decisions.rule.tolist()
+        rules += compare(pages, left, pages, right, scanned.statistics, thresholds).decisions.rule.tolist()
     return rules
 
 

@@ -1,4 +1,4 @@
-"""Labelled pairs measured once and decided with any limits, for the benchmarks of the decision rules."""
+"""Labelled pairs measured once and decided with any thresholds, for the benchmarks of the decision rules."""
 
 from __future__ import annotations
 
@@ -84,11 +84,11 @@ class Measured:
     groups: NDArray[np.object_]
 
     def score(
-        self, limits: Thresholds, *, learned: bool = True, chosen: NDArray[np.bool_] | None = None
+        self, thresholds: Thresholds, *, learned: bool = True, chosen: NDArray[np.bool_] | None = None
     ) -> Score:
-        """The decision rules' answers under these limits, with the corpus's statistics or without any; of chosen pairs only."""
+        """The decision rules' answers under these thresholds, with the corpus's statistics or without any; of chosen pairs only."""
         measures = self.measures if learned else self.measures_of_nothing
-        decided = decide_rows(measures, self.pages, self.left, self.pages, self.right, limits)
+        decided = decide_rows(measures, self.pages, self.left, self.pages, self.right, thresholds)
         said = np.array([LABEL_OF[RELATIONS[each]] for each in decided.relation.tolist()], dtype=object)
         labels, accepted = self.labels, decided.rule == 0
         if chosen is not None:

@@ -74,7 +74,7 @@ def verify(
     left: NDArray[np.int64],
     right: NDArray[np.int64],
     weights: Weights,
-    limits: Thresholds = BALANCED,
+    thresholds: Thresholds = BALANCED,
 ) -> Verified:
     """Related pairs among the pairs (left row, right row) of one table.
 
@@ -82,15 +82,15 @@ def verify(
         pages: rows of both sides.
         left, right: rows of the pairs; about ``BLOCK`` at a time.
         weights: what the table's grams and clauses count.
-        limits: of the decision rules.
+        thresholds: of the decision rules.
     """
     cover = pages.table.coverage
     if not worthwhile(len(left)):  # the kernel measures all in less time than numpy takes for this alone
         # the decision rules never accept less than this, so nothing is lost here
-        likely = best_cover(cover, left, cover, right, weights, weights) >= limits.least_cover
+        likely = best_cover(cover, left, cover, right, weights, weights) >= thresholds.least_cover
         left, right = left[likely], right[likely]
     measures = measure(cover, left, cover, right, weights, weights)
-    return _kept(left, right, decide_rows(measures, pages, left, pages, right, limits))
+    return _kept(left, right, decide_rows(measures, pages, left, pages, right, thresholds))
 
 
 def verify_by(
@@ -103,10 +103,10 @@ def verify_by(
     weights: Weights,
 ) -> Verified:
     """As ``verify``, by whoever decides: the decision rules with the thresholds of their preset, or one method."""
-    limits = thresholds_of(settings.decision)
+    thresholds = thresholds_of(settings.decision)
     if settings.decision.method == BY_RULES:
-        return verify(pages, left, right, weights, limits)
-    compared = compare(pages, left, pages, right, statistics, limits)
+        return verify(pages, left, right, weights, thresholds)
+    compared = compare(pages, left, pages, right, statistics, thresholds)
     return _kept(left, right, decided(compared, settings, statistics).decisions)
 
 

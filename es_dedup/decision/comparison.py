@@ -57,7 +57,7 @@ class Pages:
 
 @dataclass(frozen=True, slots=True)
 class PairComparison:
-    """Compared pairs: the decision rules' arrays, the measures and limits they rest on, and whose rows they are."""
+    """Compared pairs: the decisions with the measures and thresholds they follow from, and the rows of both pages."""
 
     left: Pages
     left_rows: NDArray[np.int64]
@@ -65,7 +65,7 @@ class PairComparison:
     right_rows: NDArray[np.int64]
     measures: PairMeasures
     decisions: PairDecisions
-    limits: Thresholds
+    thresholds: Thresholds
 
 
 def compare(
@@ -74,7 +74,7 @@ def compare(
     right: Pages,
     right_rows: NDArray[np.int64],
     statistics: Statistics,
-    limits: Thresholds = BALANCED,
+    thresholds: Thresholds = BALANCED,
 ) -> PairComparison:
     """Measures and decisions of the pairs (left row, right row)."""
     left_weights = statistics.weights(left.table.coverage)
@@ -82,8 +82,8 @@ def compare(
     measures = measure(
         left.table.coverage, left_rows, right.table.coverage, right_rows, left_weights, right_weights
     )
-    decisions = decide_rows(measures, left, left_rows, right, right_rows, limits)
-    return PairComparison(left, left_rows, right, right_rows, measures, decisions, limits)
+    decisions = decide_rows(measures, left, left_rows, right, right_rows, thresholds)
+    return PairComparison(left, left_rows, right, right_rows, measures, decisions, thresholds)
 
 
 def decide_rows(
@@ -92,10 +92,10 @@ def decide_rows(
     left_rows: NDArray[np.int64],
     right: Pages,
     right_rows: NDArray[np.int64],
-    limits: Thresholds = BALANCED,
+    thresholds: Thresholds = BALANCED,
 ) -> PairDecisions:
     """The decision rules on measured pairs of these rows."""
-    return rules.apply_rules(measures, context_of(left, left_rows, right, right_rows), limits)
+    return rules.apply_rules(measures, context_of(left, left_rows, right, right_rows), thresholds)
 
 
 def context_of(
@@ -179,16 +179,16 @@ def _evidence(comparison: PairComparison, pair: int, statistics: Statistics) -> 
         "left_cover": round(float(decisions.left_cover[pair]), 4),
         "right_cover": round(float(decisions.right_cover[pair]), 4),
         "min_cover": round(float(decisions.needed[pair]), 4),
-        "min_both": float(least_both(days, comparison.limits)[0]),
+        "min_both": float(least_both(days, comparison.thresholds)[0]),
         "shared_tokens": round(float(measures.shared_tokens[pair])),
-        "min_tokens": comparison.limits.fewest_units,
+        "min_tokens": comparison.thresholds.fewest_units,
         "shared_clauses": int(measures.shared_clauses[pair]),
         "discounted_clauses": int(measures.discounted_clauses[pair]),
         "title_overlap": round(overlap, 4) if overlap >= 0 else None,
         "opening_overlap": round(opening, 4) if opening >= 0 else None,
         "days_apart": int(days[0]) if dated else None,
         "about_title": round(float(decisions.about[pair]), 4),
-        "min_about_title": comparison.limits.about_title,
+        "min_about_title": comparison.thresholds.about_title,
         "distinguishing": round(float(decisions.distinguishing[pair]), 4),
         "left_other_numbers": lost[0],
         "right_other_numbers": lost[1],

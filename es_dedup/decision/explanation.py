@@ -33,7 +33,7 @@ def rule_results(
 ) -> Iterator[tuple[RuleResult, ...]]:
     """What each rule says, in order, of some compared pairs, or of each."""
     known = context_of(comparison.left, comparison.left_rows, comparison.right, comparison.right_rows)
-    facts = facts_of(comparison.measures, known, comparison.limits)
+    facts = facts_of(comparison.measures, known, comparison.thresholds)
     some = np.arange(len(comparison.left_rows)) if pairs is None else pairs
     return zip(*(_results(rule, facts, some) for rule in RULES), strict=True)
 
@@ -54,7 +54,7 @@ def explained_pairs(found: CandidateSearchResult) -> Iterator[PairDecision]:
 
 def _results(rule: Rule, facts: PairFacts, some: NDArray[np.int64]) -> Iterator[RuleResult]:
     """What a rule says of some pairs."""
-    left_out = not facts.limits.without.isdisjoint((rule.name, rule.group))
+    left_out = not facts.thresholds.without.isdisjoint((rule.name, rule.group))
     asked, rejected = all_hold(rule.applies_if, facts)[some], rule.rejects(facts)[some]
     applies_if = _conditions(rule.applies_if, facts, some)
     rejects_if = zip(*(_conditions(each, facts, some) for each in rule.rejects_if), strict=True)

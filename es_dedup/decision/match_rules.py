@@ -31,22 +31,22 @@ SHORT_UNITS, LONG_UNITS = 100, 400  # below: a notice; from here on: an article
 
 
 def _least_units(facts: PairFacts) -> Floats:
-    limits = facts.limits
-    copies = ~facts.titled & (facts.both >= limits.copy_cover)
-    return np.where(copies, limits.fewest_of_copies, limits.fewest_units)
+    thresholds = facts.thresholds
+    copies = ~facts.titled & (facts.both >= thresholds.copy_cover)
+    return np.where(copies, thresholds.fewest_of_copies, thresholds.fewest_units)
 
 
 def _contained_without_titles(facts: PairFacts) -> Floats:
-    limits = facts.limits
-    return np.where(facts.lists, limits.words_contained, limits.untitled_contained)
+    thresholds = facts.thresholds
+    return np.where(facts.lists, thresholds.words_contained, thresholds.untitled_contained)
 
 
 def _least_without_titles(facts: PairFacts) -> Floats:
-    limits = facts.limits
+    thresholds = facts.thresholds
     return np.where(
         facts.lists,
-        scaled(facts.amount, limits.words_amounts, limits.words_cover),
-        scaled(facts.amount, limits.untitled_amounts, limits.untitled_cover),
+        scaled(facts.amount, thresholds.words_amounts, thresholds.words_cover),
+        scaled(facts.amount, thresholds.untitled_amounts, thresholds.untitled_cover),
     )
 
 
@@ -56,10 +56,10 @@ def _least_by_openings(facts: PairFacts) -> Floats:
     The first words of a whole web page are its name, and what follows its site's menus; so pages of one layout that open alike
     may be versions of one page, those that do not are two.
     """
-    low, high = facts.limits.opening_overlaps
+    low, high = facts.thresholds.opening_overlaps
     least = _least_without_titles(facts)
     apart = np.clip((high - facts.opening_overlap) / (high - low), 0.0, 1.0)
-    demand: Floats = least + apart * np.maximum(facts.limits.opening_cover - least, 0.0)
+    demand: Floats = least + apart * np.maximum(facts.thresholds.opening_cover - least, 0.0)
     return demand
 
 
@@ -132,10 +132,10 @@ LEAST_UNITS: Final = Fact(
     settings=("fewest_units", "fewest_of_copies", "copy_cover"),
 )
 NEAR_COPY: Final = Fact(
-    "near_copy", lambda facts: facts.limits.near_copy, "coverage of a near copy", settings=("near_copy",)
+    "near_copy", lambda facts: facts.thresholds.near_copy, "coverage of a near copy", settings=("near_copy",)
 )
 LEAST_ABOUT: Final = Fact(
-    "min_about_title", lambda facts: facts.limits.about_title, settings=("about_title",)
+    "min_about_title", lambda facts: facts.thresholds.about_title, settings=("about_title",)
 )
 CONTAINED: Final = Fact(
     "untitled_contained", _contained_without_titles, settings=("untitled_contained", "words_contained")
@@ -147,11 +147,11 @@ LEAST_BY_OPENINGS: Final = Fact(
     "min_both_openings", _least_by_openings, settings=("opening_overlaps", "opening_cover")
 )
 FORM_NUMBERS: Final = Fact(
-    "form_numbers", lambda facts: facts.limits.form_numbers, settings=("form_numbers",)
+    "form_numbers", lambda facts: facts.thresholds.form_numbers, settings=("form_numbers",)
 )
-FORM_SHARE: Final = Fact("form_share", lambda facts: facts.limits.form_share, settings=("form_share",))
+FORM_SHARE: Final = Fact("form_share", lambda facts: facts.thresholds.form_share, settings=("form_share",))
 OPENINGS_ALIKE: Final = Fact(
-    "opening_overlaps", lambda facts: facts.limits.opening_overlaps[1], settings=("opening_overlaps",)
+    "opening_overlaps", lambda facts: facts.thresholds.opening_overlaps[1], settings=("opening_overlaps",)
 )
 
 RULES: Final = (

@@ -49,7 +49,7 @@ class PairFacts:
         same: pairs that would be duplicates rather than containment.
         note: a note that stands as a whole in a digest; ``passage``: nearly all of one article, in another one.
         titled, days, exact, lists: see ``PairContext``.
-        limits: what a pair must reach.
+        thresholds: of the decision rules.
     """
 
     left_cover: Floats
@@ -75,17 +75,17 @@ class PairFacts:
     days: NDArray[np.int64]
     exact: Mask
     lists: Mask
-    limits: Thresholds
+    thresholds: Thresholds
 
 
-def facts_of(measures: PairMeasures, known: PairContext, limits: Thresholds) -> PairFacts:
+def facts_of(measures: PairMeasures, known: PairContext, thresholds: Thresholds) -> PairFacts:
     """The facts about measured pairs."""
     left, right = measures.left, measures.right
     better, both = np.maximum(left.cover, right.cover), np.minimum(left.cover, right.cover)
     share = np.maximum(_about(left, known.left_titles), _about(right, known.right_titles))
     overlap = np.maximum(measures.title_overlap, 0.0)
     distinguishing = np.minimum(_distinguishing(left), _distinguishing(right))
-    note, passage = _quoted(measures, known, distinguishing, limits)
+    note, passage = _quoted(measures, known, distinguishing, thresholds)
     left_lost = left.lost_numbers / np.maximum(left.numbers, 1)
     right_lost = right.lost_numbers / np.maximum(right.numbers, 1)
     return PairFacts(
@@ -93,7 +93,7 @@ def facts_of(measures: PairMeasures, known: PairContext, limits: Thresholds) -> 
         right_cover=right.cover,
         better=better,
         both=both,
-        needed=required_coverage(measures, known, limits),
+        needed=required_coverage(measures, known, thresholds),
         about=share + np.where((share >= OWN_TITLE) | (overlap >= SAME_TITLE), overlap / 2, 0.0),
         distinguishing=distinguishing,
         amount=measures.shared_tokens,
@@ -105,24 +105,24 @@ def facts_of(measures: PairMeasures, known: PairContext, limits: Thresholds) -> 
         other_numbers=measures.other_numbers,
         numbers_agree=_numbers_agree(measures),
         renamed=_renamed(measures),
-        same=both >= least_both(known.days, limits),
+        same=both >= least_both(known.days, thresholds),
         note=note,
         passage=passage,
         titled=known.titled,
         days=known.days,
         exact=known.exact,
         lists=known.lists,
-        limits=limits,
+        thresholds=thresholds,
     )
 
 
-def least_both(days: NDArray[np.int64], limits: Thresholds) -> Floats:
+def least_both(days: NDArray[np.int64], thresholds: Thresholds) -> Floats:
     """Cover in both directions from which pairs so many days apart are duplicates; shape (pairs,)."""
-    return np.where(days >= 1, limits.late_same_cover, limits.same_cover)
+    return np.where(days >= 1, thresholds.late_same_cover, thresholds.same_cover)
 
 
 def _quoted(
-    measures: PairMeasures, known: PairContext, distinguishing: Floats, limits: Thresholds
+    measures: PairMeasures, known: PairContext, distinguishing: Floats, thresholds: Thresholds
 ) -> tuple[Mask, Mask]:
     """Pairs of articles, not boilerplate, that share what neither title need speak of: notes, and passages.
 
@@ -135,12 +135,12 @@ def _quoted(
     left_own, right_own = _own(measures.left, known.left_titles), _own(measures.right, known.right_titles)
     own = np.where(left_cover >= right_cover, left_own, right_own)
     spoken = np.minimum(measures.left.shared_terms, measures.right.shared_terms)
-    note = (better >= limits.quoted_cover) & (own >= limits.quoted_title)
-    note |= (better >= limits.whole_cover) & (spoken >= SPOKEN_TERMS)
-    note &= (both < limits.quoted_rest) & (distinguishing < DISTINGUISHING)
+    note = (better >= thresholds.quoted_cover) & (own >= thresholds.quoted_title)
+    note |= (better >= thresholds.whole_cover) & (spoken >= SPOKEN_TERMS)
+    note &= (both < thresholds.quoted_rest) & (distinguishing < DISTINGUISHING)
     note &= measures.shared_tokens >= QUOTED_UNITS
-    passage = (better >= limits.passage_cover) & (both < limits.same_size * better)
-    passage &= np.minimum(left_own, right_own) >= limits.passage_title
+    passage = (better >= thresholds.passage_cover) & (both < thresholds.same_size * better)
+    passage &= np.minimum(left_own, right_own) >= thresholds.passage_title
     return note, passage & (measures.shared_tokens >= PASSAGE_UNITS)
 
 

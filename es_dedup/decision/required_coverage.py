@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LATE_LOG_DAYS: Final = 8.0  # doublings of a day after which a look-alike needs ``late_cover``
 
 
-def required_coverage(measures: PairMeasures, known: PairContext, limits: Thresholds) -> Floats:
+def required_coverage(measures: PairMeasures, known: PairContext, thresholds: Thresholds) -> Floats:
     """Cover that the better covered page of each pair has to reach, in [0, 1]; shape (pairs,).
 
     Pages of like size on different days may be two issues of a form: they need more, by the logarithm of the days,
@@ -30,23 +30,27 @@ def required_coverage(measures: PairMeasures, known: PairContext, limits: Thresh
     left, right = measures.left.cover, measures.right.cover
     better, both = np.maximum(left, right), np.minimum(left, right)
     apart = known.days >= 1
-    alike = (both >= limits.same_cover) | (both >= limits.like_size * better)
+    alike = (both >= thresholds.same_cover) | (both >= thresholds.like_size * better)
     amount = measures.shared_tokens
-    titled = scaled(amount, limits.amounts, limits.needed_cover)
-    titled = titled * np.where(apart & alike, 1.0, _scattered(measures, left >= right)) ** -limits.scattered
-    edited = is_like(better, both, limits) & (amount >= limits.edited_units)
-    titled = np.where(edited, np.minimum(titled, limits.edited_cover), titled)
+    titled = scaled(amount, thresholds.amounts, thresholds.needed_cover)
+    titled = (
+        titled * np.where(apart & alike, 1.0, _scattered(measures, left >= right)) ** -thresholds.scattered
+    )
+    edited = is_like(better, both, thresholds) & (amount >= thresholds.edited_units)
+    titled = np.where(edited, np.minimum(titled, thresholds.edited_cover), titled)
     ordinary = known.titled | known.lists
     if not ordinary.all():
-        titled = np.where(ordinary, titled, scaled(amount, limits.untitled_amounts, limits.untitled_cover))
+        titled = np.where(
+            ordinary, titled, scaled(amount, thresholds.untitled_amounts, thresholds.untitled_cover)
+        )
     late = np.where(alike, np.minimum(np.log2(1.0 + known.days) / LATE_LOG_DAYS, 1.0), 0.0)
-    demand: Floats = titled + np.maximum(limits.late_cover - titled, 0.0) * late
+    demand: Floats = titled + np.maximum(thresholds.late_cover - titled, 0.0) * late
     return demand
 
 
-def is_like(better: Floats, both: Floats, limits: Thresholds) -> NDArray[np.bool_]:
+def is_like(better: Floats, both: Floats, thresholds: Thresholds) -> NDArray[np.bool_]:
     """Pairs that cover each other so evenly that neither contains the other."""
-    return (both >= limits.same_cover) & (both >= limits.same_size * better)
+    return (both >= thresholds.same_cover) & (both >= thresholds.same_size * better)
 
 
 def scaled(amount: Floats, amounts: tuple[float, ...], covers: tuple[float, ...]) -> Floats:

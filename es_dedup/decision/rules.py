@@ -72,7 +72,7 @@ RELATIONS: Final = (
 )
 
 
-def without_rules(limits: Thresholds, names: Iterable[str]) -> Thresholds:
+def without_rules(thresholds: Thresholds, names: Iterable[str]) -> Thresholds:
     """The thresholds with further rules left out, by name or by group.
 
     Raises:
@@ -85,26 +85,28 @@ def without_rules(limits: Thresholds, names: Iterable[str]) -> Thresholds:
             tuple(f"no rule or group {name!r}; known are {', '.join(map(repr, known))}" for name in unknown),
             "rules to leave out",
         )
-    return replace(limits, without=limits.without.union(wanted))
+    return replace(thresholds, without=thresholds.without.union(wanted))
 
 
-def apply_rules(measures: PairMeasures, known: PairContext, limits: Thresholds = BALANCED) -> PairDecisions:
+def apply_rules(
+    measures: PairMeasures, known: PairContext, thresholds: Thresholds = BALANCED
+) -> PairDecisions:
     """Decisions on measured pairs.
 
     Args:
         measures: coverage, titles and numbers of the pairs, weighted by corpus statistics.
         known: what else is known of them.
-        limits: what a pair must reach.
+        thresholds: of the decision rules.
     """
-    facts = facts_of(measures, known, limits)
+    facts = facts_of(measures, known, thresholds)
     rule = np.zeros(len(facts.better), dtype=np.int8)
     for number, each in reversed(
         tuple(enumerate(RULES, 1))
     ):  # the first that rejects is written last, and stays
-        if limits.without.isdisjoint((each.name, each.group)):
+        if thresholds.without.isdisjoint((each.name, each.group)):
             rule[each.rejects(facts)] = number
     even = facts.left_cover == facts.right_cover
-    duplicate = (facts.same & is_like(facts.better, facts.both, limits)) | even
+    duplicate = (facts.same & is_like(facts.better, facts.both, thresholds)) | even
     relation = np.where(duplicate, 2, np.where(facts.left_cover > facts.right_cover, 4, 3))
     relation = np.where(known.exact, 1, relation)
     return PairDecisions(

@@ -1,6 +1,6 @@
-"""Limits of the decision rules, and the named sets of them that the setting ``decision.preset`` chooses from.
+"""Thresholds of the decision rules, and the presets of them (setting ``decision.preset``).
 
-docs/algorithms/decision-rules.md says what each limit is for, and has the measured figures of each preset.
+docs/algorithms/decision-rules.md explains each threshold and has the measured figures of each preset.
 """
 
 from __future__ import annotations
@@ -128,10 +128,10 @@ PRESETS: Final = {
 
 
 def preset_thresholds(preset: str) -> Thresholds:
-    """The limits of a preset, of ``papers`` those of ``balanced``; raises ``KeyError`` on an unknown name."""
+    """The thresholds of a preset; for ``papers`` those of ``balanced``. Raises ``KeyError`` on an unknown name."""
     return BALANCED if preset == PAPERS else PRESETS[preset]
 
 
 def thresholds_of(decision: DecisionConfig) -> Thresholds:
-    """The limits in force: those of the preset, and in their place the thresholds that are set."""
+    """The thresholds in force: those of the preset, overridden by ``decision.thresholds``."""
     return replace(preset_thresholds(decision.preset), **decision.thresholds.model_dump(exclude_none=True))

@@ -197,8 +197,8 @@ class IndexReader(ChangeReader, StoredReader):
         settings, statistics = self._settings, self._statistics()
         sides = [self._pages_of(side) for side in (left, right)]
         row = np.zeros(1, dtype=np.int64)
-        limits = without_rules(thresholds_of(settings.decision), without)
-        comparison = compare(sides[0], row, sides[1], row, statistics, limits)
+        thresholds = without_rules(thresholds_of(settings.decision), without)
+        comparison = compare(sides[0], row, sides[1], row, statistics, thresholds)
         decision = pair_decision(decided(comparison, settings, statistics), 0, settings, statistics)
         stored = settings.elastic.also_stored if self._index.keeps_named else ()
         further = dict.fromkeys((*stored, *also))

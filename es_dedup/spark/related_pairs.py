@@ -84,8 +84,8 @@ def _related(
     for start in range(0, len(some), BLOCK):
         ours, theirs = one[start : start + BLOCK], other[start : start + BLOCK]
         left, right = np.minimum(ours, theirs), np.maximum(ours, theirs)
-        limits = thresholds_of(settings.decision)
-        compared = compare(pages, left, pages, right, statistics.value, limits)
+        thresholds = thresholds_of(settings.decision)
+        compared = compare(pages, left, pages, right, statistics.value, thresholds)
         decisions = decided(compared, settings, statistics.value).decisions
         kept = decisions.rule == 0
         related = Verified(left[kept], right[kept], decisions.relation[kept], decisions.score[kept])

@@ -58,12 +58,12 @@ def rows_of(pages: Sequence[Small]) -> Pages:
 
 
 def decide_pair(
-    left: Small, right: Small, statistics: Statistics | None = None, limits: Thresholds = BALANCED
+    left: Small, right: Small, statistics: Statistics | None = None, thresholds: Thresholds = BALANCED
 ) -> PairDecision:
     """The decision on the pair."""
     known = statistics or Statistics.empty()
     pages = rows_of([left, right])
-    comparison = compare(pages, np.array([0]), pages, np.array([1]), known, limits)
+    comparison = compare(pages, np.array([0]), pages, np.array([1]), known, thresholds)
     return pair_decision(comparison, 0, SETTINGS, known)
 
 

@@ -30,10 +30,10 @@ TITLE = STORY[0][:10]
 PAGE = Small(STORY, TITLE, 100)
 
 
-def explained(left: Small, right: Small, limits: Thresholds = BALANCED) -> PairDecision:
+def explained(left: Small, right: Small, thresholds: Thresholds = BALANCED) -> PairDecision:
     """The pair with the result of each rule."""
     pages, known = rows_of([left, right]), Statistics.empty()
-    comparison = compare(pages, np.array([0]), pages, np.array([1]), known, limits)
+    comparison = compare(pages, np.array([0]), pages, np.array([1]), known, thresholds)
     decision = pair_decision(comparison, 0, SETTINGS, known)
     return replace(decision, left="A", right="B", rules=next(rule_results(comparison)))
 
@@ -96,8 +96,8 @@ def test_containment_is_told_from_either_page() -> None:
 def test_rules_that_a_preset_or_the_caller_leaves_out_are_named() -> None:
     of_preset = {rule.name for rule in explained(PAGE, PAGE, VERSIONS).rules if rule.outcome == "left out"}
     assert of_preset == {rule.name for rule in RULES if rule.group == SERIES}
-    limits = without_rules(BALANCED, ["too little covered"])
-    pair = explained(PAGE, Small(lines(5, 12), TITLE), limits)
+    thresholds = without_rules(BALANCED, ["too little covered"])
+    pair = explained(PAGE, Small(lines(5, 12), TITLE), thresholds)
     assert pair.rules[0].outcome is RuleOutcome.LEFT_OUT
     assert pair.reason != "too little covered"
 

@@ -82,13 +82,13 @@ def test_as_written_down(seed: int) -> None:
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
 def test_nothing_below_the_least_cover_is_accepted(preset: str) -> None:
-    limits = PRESETS[preset]
+    thresholds = PRESETS[preset]
     measures, known = random_pairs(5)
-    decided = apply_rules(measures, known, limits)
+    decided = apply_rules(measures, known, thresholds)
     better = np.maximum(decided.left_cover, decided.right_cover)
     accepted = decided.rule == 0
     assert accepted.any()
-    assert better[accepted].min() >= limits.least_cover
+    assert better[accepted].min() >= thresholds.least_cover
 
 
 def edited(line: str) -> str:

@@ -233,7 +233,7 @@ class TestPresets:
 
     @pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
     def test_strict_rejects_whatever_balanced_rejects(self, each: Case) -> None:
-        assert decide_pair(each.left, each.right, limits=STRICT).relation is Relation.DIFFERENT
+        assert decide_pair(each.left, each.right, thresholds=STRICT).relation is Relation.DIFFERENT
 
     @pytest.mark.parametrize(
         ("rule", "preset"),
@@ -244,15 +244,15 @@ class TestPresets:
     )
     def test_a_rule_that_is_left_out_rejects_nothing(self, rule: str, preset: str) -> None:
         rejected = next(each for each in CASES if each.rule == rule)
-        assert decide_pair(rejected.left, rejected.right, limits=PRESETS[preset]).reason == ACCEPTED
+        assert decide_pair(rejected.left, rejected.right, thresholds=PRESETS[preset]).reason == ACCEPTED
 
     def test_strict_asks_more_and_loose_less(self) -> None:
         left, right = PAGE, Small((*STORY[:8], *lines(3, 4)), TITLE)
-        assert decide_pair(left, right, limits=STRICT).reason == "too little covered"
+        assert decide_pair(left, right, thresholds=STRICT).reason == "too little covered"
         assert decide_pair(left, right).relation.same
         less = Small((*STORY[:5], *lines(3, 6)), TITLE)
-        assert decide_pair(left, less, limits=BALANCED).relation is Relation.DIFFERENT
-        assert decide_pair(left, less, limits=LOOSE).relation is not Relation.DIFFERENT
+        assert decide_pair(left, less, thresholds=BALANCED).relation is Relation.DIFFERENT
+        assert decide_pair(left, less, thresholds=LOOSE).relation is not Relation.DIFFERENT
 
 
 def test_the_document_has_each_rule_in_its_place_with_its_reason() -> None:
