@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.hook import SourceFields
 from tests.samples import story
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from elasticsearch import Elasticsearch
 
     from es_dedup import Page
+    from es_dedup.hook import HookReport
 
 FIELDS: Final = SourceFields("text", url="url", published="published", site="site")
 
@@ -52,3 +56,18 @@ def clusters(client: Elasticsearch, name: str) -> set[frozenset[str]]:
 
 
 STORIES = {frozenset({"story-0", "copy-0", "copy-1"}), frozenset({"story-1"}), frozenset({"story-2"})}
+
+
+def slowly(name: str, report: HookReport) -> Iterator[dict[str, Any]]:
+    """An input that gives its second document once the first one is written."""
+    yield five(name)[0]
+    until_written(report)
+    yield five(name)[1]
+
+
+def until_written(report: HookReport) -> None:
+    """Wait for the first batch."""
+    for _ in range(600):
+        if report.written:
+            break
+        time.sleep(0.05)

@@ -214,7 +214,9 @@ class TermJoin:
             from es_dedup.batch.kernels.join import shared_terms  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
             starts = self._starts[term]
-            return Hits(*shared_terms(query, starts, counts, self._owners, self._rows, self._facts))
+            return Hits(
+                *shared_terms(query, starts, counts, self._owners, self._rows, self._facts, LEAST_SHARED)
+            )
         first = np.cumsum(counts) - counts
         place = np.repeat(self._starts[term] - first, counts) + np.arange(int(counts.sum()))
         keys = (np.repeat(query, counts).astype(np.uint64) << np.uint64(32)) | self._owners[place].astype(

@@ -233,6 +233,31 @@ def undecided(items: Iterable[Item], reason: str, report: HookReport) -> None:
         report.inconclusive[item.page_id] = reason
 
 
+def with_decision(item: Item, decided: BatchDecisions, report: HookReport) -> None:
+    """Give a document its decision and ``dedup`` field, and count it."""
+    name = item.page_id
+    if name in decided.failed:
+        report.failed[name] = decided.failed[name]
+        item.dedup_field = waiting_field(name, UNCHECKED)
+        return
+    item.decision = decision = decided.decisions[name]
+    item.because = decided.left_out.get(name, ())
+    item.kept = not item.because
+    item.dedup_field = decided.dedup_fields.get(name)
+    report.count(decision)
+    if decision.outcome is Outcome.INCONCLUSIVE:
+        report.inconclusive[name] = "; ".join(decision.notes)
+        item.dedup_field = waiting_field(name, INCONCLUSIVE)
+
+
+def without_decision(items: Iterable[Item], report: HookReport) -> None:
+    """Take back what was decided on documents that are decided on once more."""
+    for item in items:
+        report.withdraw(item.page_id, item.decision)
+        item.dedup_field = item.decision = None
+        item.kept, item.because, item.withdrawn = True, (), False
+
+
 def dedup_fields_with_doubts(
     decided: BatchDecisions, report: HookReport, *, last: bool
 ) -> dict[str, DedupField]:

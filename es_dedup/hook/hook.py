@@ -19,13 +19,13 @@ from es_dedup.hook import documents
 from es_dedup.hook.batch_steps import PrefetchedBatch
 from es_dedup.hook.cluster import ClusterCheck
 from es_dedup.hook.decide_and_write import BatchDecider
-from es_dedup.hook.documents import INCONCLUSIVE, PENDING, UNCHECKED, Batch, item_of, waiting_field
+from es_dedup.hook.documents import INCONCLUSIVE, PENDING, Batch, item_of, waiting_field
 from es_dedup.hook.report import HookReport
 from es_dedup.hook.targets import REFUSALS, Targets
 from es_dedup.index import factory
 from es_dedup.index.closing import Closing
 from es_dedup.index.source_index import checked_fields, document_key
-from es_dedup.model import Outcome, WritePolicy
+from es_dedup.model import WritePolicy
 from es_dedup.model.batches import chunked
 from es_dedup.settings.loading import settings_in_force
 
@@ -348,7 +348,7 @@ class DedupHook(Closing):
             return batch
         # a rollover since the index was asked for
         self._withdraw([item.page_id for item in whole], report)
-        self._forget(items, report)
+        documents.without_decision(items, report)
         return self.prepare(items, policy, report, creates=creates)
 
     def finish(
@@ -391,7 +391,7 @@ class DedupHook(Closing):
             except IndexError_ as error:
                 report.not_repaired.update(dict.fromkeys(batch.others, str(error)))
                 report.not_repaired.update(dict.fromkeys(batch.to_read(failed), str(error)))
-        self._forget(again, report)
+        documents.without_decision(again, report)
         if refresh and self._changed:
             with suppress(IndexError_):
                 self._source_index.refresh(",".join(sorted(self._changed)))
@@ -459,7 +459,7 @@ class DedupHook(Closing):
         if policy is WritePolicy.FAIL:
             self._refuse(whole, batch.decided)
         for item in whole:
-            self._say(item, batch.decided, report)
+            documents.with_decision(item, batch.decided, report)
         old = {item.page_id: item for item in whole if not item.kept and item.operation == "index"}
         for name in self._source_index.read(old, ()) if old else ():
             old[name].withdrawn = True
@@ -471,14 +471,6 @@ class DedupHook(Closing):
             return
         self._withdraw([item.page_id for item in items], HookReport())  # what of their features was stored
         raise NotDecided(len(items), str(error)) from error
-
-    @staticmethod
-    def _forget(items: Iterable[Item], report: HookReport) -> None:
-        """Take back what was decided on documents that are decided on once more."""
-        for item in items:
-            report.withdraw(item.page_id, item.decision)
-            item.dedup_field = item.decision = None
-            item.kept, item.because, item.withdrawn = True, (), False
 
     def _hand_over(self, page_ids: list[str], report: HookReport) -> None:
         if self.dispatcher is None or not page_ids:
@@ -502,22 +494,6 @@ class DedupHook(Closing):
         others = {name: each for name, each in dedup_fields.items() if name not in own | set(read)}
         self._write_dedup_fields(others, report, checked=not stale)
         self._overwrite(batch.decided, own, report)
-
-    def _say(self, item: Item, decided: BatchDecisions, report: HookReport) -> None:
-        name = item.page_id
-        if name in decided.failed:
-            report.failed[name] = decided.failed[name]
-            item.dedup_field = waiting_field(name, UNCHECKED)
-            return
-        decision = decided.decisions[name]
-        item.decision = decision
-        item.because = decided.left_out.get(name, ())
-        item.kept = not item.because
-        item.dedup_field = decided.dedup_fields.get(name)
-        report.count(decision)
-        if decision.outcome is Outcome.INCONCLUSIVE:
-            report.inconclusive[name] = "; ".join(decision.notes)
-            item.dedup_field = waiting_field(name, INCONCLUSIVE)
 
     def _refuse(self, items: Sequence[Item], decided: BatchDecisions) -> None:
         for item in items:

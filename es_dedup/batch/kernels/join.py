@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_dedup.batch.join import LEAST_SHARED
 from es_dedup.kernels.dispatch import kernel
 
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 @kernel
 def shared_terms(
-    query: Ints, starts: Ints, counts: Ints, owners: Ints, rows: int, facts: UInts64
+    query: Ints, starts: Ints, counts: Ints, owners: Ints, rows: int, facts: UInts64, least: int
 ) -> tuple[Ints, Ints, Ints]:
     """Pairs with a term in common.
 
@@ -25,6 +24,7 @@ def shared_terms(
         owners: rows of the postings.
         rows: number of all rows.
         facts: see ``TermJoin``; no rows: all pairs are wanted.
+        least: terms in common that are enough in any case, see ``sampled_needed``.
 
     Returns:
         Query row, matching row (another one) and terms in common; each pair once, by query row, in no other order.
@@ -48,7 +48,7 @@ def shared_terms(
         for place in range(many):
             other = met[place]
             enough = (
-                len(facts) == 0 or shared[other] >= LEAST_SHARED or facts[other, 1] > facts[row, 0]
+                len(facts) == 0 or shared[other] >= least or facts[other, 1] > facts[row, 0]
             )  # as ``sampled_needed``
             if other != row and enough:
                 left[done], right[done], common[done] = row, other, shared[other]

@@ -1,0 +1,88 @@
+"""Several batches of ``dedup_bulk`` under way at once, on a real server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+from elasticsearch.helpers import BulkIndexError
+
+from es_dedup.hook import DedupHook, HookReport, dedup_bulk
+from es_dedup.settings import Settings
+from tests.hooked import FIELDS, STORIES, action_of, clusters, dedup_fields, five, slowly, until_written
+from tests.proxy import Proxy
+from tests.samples import story
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from elasticsearch import Elasticsearch
+
+
+class TestStages:
+    """While a batch is decided on and written the next ones are looked at."""
+
+    def test_many_batches_have_the_clusters_of_one(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        copies = [action_of(story(n % 7, f"copy-{n:02}", day=2 + n % 9), name) for n in range(30)]
+        dedup_bulk(client, [*(action_of(story(n), name) for n in range(7)), *copies], hook=hook, chunk_size=4)
+        groups = [{f"story-{n}", *(f"copy-{m:02}" for m in range(30) if m % 7 == n)} for n in range(7)]
+        assert clusters(client, name) == set(map(frozenset, groups))
+
+    def test_a_batch_that_was_looked_at_and_never_written_is_taken_back(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        client.indices.create(index=name, mappings={"properties": {"count": {"type": "integer"}}})
+        actions = five(name)
+        actions[1]["_source"]["count"] = "no number"
+        with pytest.raises(BulkIndexError):
+            dedup_bulk(client, actions, hook=hook, chunk_size=2)
+        assert set(dedup_fields(client, name)) == {"story-0"}
+        names = [f"{name}/{action['_id']}" for action in actions]
+        assert hook._index.get_many(names).keys() == {f"{name}/story-0"}
+        assert clusters(client, name) == {frozenset({"story-0"})}
+
+    def test_an_input_that_fails_raises_when_what_came_before_is_written(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        def actions() -> Iterator[dict[str, Any]]:
+            yield from five(name)[:3]
+            raise KeyError("gone")
+
+        with pytest.raises(KeyError):
+            dedup_bulk(client, actions(), hook=hook, chunk_size=2)
+        assert set(dedup_fields(client, name)) == {"story-0", "story-1"}
+
+    def test_a_batch_is_written_before_a_slow_input_gives_the_next(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        report = HookReport()
+
+        dedup_bulk(client, slowly(name, report), hook=hook, report=report, chunk_size=1)
+        assert report.written == 2
+
+    def test_a_store_that_fails_meanwhile_leaves_that_batch_undecided(
+        self, address: str, client: Elasticsearch, name: str
+    ) -> None:
+        place = urlsplit(address)
+        impatient = Settings.model_validate({"elastic": {"retry_seconds": 0}})
+        with (
+            Proxy(place.hostname or "", place.port or 9200) as proxy,
+            DedupHook.open(f"{proxy.url}{place.path}", FIELDS, settings=impatient) as hook,
+        ):
+            report = HookReport()
+
+            def actions() -> Iterator[dict[str, Any]]:
+                yield from five(name)[:3]
+                until_written(report)
+                proxy.refusing = True
+                yield from five(name)[3:]
+
+            dedup_bulk(client, actions(), hook=hook, report=report, chunk_size=3)
+            assert report.outcomes == {"unique": 3, "inconclusive": 2}
+            assert report.written == 5
+            proxy.refusing = False
+            hook.recheck(name)
+        assert clusters(client, name) == STORIES
