@@ -211,7 +211,7 @@ class Run:
         return self._hook.compare(prefetched)
 
     def independent(self, items: Items, before: Items) -> bool:
-        """Whether a batch can be looked at before the one before is written: that one only brings other, whole documents.
+        """Whether a batch can be looked at before an earlier one is written: that one only brings other, whole documents.
 
         Documents of one ``_id`` may be the same, whatever they say: an alias names no index before it is asked.
         """

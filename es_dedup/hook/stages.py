@@ -85,12 +85,12 @@ class Stages:
     def begin(self, items: Items) -> None:
         """Take the next batch."""
         each = _UnderWay(items, self._under_way[-1] if self._under_way else None)
+        self._under_way.append(each)  # before anything of it is stored: an interrupt may come at any time
         featurise, search, decide, write = self._pools
         each.features = featurise.submit(self._run.featurise, items)
         each.prefetched = search.submit(partial(self._prefetched, each))
         each.batch = decide.submit(partial(self._decided, each))
         each.results = write.submit(partial(self._written, each))
-        self._under_way.append(each)
 
     def finished(self) -> Results:
         """Wait for the first batch under way, and give its results; raises what has kept it from being written."""
@@ -108,8 +108,11 @@ class Stages:
     def _prefetched(self, each: _UnderWay) -> PrefetchedBatch:
         before, run, features = each.before, self._run, each.features.result()
         self._go_on()
-        if before is not None and not run.independent(each.items, before.items):
-            before.results.result()
+        earlier = before
+        while earlier is not None:
+            if not run.independent(each.items, earlier.items):
+                earlier.results.result()
+            earlier = earlier.before
         each.stored = True
         return run.prefetch(each.items, features, before.batch.result if before else lambda: None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +19,7 @@ SECONDS = 20
 class Calls:
     """A run that notes what it is asked for; a batch is a list with its number."""
 
-    def __init__(self, *, dependent: int = -1, fails: str = "", replaces: int = -1) -> None:
+    def __init__(self, *, dependent: tuple[int, int] = (-1, -1), fails: str = "", replaces: int = -1) -> None:
         self.made: list[str] = []
         self.events = {
             f"{what} {n}": threading.Event()
@@ -38,7 +39,7 @@ class Calls:
         return what[-1]
 
     def independent(self, items: Any, before: Any) -> bool:
-        return bool(items[0] != self._dependent)
+        return (items[0], before[0]) != self._dependent
 
     def featurise(self, items: Any) -> Any:
         return self._note(f"featurise {items[0]}")
@@ -95,10 +96,28 @@ def test_a_batch_is_decided_on_when_the_one_before_is_written() -> None:
         assert run.made.index(before) < run.made.index(what)
 
 
-def test_what_depends_on_a_batch_is_searched_when_that_is_written() -> None:
-    run = Calls(dependent=2)
+@pytest.mark.parametrize("on", [0, 1])
+def test_what_depends_on_a_batch_is_searched_when_that_is_written(on: int) -> None:
+    run = Calls(dependent=(2, on))
+    run.after = {f"write {on}": "prefetch 1", f"compare {on + 1}": "prefetch 1"}
     all_of(run)
-    assert run.made.index("write 1") < run.made.index("prefetch 2") < run.made.index("prefetch 3")
+    assert run.made.index(f"write {on}") < run.made.index("prefetch 2") < run.made.index("prefetch 3")
+
+
+def test_an_interrupt_while_a_batch_is_begun_takes_it_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Calls()
+    submit = ThreadPoolExecutor.submit
+
+    def interrupted(pool: ThreadPoolExecutor, *args: Any, **kwargs: Any) -> Any:
+        found = submit(pool, *args, **kwargs)
+        if run.events["featurise 0"].wait(0.2) and run.events["prefetch 0"].wait(0.2):
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        all_of(run)
+    assert run.made == ["featurise 0", "prefetch 0", "withdraw 0"]
 
 
 def test_what_replaces_something_waits_for_the_decision_before() -> None:
