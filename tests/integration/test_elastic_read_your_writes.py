@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,7 +22,7 @@ from es_dedup.testing.builders import (
 from tests.servers import client_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from es_dedup.index.elastic.fields import Value
 
@@ -104,6 +106,31 @@ def test_of_two_writers_the_later_one_sees_what_the_former_has_written(own_addre
                 "a",
                 *(f"p{n}" for n in range(number + 1)),
             ]
+
+
+def test_a_search_does_not_rely_on_a_refresh_that_another_thread_still_waits_for(
+    own_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(own_address) as index, ThreadPoolExecutor(1) as pool:
+        index.put_many([record("a", [1])])
+        index.put_many([record("a", [2])])  # what is replaced only a refresh shows
+        refresh, waits, goes_on = index._schema.refresh, threading.Event(), threading.Event()
+
+        def slow(indices: Sequence[str]) -> None:
+            if not waits.is_set():
+                waits.set()
+                assert goes_on.wait(20)
+            refresh(indices)
+
+        monkeypatch.setattr(index._schema, "refresh", slow)
+        other = pool.submit(index.refresh)
+        try:
+            assert waits.wait(20)
+            (answer,) = index.candidates_many([candidate_query(2)])
+        finally:
+            goes_on.set()
+        other.result()
+        assert [each.page_id for each in answer.candidates] == ["a"]
 
 
 def test_a_page_that_searches_come_to_see_after_terms_were_counted_is_found(

@@ -168,7 +168,7 @@ class ElasticIndex(Store, IndexBase):
             whole_ = self._recent.add(batch, written, [result for result in results if result.done])
             if clean and whole_ and self._searcher.one_shard:
                 with self._guard:
-                    self._dirty.discard(FEATURES)
+                    self._dirty.pop(FEATURES, None)
         return results
 
     def _must_be_ours(self, results: Sequence[Result], page_ids: Iterable[str]) -> None:
@@ -414,7 +414,7 @@ class ElasticIndex(Store, IndexBase):
             raise
         self._changes.clear()
         with self._guard:
-            self._dirty.discard(CLUSTERS)
+            self._dirty.pop(CLUSTERS, None)
 
     def assign_many(self, assignments: Iterable[Assignment]) -> None:
         """See ``ClusterStore.assign_many``."""

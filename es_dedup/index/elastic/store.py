@@ -53,7 +53,8 @@ class Store:
         self._one_write = (
             threading.Lock()
         )  # of features: whether a search shows all before it is known of one at a time
-        self._dirty: set[str] = set()
+        # what searches may not show: for each kind a mark of its last write
+        self._dirty: dict[str, object] = {}
         self._recent = PageWriteCache()
         self._changes = ClusterWriteCache()
         self._shown = 0  # stamp of the changes that searches see
@@ -117,7 +118,7 @@ class Store:
         if not given:
             return []
         with self._guard:
-            self._dirty.add(kind)
+            self._dirty[kind] = object()
         return self._send(given, alias=True)
 
     def _send(self, writes: Iterable[Write], *, alias: bool) -> list[Result]:
@@ -159,20 +160,20 @@ class Store:
         # Searches within the session are completed by what is kept.
         if clean and given is self._changes and len(given) <= MOST:
             with self._guard:
-                self._dirty.discard(CLUSTERS)
+                self._dirty.pop(CLUSTERS, None)
 
     def _distrust(self) -> None:
         """Take nothing of what is kept of clusters for granted."""
         self._changes.clear()
         self._others = False
         with self._guard:
-            self._dirty.add(CLUSTERS)
+            self._dirty[CLUSTERS] = object()
 
     def _catch_up(self, kind: str) -> None:
         """Make our own earlier writes visible to searches."""
         if kind == CLUSTERS and not self._lock.inside() and self._changes.stamp != self._shown:
             with self._guard:
-                self._dirty.add(CLUSTERS)
+                self._dirty[CLUSTERS] = object()
         if not self._options.fresh_reads or (kind == FEATURES and not self._options.fresh_candidates):
             return
         with self._guard:
@@ -184,23 +185,22 @@ class Store:
         """The same for searches that are not completed by what is kept here."""
         if len(self._recent):
             with self._guard:
-                self._dirty.add(kind)
+                self._dirty[kind] = object()
         self._catch_up(kind)
 
     def _refresh(self, kinds: Iterable[str]) -> None:
         wanted = list(kinds)
         with self._guard:
-            self._dirty.difference_update(wanted)
+            before = {kind: self._dirty[kind] for kind in wanted if kind in self._dirty}
         shown, stamp = self._recent.newest(), self._changes.stamp
-        try:
-            self._schema.refresh([self._of[kind] for kind in wanted])
-            if FEATURES in wanted:
-                self._recent.seen(shown)
-            if CLUSTERS in wanted:
-                self._shown = stamp
-                if self._lock.inside():
-                    self._changes.shown()
-        except BaseException:
-            with self._guard:
-                self._dirty.update(wanted)
-            raise
+        self._schema.refresh([self._of[kind] for kind in wanted])
+        with self._guard:  # only now: another thread that searches meanwhile has to refresh, too
+            for kind, mark in before.items():
+                if self._dirty.get(kind) is mark:
+                    del self._dirty[kind]
+        if FEATURES in wanted:
+            self._recent.seen(shown)
+        if CLUSTERS in wanted:
+            self._shown = stamp
+            if self._lock.inside():
+                self._changes.shown()
