@@ -69,6 +69,7 @@ class FoundBatch:
             force; None for a batch without pages.
         held: see ``ComparedBatch``, where ``stored`` and ``assigned`` were asked for; None: nothing was.
         number: of the batch; higher than of those that were begun before.
+        session: see ``ComparedBatch``.
     """
 
     todo: Chunk
@@ -80,6 +81,7 @@ class FoundBatch:
     order: Sequence[str] = ()
     held: int | None = None
     number: int = 0
+    session: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,8 @@ class ComparedBatch:
         order: all pages of the batch that are stored now, in order.
         held: how many sessions of ours had begun or ended; odd while one went on.
         number: see ``FoundBatch``.
+        session: of ours before features were stored, see ``BatchDecider.moved``; others may since have removed them, whose documents are not
+            written yet.
     """
 
     todo: Chunk
@@ -106,6 +110,7 @@ class ComparedBatch:
     order: Sequence[str]
     held: int
     number: int
+    session: int
 
 
 @dataclass(frozen=True, slots=True)

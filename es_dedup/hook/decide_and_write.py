@@ -164,11 +164,11 @@ class BatchDecider:
             settled: waits until the batch before is decided on; called before anything that is stored is replaced.
         """
         index, ids, held = self._index, list(chunk.records.ids), None
-        number = next(self._numbers)
+        number, session = next(self._numbers), self._session
         self._begun[number] = frozenset(ids)
         self._begun.pop(number - MOST_BEGUN, None)  # it was given up
         if not ids:
-            return FoundBatch(chunk, None, failed=chunk.failed, number=number)
+            return FoundBatch(chunk, None, failed=chunk.failed, number=number, session=session)
         # Most pages are new as a rule: they are stored before it is asked which are not.
         new, there = index.put_new(chunk.records) if self._mostly_new else (WriteReport(0), set(ids))
         failed = {**chunk.failed, **new.failed}
@@ -189,7 +189,7 @@ class BatchDecider:
         order = [name for name in ids if name not in failed]
         same_ = [name for name in order if name in same]
         found = (*self._find(todo, lookup), lookup, in_force.note)
-        return FoundBatch(todo, found, stored, assigned, failed, same_, order, held, number)
+        return FoundBatch(todo, found, stored, assigned, failed, same_, order, held, number, session)
 
     def compare(self, batch: FoundBatch) -> ComparedBatch:
         """The second part: read the candidates with their clusters, and compare; clusters stay as they are.
@@ -221,6 +221,7 @@ class BatchDecider:
             batch.order,
             held,
             batch.number,
+            batch.session,
         )
 
     def conclude(self, seen: ComparedBatch, policy: WritePolicy) -> BatchDecisions:
@@ -230,7 +231,8 @@ class BatchDecider:
         if seen.found is None:
             return BatchDecisions(failed=seen.failed, session=self._session)
         compared, lookup = seen.found
-        with self._writing() as alone:
+        with self._writing() as since_last:
+            alone = since_last and seen.session == self._session
             if not alone and (latest := self.lookup()).settings != lookup.settings:
                 # reclustered with other settings meanwhile
                 compared, lookup = self._anew(todo, latest, seen.number), latest

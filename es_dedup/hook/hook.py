@@ -491,6 +491,9 @@ class DedupHook(Closing):
             sure = {item.page_id for item in batch.items if item.sure}
             written = {name: each for name, each in dedup_fields.items() if name in own & sure}
             self._write_dedup_fields(written, report, own=True)
+            # taken for pages of deleted documents, before they were written
+            if gone := (own & sure) - dedup_fields.keys():
+                self._reconcile(sorted(gone), report)
         others = {name: each for name, each in dedup_fields.items() if name not in own | set(read)}
         self._write_dedup_fields(others, report, checked=not stale)
         self._overwrite(batch.decided, own, report)

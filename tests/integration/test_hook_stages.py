@@ -8,7 +8,10 @@ from urllib.parse import urlsplit
 import pytest
 from elasticsearch.helpers import BulkIndexError
 
+from es_dedup import Deduplicator
 from es_dedup.hook import DedupHook, HookReport, dedup_bulk
+from es_dedup.hook.documents import item_of
+from es_dedup.model import WritePolicy
 from es_dedup.settings import Settings
 from tests.hooked import FIELDS, STORIES, action_of, clusters, dedup_fields, five, slowly, until_written
 from tests.proxy import Proxy
@@ -18,6 +21,57 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from elasticsearch import Elasticsearch
+
+    from es_dedup.hook.documents import Batch, Item
+
+
+def batch_of(name: str, number: int) -> list[Item]:
+    action = action_of(story(number), name)
+    return [item_of({"index": {"_index": name, "_id": action["_id"]}}, action["_source"], {})]
+
+
+def write(hook: DedupHook, client: Elasticsearch, batch: Batch, name: str) -> None:
+    for item in batch:
+        client.index(index=name, id=item.key.id, document=item.document)
+    hook.finish(batch)
+
+
+def taken_out(address: str, number: int) -> None:
+    """As a job does with pages that have no document."""
+    with Deduplicator.open(address) as other:
+        assert other.remove([f"{address.rpartition('/')[2]}/story-{number}"]).removed
+
+
+class TestTakenOut:
+    """Features of documents that are not written yet are taken for pages of deleted documents."""
+
+    def test_before_the_batch_before_is_decided_on(
+        self, hook: DedupHook, address: str, client: Elasticsearch, name: str
+    ) -> None:
+        batches, report = [batch_of(name, n) for n in range(3)], HookReport()
+        for items in batches[:1]:
+            write(hook, client, hook.prepare(items, WritePolicy.MARK, report), name)
+        found = [hook.prefetch(items) for items in batches[1:]]
+        taken_out(address, 2)
+        for items, prefetched in zip(batches[1:], found, strict=True):
+            seen = hook.compare(prefetched)
+            batch = hook.prepare(items, WritePolicy.MARK, report, prefetched=seen)
+            write(hook, client, batch, name)
+        assert report.outcomes == {"unique": 2, "inconclusive": 1}
+        client.indices.refresh(index=name)
+        hook.recheck(name)
+        names = {f"{name}/story-{n}" for n in range(3)}
+        assert hook._index.get_many(names).keys() == hook._index.assignments(names).keys() == names
+
+    def test_between_decision_and_write(
+        self, hook: DedupHook, address: str, client: Elasticsearch, name: str
+    ) -> None:
+        batch = hook.prepare(batch_of(name, 1), WritePolicy.MARK, HookReport())
+        taken_out(address, 1)
+        write(hook, client, batch, name)
+        names = {f"{name}/story-1"}
+        assert hook._index.get_many(names).keys() == hook._index.assignments(names).keys() == names
+        assert clusters(client, name) == {frozenset({"story-1"})}
 
 
 class TestStages:
