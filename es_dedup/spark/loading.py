@@ -100,6 +100,7 @@ def load(spark: SparkSession, tables: str, place: str, settings: Settings | None
             index.set_note(STATISTICS, clustered_with(statistics.version, chosen))
             index.replace_all(_edges(pairs), _assignments(clusters))
             follow_overrides(index, chosen)
+            index.refresh_clusters()  # whoever opens the index next sees them
             index.set_note(CLUSTERS_PENDING, None)
             return LoadReport(index.count(), pairs.count(), days[-1])
 
