@@ -50,6 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="FOLDER",
         help="folders of other pages: in each a folder for each page, with source.html and expected.html",
     )
+    parser.add_argument(
+        "--rendered",
+        type=Path,
+        nargs="*",
+        default=[],
+        metavar="FOLDER",
+        help="folders of pages made by scripts/render_pages; each program is a row",
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--pages", type=int, default=None, help="pages of each set; all when absent")
     parser.add_argument(
@@ -58,6 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     pages = [page for name in given.sets for page in gold_pages(name, given.data, given.pages)]
     pages += [page for folder in given.test_pages for page in test_pages(folder)]
+    pages += [page for folder in given.rendered for page in rendered_pages(folder)]
     table: list[Row] = []
     means: list[str] = []
     for name in given.extractors:
@@ -66,11 +75,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for page in pages:
             groups.setdefault(page["group"], []).append(measure(extractor, page, given.rounds))
         table += [row_of(name, group, figures) for group, figures in groups.items()]
-        times = [figure["ms"] for figures in groups.values() for figure in figures]
-        means.append(f"{name} {statistics.fmean(times):.1f}")
+        every = [figure for figures in groups.values() for figure in figures]
+        means.append(
+            f"{name} {statistics.fmean(figure['ms'] for figure in every):.1f} ms, F1 {statistics.fmean(figure['f1'] for figure in every):.3f}"
+        )
     notes: dict[str, Any] = {
         "lost whole": " ".join(lost(table)) or "none",
-        "ms a page, mean over all": ", ".join(means),
+        "mean of all pages": ", ".join(means),
     }
     if labelled := [page for page in pages if page.get("about")]:
         notes["metadata"] = metadata(labelled)
@@ -109,6 +120,17 @@ def test_pages(folder: Path) -> list[Row]:
             }
         )
     return found
+
+
+def rendered_pages(folder: Path) -> list[Row]:
+    """Pages of programs and themes that ``scripts/render_pages`` has made."""
+    files = sorted(folder.glob("*.jsonl.xz"))
+    expect(bool(files), f"{folder}: no *.jsonl.xz")
+    return [
+        {**row, "group": f"rendered: {row['program']}", "html": base64.b64decode(row["html_base64"])}
+        for path in files
+        for row in rows_of(path)
+    ]
 
 
 def measure(extractor: HtmlExtractor, page: Row, rounds: int) -> dict[str, float]:

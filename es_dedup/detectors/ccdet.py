@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from es_dedup.detectors.port import Detector
-from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, mix64, tagged_terms
 from es_dedup.text.normalise import TextBatch, normalise_many
@@ -128,10 +127,6 @@ def dense_period_table(dense: TextBatch, window: int) -> PeriodTable:
 def _segment_hashes(dense: TextBatch, window: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Hash of the characters before each full stop, and the page, in the order of the texts."""
     codes, offsets = dense.codes, dense.offsets
-    if worthwhile(len(codes)):
-        from es_dedup.detectors.kernels.periods import segment_hashes_of  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-        return segment_hashes_of(codes, offsets, np.uint32(_STOP), window, np.uint64(_BASE))
     stops = np.flatnonzero(codes == _STOP)
     owner = np.searchsorted(offsets, stops, side="right") - 1
     earliest = offsets[owner]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from es_dedup.errors import InputError
-from es_dedup.extraction.learning.evaluate import by_source, page_agreement
+from es_dedup.extraction.learning.evaluate import by_source, interval, page_agreement
 from es_dedup.extraction.learning.odds import TokenCounts
 from es_dedup.extraction.learning.pages import (
     FOLDS,
@@ -118,6 +118,14 @@ def test_odds_say_which_names_hold_main_text(pages: list[LabelledPage]) -> None:
 
     assert odds.names["story"] > 0 > odds.names["menu"]
     assert not TokenCounts(pages).odds({page.site for page in pages[2:]}).names  # too few sites
+
+
+def test_an_interval_is_as_wide_as_sites_differ(pages: list[LabelledPage]) -> None:
+    named = [replace(page, site=site) for page, site in zip(pages, "aabb", strict=False)]
+    low, high = interval(named, [0.2, 0.4, 0.8, 1.0])["own"]
+    assert (low, high) == (0.3, 0.9)  # one of both sites twice
+    low, high = interval([replace(page, site="one") for page in named], [0.2, 0.4, 0.8, 1.0])["own"]
+    assert (low, high) == (0.6, 0.6)
 
 
 def test_figures_are_by_source(pages: list[LabelledPage]) -> None:

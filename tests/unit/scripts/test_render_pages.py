@@ -9,7 +9,7 @@ from random import Random
 from scripts.render_pages import composing, gold, listing, markup
 from scripts.render_pages.corpus import Corpus
 from scripts.render_pages.model import Block, Comment, Site, Text, plain, text
-from scripts.render_pages.programs import mail
+from scripts.render_pages.programs import boards, mail
 from scripts.render_pages.programs.registry import PROGRAMS
 
 RUNS: Text = (("She ", ""), ("said", "strong"), (" so.", ""))
@@ -63,6 +63,17 @@ def test_markdown_and_rst_carry_each_block() -> None:
     assert "<figcaption>A caption</figcaption>" in shown
     assert "*A caption*" in markup.markdown(BLOCKS, figures=False)
     assert "She \\ **said**\\  so." in markup.rst(BLOCKS)
+
+
+def test_tracwiki_and_typed_text_carry_each_block() -> None:
+    blocks = [block for block in BLOCKS if block.kind in {"paragraph", "list", "quote", "code"}]
+    assert markup.trac(blocks) == (
+        "She '''said''' so.\n\n * one\n * two\n\nReplying to Ann:\n> Quoted words.\n\n{{{\nif a < b:\n    pass\n}}}\n"
+    )
+    typed = boards.typed(blocks)
+    assert typed.startswith("She said so.\n\n* one\n* two\n\n")
+    assert typed.endswith("> Quoted words.\n\nif a < b:\n    pass")
+    assert "Ann" in typed
 
 
 def test_a_mail_quotes_and_signs() -> None:
