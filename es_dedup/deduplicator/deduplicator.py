@@ -6,7 +6,6 @@ import secrets
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -291,7 +290,7 @@ class Deduplicator(IndexReader):
             known = load_overrides(self._index)
             if override_id not in known:
                 raise UnknownOverride(override_id)
-            undone = replace(known[override_id], undone=_now(), undone_by=author, undone_reason=reason)
+            undone = replace(known[override_id], undone=just_now(), undone_by=author, undone_reason=reason)
             changed = self._merge_overrides([undone]).changed
             return OverrideReport((load_overrides(self._index)[override_id],), changed)
 
@@ -374,7 +373,7 @@ class Deduplicator(IndexReader):
             raise InvalidOverride(f"page {pages[0]!r} is named twice")
         if not reason.strip() or not author.strip():
             raise InvalidOverride("the reason or the author is empty")
-        new = Override(secrets.token_hex(6), kind, tuple(sorted(pages)), reason, author, _now(), **of)
+        new = Override(secrets.token_hex(6), kind, tuple(sorted(pages)), reason, author, just_now(), **of)
         with write_session(self._index):
             changed = self._merge_overrides([new]).changed
             stored = same_in_force(load_overrides(self._index).values(), new)
@@ -549,7 +548,3 @@ def _compared(before: Mapping[str, str], now: Mapping[str, str]) -> ReclusterRep
 def _several(canonical: Mapping[str, str]) -> int:
     """Number of clusters of at least two pages."""
     return sum(size > 1 for size in Counter(canonical.values()).values())
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

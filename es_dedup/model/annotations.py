@@ -97,5 +97,5 @@ class Annotation:
 
 
 def just_now() -> str:
-    """The time as annotations have it: ISO 8601 in UTC, to the microsecond."""
+    """The time as annotations and overrides have it: ISO 8601 in UTC, to the microsecond."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -31,7 +31,7 @@ class Override:
         kind: what was decided.
         pages: ids of the two pages, ascending; of the one page for ``canonical``; none for ``ignore``.
         reason, author: as given; not empty.
-        time: when it was decided, ISO 8601 in UTC.
+        time: when it was decided, ISO 8601 in UTC, to the microsecond.
         undone: when it was undone; empty while it is in force.
         undone_by, undone_reason: who undid it, and why; may be empty.
         site, text: of ``ignore``, a site as pages name it and a passage; else empty.

@@ -167,13 +167,14 @@ def test_a_decision_changes_the_cluster_until_it_is_undone(either: Any, tab: Cal
         assert rows(editor) == members
         editor.show("/console/clusters/tug%2F2")
         assert "2026-03-04" in editor.page.locator(".rows tbody tr").first.inner_text()
-        editor.page.get_by_role("link", name="Overrides").click()
+        with editor.page.expect_navigation():
+            editor.page.get_by_role("link", name="Overrides").click()
         entry = editor.page.locator(".rows tbody tr").first
         assert "not the same" in entry.inner_text()
         entry.locator("summary").click()
         fill(editor, "a mistake", "lw")
-        entry.get_by_role("button", name="Undo").click()
-        editor.page.wait_for_load_state()
+        with editor.page.expect_navigation():
+            entry.get_by_role("button", name="Undo").click()
         assert "lw a mistake" in editor.page.locator(".rows tbody tr").first.inner_text()
         editor.show(cluster)
         assert rows(editor) == 2

@@ -84,6 +84,17 @@ def test_clusters_follow_in_the_same_call_and_go_back_when_it_is_undone(dedup: D
     assert dedup.undo_override(stored.id).overrides == (undone,)
 
 
+def test_decisions_of_one_second_keep_their_order(dedup: Deduplicator) -> None:
+    made: list[Override] = []
+    for name in COPIES:
+        made += dedup.override_canonical(name, **WHY).overrides
+        made += dedup.undo_override(made[-1].id, **WHY).overrides
+    times = [time for each in made if each.undone for time in (each.time, each.undone)]
+    assert times == sorted(set(times))
+    by_time = sorted(dedup.overrides(undone=True), key=lambda each: each.time, reverse=True)
+    assert [each.pages for each in by_time] == [(name,) for name in reversed(COPIES)]
+
+
 def test_same_and_canonical(dedup: Deduplicator) -> None:
     dedup.override_same("story-1", "copy-2", **WHY)
     dedup.override_canonical("copy-3", **WHY)
