@@ -6,6 +6,9 @@ For every left-out part a few thresholds are chosen again on all other parts, on
 the part is measured with them. Chosen is what gives the best mean over the parts of: recall, less the share of different
 pairs accepted, plus half the share of right relations; every part counts the same. Shown beside it: the part under
 the thresholds of the preset, which have seen it. Where the two differ much, the thresholds are fitted to that part.
+
+``--trained`` adds a model trained on all other parts in place of the rules: trees (CatBoost, extra ``train``) on all measures of a pair and
+all facts that the rules use, every part with the same weight. It says whether pages are accepted, not their relation.
 """
 
 from __future__ import annotations
@@ -18,9 +21,13 @@ import numpy as np
 from bench_presets import all_measured
 from harness import Row, expect, parser_of, report
 from labelled import GROUPED, LABELLED, TEXT_ONLY
-from measured_pairs import shown
+from measured_pairs import POSITIVE, shown
 
+from es_dedup.decision.comparison import context_of
+from es_dedup.decision.pair_facts import facts_of
 from es_dedup.decision.thresholds import BALANCED
+from es_dedup.evaluation import Label
+from es_dedup.extraction.learning.train import learner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -97,6 +104,28 @@ class Part:
         """The decision rules' answers on this part."""
         return self.measured.score(thresholds, chosen=self.chosen)
 
+    @property
+    def labels(self) -> NDArray[np.object_]:
+        """Of its pairs."""
+        return self.measured.labels if self.chosen is None else self.measured.labels[self.chosen]
+
+    def inputs(self) -> NDArray[np.float64]:
+        """What a trained model knows of its pairs, shape (pairs, inputs): facts, and the measures of the better covered page and of the other one."""
+        each, measures = self.measured, self.measured.measures
+        facts = facts_of(measures, context_of(each.pages, each.left, each.pages, each.right), BALANCED)
+        found = [
+            getattr(facts, name)
+            for name in type(facts).__slots__
+            if name not in ("left_cover", "right_cover", "thresholds")
+        ]
+        found += [measures.shared_clauses, measures.discounted_clauses]
+        better = measures.left.cover >= measures.right.cover
+        for name in type(measures.left).__slots__:
+            left, right = getattr(measures.left, name), getattr(measures.right, name)
+            found += [np.where(better, left, right), np.where(better, right, left)]
+        whole = np.column_stack(found).astype(np.float64)
+        return whole if self.chosen is None else whole[self.chosen]
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark."""
@@ -104,6 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sets", nargs="*", default=ALL_SETS, choices=ALL_SETS)
     parser.add_argument("--rounds", type=int, default=2, help="over all thresholds; more change nothing")
     parser.add_argument("--no-read", action="store_true", help="without the pairs read for this project")
+    parser.add_argument("--trained", action="store_true", help="also a model in place of the rules")
     given = parser.parse_args(arguments)
     parts = parts_of(all_measured(given.data, given.sets, read=not given.no_read))
     rows = []
@@ -117,6 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "chosen without it": shown(out.score(thresholds)),
                 "preset": shown(out.score(BALANCED)),
             }
+            | ({"F1 of both, and trained": compared(out, rest, thresholds)} if given.trained and rest else {})
             | values
         )
     expect(len(rows) == len(parts) + len(wholes), "a part is missing")
@@ -159,6 +190,28 @@ def choose(parts: Sequence[Part], rounds: int) -> tuple[Thresholds, Row]:
                     values[name] = value
             thresholds = kept
     return thresholds, {name: values.get(name, "as preset") for name in AXES}
+
+
+def compared(out: Part, rest: Sequence[Part], thresholds: Thresholds) -> str:
+    """F1 of acceptance on a part: thresholds chosen without it, the preset, and a model trained without it, with the different pairs that this accepts."""
+    labels, accepted = out.labels, trained(rest)(out.inputs()) > 0
+    positive, different = np.isin(labels, POSITIVE), labels == Label.DIFF
+    right, wrong = int((accepted & positive).sum()), int((accepted & different).sum())
+    model = 2 * right / max(right + int(positive.sum()) + wrong, 1)
+    by_rules = [out.score(each).f1 or 0.0 for each in (thresholds, BALANCED)]
+    return f"{by_rules[0]:.3f} {by_rules[1]:.3f} {model:.3f} ({wrong} of {int(different.sum())})"
+
+
+def trained(parts: Sequence[Part]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """A model that accepts duplicate and containing pairs: inputs, shape (pairs, inputs), to values that are positive where it accepts."""
+    inputs = np.concatenate([each.inputs() for each in parts])
+    wanted = np.concatenate([np.isin(each.labels, POSITIVE) for each in parts])
+    weights = np.concatenate([np.full(len(each.labels), 1 / len(each.labels)) for each in parts])
+    model = learner().CatBoostClassifier(
+        iterations=300, depth=4, learning_rate=0.05, random_seed=1, verbose=0, allow_writing_files=False
+    )
+    model.fit(inputs, wanted, sample_weight=weights * len(weights) / len(parts))
+    return lambda rows: model.predict(rows, prediction_type="RawFormulaVal")
 
 
 def worth(thresholds: Thresholds, parts: Sequence[Part]) -> float:

@@ -33,6 +33,9 @@ LABEL_OF: Final = {
     Relation.DIFFERENT: Label.DIFF,
 }
 
+POSITIVE: Final = (Label.DUP, Label.CONTAIN)
+"""Labels of pairs that should be accepted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Score:
@@ -61,7 +64,7 @@ class Score:
             sum(
                 count
                 for (label, said), count in self.table.items()
-                if label in (Label.DUP, Label.CONTAIN) and (said == Label.DIFF) == different
+                if label in POSITIVE and (said == Label.DIFF) == different
             )
             for different in (False, True)
         )
@@ -93,7 +96,7 @@ class Measured:
         labels, accepted = self.labels, decided.rule == 0
         if chosen is not None:
             labels, accepted, said = labels[chosen], accepted[chosen], said[chosen]
-        positive, partial = np.isin(labels, (Label.DUP, Label.CONTAIN)), labels == Label.PARTIAL
+        positive, partial = np.isin(labels, POSITIVE), labels == Label.PARTIAL
         wanted = np.where(partial, Label.DIFF, labels)
         table = {
             (label, other): int(((labels == label) & (said == other)).sum())

@@ -7,6 +7,7 @@ import importlib
 import json
 import lzma
 import random
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -45,7 +46,10 @@ SMALL: Final = {
     "bench_rules": ["--items", "40", "--originals", "6", "--no-read"],
     "bench_presets": ["--no-read"],
     "bench_relations": ["--no-read", "--sets", "portal-zh"],
-    "bench_leave_out": ["--no-read", "--rounds", "1", "--sets", "judged-en", "edits-zh"],
+    "bench_leave_out": [
+        *("--no-read", "--rounds", "1", "--sets", "judged-en", "edits-zh"),
+        *(["--trained"] if find_spec("catboost") else []),
+    ],
     "bench_mutants": ["--originals", "6", "--items", "40"],
     "bench_multi_simhash": ["--pages", "20", "--rounds", "1", "--checked", "2"],
     "bench_char_frequency": ["--pages", "20", "--rounds", "1", "--checked", "2"],
