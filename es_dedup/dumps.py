@@ -7,7 +7,6 @@ import sys
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Final
 
 from es_dedup.deduplicator.deduplicator import Deduplicator
@@ -18,6 +17,7 @@ from es_dedup.readers.locations import Address, is_pattern, located, matches
 from es_dedup.readers.port import Tally
 from es_dedup.readers.streams import STDIN, plain_problem, suffix_of
 from es_dedup.settings.loading import settings_in_force
+from es_dedup.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -99,7 +99,7 @@ def filter_dumps(
     """
     options = options or ReadOptions()
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(TemporaryDirectory(prefix="es-dedup-")))
+        folder = stack.enter_context(temporary_folder("filter"))
         sources = [_file_of(each.source, folder / str(number)) for number, each in enumerate(copies)]
         if index is None:
             index = stack.enter_context(_scanned(sources, folder, options, settings, progress))

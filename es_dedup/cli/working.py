@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from tempfile import mkdtemp
 from typing import Annotated
 
 import typer
@@ -13,6 +12,7 @@ import typer
 from es_dedup.cli.session import session_of
 from es_dedup.cli.sites import dispatch_of, dispatcher_of, site_of
 from es_dedup.errors import NotAnIndex, QueueUnavailable
+from es_dedup.temporary import folder_of_process
 
 dead_app = typer.Typer(help="Pages that could not be processed.", no_args_is_help=True)
 Ids = Annotated[
@@ -68,7 +68,8 @@ def worker(
         environment[f"ES_DEDUP_{name.upper().replace('.', '__')}"] = shown
     if metrics_port is not None:
         environment["ES_DEDUP_METRICS_PORT"] = str(metrics_port)
-        environment.setdefault("PROMETHEUS_MULTIPROC_DIR", mkdtemp(prefix="es-dedup-metrics-"))
+        if "PROMETHEUS_MULTIPROC_DIR" not in environment:
+            environment["PROMETHEUS_MULTIPROC_DIR"] = str(folder_of_process("metrics"))
     command = worker_command(session.db, kinds, processes=processes, beat=beat, log_level=log_level)
     os.execve(command[0], command, environment)  # noqa: S606 - our own interpreter
 

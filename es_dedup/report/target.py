@@ -6,10 +6,10 @@ import os
 import stat
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING
 
 from es_dedup.readers.locations import Address
+from es_dedup.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,8 +29,8 @@ def open_target(path: Path | Address) -> Iterator[IO[bytes]]:
         OSError: the file cannot be written.
     """
     if isinstance(path, Address):
-        with TemporaryDirectory(prefix="es-dedup-") as folder:
-            file = Path(folder, "part")
+        with temporary_folder("target") as folder:
+            file = folder / "part"
             with file.open("wb") as part_stream:
                 yield part_stream
             path.store(file)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from contextlib import closing
 from itertools import pairwise
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -19,6 +17,7 @@ from es_dedup.clustering import Neighbourhood, repair
 from es_dedup.decision.rules import RELATIONS
 from es_dedup.model import Progress
 from es_dedup.settings.recorded import STATISTICS, clustered_with
+from es_dedup.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,8 +59,8 @@ def recluster_out_of_core(
     """
     report_progress = progress or silent
     with (
-        TemporaryDirectory(prefix="es-dedup-recluster-") as name,
-        closing(SpilledCorpus(index, settings, Path(name), most, report_progress)) as stored,
+        temporary_folder("recluster") as folder,
+        closing(SpilledCorpus(index, settings, folder, most, report_progress)) as stored,
     ):
         total = len(stored)
         found = related_pairs(stored, settings, report_progress)
