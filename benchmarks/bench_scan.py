@@ -81,12 +81,17 @@ def in_its_own_process(given: argparse.Namespace, size: int) -> Row:
             with path.open("w") as file:
                 file.writelines(json.dumps(_raw(page)) + "\n" for page in pages_of(given, size))
             command += ["--file", str(path)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            memory = Memory(process.pid)
-            memory.start()
-            assert process.stdout is not None
-            printed = process.stdout.read()
-        memory.stop()
+        return run_apart(command)
+
+
+def run_apart(command: Sequence[str]) -> Row:
+    """What a command prints as JSON in its last line, and the peak memory of its processes."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        memory = Memory(process.pid)
+        memory.start()
+        assert process.stdout is not None
+        printed = process.stdout.read()
+    memory.stop()
     expect(process.returncode == 0, "the run failed")
     row: Row = json.loads(printed.splitlines()[-1])
     return {**row, "peak MiB all": memory.peak_mib or None}

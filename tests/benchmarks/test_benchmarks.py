@@ -39,6 +39,7 @@ SMALL: Final = {
         *("--segmenters", "rjieba", "jieba", "--synonyms", "none"),
     ],
     "bench_w1": ["--bases", "60"],
+    "bench_libraries": ["--bases", "60"],
     "bench_voting": ["--sets", "portal-zh", "edits-zh"],
     "bench_features": ["--pages", "20", "--rounds", "1"],
     "bench_comparators": ["--pages", "40", "--rounds", "1"],
