@@ -29,7 +29,7 @@ from es_dedup.extraction.language import language_of
 from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.metadata.dates import parse_moment
 from es_dedup.index.records import RecordBatch
-from es_dedup.index.validation import MAX_ID_CHARS
+from es_dedup.index.validation import id_problem
 from es_dedup.kernels.dispatch import warm_up
 from es_dedup.model import NO_WORDS, Content, Page, Skipped
 from es_dedup.model.batches import chunked_by_size
@@ -381,7 +381,7 @@ def checked_id(page_id: str) -> str:
 
 def problem_of(page: Page) -> str:
     """Why a page cannot be processed, in plain words; empty when it can."""
-    if problem := _id_problem(page.id):
+    if problem := id_problem(page.id):
         return problem
     return "neither text nor html" if page.text is None and page.html is None else ""
 
@@ -393,14 +393,6 @@ def _unread_time(value: str | datetime | None) -> bool:
 def _size(page: Page) -> int:
     """Characters or bytes of a page's input."""
     return len(page.text or page.html or "")
-
-
-def _id_problem(page_id: str) -> str:
-    if not page_id:
-        return f"a page needs an id, a string of 1-{MAX_ID_CHARS} characters"
-    if len(page_id) > MAX_ID_CHARS:
-        return f"page id has {len(page_id)} characters, at most {MAX_ID_CHARS} are kept"
-    return ""
 
 
 def page_groups(pages: Iterator[Page]) -> Iterator[list[Page]]:

@@ -29,7 +29,7 @@ def problems(batch: RecordBatch) -> Iterator[tuple[int, str]]:
     words = [column for column in batch.words if not encodable("".join(column))]
     texts_fit = all(isinstance(text, bytes) and len(text) <= MAX_BLOB_BYTES for text in batch.texts)
     for place, page_id in enumerate(batch.ids):
-        problem = _id_problem(page_id)
+        problem = id_problem(page_id)
         if problem is None and wide[place]:
             problem = f"a term is not in [0, 2^{TERM_BITS})"
         if problem is None:
@@ -40,7 +40,8 @@ def problems(batch: RecordBatch) -> Iterator[tuple[int, str]]:
             yield place, problem
 
 
-def _id_problem(page_id: str) -> str | None:
+def id_problem(page_id: str) -> str | None:
+    """Why a page id cannot be stored; None where it can."""
     if not 1 <= len(page_id) <= MAX_ID_CHARS:
         return f"page id must have 1-{MAX_ID_CHARS} characters, has {len(page_id)}"
     return (

@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.deduplicator.deduplicator import Deduplicator
-from es_dedup.index.validation import MAX_ID_CHARS
+from es_dedup.index.validation import id_problem
 from es_dedup.model import Page
 from es_dedup.settings.loading import settings_in_force
 from es_dedup.tables.kinds import rows_of
@@ -70,11 +70,14 @@ def _columns(rows: Rows, given: Mapping[str, str | None]) -> dict[str, str]:
     """The column of each attribute of ``Page`` that has one."""
     known = Counter(rows.columns)
     listed = ", ".join(map(repr, rows.columns[:12])) or "none"
-    for attribute, name in given.items():
-        if name is not None and known[name] != 1:
+    columns = {}
+    for attribute, asked in given.items():
+        name = attribute if asked is None else asked
+        if known[name] > 1 or (asked is not None and not known[name]):
             problem = f"there are {known[name]} columns" if known[name] else "there is no column"
             raise ValueError(f"{attribute}={name!r}: {problem} of this name; columns are {listed}")
-    columns = {attribute: name or attribute for attribute, name in given.items() if name or known[attribute]}
+        if known[name]:
+            columns[attribute] = name
     if not columns.keys() & {"text", "html"}:
         raise ValueError(f"name the column of the texts, as text='body'; columns are {listed}")
     return columns
@@ -87,12 +90,10 @@ def _ids(rows: Rows, columns: Mapping[str, str]) -> dict[str, Any]:
         return {f"{row:0{width}}": row for row in range(rows.size)}  # page ids in the order of rows
     ids: dict[str, Any] = {}
     for row, (value,) in enumerate(rows.read((columns["id"],))):
-        if _missing(value) or not isinstance(value, str | Integral):
+        if _missing(value) or isinstance(value, bool) or not isinstance(value, str | Integral):
             raise ValueError(f"row {row}: an id must be a string or a whole number, not {value!r}")
-        if not 0 < len(page_id := str(value)) <= MAX_ID_CHARS:
-            raise ValueError(
-                f"row {row}: an id has {len(page_id)} characters, 1 to {MAX_ID_CHARS} are allowed"
-            )
+        if problem := id_problem(page_id := str(value)):
+            raise ValueError(f"row {row}: {problem}")
         if page_id in ids:
             raise ValueError(
                 f"row {row}: the id {page_id!r} was given before, in row {list(ids).index(page_id)}"

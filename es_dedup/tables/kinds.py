@@ -1,12 +1,14 @@
 """Rows of lists, dictionaries and tables of other libraries, read and chosen by the methods of the given object.
 
-No library is imported here: who passes a table has imported it.
+No library is loaded for it: who passes a table has loaded it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from itertools import groupby
 from typing import Any, Final
 
 from es_dedup.errors import wrong_type
@@ -98,8 +100,14 @@ def _of_columns(data: Mapping[str, Sequence[Any]]) -> Rows:
         size,
         tuple(data),
         lambda names: zip(*(data[name] for name in names), strict=True),
-        lambda at: {name: [values[row] for row in at] for name, values in data.items()},
+        lambda at: {name: _at(values, at) for name, values in data.items()},
     )
+
+
+def _at(values: Sequence[Any], at: Sequence[int]) -> list[Any]:
+    """Values at some positions; a Series of pandas counts its labels in brackets, but not when it is iterated."""
+    known = values if isinstance(values, list | tuple) else list(values)
+    return [known[row] for row in at]
 
 
 def _of_texts_by_id(data: Mapping[Any, str | None]) -> Rows:
@@ -144,9 +152,23 @@ def _of_arrow(data: Any) -> Rows:
             yield from _python(chosen.slice(start, BATCH_ROWS), names)
 
     def take(at: Sequence[int]) -> Any:
-        return data.take(list(at)) if at else data.slice(0, 0)
+        # its own method take knows no string_view, and no column of strings with more than 2 GB
+        parts = [data.slice(start, length) for start, length in _runs(at)] or [data.slice(0, 0)]
+        if len(parts) == 1:
+            return parts[0]
+        arrow = import_module("pyarrow")
+        if isinstance(data, arrow.Table):
+            return arrow.concat_tables(parts).combine_chunks()
+        return arrow.Table.from_batches(parts).combine_chunks().to_batches()[0]
 
     return Rows(data.num_rows, tuple(data.schema.names), read, take)
+
+
+def _runs(at: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Positions as first position and length of runs of neighbours."""
+    for _, run in groupby(enumerate(at), key=lambda place: place[1] - place[0]):
+        rows = [row for _, row in run]
+        yield rows[0], len(rows)
 
 
 def _of_dataset(data: Any) -> Rows:

@@ -13,7 +13,7 @@ from es_dedup.errors import UnknownPage
 from es_dedup.tables.kinds import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.model import AddReport, Cluster, PairDecision
@@ -29,7 +29,9 @@ COLUMNS: Final = {
     "cover": "double",
     "canonical_cover": "double",
 }
-"""Columns of the table of all rows, as those of ``es_dedup.spark``; ids are of the type they were given in."""
+"""Columns of the table of all rows, as those of ``es_dedup.spark``; None: the type of ids."""
+PANDAS: Final = {"int64": "Int64", "uint64": "UInt64", "string": "string", "double": "Float64"}
+"""Nullable types of pandas."""
 SHOWN_CLUSTERS: Final = 10
 SHOWN_CHARS: Final = 100
 SHOWN_IDS: Final = 5
@@ -130,17 +132,28 @@ class DeduplicationResult:
         return {name: list(column) for name, column in zip(COLUMNS, values, strict=True)}
 
     def to_arrow(self) -> Any:
-        """``to_dict`` as a ``pyarrow.Table``."""
+        """``to_dict`` as a ``pyarrow.Table``; ids are numbers where all are and fit into 64 bits, else texts."""
         arrow = import_module("pyarrow")
-        columns = self.to_dict()
-        ids = arrow.array(columns["page_id"]).type if columns["page_id"] else arrow.string()
         return arrow.table(
-            {name: arrow.array(columns[name], type=kind or ids) for name, kind in COLUMNS.items()}
+            {name: arrow.array(values, type=kind) for name, kind, values in self._typed_columns()}
         )
 
     def to_pandas(self) -> Any:
-        """``to_dict`` as a ``pandas.DataFrame`` with nullable types."""
-        return import_module("pandas").DataFrame(self.to_dict()).convert_dtypes()
+        """``to_dict`` as a ``pandas.DataFrame`` with nullable types, which are those of ``to_arrow``."""
+        pandas = import_module("pandas")
+        return pandas.DataFrame(
+            {name: pandas.array(values, dtype=PANDAS[kind]) for name, kind, values in self._typed_columns()}
+        )
+
+    def _typed_columns(self) -> Iterator[tuple[str, str, list[Any]]]:
+        """Columns of ``to_dict`` with their types."""
+        ids = _type_of_ids(self._ids.values())
+        for name, values in self.to_dict().items():
+            kind = COLUMNS[name]
+            if kind is None and ids == "string":
+                yield name, ids, [None if value is None else str(value) for value in values]
+            else:
+                yield name, kind or ids, values
 
     def _taken(self, *, duplicates: bool) -> Any:
         at = [row for row, page_id in enumerate(self._ids) if (page_id in self._originals) is duplicates]
@@ -175,6 +188,15 @@ class DeduplicationResult:
         )
         head = "<tr><th>canonical</th><th>rows</th><th>text</th><th>duplicates</th></tr>"
         return f"<p>{self._summary}</p>" + (f"<table>{head}{body}</table>" if body else "")
+
+
+def _type_of_ids(ids: Collection[Any]) -> str:
+    numbers = [int(each) for each in ids if not isinstance(each, str)]
+    if not numbers or len(numbers) < len(ids):
+        return "string"
+    if min(numbers) >= -(2**63) and max(numbers) < 2**63:
+        return "int64"
+    return "uint64" if min(numbers) >= 0 and max(numbers) < 2**64 else "string"
 
 
 def _counted(number: int, noun: str) -> str:

@@ -179,7 +179,9 @@ def test_rows_of_a_dataset_are_those_that_were_selected() -> None:
         ({"b": [FERRY]}, {}, "name the column of the texts, as text='body'; columns are 'b'"),
         ({"b": [FERRY]}, {"text": "c"}, "text='c': there is no column of this name; columns are 'b'"),
         ({"text": [FERRY], "id": [None]}, {}, "row 0: an id must be a string or a whole number, not None"),
-        ({"text": [FERRY], "id": [""]}, {}, "row 0: an id has 0 characters, 1 to 512 are allowed"),
+        ({"text": [FERRY], "id": [True]}, {}, "row 0: an id must be a string or a whole number, not True"),
+        ({"text": [FERRY], "id": [""]}, {}, "row 0: page id must have 1-512 characters, has 0"),
+        ({"a": FERRY, "\ud800": FERRY}, {}, "row 1: page id holds a character that cannot be stored"),
         ({"text": [FERRY] * 3, "id": [1, 2, "1"]}, {}, "row 2: the id '1' was given before, in row 0"),
     ],
 )
@@ -195,6 +197,78 @@ def test_a_table_of_another_library_is_refused_with_advice() -> None:
         deduplicate(polars.LazyFrame({"text": [FERRY]}))
     with pytest.raises(TypeError, match=r"not Series: pass \.to_frame\(\)"):
         deduplicate(polars.Series("text", [FERRY]))
+
+
+def test_rows_with_types_that_pyarrow_cannot_choose_from_are_chosen() -> None:
+    arrow = library("pyarrow")
+    texts = [FERRY, MAYOR, FERRY, LATER + " Nobody was hurt. " * 5]
+    if hasattr(arrow, "string_view"):
+        columns = {
+            "text": arrow.array(texts, arrow.string_view()),
+            "run": arrow.RunEndEncodedArray.from_arrays([1, 4], ["a", "b"]),
+        }
+        for data in (arrow.table(columns), arrow.record_batch(columns)):
+            result = deduplicate(data, settings=SETTINGS)
+            assert type(result.canonical) is type(data)
+            assert result.canonical["text"].to_pylist() == [MAYOR, texts[3]]
+            assert result.canonical["run"].to_pylist() == ["b", "b"]
+            assert result.duplicates["text"].to_pylist() == [FERRY, FERRY]
+            assert "Nobody has seen" not in result._repr_html_()
+    small, large = arrow.array(["x"]), arrow.array(["x" * 500_000_000])
+    rows = [(MAYOR, small), (FERRY, large), (LATER, small), *[(FERRY, large)] * 4]
+    raw = arrow.chunked_array([each for _, each in rows])  # a column of strings holds 2 GB in one piece
+    result = deduplicate(arrow.table({"text": [text for text, _ in rows], "raw": raw}), settings=SETTINGS)
+    assert result.canonical.to_pydict() == {"text": [MAYOR, LATER], "raw": ["x", "x"]}
+
+
+def test_columns_of_a_dictionary_are_read_by_position() -> None:
+    pandas = library("pandas")
+    texts = pandas.Series([FERRY, MAYOR, LATER, MAYOR], index=[3, 2, 1, 0])
+    result = deduplicate({"text": texts}, settings=SETTINGS)
+    assert result.canonical == {"text": [MAYOR, LATER]}
+    assert result.duplicates == {"text": [FERRY, MAYOR]}
+    assert "Nobody has seen" in result._repr_html_()
+
+
+def test_columns_are_found_by_their_names_alone() -> None:
+    pandas = library("pandas")
+    assert len(deduplicate(pandas.DataFrame({0: [FERRY, FERRY]}), text=0, settings=SETTINGS).duplicates) == 1  # type: ignore[arg-type]
+    twice = pandas.DataFrame([[FERRY, MAYOR]], columns=["text", "text"])
+    for data in (twice, library("pyarrow").table([[FERRY], [MAYOR]], names=["text", "text"])):
+        with pytest.raises(ValueError, match=r"text='text': there are 2 columns of this name"):
+            deduplicate(data, settings=SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("ids", "kind"),
+    [
+        ([1, 2, 3], "int64"),
+        ([1, 2, 2**64 - 1], "uint64"),
+        ([1, 2, 2**64], "string"),
+        ([-1, 2, 2**63], "string"),
+        ([1, 2, "c"], "string"),
+        (["a", "b", "c"], "string"),
+        ([], "string"),
+    ],
+)
+@pytest.mark.parametrize("texts", [[FERRY, FERRY, MAYOR], [FERRY, MAYOR, "One day."], [FERRY, LATER, MAYOR]])
+def test_types_of_the_table_of_rows_depend_on_ids_alone(ids: list[Any], kind: str, texts: list[str]) -> None:
+    pandas, arrow = library("pandas"), library("pyarrow")
+    data = {"text": texts[: len(ids)], "id": ids}
+    result = deduplicate(data, settings=SETTINGS)
+    table, frame = result.to_arrow(), result.to_pandas()
+    of_ids = ["page_id", "cluster_id", "canonical", "duplicate_of"]
+    assert {str(table.schema.field(name).type) for name in of_ids} == {kind}
+    assert {str(frame[name].dtype).lower() for name in of_ids} == {kind}
+    assert [str(frame[name].dtype) for name in ("relation", "score", "cover")] == [
+        "string",
+        "Float64",
+        "Float64",
+    ]
+    assert frame["page_id"].tolist() == table["page_id"].to_pylist()
+    assert frame["page_id"].tolist() == ([str(each) for each in ids] if kind == "string" else ids)
+    assert isinstance(frame, pandas.DataFrame)
+    assert isinstance(table, arrow.Table)
 
 
 @settings(deadline=None, max_examples=30)
