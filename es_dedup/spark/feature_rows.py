@@ -6,8 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
+from pyspark.sql import types as T  # noqa: N812
 
-from es_dedup.batch.featurise import make_chunk, page_groups
+from es_dedup.batch.featurise import make_chunk, page_groups, problem_of
 from es_dedup.errors import ConfigError
 from es_dedup.extraction import create_extractor
 from es_dedup.model import Page
@@ -20,11 +22,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from es_dedup.settings import Settings
 
 COLUMNS: Final = ("id", "text", "html", "title", "url", "site", "published", "http_charset")
+TEXT: Final = ("a string", (T.StringType, T.CharType, T.VarcharType, T.NullType))
+KINDS: Final = {
+    "id": ("a string or a whole number", (*TEXT[1], T.IntegralType)),
+    "html": ("a string or binary", (*TEXT[1], T.BinaryType)),
+    "published": ("a string, date or timestamp", (*TEXT[1], T.DateType, T.TimestampType, T.TimestampNTZType)),
+}
+"""Types of columns, in words too; all others are ``TEXT``."""
+KEPT: Final = (T.BinaryType, T.TimestampType, T.TimestampNTZType)
+"""Types that pages take as they are; all others are made strings."""
 DETECTORS: Final = frozenset({"ccdet", "simhash", "coverage"})
 
 
@@ -32,19 +43,48 @@ def features(pages: DataFrame, settings: Settings | None = None, *, named: bool 
     """Features of all pages: ``tables.FEATURES``.
 
     Args:
-        pages: columns as the attributes of ``Page``: ``id``, and ``text`` or ``html``; others of ``COLUMNS`` where there are.
+        pages: columns as the attributes of ``Page``: ``id``, and ``text`` or ``html``; others of ``COLUMNS`` where there are. Types are
+            those of ``KINDS``.
         settings: None: those of the settings file and the environment.
         named: make named fields too, for ``load``.
 
     Raises:
-        ConfigError: a column is missing, or a method is enabled beyond the default ones.
+        ConfigError: a column is missing, is there twice or has another type, or a method is enabled beyond the default ones.
     """
-    given = [name for name in COLUMNS if name in pages.columns]
-    if "id" not in given or not {"text", "html"}.intersection(given):
+    return mapped(pages.select(*_columns(pages)), _featurise, tables.FEATURES, checked(settings), named)
+
+
+def _columns(pages: DataFrame) -> list[Column]:
+    """The columns that pages are made from, under the names of ``COLUMNS``; Spark tells upper from lower case by its setting.
+
+    Raises:
+        ConfigError: a column is missing, is there twice, or has another type than those of ``TYPES``.
+    """
+    sensitive = pages.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+    given = [(field.name if sensitive else field.name.lower(), field) for field in pages.schema]
+    names = [name for name, _ in given if name in COLUMNS]
+    if "id" not in names or not {"text", "html"}.intersection(names):
         raise ConfigError(
             (f"pages need columns id and text or html, not {', '.join(pages.columns)}",), "pages"
         )
-    return mapped(pages.select(*given), _featurise, tables.FEATURES, checked(settings), named)
+    problems = [
+        f"there are {names.count(name)} columns {name}" for name in set(names) if names.count(name) > 1
+    ]
+    problems += [
+        f"column {name} has the type {field.dataType.simpleString()}, it must be {KINDS.get(name, TEXT)[0]}"
+        for name, field in given
+        if name in COLUMNS and not isinstance(field.dataType, KINDS.get(name, TEXT)[1])
+    ]
+    if problems:
+        raise ConfigError(tuple(problems), "pages")
+    columns = []
+    for name, field in given:
+        if name in COLUMNS:
+            column = F.col(f"`{field.name.replace('`', '``')}`")
+            columns.append(
+                (column if isinstance(field.dataType, KEPT) else column.cast("string")).alias(name)
+            )
+    return columns
 
 
 def checked(settings: Settings | None) -> Settings:
@@ -69,9 +109,10 @@ def _featurise(
 ) -> Iterator[pa.RecordBatch]:
     extractor = create_extractor(settings.extraction)
     for group in page_groups(_page(row) for batch in batches for row in batch.to_pylist()):
-        chunk = make_chunk(group, settings, extractor, None, named=named)
-        records, failed = chunk.records, chunk.failed
-        rows, none = len(records.ids), len(failed)
+        problems = [(page.id, problem) for page in group if (problem := problem_of(page))]
+        records = make_chunk(group, settings, extractor, None, named=named).records
+        rows, none = len(records.ids), len(problems)  # several pages may have no id
+        failed = [page_id for page_id, _ in problems]
         yield batch_of(
             page_id=[*records.ids, *failed],
             published=[*records.published, *[""] * none],
@@ -85,7 +126,7 @@ def _featurise(
             payload=[*records.payloads, *[b""] * none],
             named=[*(map(_json, records.named) if named else [""] * rows), *[""] * none],
             skipped=[*records.skipped, *[""] * none],
-            failed=[*[""] * rows, *failed.values()],
+            failed=[*[""] * rows, *(problem for _, problem in problems)],
         )
 
 

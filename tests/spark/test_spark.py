@@ -89,6 +89,53 @@ def test_pages_that_cannot_be_processed_and_pages_without_words_are_told(spark: 
     assert rows["b"].duplicate_of == "a"
 
 
+def test_each_page_without_an_id_has_a_row(spark: Any) -> None:
+    text, long = story(1).text, "x" * 600
+    rows = spark.createDataFrame(
+        [(None, text), ("", text), (None, None), (long, text), ("a\0b", text), ("a", text)],
+        "id string, text string",
+    )
+    for parts in (1, 5):
+        made = es_dedup.spark.deduplicate(rows.repartition(parts), SETTINGS).collect()
+        assert Counter(row.page_id for row in made if row.failed) == {"": 3, long: 1, "a\0b": 1}
+        assert [(row.page_id, row.canonical) for row in made if not row.failed] == [("a", "a")]
+
+
+def test_columns_are_read_by_their_types_and_names(spark: Any) -> None:
+    text = story(1).text or ""
+    rows = spark.createDataFrame([(9, text, 1), (10, text, 2)], "ID bigint, Text string, number int")
+    day, html = "date_add(date'2026-01-03', -number)", f"cast('<p>{text}</p>' AS binary) AS html"
+    for published in (day, f"cast({day} AS timestamp)", f"cast({day} AS timestamp_ntz)"):
+        for content in ("Text", html, f"{html}, NULL AS title"):
+            columns = ["ID", *content.split(", "), f"{published} AS Published"]
+            made = es_dedup.spark.features(rows.selectExpr(*columns), SETTINGS).collect()
+            assert {row.page_id: row.published[:10] for row in made} == {
+                "9": "2026-01-02",
+                "10": "2026-01-01",
+            }
+            assert made[0].length == made[1].length > 100
+    for problem, columns in {
+        "column id has the type double, it must be a string or a whole number": [
+            "cast(ID AS double)",
+            "Text",
+        ],
+        "column text has the type binary, it must be a string": ["ID", "cast(Text AS binary)"],
+        "column title has the type int, it must be a string": ["ID", "Text", "number AS title"],
+        "there are 2 columns text": ["ID", "Text", "Text AS text"],
+    }.items():
+        with pytest.raises(ConfigError, match=problem):
+            es_dedup.spark.features(rows.selectExpr(*columns), SETTINGS)
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        with pytest.raises(ConfigError, match="columns id and text or html, not ID, Text"):
+            es_dedup.spark.features(rows, SETTINGS)
+        both = rows.selectExpr("cast(ID + 1 AS string) AS id", "ID", "Text AS text")
+        made = es_dedup.spark.features(both, SETTINGS).collect()
+        assert [row.page_id for row in made] == ["10", "11"]
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+
+
 def test_a_page_id_that_occurs_twice_is_refused(spark: Any) -> None:
     with pytest.raises(ValueError, match="page ids occur twice, as 'a'"):
         es_dedup.spark.deduplicate(table(spark, [story(1, "a"), story(2, "a")]), SETTINGS)
