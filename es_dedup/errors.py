@@ -344,9 +344,12 @@ class MappingConflict(IndexRefused):
     """Fields of ``dedup`` have other types in an index than they need."""
 
     message = (
-        "{index} has a wrong mapping ({problem}): searches and grouping by cluster would be wrong. Nothing was "
-        "written. Create an index with the mapping of `dedup` (`es-dedup attach` adds it to the templates of an alias or "
-        "a pattern), copy the documents without their field `dedup`, and run `es-dedup backfill`"
+        "{index} has a wrong mapping ({problem}), which cannot be changed: searches and grouping by cluster would be wrong. "
+        "No further documents are written to it. If you can write its documents again: `DELETE /{index}`, create it, write them "
+        "again. To keep them: create an index NEW, `es-dedup attach NEW`, `POST /_reindex "
+        '{{"source": {{"index": "{index}", "_source": {{"excludes": ["dedup"]}}}}, "dest": {{"index": "NEW"}}}}`, '
+        "`es-dedup backfill`. For indices that are created later, `es-dedup attach` adds the mapping to the templates of "
+        "an alias or a pattern"
     )
 
 

@@ -438,6 +438,21 @@ class DedupHook(Closing):
         except IndexError_ as error:
             report.not_repaired[item.page_id] = str(error)
 
+    def begun(self, index: str, written: Iterable[str], report: HookReport) -> None:
+        """Check an index to a shard of which a batch wrote first.
+
+        It may have been deleted after the check before the write, and created again by the write, with dynamic mapping.
+
+        Args:
+            index: a concrete index.
+            written: page ids of its documents that were written.
+            report: says of each of these if the index has another mapping of ``dedup``.
+        """
+        try:
+            self._source_index.prepare([index])
+        except IndexError_ as error:
+            report.not_repaired.update(dict.fromkeys(written, str(error)))
+
     # Inner workings
 
     def _decide(

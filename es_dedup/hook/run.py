@@ -236,6 +236,8 @@ class Run:
     def finish(self, batch: Batch, results: Iterable[Result]) -> Items:
         """Repair after the write; gives documents that are to be sent again."""
         failed, unmapped = [], []
+        written: dict[str, list[str]] = {}
+        begun: set[str] = set()
         for item, ok, said in matched(batch, results):
             if item.problem:
                 continue
@@ -248,8 +250,14 @@ class Run:
             place = replace(item.key, index=said.get("_index", ""), id=str(said.get("_id")))
             if not ok or (said.get("result") == "noop" and item.whole):  # a pipeline drops documents
                 failed.append(item.page_id)
-            elif place != item.key:
+                continue
+            if place != item.key:
                 self._hook.moved(item, place, self.report)
+            written.setdefault(place.index, []).append(item.page_id)
+            if said.get("_seq_no") == 0:
+                begun.add(place.index)
+        for index in begun:
+            self._hook.begun(index, written[index], self.report)
         again = self._hook.finish(batch, failed, self.report, refresh=self._refreshes)
         for item in unmapped:
             self.report.withdraw(item.page_id, item.decision)
