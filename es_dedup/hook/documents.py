@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import uuid
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -136,10 +137,12 @@ class Batch:
     Attributes:
         items: in the order of the call.
         decided: decisions, and the ``dedup`` fields of these and of other documents.
+        moved: page id as decided on to page id as written, of documents that a rollover or a pipeline has sent elsewhere.
     """
 
     items: list[Item]
     decided: BatchDecisions = field(default_factory=BatchDecisions)
+    moved: dict[str, str] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Item]:
         """The documents, in order."""
@@ -159,6 +162,24 @@ class Batch:
         return {
             item.page_id for item in self.items if item.whole and item.kept and item.page_id not in failed
         }
+
+    def replaced(self, written: Collection[str]) -> set[str]:
+        """Pages whose place written ones take by policy ``overwrite``.
+
+        Not those of the batch that were not written, whose older version is no copy, nor those that another document was moved to.
+        """
+        moved, places = self.moved, Counter(item.page_id for item in self.items)
+        taken = set(moved.values())
+        found = set()
+        for name, others in self.decided.replaces.items():
+            if moved.get(name, name) not in written:
+                continue
+            for other in others:
+                place = moved.get(other, other)
+                alone = places[place] == 1 if other in moved else place not in taken
+                if alone and (place in written or place not in places):
+                    found.add(place)
+        return found
 
     def to_read(self, failed: Collection[str]) -> list[str]:
         """Pages of which only the source index can say what they are now."""
@@ -195,6 +216,28 @@ def item_of(
     )
     item.problem = _problem(item, source)
     return item
+
+
+def items_of(documents: Iterable[Mapping[str, Any]], index: str) -> list[Item]:
+    """Documents in the form of bulk actions as items that index them.
+
+    Args:
+        documents: ``_index``, ``_id`` and ``routing`` beside ``_source``, or beside the fields.
+        index: of documents that name none.
+
+    Raises:
+        ValueError: a document names no index, or two have one place.
+    """
+    items = []
+    for document in documents:
+        head = {name: document[name] for name in ("_index", "_id", "routing") if name in document}
+        body = document.get("_source", {k: v for k, v in document.items() if k not in head})
+        items.append(item_of({"index": head}, body, {"index": index}))
+    if not all(item.key.index for item in items):
+        raise ValueError("a document must name its index, by _index or for all by index=…")
+    if len({item.key.id for item in items}) < len(items):
+        raise ValueError("two documents of one call have one _id: pass them in two calls")
+    return items
 
 
 def in_parts(items: Iterable[Item], stored: Collection[str], changed: Collection[str]) -> list[list[Item]]:

@@ -19,7 +19,7 @@ from es_dedup.hook import documents
 from es_dedup.hook.batch_steps import PrefetchedBatch
 from es_dedup.hook.cluster import ClusterCheck
 from es_dedup.hook.decide_and_write import BatchDecider
-from es_dedup.hook.documents import INCONCLUSIVE, PENDING, Batch, item_of, waiting_field
+from es_dedup.hook.documents import INCONCLUSIVE, PENDING, Batch, items_of, waiting_field
 from es_dedup.hook.report import HookReport
 from es_dedup.hook.targets import REFUSALS, Targets
 from es_dedup.index import factory
@@ -41,7 +41,10 @@ if TYPE_CHECKING:
     from es_dedup.index.claims import Claims
     from es_dedup.index.port import Index
     from es_dedup.index.source_index import DedupField, DocumentKey, SourceFields, SourceIndex
+    from es_dedup.model import Decision
     from es_dedup.settings import Settings
+
+    Decisions = Mapping[str, Decision]
 
 DECIDED_AT_A_TIME: Final = 100
 
@@ -164,15 +167,7 @@ class DedupHook(Closing):
             DuplicatePage: policy ``fail``, and a document is a duplicate; nothing of the call is kept.
             ValueError: a document names no index, or two have one place.
         """
-        items = []
-        for document in documents:
-            head = {name: document[name] for name in ("_index", "_id", "routing") if name in document}
-            body = document.get("_source", {k: v for k, v in document.items() if k not in head})
-            items.append(item_of({"index": head}, body, {"index": index}))
-        if not all(item.key.index for item in items):
-            raise ValueError("a document must name its index, by _index or for all by index=…")
-        if len({item.key.id for item in items}) < len(items):
-            raise ValueError("two documents of one call have one _id: pass them in two calls")
+        items = items_of(documents, index)
         return self.prepare(items, WritePolicy(policy), HookReport() if report is None else report)
 
     def written(self, batch: Batch, failed: Collection[str] = (), report: HookReport | None = None) -> None:
@@ -427,14 +422,17 @@ class DedupHook(Closing):
             self._reconcile(names, report, again=True)
         return report
 
-    def moved(self, item: Item, place: DocumentKey, report: HookReport) -> None:
-        """Decide on a document where it is: its write alias was moved, or a pipeline changed its index or ``_id``."""
+    def moved(self, batch: Batch, item: Item, place: DocumentKey, report: HookReport) -> None:
+        """Decide on a document of a batch where it is: its write alias was moved, or a pipeline changed its index or ``_id``."""
         self._targets.forget(item.target)
         before, item.key = item.page_id, place
+        batch.moved[before] = item.page_id
+        report.forget(before, item.decision)
+        item.decision = None
         try:
             self._reconcile([before], report)  # its features go even if the new index is refused
             self._source_index.prepare([place.index])
-            self._reconcile([item.page_id], report)
+            item.decision = self._reconcile([item.page_id], report).get(item.page_id)
         except IndexError_ as error:
             report.not_repaired[item.page_id] = str(error)
 
@@ -498,11 +496,10 @@ class DedupHook(Closing):
     def _repair(self, batch: Batch, failed: set[str], report: HookReport) -> None:
         own, dedup_fields = batch.written(failed), batch.decided.dedup_fields
         read = batch.to_read(failed)
-        if read:
-            self._reconcile(read, report)
-        stale = read or self._decider.moved(batch.decided.session)
+        self._reconcile(read, report)
+        stale = read or batch.moved or self._decider.moved(batch.decided.session)
         if dedup_fields and stale:
-            dedup_fields = self._decider.dedup_fields(dedup_fields)
+            dedup_fields = self._decider.dedup_fields({*dedup_fields, *batch.moved.values()})
             sure = {item.page_id for item in batch.items if item.sure}
             written = {name: each for name, each in dedup_fields.items() if name in own & sure}
             self._write_dedup_fields(written, report, own=True)
@@ -511,7 +508,7 @@ class DedupHook(Closing):
                 self._reconcile(sorted(gone), report)
         others = {name: each for name, each in dedup_fields.items() if name not in own | set(read)}
         self._write_dedup_fields(others, report, checked=not stale)
-        self._overwrite(batch.decided, own, report)
+        self._overwrite(batch.replaced(own), report)
 
     def _refuse(self, items: Sequence[Item], decided: BatchDecisions) -> None:
         for item in items:
@@ -532,28 +529,30 @@ class DedupHook(Closing):
             {name: waiting_field(name, INCONCLUSIVE) for name in written | others}, report, own=True
         )
 
-    def _reconcile(self, page_ids: Sequence[str], report: HookReport, *, again: bool = False) -> None:
-        """Update features and clusters to what documents hold now, and write their ``dedup`` fields."""
+    def _reconcile(self, page_ids: Sequence[str], report: HookReport, *, again: bool = False) -> Decisions:
+        """Update features and clusters to what documents hold now, and write their ``dedup`` fields; gives the decisions on those that are there."""
         found = self._source_index.read(page_ids, self._fields.names)
         gone = [name for name in page_ids if name not in found]
         if gone:
             self._write_dedup_fields(self._decider.remove(gone)[1], report)
-        if found:
-            pages = [self._fields.page(name, each.source) for name, each in found.items()]
-            decided = self._decider.decide(self._decider.featurise(pages), again=again)
-            report.pairs_compared += decided.pairs
-            report.truncated += decided.truncated
-            for decision in decided.decisions.values():
-                report.count(decision)
-            report.failed.update(decided.failed)
-            dedup_fields = documents.dedup_fields_with_doubts(decided, report, last=again)
-            self._write_dedup_fields(dedup_fields, report)
-            waiting = {name for name, each in dedup_fields.items() if each.waiting}
-            self._source_index.decided(
-                (each for name, each in found.items() if name not in waiting), self._fields.names
-            )
-            if self._decider.moved(decided.session):
-                self._write_dedup_fields(self._decider.dedup_fields(dedup_fields), report)
+        if not found:
+            return {}
+        pages = [self._fields.page(name, each.source) for name, each in found.items()]
+        decided = self._decider.decide(self._decider.featurise(pages), again=again)
+        report.pairs_compared += decided.pairs
+        report.truncated += decided.truncated
+        for decision in decided.decisions.values():
+            report.count(decision)
+        report.failed.update(decided.failed)
+        dedup_fields = documents.dedup_fields_with_doubts(decided, report, last=again)
+        self._write_dedup_fields(dedup_fields, report)
+        waiting = {name for name, each in dedup_fields.items() if each.waiting}
+        self._source_index.decided(
+            (each for name, each in found.items() if name not in waiting), self._fields.names
+        )
+        if self._decider.moved(decided.session):
+            self._write_dedup_fields(self._decider.dedup_fields(dedup_fields), report)
+        return decided.decisions
 
     def _write_dedup_fields(
         self,
@@ -572,9 +571,8 @@ class DedupHook(Closing):
             report.repaired += done.changed
         report.not_repaired.update(done.failed)
 
-    def _overwrite(self, decided: BatchDecisions, own: Collection[str], report: HookReport) -> None:
+    def _overwrite(self, old: set[str], report: HookReport) -> None:
         """Remove what written documents take the place of; what others have changed past the hook is decided on instead."""
-        old = {other for name, others in decided.replaces.items() if name in own for other in others}
         now = self._source_index.read(old, self._fields.names).items()
         changed = self._decider.changed([self._fields.page(name, each.source) for name, each in now])
         self._reconcile(list(changed), report)

@@ -79,8 +79,12 @@ class HookReport:
                 own.update(more)
 
     def withdraw(self, page_id: str, decision: Decision | None) -> None:
-        """Forget a document that is sent again, with what was decided on it: it will be counted then."""
+        """Take back a document that is sent again, with what was decided on it: it will be counted then."""
         self.pages -= 1
+        self.forget(page_id, decision)
+
+    def forget(self, page_id: str, decision: Decision | None) -> None:
+        """Take back what was decided on a document that is decided on again."""
         self.inconclusive.pop(page_id, None)
         self.decisions.pop(page_id, None)
         if decision is not None:

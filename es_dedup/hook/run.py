@@ -230,7 +230,9 @@ class Run:
     @staticmethod
     def withdrawals(batch: Batch, results: Iterable[Result]) -> list[Any]:
         """Deletes of older versions of documents that are left out, once what they are left out for is written."""
-        failed = [item.page_id for item, ok, _ in matched(batch, results) if not ok]
+        failed = [
+            item.page_id for item, ok, said in matched(batch, results) if not _is_written(item, ok, said)
+        ]
         return [item.withdrawal for item in batch if item.withdrawn and not item.rests_on(failed)]
 
     def finish(self, batch: Batch, results: Iterable[Result]) -> Items:
@@ -248,11 +250,11 @@ class Run:
                     self.report.removed.append(item.page_id)
                 continue
             place = replace(item.key, index=said.get("_index", ""), id=str(said.get("_id")))
-            if not ok or (said.get("result") == "noop" and item.whole):  # a pipeline drops documents
+            if not _is_written(item, ok, said):
                 failed.append(item.page_id)
                 continue
             if place != item.key:
-                self._hook.moved(item, place, self.report)
+                self._hook.moved(batch, item, place, self.report)
             written.setdefault(place.index, []).append(item.page_id)
             if said.get("_seq_no") == 0:
                 begun.add(place.index)
@@ -328,6 +330,11 @@ def matched(batch: Batch, results: Iterable[Result]) -> list[tuple[Item, bool, d
         found.append((places.pop(str(said.get("_id", "")), None), ok, said))
     others = (item for item in places.values() if item.kept or item.withdrawn)
     return [(item or next(others), ok, said) for item, ok, said in found]
+
+
+def _is_written(item: Item, ok: bool, said: Mapping[str, Any]) -> bool:  # noqa: FBT001 - of the helper's result
+    """Whether the server has the document; one that a pipeline drops it reports as a success."""
+    return ok and not (item.whole and said.get("result") == "noop")
 
 
 def _left_out(item: Item) -> dict[str, Any]:

@@ -170,6 +170,18 @@ class TestPolicies:
         assert clusters(client, name) == {frozenset({each}) for each in ("story-0", "new", "newer")}
         assert dedup_fields(client, name)["story-0"]["relation"] == "unique"
 
+    def test_overwrite_deletes_no_document_whose_new_version_is_refused(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        client.indices.create(index=name, mappings={"properties": {"count": {"type": "integer"}}})
+        dedup_bulk(client, [action_of(story(1, "page"), name)], hook=hook)
+        refused = action_of(story(0, "page"), name)
+        refused["_source"]["count"] = "no number"
+        actions = [refused, action_of(story(0, "copy"), name)]
+        result = dedup_bulk(client, actions, hook=hook, policy="overwrite", raise_on_error=False)
+        assert (result[0], result.report.removed) == (1, [])
+        assert clusters(client, name) == {frozenset({"page"}), frozenset({"copy"})}
+
     def test_overwrite_takes_the_place_of_what_is_there(
         self, hook: DedupHook, client: Elasticsearch, name: str
     ) -> None:

@@ -9,12 +9,12 @@ from elasticsearch import Elasticsearch
 
 from es_dedup import Deduplicator
 from es_dedup.errors import MappingConflict, UnknownPage
-from es_dedup.hook import DedupHook, dedup_bulk
+from es_dedup.hook import BulkResult, DedupHook, dedup_bulk
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.detach import detach
-from tests.hooked import FIELDS, action_of, clusters
+from tests.hooked import FIELDS, action_of, clusters, dedup_fields
 from tests.samples import story
 from tests.servers import client_of, fresh_name, url_of
 from tests.source_indices import remove_templates, settings
@@ -171,6 +171,34 @@ def test_attach_gives_the_templates_behind_an_alias_the_mapping(
         assert clusters(client, name) == {frozenset({"story-0", "copy"}), frozenset({"story-1"})}
         site.dedup.recluster()
         assert audit(site).clean
+
+
+def rolled_over_before_the_write(client: Elasticsearch, name: str, policy: str) -> BulkResult:
+    """A copy that was published before the page in the first index, and that goes to the second one."""
+    first(client, name, "strict")
+    with open_context(f"{url_of('es8')}/{name}", settings()) as site:
+        attach(site, name, FIELDS)
+        with DedupHook.open(site.place, FIELDS) as hook:
+            dedup_bulk(client, [action_of(story(0, day=2), name)], hook=hook)
+            Rolling.alias = name
+            result = dedup_bulk(client, [action_of(story(0, "copy"), name)], hook=hook, policy=policy)
+        assert audit(site).as_dict()["found"] == {}
+    return result
+
+
+def test_documents_beside_one_that_went_to_a_new_index_name_it_there(
+    client: Elasticsearch, name: str
+) -> None:
+    report = rolled_over_before_the_write(client, name, "mark").report
+    assert dedup_fields(client, name)["story-0"]["duplicate_of"] == f"{name}-000002/copy"
+    assert (report.pages, report.outcomes) == (1, {"duplicate": 1})
+    assert report.decisions.keys() == {f"{name}-000002/copy"}
+
+
+def test_overwrite_removes_what_a_document_in_a_new_index_replaces(client: Elasticsearch, name: str) -> None:
+    report = rolled_over_before_the_write(client, name, "overwrite").report
+    assert report.removed == [f"{name}-000001/story-0"]
+    assert clusters(client, name) == {frozenset({"copy"})}
 
 
 def test_a_rolled_over_alias_without_a_template_gets_one(client: Elasticsearch, name: str) -> None:
