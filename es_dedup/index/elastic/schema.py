@@ -223,8 +223,9 @@ class Schema:
             raise SchemaMismatch(self._server.name, SCHEMA_VERSION, version)
         if kind == FEATURES:
             self.version, self.keeps_named = version, bool(metadata.get(NAMED_FIELDS))
-        recorded = metadata.get("features")
-        if recorded is None:  # 0.1 did not record its settings
+        # 0.1 recorded a digest of its settings
+        recorded = metadata.get("features", {} if version == OLDEST else None)
+        if recorded is None:
             raise SchemaMismatch(self._server.name, SCHEMA_VERSION, 0)
         if self._features is None:
             self._features = recorded
