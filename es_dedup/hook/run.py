@@ -333,8 +333,9 @@ def matched(batch: Batch, results: Iterable[Result]) -> list[tuple[Item, bool, d
 
 
 def _is_written(item: Item, ok: bool, said: Mapping[str, Any]) -> bool:  # noqa: FBT001 - of the helper's result
-    """Whether the server has the document; one that a pipeline drops it reports as a success."""
-    return ok and not (item.whole and said.get("result") == "noop")
+    """Whether the document is where searches find it: the server also reports those as a success that a pipeline drops or that it puts into a failure store."""
+    dropped = item.whole and said.get("result") == "noop"
+    return ok and not dropped and said.get("failure_store") != "used"
 
 
 def _left_out(item: Item) -> dict[str, Any]:

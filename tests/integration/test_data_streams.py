@@ -9,6 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
 from es_dedup.collapse import DedupSearch
@@ -27,8 +28,6 @@ from tests.traffic import run
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from elasticsearch import Elasticsearch
 
 
 @pytest.fixture
@@ -107,6 +106,49 @@ def test_created_through_the_hook_over_a_rollover(client: Elasticsearch, name: s
         assert skipped[0][1]["create"]["result"] == "skipped"
     groups = DedupSearch(client, name).search({"query": {"match_all": {}}}, mode="collapse").groups
     assert len(groups) == 2
+
+
+class WithFailureStore(Elasticsearch):
+    """A client that answers for refused documents as a server does that has put them into a failure store.
+
+    The servers of the tests accept its option but lack the module that uses it.
+    """
+
+    def bulk(self, **options: Any) -> Any:
+        answer = super().bulk(**options)
+        for item in answer.body["items"]:
+            for operation, said in item.items():
+                if "error" in said:
+                    failure = {"document": {"id": said["_id"]}, "error": said["error"]}
+                    stored = self.index(
+                        index=f"failures-{said['_index']}", document=failure, refresh=True
+                    ).body
+                    item[operation] = stored | {"status": 201, "failure_store": "used"}
+        answer.body["errors"] = False
+        return answer
+
+
+def test_a_document_in_the_failure_store_is_not_written(client: Elasticsearch, name: str) -> None:
+    client.__class__ = WithFailureStore
+    bad = created(0, "a", name)
+    bad["_source"]["@timestamp"] = "no time"
+    with open_context(place_of(name), Settings()) as site:
+        attach(site, f"{name}*", FIELDS, force=True)
+    with DedupHook.open(place_of(name), FIELDS) as hook:
+        result = dedup_bulk(client, [bad, created(0, "b", name, 2), created(1, "c", name)], hook=hook)
+        assert tuple(result) == (3, [])
+        assert result.report.written == 2
+        skipped = dedup_bulk(client, [created(0, "d", name, 3)], hook=hook, policy="skip").report
+        assert [decision.duplicate_of for decision in skipped.left_out.values()] == [
+            f"{found(client, name)['b'][0]}/b"
+        ]
+    assert {key: canonical for key, (_, _, canonical) in found(client, name).items()} == {
+        "b": True,
+        "c": True,
+    }
+    (failures,) = client.search(index=f"failures-.ds-{name}*")["hits"]["hits"]
+    assert failures["_source"].keys() == {"document", "error"}
+    client.indices.delete(index=failures["_index"])
 
 
 def test_backfill_and_audit(client: Elasticsearch, name: str) -> None:
