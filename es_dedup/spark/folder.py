@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
+from pyspark.sql import types as T  # noqa: N812 - its usual name
 
 from es_dedup.decision.statistics import Statistics
 from es_dedup.errors import InputError, SettingsMismatch, reading_stored
@@ -95,8 +96,23 @@ class TableFolder:
     def record(self, made_with: Mapping[str, Any]) -> None:
         """Write down what tables are made with, where nothing is written down."""
         if not self.recorded():
-            rows = self._spark.createDataFrame([(json.dumps(made_with, sort_keys=True),)], NOTES)
-            rows.coalesce(1).write.mode("overwrite").parquet(f"{self.path}/settings")
+            self._note("settings", made_with)
+
+    def input_of(self, day: str) -> Mapping[str, int] | None:
+        """How many files and bytes the features of a day were made from; None: not written down."""
+        if not self._finished(f"inputs/{DAY}{day}"):
+            return None
+        row = self._spark.read.schema(NOTES).parquet(f"{self.path}/inputs/{DAY}{day}").first()
+        with reading_stored("inputs"):
+            return dict(json.loads(row.value))
+
+    def record_input(self, day: str, size: Mapping[str, int]) -> None:
+        """Write down how many files and bytes the features of a day are made from."""
+        self._note(f"inputs/{DAY}{day}", size)
+
+    def _note(self, name: str, value: Mapping[str, Any]) -> None:
+        rows = self._spark.createDataFrame([(json.dumps(value, sort_keys=True),)], NOTES)
+        rows.coalesce(1).write.mode("overwrite").parquet(f"{self.path}/{name}")
 
     def _finished(self, name: str) -> bool:
         return SUCCESS in names_in(self._spark, f"{self.path}/{name}")
@@ -121,13 +137,28 @@ def read_pages(spark: SparkSession, inputs: Sequence[str], columns: Sequence[str
     with readable(inputs[0]):
         if not any(".json" in each for each in names):
             return spark.read.parquet(*inputs)
+        if any(each.endswith(".parquet") for each in names):
+            raise InputError(
+                inputs[0], None, "JSON Lines and Parquet cannot be read together: make one of them"
+            )
         some = spark.read.text(list(inputs)).limit(1_000).rdd.map(lambda row: row[0])
         known = set(spark.read.json(some).columns)
-        schema = ", ".join(f"{name} string" for name in columns if name in known or name not in REQUIRED)
+        if not known or ("id" in known and not known.isdisjoint(("text", "html"))):
+            known = set(columns)  # later lines may have others of them
+        schema = T.StructType([T.StructField(name, T.StringType()) for name in sorted(known)])
         return spark.read.schema(schema).json(list(inputs))
 
 
-REQUIRED: Final = ("id", "text", "html")
+def input_size(spark: SparkSession, inputs: Sequence[str]) -> Mapping[str, int]:
+    """How many files there are below the given paths, and their bytes."""
+    files = size = 0
+    for each in inputs:
+        with readable(each):
+            where, system = _file_system(spark, each)
+            for found in system.globStatus(where) or []:
+                summary = system.getContentSummary(found.getPath())
+                files, size = files + summary.getFileCount(), size + summary.getLength()
+    return {"files": files, "bytes": size}
 
 
 def names_in(spark: SparkSession, path: str) -> list[str]:

@@ -9,13 +9,13 @@ from es_dedup.errors import ConfigError, InputError
 from es_dedup.index.factory import features_of
 from es_dedup.settings.recorded import decision_settings
 from es_dedup.spark.feature_rows import COLUMNS, checked, features
-from es_dedup.spark.folder import DAY, TableFolder, read_pages, readable
+from es_dedup.spark.folder import DAY, TableFolder, input_size, read_pages, readable
 from es_dedup.spark.ranking import learned, processed
 from es_dedup.spark.related_pairs import pairs
 from es_dedup.spark.star_clusters import clusters
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -84,8 +84,8 @@ def update_tables(
         options: the day, and what is made again.
 
     Raises:
-        ConfigError: settings or columns are wrong, a later day is there already, an earlier one is not finished, or ``day`` is empty, or it or ``output`` has a
-            character that Spark reads as one of a pattern, or ``day`` a slash or colon.
+        ConfigError: settings or columns are wrong, a later day is there already, an earlier one is not finished, the finished features of the day were made from
+            an input of another size, or ``day`` is empty, or it or ``output`` has a character that Spark reads as one of a pattern, or ``day`` a slash or colon.
         InputError: the input or a table cannot be read, or a page id occurs twice.
         SettingsMismatch: the tables there were made with other settings.
     """
@@ -109,6 +109,9 @@ def update_tables(
             fresh = features(read_pages(spark, inputs, COLUMNS), chosen, named=options.named)
         if not (options.overwrite and alone):
             folder.check(recorded)
+        size = input_size(spark, inputs)
+        if fresh is None:
+            _check_input(folder, day, size)
         if options.overwrite:
             dropped = [f"{name}/{DAY}{day}" for name in ("clusters", "pairs", "features")]
             folder.drop(*([*dropped[:2], "statistics", dropped[2], "settings"] if alone else dropped))
@@ -117,11 +120,21 @@ def update_tables(
         folder.record(recorded)
         made: list[str] = []
         if fresh is not None:
+            folder.record_input(day, size)
             with readable(inputs[0]):
                 folder.write("features", day, fresh)
             made.append("features")
         made += _derive(folder, day, chosen)
         return _report(folder, day, tuple(made))
+
+
+def _check_input(folder: TableFolder, day: str, size: Mapping[str, int]) -> None:
+    """Check that finished features were made from an input like the given one, which may be gone by now."""
+    recorded = folder.input_of(day)
+    if size["files"] and recorded and recorded != size:
+        before, now = (f"{each['files']:,} files with {each['bytes']:,} bytes" for each in (recorded, size))
+        problem = f"the input of day {day} has {now}, its features were made from {before}: name another day, or make this one again (overwrite)"
+        raise ConfigError((problem,), folder.path)
 
 
 def made_with(settings: Settings, *, named: bool) -> dict[str, Any]:

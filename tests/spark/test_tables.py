@@ -147,6 +147,47 @@ def test_what_is_refused_leaves_the_tables(spark: Any, tmp_path: Path) -> None:
         update(spark, later, folder, day="3")
 
 
+def test_another_input_than_that_of_finished_features_is_refused(spark: Any, tmp_path: Path) -> None:
+    folder, some = tmp_path / "tables", corpus(7, 12)
+    inputs = tmp_path / "pages"
+    inputs.mkdir()
+    written(some[:6], inputs / "1.jsonl")
+    update(spark, str(inputs), folder)
+    written(some[6:], inputs / "2.jsonl")
+    for finished in (True, False):
+        with pytest.raises(ConfigError, match=r"day 0 has 2 files .* from 1 files .* name another day"):
+            update(spark, str(inputs), folder)
+        if finished:
+            (folder / "clusters/day=0/_SUCCESS").unlink()
+    assert update(spark, str(tmp_path / "gone"), folder).made == ("clusters",)  # it is not needed again
+    assert update(spark, str(inputs / "2.jsonl"), folder, day="1").pages == 12
+    (inputs / "1.jsonl").unlink()
+    assert update(spark, str(inputs), folder, day="1").made == ()
+    written([*some[6:], story(9, "x")], inputs / "2.jsonl")
+    assert update(spark, str(inputs), folder, day="1", overwrite=True).pages == 13
+    assert update(spark, str(inputs), folder, day="1").made == ()
+
+
+def test_lines_may_lack_columns_and_an_input_may_have_no_lines(spark: Any, tmp_path: Path) -> None:
+    text, folder = story(1).text or "", tmp_path / "tables"
+    some = [Page("empty", text=""), *[Page(f"p{row}", text=f"{row}") for row in range(1_000)]]
+    some += [Page("html", html=f"<p>{text}</p>"), Page("copy", html=f"<p>{text}</p>", title="A title")]
+    given_pages = written(some, tmp_path / "pages.jsonl")
+    assert update(spark, given_pages, folder).failed == 0
+    clustered = found(spark.read.parquet(f"{folder}/clusters/day=0"))
+    assert {clustered["html"], clustered["copy"]} == {("copy", None), ("copy", "exact")}
+    none = written([], tmp_path / "none.jsonl")
+    assert update(spark, none, folder, day="1").pages == len(some)
+    assert update(spark, none, tmp_path / "other").pages == 0
+    (tmp_path / "upper.jsonl").write_text('{"ID": 7, "Text": "some words"}\n', encoding="utf-8")
+    assert update(spark, str(tmp_path / "upper.jsonl"), folder, day="2").failed == 0
+    table(spark, some[:1]).write.parquet(f"{tmp_path}/pages.parquet")
+    with pytest.raises(InputError, match="JSON Lines and Parquet cannot be read together"):
+        es_dedup.spark.update_tables(
+            spark, [given_pages, f"{tmp_path}/pages.parquet"], str(tmp_path / "both"), SETTINGS
+        )
+
+
 def test_tables_of_a_call_that_was_stopped_while_it_dropped_them_are_made_again(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
