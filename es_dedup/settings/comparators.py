@@ -114,7 +114,7 @@ class CodetConfig(Section):
 
     detector = "codet_like"
 
-    depth: int = feature_setting(4, ge=2, le=8, description="number of words of a sentence in its path")
+    depth: int = feature_setting(4, ge=2, le=8, description="number of words of a sentence in its path, β")
     min_sentences: int = feature_setting(2, ge=1, le=100, description="minimum number of sentences of a page")
     min_similarity: float = Field(0.5, ge=0.34, le=1, description="minimum share of the shorter page")
     min_ratio: float = Field(0.5, ge=0, le=1, description="length ratio below which a match is containment")

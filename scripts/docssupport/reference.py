@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).resolve().parents[2]
 API: Final = "docs/reference/api"
 MARKER: Final = re.compile(r"^<!-- (cli|settings)(?:: ([\w -]+))? -->$", re.MULTILINE)
-"""``<!-- cli: scan -->``, ``<!-- cli: global options -->``, ``<!-- cli: input options -->`` and ``<!-- settings -->``."""
+"""``<!-- cli: scan -->``, ``<!-- cli: global options -->``, ``<!-- cli: input options -->``, ``<!-- settings -->`` and ``<!-- settings: ccdet -->``."""
 DIRECTIVE: Final = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
 _SECTION_OF_OTHERS: Final = "general"
 _TYPE_OF_PATHS: Final = re.compile(r" <list\[\w+\]>$")
@@ -31,11 +31,15 @@ def filled(markdown: str) -> str:
     """A page with each marker replaced by the text that it stands for.
 
     Raises:
-        KeyError: a marker names no command.
+        KeyError: a marker names no command, or no section of the settings.
     """
-    return MARKER.sub(
-        lambda marker: settings_text() if marker[1] == "settings" else cli_text(marker[2]), markdown
-    )
+    return MARKER.sub(lambda marker: _text_of(marker[1], marker[2]), markdown)
+
+
+def _text_of(kind: str, name: str | None) -> str:
+    if kind == "cli":
+        return cli_text(name or "")
+    return settings_text() if name is None else _settings()[name]
 
 
 def cli_text(name: str) -> str:
@@ -98,27 +102,31 @@ def _table(records: list[tuple[str, str]]) -> str:
 
 
 def settings_text() -> str:
-    """One table for each section of the settings: key, default, range, meaning."""
-    sections = {key: section for key, _, section in setting_fields()}
-    parts = []
+    """One table for each section of the settings, with its name and what it is for."""
+    sections = {key.rpartition(".")[0]: section for key, _, section in setting_fields()}
+    return "\n\n".join(
+        f"## {name or _SECTION_OF_OTHERS}\n\n{_summary(sections[name]) if name else ''}\n\n{table}"
+        for name, table in _settings().items()
+    )
+
+
+@cache
+def _settings() -> dict[str, str]:
+    """The table of each section: key, default, range, meaning."""
+    tables = {}
     for name, lines in groupby(describe(Settings()), key=lambda line: line.key.rpartition(".")[0]):
-        rows = []
-        section = None
+        rows = ["| setting | default | values | meaning |", "|---|---|---|---|"]
         for line in lines:
-            section = sections[line.key]
             meaning = line.description + (" **Shapes features.**" if line.shapes else "")
             default = "" if line.key in SECRETS else _value(line.default)
             values = line.bounds or ", ".join(f"`{each}`" if each else "empty" for each in line.choices)
             rows.append(f"| `{line.key}` | {default} | {values} | {meaning} |")
-        head = f"## {name or _SECTION_OF_OTHERS}\n\n{_summary(section) if name else ''}"
-        parts.append(
-            "\n".join([head, "", "| setting | default | values | meaning |", "|---|---|---|---|", *rows])
-        )
-    return "\n\n".join(parts)
+        tables[name] = "\n".join(rows)
+    return tables
 
 
-def _summary(section: type | None) -> str:
-    return ((section and section.__doc__) or "").strip().partition("\n\n")[0]
+def _summary(section: type) -> str:
+    return (section.__doc__ or "").strip().partition("\n\n")[0]
 
 
 def _value(value: Any) -> str:

@@ -294,23 +294,6 @@ def test_settings_that_documents_name_exist() -> None:
     assert {key for _, key in named} <= known, sorted(each for each in named if each[1] not in known)
 
 
-def test_defaults_that_the_pages_of_methods_state_are_true() -> None:
-    defaults = {line.key: line.default for line in describe(Settings())}
-    rows = [
-        (document, key, value)
-        for document in DOCUMENTS
-        if document.startswith("docs/algorithms/")
-        for key, value in re.findall(
-            r"^\| `(\w+\.\w+)` \| `?([^|`]+?)`? \|",
-            (ROOT / document).read_text(encoding="utf-8"),
-            re.MULTILINE,
-        )
-    ]
-    assert len(rows) >= 10
-    wrong = [row for row in rows if str(defaults.get(row[1])) != row[2]]
-    assert not wrong
-
-
 @pytest.mark.parametrize(
     ("expected", "printed", "same"),
     [

@@ -48,6 +48,17 @@ def test_every_setting_has_a_row_with_its_default_and_range() -> None:
     assert "| `cluster.order` | `earliest` | `earliest`, `latest`, `longest`, `shortest-url` |" in text
 
 
+def test_the_page_of_each_method_has_the_settings_of_its_section() -> None:
+    pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs/algorithms").glob("*.md")]
+    assert not [page for page in pages if re.search(r"^\| `\w+\.\w+` \|", page, re.MULTILINE)]
+    text = "".join(map(reference.filled, pages))
+    for line in describe(Settings()):
+        if line.key.partition(".")[0] in {"ccdet", "coverage", "dwdcs", "simhash", "spotsigs"}:
+            assert f"| `{line.key}` |" in text
+    with pytest.raises(KeyError):
+        reference.filled("<!-- settings: no_such_section -->")
+
+
 def test_every_public_module_has_a_place_in_the_api_reference() -> None:
     modules = set(reference.public_modules())
     assert {"es_dedup", "es_dedup.hook", "es_dedup.errors", "es_dedup.index.port"} <= modules
