@@ -17,6 +17,7 @@ from es_dedup import __version__
 from es_dedup.console.frame import ROOT
 from es_dedup.errors import DedupError
 from es_dedup.model import WritePolicy
+from es_dedup.model.batches import chunked
 from es_dedup.serve import calls, console, console_jobs, console_review, console_tune, problems, schemas
 from es_dedup.serve.bodies import (
     JSON,
@@ -37,7 +38,7 @@ from es_dedup.serve.tokens import Scope, Tokens
 from es_dedup.serve.watched import Watched
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable
 
     from es_dedup.serve.workers import Workers
     from es_dedup.settings import Settings
@@ -199,7 +200,7 @@ async def check(request: Request) -> Response:
     body = await service.body_of(request, JSON, NDJSON)
     if not _is_lines(request):
         return _json(await service.workers.read(calls.check, body))
-    answers = service.workers.stream(calls.check_lines, _in_parts(body))
+    answers = service.workers.stream(calls.check_lines, chunked(lines_of(body), LINES_AT_A_TIME))
     first = await anext(answers, b"")  # what is refused as a whole has its status
 
     async def all_answers() -> Any:
@@ -507,14 +508,3 @@ def _json(body: bytes) -> Response:
 
 def _is_lines(request: Request) -> bool:
     return request.headers["content-type"].lower().startswith(NDJSON)
-
-
-def _in_parts(body: bytes) -> Iterator[list[tuple[int, bytes]]]:
-    part: list[tuple[int, bytes]] = []
-    for line in lines_of(body):
-        part.append(line)
-        if len(part) == LINES_AT_A_TIME:
-            yield part
-            part = []
-    if part:
-        yield part

@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import DedupError, reading_stored
+from es_dedup.model.batches import chunked
 from es_dedup.serve.problems import InvalidQuery, KeyReused
 
 if TYPE_CHECKING:
@@ -50,9 +51,8 @@ class IdempotencyKeys:
 
     def _read(self) -> Iterator[tuple[str, float]]:
         writer = self._workers.writer
-        names = writer.kept_names(NAME)
-        for start in range(0, len(names), AT_A_TIME):
-            for name, text in writer.kept(names[start : start + AT_A_TIME]).items():
+        for names in chunked(writer.kept_names(NAME), AT_A_TIME):
+            for name, text in writer.kept(names).items():
                 yield name, _unpacked(text)[1]
 
     async def once(
