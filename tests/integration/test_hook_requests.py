@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elastic_transport import Transport
 
-from es_dedup import Deduplicator
+from es_dedup import Deduplicator, Settings
 from es_dedup.deduplicator import index_reader
-from es_dedup.hook import dedup_bulk
-from tests.hooked import action_of
+from es_dedup.hook import DedupHook, dedup_bulk
+from tests.hooked import FIELDS, action_of
 from tests.samples import story
+from tests.servers import empty
 
 if TYPE_CHECKING:
-    from elasticsearch import Elasticsearch
+    from collections.abc import Iterator
 
-    from es_dedup.hook import DedupHook
+    from elasticsearch import Elasticsearch
 
 MOST = 9
 MOST_OF_A_CHECK = 3
@@ -40,6 +41,17 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(Transport, "perform_request", counted)
     return found
+
+
+@pytest.fixture
+def hook(address: str, client: Elasticsearch, name: str) -> Iterator[DedupHook]:
+    """A hook whose pages searches never see by themselves: after a refresh, which on a slow machine comes in each batch, some searches are repeated."""
+    with DedupHook.open(
+        address, FIELDS, settings=Settings.model_validate({"elastic": {"refresh": "-1"}})
+    ) as hook:
+        yield hook
+    empty(address)
+    client.indices.delete(index=name, ignore_unavailable=True)
 
 
 def test_a_batch_takes_few_requests(
