@@ -23,7 +23,7 @@ from es_dedup import Page
 from es_dedup.errors import ConfigError
 from es_dedup.settings import Settings
 from tests.samples import pages, story, truths
-from tests.spark_corpora import SETTINGS, corpus, found, scanned, table
+from tests.spark_corpora import SETTINGS, found, scanned, table, varied
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,11 +57,12 @@ def test_samples_have_the_clusters_of_a_scan(spark: Any) -> None:
 def test_random_corpora_have_the_clusters_of_a_scan_in_any_order_and_partitioning(
     spark: Any, seed: int, count: int, parts: int, other_parts: int
 ) -> None:
-    some = corpus(seed, count)
-    wanted = scanned(some)
+    some, settings = varied(seed, count)
+    wanted = scanned(some, settings)
     random.Random(seed).shuffle(some)
-    first = es_dedup.spark.deduplicate(table(spark, some, parts), SETTINGS)
-    second = es_dedup.spark.deduplicate(table(spark, reversed(some), other_parts), SETTINGS)
+    assert scanned(some, settings) == wanted
+    first = es_dedup.spark.deduplicate(table(spark, some, parts), settings)
+    second = es_dedup.spark.deduplicate(table(spark, reversed(some), other_parts), settings)
     assert found(first) == wanted
     assert sorted(first.collect()) == sorted(second.collect())
     spark.catalog.clearCache()
