@@ -278,8 +278,8 @@ def _time(content: Content) -> str:
 def content_of(page: Page, extractor: Extractor) -> tuple[Content, str]:
     """Content of a page and, when it has none, the reason; values the caller gave win over extracted ones."""
     skipped = ""
-    if page.text is not None:
-        text = _clean(page.text)
+    if page.has_text:
+        text = _clean(page.text or "")
         content = Content(
             text=text,
             title=_clean(page.title or ""),
@@ -392,7 +392,7 @@ def _unread_time(value: str | datetime | None) -> bool:
 
 def _size(page: Page) -> int:
     """Characters or bytes of a page's input."""
-    return len(page.text or page.html or "")
+    return len((page.text if page.has_text else page.html) or "")
 
 
 def page_groups(pages: Iterator[Page]) -> Iterator[list[Page]]:

@@ -80,7 +80,7 @@ class Page:
 
     Attributes:
         id: the caller's key, 1-512 characters, unique in an index; adding it again replaces the page.
-        html: bytes as served, or decoded HTML. Ignored when ``text`` is given.
+        html: bytes as served, or decoded HTML. Ignored when ``text`` has more than white space.
         text: main text, when the caller has extracted it already; skips extraction.
         url: where the page was found; gives the site and resolves a relative canonical URL.
         title: overrides the extracted title.
@@ -105,6 +105,11 @@ class Page:
             if not isinstance(value, kinds) and (value is not None or name == "id"):
                 wanted = " or ".join(kind.__name__ for kind in kinds)
                 raise TypeError(f"{name} of a Page must be {wanted}, not {type(value).__name__}")
+
+    @property
+    def has_text(self) -> bool:
+        """Whether the text is taken as it is: it is given, and not blank beside HTML."""
+        return self.text is not None and (self.html is None or bool(self.text and not self.text.isspace()))
 
 
 class PageKind(StrEnum):

@@ -80,10 +80,11 @@ class PageBody(Body):
             html = _decoded(self.html_base64)
         if self.text is None and html is None:
             raise InvalidBody(("one of text, html and html_base64 is needed",))
-        if self.text is None and isinstance(html, bytes) and (kind := binary_kind(html)):
-            raise InvalidBody((f"html_base64: holds {kind}, not a page",))
         named = self.model_dump(include={"url", "title", "published", "site", "http_charset"})
-        return Page(id=name, text=self.text, html=html, **named)
+        page = Page(id=name, text=self.text, html=html, **named)
+        if not page.has_text and isinstance(html, bytes) and (kind := binary_kind(html)):
+            raise InvalidBody((f"html_base64: holds {kind}, not a page",))
+        return page
 
 
 class ExplainBody(Body):

@@ -137,6 +137,13 @@ class TestInputs:
         content, skipped = content_of(Page("a", html=HTML, text="<b>短文</b>", title="题"), EXTRACTOR)
         assert (content.text, content.title, skipped) == ("<b>短文</b>", "题", "")
 
+    @pytest.mark.parametrize("blank", ["", " \n\u3000"])
+    def test_html_is_read_beside_a_blank_text(self, blank: str) -> None:
+        assert content_of(Page("a", html=HTML, text=blank), EXTRACTOR) == content_of(
+            Page("a", html=HTML), EXTRACTOR
+        )
+        assert content_of(Page("a", text=blank), EXTRACTOR)[1] == ""
+
     def test_html_is_extracted_and_given_values_win(self) -> None:
         content, _ = content_of(Page("a", html=HTML, url="https://www.example.org/x"), EXTRACTOR)
         assert (content.title, content.site) == ("桥 - 站点", "example.org")
