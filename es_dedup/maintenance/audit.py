@@ -12,6 +12,7 @@ from es_dedup.maintenance.backfill import outdated
 from es_dedup.maintenance.dedup_field_writes import (
     GROUP_PAGES,
     forget,
+    forget_gone,
     recluster_documents,
     update_dedup_fields,
 )
@@ -197,14 +198,16 @@ def _repair(context: MaintenanceContext, found: Audit, *, force: bool) -> None:
     guard("audit --repair", changes, max(found.documents, found.pages), context.settings, force=force)
     if bad.get("unprepared"):
         context.source_index.prepare(bad["unprepared"])
-    for ids in chunked(dict.fromkeys([*bad.get("orphans", ()), *bad.get("not_stored", ())]), BATCH):
+    for ids in chunked(dict.fromkeys(bad.get("orphans", ())), BATCH):
+        found.repaired.update(forget_gone(context, ids))
+    for ids in chunked(dict.fromkeys(bad.get("not_stored", ())), BATCH):
         found.repaired.update(forget(context, ids))
         context.index.delete_many(ids)
     if any(bad.get(kind) for kind in ("without_canonical", "unclustered", "pending", "not_stored")):
         found.repaired.update(recluster_documents(context))
         found.repaired["reclustered"] += 1
     undecided = dict.fromkeys(
-        name for kind in ("unknown", "undecided", "outdated") for name in bad.get(kind, ())
+        name for kind in ("unknown", "undecided", "outdated", "not_stored") for name in bad.get(kind, ())
     )
     for ids in chunked(undecided, BATCH):
         found.repaired.update(ingest(context, ids))

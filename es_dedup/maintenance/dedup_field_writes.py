@@ -19,7 +19,7 @@ from es_dedup.maintenance.dead_letters import put_failed
 from es_dedup.model.batches import chunked_by_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.index.source_index import DedupField, FieldUpdateReport
@@ -33,11 +33,18 @@ GROUP_PAGES: Final = 500
 """Pages of clusters whose ``dedup`` fields are written together."""
 
 
-def update_dedup_fields(context: MaintenanceContext, page_ids: Iterable[str]) -> Mapping[str, int]:
+def update_dedup_fields(
+    context: MaintenanceContext, page_ids: Iterable[str], *, leave: Collection[str] = ()
+) -> Mapping[str, int]:
     """Write the ``dedup`` field of all pages of the clusters that some pages are in.
 
     Others may change these clusters at the same time. The clusters are read again after the write, and the ``dedup`` fields that are
     no longer right are written again. Pages whose document has gone are removed from the index.
+
+    Args:
+        context: with its attachments.
+        page_ids: some pages.
+        leave: pages whose documents stay as they are.
 
     Returns:
         Counts: ``updated``, ``current`` (nothing to change), ``gone``, ``refused``.
@@ -52,7 +59,7 @@ def update_dedup_fields(context: MaintenanceContext, page_ids: Iterable[str]) ->
         changed = {
             name: dedup_field
             for name, dedup_field in dedup_fields.items()
-            if written.get(name) != dedup_field
+            if written.get(name) != dedup_field and name not in leave
         }
         if not changed:
             break
@@ -117,17 +124,24 @@ def forget_gone(context: MaintenanceContext, page_ids: Sequence[str]) -> Mapping
         return forget(context, gone) if gone else {}
 
 
-def forget(context: MaintenanceContext, page_ids: Sequence[str]) -> Mapping[str, int]:
-    """Remove pages whose documents have gone; counts as ``update_dedup_fields``."""
-    return remove_pages(context, page_ids)[1]
+def forget(
+    context: MaintenanceContext, page_ids: Sequence[str], *, leave: Collection[str] = ()
+) -> Mapping[str, int]:
+    """``remove_pages``; its counts."""
+    return remove_pages(context, page_ids, leave=leave)[1]
 
 
 def remove_pages(
-    context: MaintenanceContext, page_ids: Sequence[str]
+    context: MaintenanceContext, page_ids: Sequence[str], *, leave: Collection[str] = ()
 ) -> tuple[RemoveReport, Mapping[str, int]]:
     """Remove pages from the index, repair their clusters, and write the result into the documents of the other members.
 
     Where a document of a removed page is still there, its ``dedup`` field stays as it is; see ``SourceIndex.write_dedup_fields``.
+
+    Args:
+        context: with its attachments.
+        page_ids: the pages.
+        leave: other members whose documents stay as they are.
 
     Returns:
         What was removed, and counts as ``update_dedup_fields``.
@@ -137,7 +151,7 @@ def remove_pages(
     for edge in context.index.edges_of(page_ids):
         others |= {edge.left, edge.right}
     report = context.dedup.remove(page_ids)
-    counts = Counter(update_dedup_fields(context, others - set(page_ids)))
+    counts = Counter(update_dedup_fields(context, others - set(page_ids), leave=leave))
     counts["gone"] += report.removed
     return report, counts
 

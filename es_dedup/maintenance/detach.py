@@ -49,7 +49,7 @@ def detach(
     The mapping of ``dedup`` stays on existing indices: Elasticsearch cannot take a field away.
 
     Args:
-        site: with its attachments.
+        context: with its attachments.
         target: as attached.
         keep_fields: keep the ``dedup`` field in the documents.
         dry_run: change nothing.
@@ -65,6 +65,7 @@ def detach(
     kept = {name for each in others for name in context.source_index.indices(each.target)}
     going = [name for name in indices if name not in kept]
     pages = [page for some in _pages(context, set(going)) for page in some]
+    leaving = set(pages)
     written = 0 if keep_fields else len(pages)
     templates = context.source_index.uninstall(dry_run=True) if not others else []
     report = FieldUpdateReport()
@@ -75,7 +76,7 @@ def detach(
         for some in chunked(pages, BATCH):
             if not keep_fields:
                 report += context.source_index.write_dedup_fields(dict.fromkeys(some))
-            forget(context, some)
+            forget(context, some, leave=leaving)
         if not others:
             context.source_index.uninstall()
         save_attachments(context.index, others)

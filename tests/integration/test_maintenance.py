@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from elasticsearch.helpers import scan
 
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import MassChange, SettingsMismatch
@@ -27,10 +28,12 @@ from tests.source_indices import (
     canonical_counts,
     count_with_dedup_field,
     documents,
+    made_up_documents,
     put,
     settings,
     source_index,
 )
+from tests.traffic import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -246,3 +249,30 @@ def test_time_based_indices_to_come_have_the_mapping() -> None:
             assert list(site.indices()) == [f"{name}-2026.01", f"{name}-2026.02"]
             detach(site, f"{name}-*")
             assert not site.source_index.uninstall(dry_run=True)[1:]
+
+
+def test_detach_keeps_fields_as_they_are_though_pages_go_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    with source_index(made_up_documents(12)) as (client, name), attached(name) as context:
+        run(context, "backfill")
+        before = {hit["_id"]: hit["_source"]["dedup"] for hit in scan(client, index=name)}
+        monkeypatch.setattr("es_dedup.maintenance.detach.BATCH", 4)
+        detach(context, name, keep_fields=True, force=True)
+        client.indices.refresh(index=name)
+        assert {hit["_id"]: hit["_source"]["dedup"] for hit in scan(client, index=name)} == before
+
+
+def test_an_audit_removes_no_page_whose_document_is_there_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    with source_index(made_up_documents(12)) as (client, name), attached(name) as context:
+        run(context, "backfill")
+        (hit, *_) = client.search(index=name, query={"term": {"dedup.canonical": True}})["hits"]["hits"]
+        client.delete(index=name, id=hit["_id"], refresh=True)
+        check = context.source_index.check
+
+        def written_again(indices: Any, **options: Any) -> None:
+            check(indices, **options)
+            client.index(index=name, id=hit["_id"], document=hit["_source"], refresh=True)
+
+        monkeypatch.setattr(context.source_index, "check", written_again)
+        found = audit(context, repair=True)
+        assert found.found["orphans"] == [f"{name}/{hit['_id']}"]
+        assert audit(context).clean
