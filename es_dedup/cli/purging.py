@@ -42,7 +42,8 @@ def purge(
 ) -> None:
     """Delete marked copies from an attached index; without --apply only say how many.
 
-    A copy stays where its `dedup` field is not the current decision, its canonical document is not there, or it was written meanwhile.
+    A copy stays where its `dedup` field is not the current decision, its canonical document is not there, one of
+    the two was changed since it was decided on, or it was written meanwhile.
     The command may be repeated when it was interrupted. Ends with code 3 when some copies stay.
     """
     session = session_of(context)

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.index.dedup_field import dedup_fields_of_groups
 from es_dedup.index.source_index import DEDUP, DocumentKey
-from es_dedup.maintenance.dedup_field_writes import GROUP_PAGES, forget
+from es_dedup.maintenance.backfill import outdated
+from es_dedup.maintenance.dedup_field_writes import GROUP_PAGES, forget_gone
 from es_dedup.maintenance.ingest import ingest_documents
 from es_dedup.maintenance.mass_change_guard import guard
-from es_dedup.maintenance.restore_files import append_documents, index_of, open_restore_file, read_documents
+from es_dedup.maintenance.restore_files import append_documents, index_of, open_restore_file, read_versions
 from es_dedup.maintenance.stage import throttle
 from es_dedup.model.batches import chunked, chunked_by_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from es_dedup.index.port import Assignment
-    from es_dedup.index.source_index import DedupField, RestoredDocument, SourceDocument
+    from es_dedup.index.source_index import DedupField, RestoredDocument, SourceDocument, SourceFields
     from es_dedup.maintenance.context import MaintenanceContext
 
 BATCH: Final = 256  # documents read and deleted at a time
@@ -30,6 +31,8 @@ CHANGED: Final = "written meanwhile"
 OTHERWISE: Final = "its dedup field is not the current decision"
 WAITS: Final = "waits for a decision"
 NO_CANONICAL: Final = "its canonical document is not there"
+OUTDATED: Final = "it was changed since it was decided on"
+CANONICAL_OUTDATED: Final = "its canonical document was changed since it was decided on"
 
 
 @dataclass(slots=True)
@@ -74,8 +77,8 @@ def purge(
 ) -> PurgeReport:
     """Delete the documents of an attached target that are copies: members of a cluster that are not its canonical document.
 
-    A copy is deleted only where its ``dedup`` field is the current decision, its canonical document is there, and it was not written since
-    it was read (sequence number). It is appended to the restore file before. May be repeated when it was interrupted.
+    A copy is deleted only where its ``dedup`` field is the current decision, its canonical document is there, both still have the features
+    that were decided on, and it was not written since it was read (sequence number). It is appended to the restore file before. May be repeated when it was interrupted.
 
     Args:
         context: with its attachments.
@@ -123,6 +126,7 @@ class _Purge:
     ) -> None:
         self.report = PurgeReport()
         self._context, self._indices, self._file = context, indices, restore_file
+        self._fields = context.indices()
         self._dry_run, self._rate = dry_run, rate
 
     def delete(self, groups: Sequence[Sequence[Assignment]]) -> None:
@@ -137,18 +141,16 @@ class _Purge:
         for some in chunked(copies, BATCH):
             gone += self._delete({name: copies[name] for name in some})
         if gone and not self._dry_run:
-            forget(self._context, gone)
+            forget_gone(self._context, gone)
 
     def _delete(self, copies: Mapping[str, DedupField]) -> list[str]:
         """Page ids of copies whose documents are not there any more."""
         began = time.monotonic()
         source_index, report = self._context.source_index, self.report
         documents = source_index.read(copies, None)
-        heads = {each.duplicate_of for each in copies.values()}
-        there = source_index.read([name for name in heads if index_of(name)], ())
         wanted = []
-        for name, document in documents.items():
-            if reason := _reason_to_keep(document, copies[name], there):
+        for document, reason in self._reasons_to_keep(documents, copies):
+            if reason:
                 report.kept[reason] += 1
             else:
                 wanted.append(document)
@@ -170,6 +172,36 @@ class _Purge:
         throttle(self._rate, len(deleted), time.monotonic() - began)
         return deleted + gone
 
+    def _reasons_to_keep(
+        self, documents: Mapping[str, SourceDocument], copies: Mapping[str, DedupField]
+    ) -> Iterator[tuple[SourceDocument, str]]:
+        """Each document with the reason why it stays; empty where there is none."""
+        heads = {copies[name].duplicate_of for name in documents}
+        names = dict.fromkeys(name for each in self._fields.values() for name in each.names)
+        there = self._context.source_index.read([name for name in heads if index_of(name)], tuple(names))
+        changed = self._changed({**documents, **there})
+        for name, document in documents.items():
+            current = copies[name]
+            reason = _reason_to_keep(document, current, there)
+            if not reason and name in changed:
+                reason = OUTDATED
+            elif not reason and current.duplicate_of in changed:
+                reason = CANONICAL_OUTDATED
+            yield document, reason
+
+    def _changed(self, documents: Mapping[str, SourceDocument]) -> set[str]:
+        """Page ids of documents that no longer hold what was decided on, as others wrote them past the hook."""
+        found: set[str] = set()
+        by_fields: dict[SourceFields, list[SourceDocument]] = {}
+        for document in documents.values():
+            if fields := self._fields.get(document.key.index):
+                by_fields.setdefault(fields, []).append(document)
+            elif not (document.dedup or {}).get("canonical"):  # of no attached index
+                found.add(document.key.page_id)
+        for fields, some in by_fields.items():
+            found.update(outdated(self._context, fields, some))
+        return found
+
 
 def restore(
     context: MaintenanceContext,
@@ -179,6 +211,8 @@ def restore(
     progress: Callable[[int, int], None] | None = None,
 ) -> RestoreReport:
     """Write the documents of a restore file back, and decide on them again; one whose id is there again stays as it is.
+
+    Where the file has a document more than once, as ``purge`` was repeated, its last version is written.
 
     Args:
         context: with its attachments.
@@ -192,31 +226,34 @@ def restore(
     restored = there = read = 0
     failed: dict[str, str] = {}
     size = restore_file.stat().st_size
-    for some in chunked(read_documents(restore_file), BATCH):
+    for some in chunked(read_versions(restore_file), BATCH):
         began = time.monotonic()
-        documents = [document for document, _ in some]
-        known = _in_stream(context, documents)
+        documents = [document for document, _, last in some if last]
+        known = _there(context, documents)
         outcomes = context.source_index.create(each for each in documents if each not in known)
         done = [name for name, outcome in outcomes if not outcome]
         there += len(known) + sum(outcome == "conflict" for _, outcome in outcomes)
         failed |= {name: outcome for name, outcome in outcomes if outcome not in ("", "conflict")}
         restored += len(done)
         _decide(context, done)
-        read += sum(length for _, length in some)
+        read += sum(length for _, length, _ in some)
         if progress is not None:
             progress(read, size)
         throttle(rate, len(done), time.monotonic() - began)
     return RestoreReport(restored, there, failed)
 
 
-def _in_stream(context: MaintenanceContext, documents: Sequence[RestoredDocument]) -> list[RestoredDocument]:
-    """Documents of data streams that are there: `create` would only look into the index that takes new ones."""
+def _there(context: MaintenanceContext, documents: Sequence[RestoredDocument]) -> list[RestoredDocument]:
+    """Documents that are there where `create` would not see it.
+
+    Of a data stream it would only look into the index that takes new ones, and of an external version only at whether it is higher.
+    """
     indices = {name: context.source_index.indices(name) for name in {each.index for each in documents}}
     places = [
         [
             DocumentKey(index, each.id, each.routing).page_id
             for index in indices[each.index]
-            if index != each.index
+            if index != each.index or each.version
         ]
         for each in documents
     ]

@@ -8,6 +8,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import xxhash
+
 from es_dedup.errors import InputError, reading_stored
 from es_dedup.index.source_index import RestoredDocument, document_key
 
@@ -97,6 +99,23 @@ def read_documents(path: Path) -> Iterator[tuple[RestoredDocument, int]]:
             yield document, len(head) + len(body)
 
 
+def read_versions(path: Path) -> Iterator[tuple[RestoredDocument, int, bool]]:
+    """As ``read_documents``, and whether it is the last version of the document: each run of ``purge`` appends what it finds.
+
+    Raises:
+        InputError: the file is none.
+    """
+    last = {_digest(document): number for number, (document, _) in enumerate(read_documents(path))}
+    for number, (document, length) in enumerate(read_documents(path)):
+        yield document, length, last[_digest(document)] == number
+
+
+def _digest(document: RestoredDocument) -> int:
+    """Identifies a document by 128 bits, so that a file of many millions is read in little memory."""
+    place = json.dumps([document.index, document.id, document.routing])
+    return xxhash.xxh3_128_intdigest(place.encode())
+
+
 def remove_documents(path: Path, page_ids: Collection[str], *, dry_run: bool = False) -> int:
     """Take the documents of some pages out of a restore file; how many there were.
 
@@ -105,19 +124,26 @@ def remove_documents(path: Path, page_ids: Collection[str], *, dry_run: bool = F
     Raises:
         InputError: the file is none.
     """
-    keys = {(_stream_of(key.index), key.id) for key in map(document_key, filter(index_of, page_ids))}
+    keys = {
+        (_stream_of(key.index), key.id, key.routing) for key in map(document_key, filter(index_of, page_ids))
+    }
     taken = 0
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     with path.open("rb") as stream, (Path(os.devnull) if dry_run else part).open("wb") as rest:
         for document, length in read_documents(path):
             lines = stream.read(length)
-            if (document.index, document.id) in keys:
+            if (document.index, document.id, document.routing) in keys:
                 taken += 1
             else:
                 rest.write(lines)
-    if not dry_run:
+        if not dry_run:
+            rest.flush()
+            os.fsync(rest.fileno())
+    if not dry_run and taken:
         part.chmod(0o600)
         part.replace(path)
+    elif not dry_run:
+        part.unlink()
     return taken
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -166,3 +167,25 @@ def test_the_command_erases_and_doctor_proves_it(tmp_path: Path) -> None:
     assert "has no source documents" in said("forget", NAME, "--document", code=2)
     said("forget", "-", given=f"{NAME}\n")
     assert "nothing is stored" in said("doctor", "--forgotten", NAME)
+
+
+def test_of_one_id_with_other_routing_the_copy_stays_in_the_restore_file(tmp_path: Path) -> None:
+    with source_index({}, shards=8) as (client, name), attached(name, fields=SourceFields("body")) as context:
+        for routing in ("a", "b", "c", "d"):
+            document = {"body": article(1), "title": "A page"}
+            client.index(index=name, id="one", routing=routing, document=document, refresh=True)
+        run(context, "backfill")
+        path = tmp_path / "copies.ndjson"
+        assert purge(context, name, path, dry_run=False, force=True).deleted == 2  # two are in one shard
+        (first, second), before = (json.loads(line)["create"] for line in lines_of(path)), lines_of(path, 0)
+        forget_pages(context, [f"{name}/one"])
+        assert lines_of(path, 0) == before
+        page_id = f"{name}?{first['routing']}/one"
+        assert forget_pages(context, [page_id]).restored_from == 1
+        assert traces(context, page_id) == []
+        assert [json.loads(line)["create"] for line in lines_of(path)] == [second]
+
+
+def lines_of(path: Path, step: int = 2) -> list[str]:
+    """The heads in a restore file; with ``step`` 0 all its lines."""
+    return path.read_text(encoding="utf-8").splitlines()[:: step or 1]

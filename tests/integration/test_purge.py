@@ -6,16 +6,28 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from elasticsearch.helpers import bulk
 from typer.testing import CliRunner
 
 from es_dedup.cli.main import app
 from es_dedup.errors import InputError, MassChange, NotAttached
 from es_dedup.index.source_index import SourceFields
+from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.purge import CHANGED, NO_CANONICAL, OTHERWISE, WAITS, purge, restore
+from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.purge import (
+    CANONICAL_OUTDATED,
+    CHANGED,
+    NO_CANONICAL,
+    OTHERWISE,
+    OUTDATED,
+    WAITS,
+    purge,
+    restore,
+)
 from es_dedup.maintenance.restore_files import restore_files
 from tests.servers import url_of
-from tests.source_indices import attached, source_index
+from tests.source_indices import attached, settings, source_index
 from tests.texts import article
 from tests.traffic import run
 
@@ -124,6 +136,71 @@ def test_what_is_not_a_current_copy_stays(
     assert ids(client, name) == set(documents(4)) - gone - {heads[first]}
 
 
+def test_a_copy_stays_where_its_text_or_that_of_its_canonical_document_is_another_by_now(
+    site: tuple[Elasticsearch, str, MaintenanceContext], tmp_path: Path
+) -> None:
+    """Others wrote past the hook; a partial update leaves the ``dedup`` field as it was."""
+    client, name, context = site
+    client.update(index=name, id="0-1", doc={"body": article(90)})
+    client.update(index=name, id="1-0", doc={"body": article(91)})
+    client.index(index=name, id="2-0", document={"body": article(92), "title": "Page 2"}, refresh=True)
+    assert purge(context, name, None).deleted == 3
+    found = purge(context, name, tmp_path / "f", dry_run=False, force=True)
+    assert (found.deleted, dict(found.kept)) == (3, {OUTDATED: 1, CANONICAL_OUTDATED: 4})
+    assert ids(client, name) == set(documents(4)) - {"0-2", "3-1", "3-2"}
+    audit(context, repair=True, force=True)
+    assert purge(context, name, tmp_path / "f", dry_run=False).deleted == 2
+    assert len({text["body"] for text in whole(client, name).values()}) == len(whole(client, name)) == 7
+
+
+def test_of_two_versions_in_the_file_the_last_is_restored(
+    site: tuple[Elasticsearch, str, MaintenanceContext], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, name, context = site
+    path = tmp_path / "copies.ndjson"
+    with monkeypatch.context() as patched:
+        patched.setattr(context.source_index, "delete_unchanged", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            purge(context, name, path, dry_run=False, force=True)
+    client.update(index=name, id="0-1", doc={"price": 7}, refresh=True)
+    before = whole(client, name)
+    assert purge(context, name, path, dry_run=False, force=True).deleted == 8
+    assert len(path.read_bytes().splitlines()) == 2 * 16
+    assert restore(context, path).restored == 8
+    assert whole(client, name) == before
+
+
+def test_copies_with_external_versions_come_back_at_once_and_replace_nothing(tmp_path: Path) -> None:
+    with source_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as context:
+        client.indices.put_settings(index=name, settings={"index.gc_deletes": "1h"})
+        actions = [
+            {"_index": name, "_id": key, "version": 5, "version_type": "external", "_source": source}
+            for key, source in documents(3).items()
+        ]
+        bulk(client, actions, refresh=True)
+        attach(context, name, BODY, external_versions=True)
+        run(context, "backfill")
+        before, path = whole(client, name), tmp_path / "copies.ndjson"
+        assert purge(context, name, path, dry_run=False, force=True).deleted == 6
+        done = restore(context, path)
+        assert (done.restored, done.there, done.failed) == (6, 0, {})
+        assert whole(client, name) == before
+        assert {hit["_version"] for hit in client.search(index=name, version=True)["hits"]["hits"]} == {5}
+
+
+def test_a_document_with_a_lower_external_version_is_not_replaced(tmp_path: Path) -> None:
+    with source_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as context:
+        attach(context, name, BODY, external_versions=True, force=True)
+        mine = {"body": article(7), "title": "Page 7"}
+        client.index(index=name, id="0-1", document=mine, version=2, version_type="external", refresh=True)
+        path = tmp_path / "copies.ndjson"
+        head = {"index": {"_index": name, "_id": "0-1", "version": 5, "version_type": "external_gte"}}
+        path.write_text(f"{json.dumps(head)}\n{json.dumps({'body': article(8)})}\n", encoding="utf-8")
+        done = restore(context, path)
+        assert (done.restored, done.there, done.failed) == (0, 1, {})
+        assert whole(client, name) == {"0-1": mine}
+
+
 def test_a_copy_that_is_written_after_it_was_read_stays(
     site: tuple[Elasticsearch, str, MaintenanceContext], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,7 +237,7 @@ def test_an_interrupted_run_goes_on_and_its_file_is_whole(
     client, name, context = site
     before, path = whole(client, name), tmp_path / "copies.ndjson"
     with monkeypatch.context() as patched:
-        patched.setattr("es_dedup.maintenance.purge.forget", _interrupt)
+        patched.setattr("es_dedup.maintenance.purge.forget_gone", _interrupt)
         with pytest.raises(KeyboardInterrupt):
             purge(context, name, path, dry_run=False, force=True)
     with path.open("ab") as stream:  # a process that was killed while it wrote

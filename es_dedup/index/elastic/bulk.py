@@ -84,7 +84,7 @@ class Result:
     @property
     def done(self) -> bool:
         """Whether it was done; to delete what is not there is done too."""
-        return self.status < 300 or (self.status == NOT_FOUND and not self.reason)  # noqa: PLR2004 - HTTP
+        return not self.reason and (self.status < 300 or self.status == NOT_FOUND)  # noqa: PLR2004 - HTTP
 
 
 def write_all(
@@ -165,6 +165,8 @@ def _send(server: Server, writes: list[Write], *, alias: bool) -> list[Result]:
 def _result(item: dict[str, Any]) -> Result:
     (said,) = item.values()
     reason = reason_in(said.get("error"))
+    if said.get("failure_store") == "used":  # reported as a success
+        reason = "it was put into the failure store of its data stream"
     condition = (said["_seq_no"], said["_primary_term"]) if "_seq_no" in said else None
     noop = said.get("result") == "noop"
     return Result(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write
 from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND
+from es_dedup.index.elastic.source_metadata import read_facts
 from es_dedup.index.source_index import DocumentKey
 
 if TYPE_CHECKING:
@@ -16,15 +17,31 @@ if TYPE_CHECKING:
 
     WriteAll = Callable[[Iterable[Write]], list[Result]]
 
+DROPPED: Final = "an ingest pipeline dropped it"
 
-def delete_unchanged(write: WriteAll, documents: Iterable[SourceDocument]) -> dict[str, str]:
-    """See ``SourceIndex.delete_unchanged``."""
-    given = {each.key: (each.seq_no, each.term) for each in documents}
+
+def delete_unchanged(server: Server, write: WriteAll, documents: Iterable[SourceDocument]) -> dict[str, str]:
+    """See ``SourceIndex.delete_unchanged``.
+
+    Where an index keeps external versions, the condition is the version itself: a delete without one raises it, and for
+    ``index.gc_deletes`` the server refuses every write with the version that the document had.
+    """
+    given = list(documents)
+    facts = read_facts(server, dict.fromkeys(each.key.index for each in given))
+    external = {name for name, each in facts.items() if each.external}
     results = write(
-        Write("delete", key.index, key.id, condition=condition, routing=key.routing)
-        for key, condition in given.items()
+        Write("delete", each.key.index, each.key.id, routing=each.key.routing, version=each.version)
+        if each.key.index in external
+        else Write(
+            "delete",
+            each.key.index,
+            each.key.id,
+            condition=(each.seq_no, each.term),
+            routing=each.key.routing,
+        )
+        for each in given
     )
-    return {key.page_id: _outcome(result) for key, result in zip(given, results, strict=True)}
+    return {each.key.page_id: _outcome(result) for each, result in zip(given, results, strict=True)}
 
 
 def create(write: WriteAll, documents: Iterable[RestoredDocument]) -> list[tuple[str, str]]:
@@ -44,7 +61,10 @@ def create(write: WriteAll, documents: Iterable[RestoredDocument]) -> list[tuple
         for each in given
     )
     return [
-        (DocumentKey(result.index or each.index, each.id, each.routing).page_id, _outcome(result))
+        (
+            DocumentKey(result.index or each.index, each.id, each.routing).page_id,
+            DROPPED if result.noop else _outcome(result),
+        )
         for each, result in zip(given, results, strict=True)
     ]
 

@@ -364,7 +364,7 @@ class ElasticSourceIndex(WritesOfOthers):
 
     def delete_unchanged(self, documents: Iterable[SourceDocument]) -> dict[str, str]:
         """See ``SourceIndex.delete_unchanged``."""
-        return deletion.delete_unchanged(self._write, documents)
+        return deletion.delete_unchanged(self._server, self._write, documents)
 
     def create(self, documents: Iterable[RestoredDocument]) -> list[tuple[str, str]]:
         """See ``SourceIndex.create``."""
