@@ -19,6 +19,7 @@ from es_dedup.hook import documents
 from es_dedup.hook.batch_steps import PrefetchedBatch
 from es_dedup.hook.cluster import ClusterCheck
 from es_dedup.hook.decide_and_write import BatchDecider
+from es_dedup.hook.dispatch import hand_over
 from es_dedup.hook.documents import INCONCLUSIVE, PENDING, Batch, items_of, waiting_field
 from es_dedup.hook.report import HookReport
 from es_dedup.hook.targets import REFUSALS, Targets
@@ -369,7 +370,7 @@ class DedupHook(Closing):
         report.written += sum(item.kept and item.page_id not in failed for item in batch.items)
         if self.dispatcher is not None:
             names = [item.page_id for item in batch if not item.problem and item.page_id not in failed]
-            self._hand_over(names, report)
+            hand_over(self.dispatcher, names, report)
             return []
         again = [item for item in batch.items if item.rests_on(failed)]
         report.left_out.update(
@@ -474,8 +475,13 @@ class DedupHook(Closing):
         for item in whole:
             documents.with_decision(item, batch.decided, report)
         old = {item.page_id: item for item in whole if not item.kept and item.operation == "index"}
-        for name in self._source_index.read(old, ()) if old else ():
-            old[name].withdrawn = True
+        if old:
+            wanted = documents.places({*old, *(name for item in old.values() for name in item.because)})
+            there = {*self._source_index.read(wanted, ())}
+            for name in old.keys() & there:
+                # not for a page whose document others have deleted: nothing would be left
+                stay = there | batch.written(()) | (set(old[name].because) - wanted)
+                old[name].withdrawn = not stay.isdisjoint(old[name].because)
 
     def _without_decision(self, items: Sequence[Item], error: IndexError_, report: HookReport) -> None:
         """Let documents be written all the same, to wait for a decision, or refuse the batch."""
@@ -484,14 +490,6 @@ class DedupHook(Closing):
             return
         self._withdraw([item.page_id for item in items], HookReport())  # what of their features was stored
         raise NotDecided(len(items), str(error)) from error
-
-    def _hand_over(self, page_ids: list[str], report: HookReport) -> None:
-        if self.dispatcher is None or not page_ids:
-            return
-        try:
-            self.dispatcher.ingest(page_ids)
-        except Exception as error:  # noqa: BLE001 - whatever its queue raises: the documents are written
-            report.inconclusive.update(dict.fromkeys(page_ids, f"the decision could not be queued: {error}"))
 
     def _repair(self, batch: Batch, failed: set[str], report: HookReport) -> None:
         own, dedup_fields = batch.written(failed), batch.decided.dedup_fields
@@ -571,13 +569,18 @@ class DedupHook(Closing):
             report.repaired += done.changed
         report.not_repaired.update(done.failed)
 
-    def _overwrite(self, old: set[str], report: HookReport) -> None:
+    def _overwrite(self, old: set[str], report: HookReport, tries: int = 5) -> None:
         """Remove what written documents take the place of; what others have changed past the hook is decided on instead."""
-        now = self._source_index.read(old, self._fields.names).items()
-        changed = self._decider.changed([self._fields.page(name, each.source) for name, each in now])
-        self._reconcile(list(changed), report)
-        if old := old.difference(changed):
-            self._source_index.delete(old)
+        now = self._source_index.read(old, self._fields.names)
+        changed = self._decider.changed([self._fields.page(name, each.source) for name, each in now.items()])
+        done = self._source_index.delete_unchanged(now[name] for name in now.keys() - changed)
+        again = {name for name, reason in done.items() if reason == "conflict" and tries}
+        refused = {name: reason for name, reason in done.items() if reason not in ("", "gone")}
+        report.not_repaired.update((name, refused[name]) for name in refused.keys() - again)
+        self._reconcile([*changed, *(refused.keys() - again)], report)
+        if again:
+            self._overwrite(again, report, tries - 1)
+        if old := old.difference(changed, refused):
             self._changed |= {document_key(name).index for name in old}
             report.removed += sorted(old)
             self._write_dedup_fields(self._decider.remove(old)[1], report)

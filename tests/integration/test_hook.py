@@ -149,6 +149,16 @@ class TestPolicies:
         assert (successes, [error["index"]["status"] for error in errors]) == (0, [409])
         assert "story-2" in dedup_fields(client, name)
 
+    def test_skip_deletes_no_old_version_for_a_document_that_others_have_deleted(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        dedup_bulk(client, five(name)[:2], hook=hook, policy="skip")
+        client.delete(index=name, id="story-0")
+        again = action_of(story(0, "story-1", day=7), name)
+        report = dedup_bulk(client, [again], hook=hook, policy="skip").report
+        assert (list(report.left_out), report.removed) == ([f"{name}/story-1"], [])
+        assert client.get(index=name, id="story-1")["_source"]["text"] == story(1).text
+
     def test_a_create_that_skip_leaves_out_deletes_nothing(
         self, hook: DedupHook, client: Elasticsearch, name: str
     ) -> None:
@@ -169,6 +179,29 @@ class TestPolicies:
         assert result.report.removed == [f"{name}/story-1"]
         assert clusters(client, name) == {frozenset({each}) for each in ("story-0", "new", "newer")}
         assert dedup_fields(client, name)["story-0"]["relation"] == "unique"
+
+    @pytest.mark.parametrize("other", [True, False])
+    def test_overwrite_deletes_no_document_that_is_changed_after_it_was_read(
+        self, hook: DedupHook, client: Elasticsearch, name: str, monkeypatch: pytest.MonkeyPatch, other: bool
+    ) -> None:
+        """Another text is kept; a change of other fields only is deleted at the next try."""
+        dedup_bulk(client, five(name)[:2], hook=hook)
+        read = hook._source_index.read
+        written: list[object] = []
+
+        def written_after(page_ids: Any, fields: Any) -> Any:
+            found = read(page_ids, fields)
+            if f"{name}/story-0" in found and not written:
+                change = {"text": story(5).text, "title": story(5).title} if other else {"seen": 1}
+                written.append(client.update(index=name, id="story-0", doc=change))
+            return found
+
+        monkeypatch.setattr(hook._source_index, "read", written_after)
+        result = dedup_bulk(client, [action_of(story(0, "new", day=5), name)], hook=hook, policy="overwrite")
+        assert written
+        assert result.report.removed == ([] if other else [f"{name}/story-0"])
+        there = {"story-0", "new", "story-1"} if other else {"new", "story-1"}
+        assert clusters(client, name) == {frozenset({each}) for each in there}
 
     def test_overwrite_deletes_no_document_whose_new_version_is_refused(
         self, hook: DedupHook, client: Elasticsearch, name: str
