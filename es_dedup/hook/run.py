@@ -249,7 +249,7 @@ class Run:
                 if ok:
                     self.report.removed.append(item.page_id)
                 continue
-            place = replace(item.key, index=said.get("_index", ""), id=str(said.get("_id")))
+            place = replace(item.key, index=str(said.get("_index", "")), id=str(said.get("_id")))
             if not _is_written(item, ok, said):
                 failed.append(item.page_id)
                 continue
