@@ -29,9 +29,8 @@ from es_dedup.extraction.language import language_of
 from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.metadata.dates import parse_moment
 from es_dedup.index.records import RecordBatch
-from es_dedup.index.validation import id_problem
 from es_dedup.kernels.dispatch import warm_up
-from es_dedup.model import NO_WORDS, Content, Page, Skipped
+from es_dedup.model import NO_WORDS, Content, Page, Skipped, id_problem
 from es_dedup.model.batches import chunked_by_size
 from es_dedup.text.passages import without_passages
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote, unquote
 
 from es_dedup.errors import wrong_type
-from es_dedup.index.validation import MAX_ID_CHARS
-from es_dedup.model import Page
+from es_dedup.model import MAX_ID_CHARS, Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.model import id_problem
 from es_dedup.text.hashing import TERM_BITS
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from es_dedup.index.records import RecordBatch
 
-MAX_ID_CHARS: Final = 512
 MAX_BLOB_BYTES: Final = 100_000_000  # of one payload or text; a tenth of SQLite's own limit, and what a request to Elasticsearch may hold
 MAX_LENGTH: Final = (1 << 63) - 1
 MAX_HASH: Final = (1 << 64) - 1
@@ -38,17 +38,6 @@ def problems(batch: RecordBatch) -> Iterator[tuple[int, str]]:
             problem = _text_problem(batch.texts[place])
         if problem is not None:
             yield place, problem
-
-
-def id_problem(page_id: str) -> str | None:
-    """Why a page id cannot be stored; None where it can."""
-    if not 1 <= len(page_id) <= MAX_ID_CHARS:
-        return f"page id must have 1-{MAX_ID_CHARS} characters, has {len(page_id)}"
-    return (
-        None
-        if encodable(page_id) and "\x00" not in page_id
-        else "page id holds a character that cannot be stored"
-    )
 
 
 def _number_problem(batch: RecordBatch, place: int) -> str | None:

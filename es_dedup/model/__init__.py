@@ -74,6 +74,22 @@ class WritePolicy(StrEnum):
 _KINDS: Final[dict[str, tuple[type, ...]]] = {"html": (bytes, str), "published": (str, datetime)}
 
 
+MAX_ID_CHARS: Final = 512
+
+
+def id_problem(page_id: str) -> str | None:
+    """Why a page id cannot be used; None where it can."""
+    if not page_id:
+        return "the page id is empty"
+    if len(page_id) > MAX_ID_CHARS:
+        return f"the page id has {len(page_id)} characters, at most {MAX_ID_CHARS} are possible"
+    try:
+        page_id.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return "the page id holds characters that are no text"
+    return "the page id holds characters that are no text" if "\0" in page_id else None
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page as the caller holds it: an id and either raw HTML or plain text.

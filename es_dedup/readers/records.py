@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from es_dedup.model import Page
+from es_dedup.model import Page, id_problem
 from es_dedup.readers.binary import binary_kind
 from es_dedup.readers.port import Fields, InputFailure, ReadPage
 
@@ -31,7 +31,6 @@ USUAL: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Field names that are tried in turn when none was given; case does not count."""
 BASE64_SUFFIX: Final = "base64"
-MAX_ID_CHARS: Final = 512
 _LISTED: Final = 12
 _EPOCH_SECONDS: Final = range(10**8, 10**10)
 _EPOCH_MILLISECONDS: Final = range(10**11, 10**13)
@@ -70,17 +69,6 @@ def clean_text(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
-
-
-def problem_of_id(page_id: str) -> str | None:
-    """Why a page id cannot be used, or None."""
-    if not page_id:
-        return "the page id is empty"
-    if len(page_id) > MAX_ID_CHARS:
-        return f"the page id has {len(page_id)} characters, at most {MAX_ID_CHARS} are possible"
-    if "\0" in page_id or (not page_id.isascii() and any("\ud800" <= char <= "\udfff" for char in page_id)):
-        return "the page id holds bytes that are no text"
-    return None
 
 
 def fields_in_no_record(options: ReadOptions) -> Iterator[InputFailure]:
@@ -214,7 +202,7 @@ def _id(record: Mapping[str, Any], name: str | None, fields: Fields) -> str:
         value = str(value)
     if not isinstance(value, str):
         raise _BadField(f"field {name!r} must be text or a whole number, got {_kind(value)}")
-    if problem := problem_of_id(value):
+    if problem := id_problem(value):
         raise _BadField(f"field {name!r}: {problem}")
     return value
 

@@ -17,10 +17,9 @@ from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from es_dedup.errors import MissingExtra
-from es_dedup.model import Page
+from es_dedup.model import Page, id_problem
 from es_dedup.readers.binary import binary_kind
 from es_dedup.readers.port import InputFailure, ReadPage
-from es_dedup.readers.records import problem_of_id
 from es_dedup.readers.streams import PACKED, READ_ERRORS, open_unpacked, plain_problem, printable
 
 if TYPE_CHECKING:
@@ -252,7 +251,7 @@ def _page(entry: tuple[Any, bytes], source: str, number: int, options: ReadOptio
     if len(body) < record.content_length:
         return InputFailure(source, number, f"{url}: {_CUT_RECORD}")
     page_id = record.record_id if options.warc_id == "record" else url
-    if problem := problem_of_id(page_id):
+    if problem := id_problem(page_id):
         return InputFailure(source, number, problem)
     try:
         body = _text_body(body, http, options.max_page_bytes + 1)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from es_dedup.batch.journal import MAX_CHARS
-from es_dedup.model import Page
+from es_dedup.model import MAX_ID_CHARS, Page, id_problem
 from es_dedup.model.annotations import Label
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.readers.binary import binary_kind
-from es_dedup.readers.records import MAX_ID_CHARS, problem_of_id
 from es_dedup.serve.problems import InvalidBody
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ class PageBody(Body):
         if page_id and self.id not in ("", page_id):
             raise InvalidBody((f"id: is {self.id!r}, the address names {page_id!r}",))
         name = page_id or self.id
-        if problem := problem_of_id(name):
+        if problem := id_problem(name):
             raise InvalidBody((f"id: {problem}",))
         html: str | bytes | None = self.html
         if self.html_base64 is not None and html is None:

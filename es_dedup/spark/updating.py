@@ -112,11 +112,7 @@ def update_tables(
         size = input_size(spark, inputs)
         if fresh is None:
             _check_input(folder, day, size)
-        if options.overwrite:
-            dropped = [f"{name}/{DAY}{day}" for name in ("clusters", "pairs", "features")]
-            folder.drop(*([*dropped[:2], "statistics", dropped[2], "settings"] if alone else dropped))
-        if options.renew:
-            folder.drop(*DERIVED)
+        _drop(folder, day, options, alone=alone)
         folder.record(recorded)
         made: list[str] = []
         if fresh is not None:
@@ -126,6 +122,15 @@ def update_tables(
             made.append("features")
         made += _derive(folder, day, chosen)
         return _report(folder, day, tuple(made))
+
+
+def _drop(folder: TableFolder, day: str, options: DayOptions, *, alone: bool) -> None:
+    """Drop the tables that are to be made again; settings and statistics too where the day is the only one."""
+    if options.overwrite:
+        dropped = [f"{name}/{DAY}{day}" for name in ("clusters", "pairs", "features")]
+        folder.drop(*([*dropped[:2], "statistics", dropped[2], "settings"] if alone else dropped))
+    if options.renew:
+        folder.drop(*DERIVED)
 
 
 def _check_input(folder: TableFolder, day: str, size: Mapping[str, int]) -> None:

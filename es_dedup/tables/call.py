@@ -8,8 +8,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.deduplicator.deduplicator import Deduplicator
-from es_dedup.index.validation import id_problem
-from es_dedup.model import Page
+from es_dedup.model import Page, id_problem
 from es_dedup.settings.loading import settings_in_force
 from es_dedup.tables.kinds import rows_of
 from es_dedup.tables.result import DeduplicationResult

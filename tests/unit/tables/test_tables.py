@@ -180,8 +180,8 @@ def test_rows_of_a_dataset_are_those_that_were_selected() -> None:
         ({"b": [FERRY]}, {"text": "c"}, "text='c': there is no column of this name; columns are 'b'"),
         ({"text": [FERRY], "id": [None]}, {}, "row 0: an id must be a string or a whole number, not None"),
         ({"text": [FERRY], "id": [True]}, {}, "row 0: an id must be a string or a whole number, not True"),
-        ({"text": [FERRY], "id": [""]}, {}, "row 0: page id must have 1-512 characters, has 0"),
-        ({"a": FERRY, "\ud800": FERRY}, {}, "row 1: page id holds a character that cannot be stored"),
+        ({"text": [FERRY], "id": [""]}, {}, "row 0: the page id is empty"),
+        ({"a": FERRY, "\ud800": FERRY}, {}, "row 1: the page id holds characters that are no text"),
         ({"text": [FERRY] * 3, "id": [1, 2, "1"]}, {}, "row 2: the id '1' was given before, in row 0"),
     ],
 )
