@@ -111,12 +111,10 @@ class SchemaMismatch(IndexError_):
 
     def __str__(self) -> str:
         problem = f"{self.index} holds format {self.found}, this version needs {self.expected}"
-        if self.found < self.expected and "://" in self.index:
-            return (
-                f"{problem}: run `es-dedup --db {self.index} reindex`, which rebuilds all features from attached indices "
-                f"or stored texts, while the present ones stay in use; or use the release that wrote it"
-            )
-        return f"{problem}: use the release that wrote it, or scan the pages again into a new file"
+        return (
+            f"{problem}: use the release that wrote it, or make a new index under another name "
+            f"(`es-dedup scan` of the pages; for a source index `es-dedup attach` and `es-dedup backfill`)"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,12 +110,9 @@ def fitted(index: Index, settings: Settings, name: str) -> Settings:
     """Settings to read an index with: those given, with the feature settings that the index was made with.
 
     Raises:
-        SchemaMismatch: it is on Elasticsearch and holds another format.
         SettingsMismatch: it was made by another version of the methods, so that new features do not compare with those stored.
         ConfigError: it was made with settings that are not known here.
     """
-    if isinstance(index, ElasticIndex):
-        index.must_be_current()
     if not feature_differences(index, settings):
         return settings
     adopted = with_recorded(settings, index.features)
@@ -177,8 +174,6 @@ def open_to_copy(
 
 
 def _settings_of_copy(source: Index, settings: Settings, name: str) -> Settings:
-    if isinstance(source, ElasticIndex):
-        source.must_be_current()
     chosen = with_recorded(settings, source.features)
     if source.keeps_named:
         also = tuple(source.features.get("elastic.also_stored", ()))

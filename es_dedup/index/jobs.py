@@ -73,7 +73,7 @@ class Job:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Self:
-        """What ``as_dict`` gave, in this version or an earlier one."""
+        """What ``as_dict`` gave."""
         return cls(
             **{
                 **{name: given[name] for name in cls.__slots__ if name in given},

@@ -1,4 +1,4 @@
-"""New features for everything: after a change of settings that shape them, or of the schema.
+"""New features for everything: after a change of settings that shape them.
 
 The new generation is made beside the one in use, from the source indices or, where none is attached, from the texts that the index keeps
 (``texts``). What hook, tasks and others write to them meanwhile is followed

@@ -40,7 +40,7 @@ def refill(old: Index, new: Index, settings: Settings) -> Refilled:
     """Bring an index up to what another one stores, by the texts of that one; to repeat it is safe, and reads what has changed since.
 
     Args:
-        old: is read by id only, so it may be of an older schema.
+        old: the index whose texts are read.
         new: the new index.
         settings: it was opened with these.
     """

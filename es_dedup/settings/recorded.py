@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 STATISTICS: Final = "statistics"
 """Name of the note that says what the clusters of an index were made with; see ``clustered_with``."""
-RETIRED: Final = frozenset({"extraction.parser"})
-"""Feature settings of version 0.1 that are none any more: what an index records of them does not count."""
 DETECTORS: Final = "detectors"
 VOTERS: Final = "decision.voters"
 METHOD: Final = "decision.method"
@@ -120,7 +118,7 @@ def differences(recorded: Mapping[str, Any], current: Mapping[str, Any]) -> tupl
     """The settings whose recorded and current values differ, by name; None stands for one that is not there."""
     return tuple(
         Difference(name, recorded.get(name), current.get(name))
-        for name in sorted((recorded.keys() | current.keys()) - RETIRED)
+        for name in sorted(recorded.keys() | current.keys())
         if recorded.get(name) != current.get(name)
     )
 

@@ -1,186 +1,97 @@
-"""Hooks of release 0.1, whose code is taken from the history of this repository, and an index that ``reindex`` of this release made anew."""
+"""An index of release 0.1, in a file or on Elasticsearch, is refused with advice by everything that opens it, and left as it is."""
 
 from __future__ import annotations
 
-import io
-import json
-import os
-import subprocess
-import sys
-import tarfile
-from pathlib import Path
+import sqlite3
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from elasticsearch.helpers import scan
+from typer.testing import CliRunner
 
 from es_dedup import Deduplicator
+from es_dedup.cli.main import app
 from es_dedup.errors import SchemaMismatch
 from es_dedup.hook import DedupHook
+from es_dedup.index.embedded.schema import APPLICATION_ID
 from es_dedup.maintenance.reindex import reindex
 from es_dedup.settings import Settings
-from tests.hooked import FIELDS, action_of, clusters
-from tests.samples import story
+from tests.hooked import FIELDS
 from tests.servers import client_of, fresh_name, remove, url_of
-from tests.source_indices import remove_templates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-    from elasticsearch import Elasticsearch
-
-pytestmark = pytest.mark.slow
-
-ROOT: Final = Path(__file__).parents[2]
-RELEASE: Final = "e4125c92"
-"""The last commit of 0.1.0: the next one opens the section 0.2.0 of the changelog."""
-
-HOOK: Final = """
-import json, sys
-from elasticsearch import Elasticsearch
-import es_dedup
-from es_dedup.hook import DedupHook, HostFields, dedup_bulk
-
-url, name = sys.argv[1:]
-assert es_dedup.__version__ == "0.1.0"
-fields = HostFields("text", published="published", site="site")
-with Elasticsearch(url) as client, DedupHook.open(f"{url}/{name}", fields) as hook:
-    print("open", flush=True)
-    for line in sys.stdin:
-        report = dedup_bulk(client, json.loads(line), hook=hook).report
-        print(json.dumps({"written": report.written, "inconclusive": report.inconclusive}), flush=True)
-"""
-
-COMMAND: Final = "from es_dedup.cli.main import run; run()"
+KINDS: Final = ("features", "clusters", "texts", "meta")
+ADVICE: Final = r"holds format .*another name .*`es-dedup scan`"
+COMMANDS: Final = {
+    "file": ("add -", "scan -", "check -", "clusters", "show page", "stats", "doctor", "search ferry", "recluster", "changes"),
+    "server": (
+        "add -", "scan -", "check -", "clusters", "show page", "stats", "search ferry", "recluster", "changes",
+    ),
+}  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The packages of release 0.1, which run with the installed versions of its dependencies."""
-    given = ("git", "archive", RELEASE, "es_dedup", "mappings")
-    made = subprocess.run(given, cwd=ROOT, capture_output=True, check=False)
-    if made.returncode:
-        pytest.skip(f"the history of this checkout has no release 0.1 ({RELEASE}): git fetch --unshallow")
-    folder = tmp_path_factory.mktemp("release")
-    with tarfile.open(fileobj=io.BytesIO(made.stdout)) as packed:
-        packed.extractall(folder, filter="data")
-    with started(folder, "import es_dedup.hook, es_dedup.cli.main") as importing:
-        problem = importing.communicate()[1]
-    if importing.returncode:
-        pytest.skip(f"release 0.1 does not run with what is installed here: {problem.splitlines()[-1]}")
-    return folder
-
-
-@pytest.fixture
-def client() -> Iterator[Elasticsearch]:
+@pytest.fixture(params=("file", "server"))
+def old(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, str]]:
+    """Where the index is kept, and its address."""
+    if request.param == "file":
+        file = tmp_path / "pages.db"
+        connection = sqlite3.connect(file)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute("CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
+        connection.execute("INSERT INTO meta VALUES ('schema', 1), ('fingerprint', '5f1c')")
+        connection.execute("CREATE TABLE pages (doc INTEGER PRIMARY KEY, page_id TEXT NOT NULL UNIQUE)")
+        connection.commit()
+        connection.close()
+        yield "file", str(file)
+        return
+    address = f"{url_of('es8')}/{fresh_name()}"
     with client_of(url_of("es8")) as client:
-        yield client
+        for kind in KINDS:
+            alias = f"{address.rpartition('/')[2]}-dedup-{kind}"
+            metadata = {"es_dedup": {"schema": 1, "kind": kind, "features": {"extraction.parser": "tags"}}}
+            client.indices.create(
+                index=f"{alias}-v1-000001",
+                aliases={alias: {"is_hidden": True, "is_write_index": True}},
+                settings={"index": {"hidden": True}},
+                mappings={
+                    "_meta": metadata,
+                    "dynamic": "strict",
+                    "properties": {"page_id": {"type": "keyword"}},
+                },
+            )
+    yield "server", address
+    remove(address)
 
 
-@pytest.fixture
-def name(client: Elasticsearch) -> Iterator[str]:
-    name = fresh_name()
-    client.indices.create(index=name)
-    yield name
-    remove(f"{url_of('es8')}/{name}")
-    client.indices.delete(index=f"{name}*", expand_wildcards="all")
-    remove_templates(client, f"{name}-dedup-source")
+def state(address: str) -> Any:
+    """All that is stored there."""
+    if "://" not in address:
+        with sqlite3.connect(address) as connection:
+            found = list(connection.iterdump())
+        connection.close()
+        return found
+    url, _, name = address.rpartition("/")
+    with client_of(url) as client:
+        return dict(client.indices.get(index=f"{name}*", expand_wildcards="all"))
 
 
-def started(release: Path, program: str, *arguments: str) -> subprocess.Popen[str]:
-    others = {name: value for name, value in os.environ.items() if not name.startswith("ES_DEDUP_")}
-    return subprocess.Popen(
-        [sys.executable, "-c", program, *arguments],
-        env={**others, "PYTHONPATH": str(release)},  # 0.1 refuses variables that it does not know
-        cwd=release,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def sent(hook: subprocess.Popen[str], name: str, *numbers: int) -> Any:
-    """Let a hook write stories and copies of them; what its report says."""
-    pages = [page for number in numbers for page in (story(number), story(number, f"copy-{number}", day=2))]
-    actions = [action_of(page, name) for page in pages]
-    assert hook.stdin is not None
-    assert hook.stdout is not None
-    hook.stdin.write(json.dumps(actions) + "\n")
-    hook.stdin.flush()
-    return json.loads(hook.stdout.readline() or "null")
-
-
-def stored(client: Elasticsearch, pattern: str) -> dict[tuple[str, str], Any]:
-    """All documents of some indices."""
-    client.indices.refresh(index=pattern, expand_wildcards="all")
-    hits = scan(client, index=pattern, expand_wildcards="all")
-    return {(hit["_index"], hit["_id"]): hit["_source"] for hit in hits}
-
-
-def test_hooks_of_0_1_are_refused_after_the_switch(release: Path, client: Elasticsearch, name: str) -> None:
-    """One that is open writes its documents without a decision, as its store does not answer; another one cannot be opened."""
-    place = f"{url_of('es8')}/{name}"
-    with started(release, HOOK, url_of("es8"), name) as hook:
-        assert hook.stdout is not None
-        assert hook.stdout.readline() == "open\n"
-        assert sent(hook, name, 0, 1) == {"written": 4, "inconclusive": {}}
-        fields = ("--content-field", "text", "--published-field", "published", "--site-field", "site")
-        with started(release, COMMAND, "--db", place, "attach", name, *fields) as attach:
-            assert attach.communicate() is not None
-        assert attach.returncode == 0
-        assert reindex(place, Settings()).pages == 4
-        index, documents = stored(client, f"{name}-dedup-*"), stored(client, name)
-
-        report = sent(hook, name, 2)
-        assert report["written"] == 2
-        assert set(report["inconclusive"]) == {f"{name}/story-2", f"{name}/copy-2"}
-        assert all("holds format 2, this version needs 1" in said for said in report["inconclusive"].values())
-        hook.communicate()
-    assert stored(client, f"{name}-dedup-*") == index
-    now = stored(client, name)
-    assert {key: now[key] for key in documents} == documents
-    assert {now[name, key]["dedup"]["relation"] for key in ("story-2", "copy-2")} == {"inconclusive"}
-
-    with started(release, HOOK, url_of("es8"), name) as later:
-        assert "SchemaMismatch" in later.communicate()[1]
-    assert later.returncode
-    assert stored(client, f"{name}-dedup-*") == index
-    assert stored(client, name) == now
-
-    with DedupHook.open(place, FIELDS) as new:
-        new.recheck(name)
-    assert clusters(client, name) == {frozenset({f"story-{number}", f"copy-{number}"}) for number in range(3)}
-
-
-def test_an_index_that_0_1_scanned_is_made_anew_from_its_texts(
-    release: Path, name: str, tmp_path: Path
-) -> None:
-    place = f"{url_of('es8')}/{name}"
-    lines = tmp_path / "pages.jsonl"
-    pages = [page for number in range(3) for page in (story(number), story(number, f"copy-{number}"))]
-    lines.write_text("".join(json.dumps({"id": page.id, "text": page.text}) + "\n" for page in pages))
-    with started(release, COMMAND, "--db", place, "scan", str(lines)) as scanned:
-        said = scanned.communicate()
-    assert scanned.returncode == 0, said
-    with pytest.raises(SchemaMismatch, match=f"--db {place} reindex"):
-        Deduplicator.open(place)
-    assert reindex(place, Settings()).pages == len(pages)
-    with Deduplicator.open(place) as dedup:
-        found = {
-            frozenset({each.canonical, *(member.page_id for member in each.members)})
-            for each in dedup.clusters()
-        }
-    assert found == {frozenset({f"story-{number}", f"copy-{number}"}) for number in range(3)}
-
-
-def test_a_file_of_0_1_is_refused_and_left_as_it_is(release: Path, tmp_path: Path) -> None:
-    lines, file = tmp_path / "pages.jsonl", tmp_path / "pages.db"
-    lines.write_text(json.dumps({"id": "a", "text": story(0).text}) + "\n")
-    with started(release, COMMAND, "--db", str(file), "scan", str(lines)) as scanned:
-        said = scanned.communicate()
-    assert scanned.returncode == 0, said
-    before = file.read_bytes()
-    with pytest.raises(SchemaMismatch, match="scan the pages again into a new file"):
-        Deduplicator.open(file)
-    assert file.read_bytes() == before
+def test_an_index_of_0_1_is_refused_with_advice_and_left_as_it_is(old: tuple[str, str]) -> None:
+    kind, address = old
+    before = state(address)
+    for read_only in (True, False):
+        with pytest.raises(SchemaMismatch, match=ADVICE):
+            Deduplicator.open(address, read_only=read_only)
+    if kind == "server":
+        with pytest.raises(SchemaMismatch, match=ADVICE):
+            DedupHook.open(address, FIELDS)
+        with pytest.raises(SchemaMismatch, match=ADVICE):
+            reindex(address, Settings())
+    page = '{"id": "page", "text": "The ferry ran aground at noon on Monday."}\n'
+    for command in COMMANDS[kind]:
+        said = CliRunner().invoke(app, ["--db", address, *command.split()], input=page)
+        assert said.exit_code, command
+        assert "holds format" in said.output, (command, said.output)
+        assert "another name" in " ".join(said.output.split()), (command, said.output)
+    assert state(address) == before

@@ -86,7 +86,7 @@ class ElasticIndex(Store, IndexBase):
             MissingExtra: the client is not installed.
             ServerTooOld: its version is not supported.
             NotAnIndex: missing while ``read_only``, or another application's.
-            SchemaMismatch: made by another version; one made by 0.1 can be read by id and have notes set where ``features`` is None.
+            SchemaMismatch: made by another version.
             SettingsMismatch: filled with other settings.
             IndexUnavailable: the server does not answer.
             IndexRefused: the server does not let us.
@@ -109,14 +109,6 @@ class ElasticIndex(Store, IndexBase):
     def features(self) -> Mapping[str, Any]:
         """See ``Index.features``."""
         return self._schema.features
-
-    def must_be_current(self) -> None:
-        """Refuse what compares features where they are of an older format.
-
-        Raises:
-            SchemaMismatch: they are; it names the command that makes them anew.
-        """
-        self._schema.must_be_current()
 
     def close(self) -> None:
         """Let go of the connections; may be called twice. Later calls raise ``IndexUnavailable``."""
@@ -259,7 +251,6 @@ class ElasticIndex(Store, IndexBase):
         """See ``FeatureIndex.candidates_with_copies``."""
         if not candidate_queries and not hashes:
             return [], {}
-        self._schema.must_be_current()
         if any(candidate_query.scope is not None for candidate_query in candidate_queries):
             self._show(FEATURES)
         self._catch_up(FEATURES)
@@ -399,7 +390,6 @@ class ElasticIndex(Store, IndexBase):
     def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
         """See ``ClusterStore.replace_all``."""
         self._must_write()
-        self._schema.must_be_current()
         concrete = self._schema.next_index(CLUSTERS)
         try:
             for some in chunked(edges, REPLACED_AT_A_TIME):

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.fields import TermFields
 
 SCHEMA_VERSION: Final = 2
-OLDEST: Final = 1
-"""Version that can still be read by id, for ``maintenance.reindex``; version 2 has other terms."""
 FEATURES: Final = "features"
 CLUSTERS: Final = "clusters"
 TEXTS: Final = "texts"
@@ -24,7 +22,7 @@ NEVER: Final = "-1"  # who searches refreshes first; a segment a second of claim
 KINDS: Final = (FEATURES, CLUSTERS, TEXTS, META)
 JOBS: Final = "jobs"
 """Jobs and dead letters; made when they are first asked for."""
-SOURCE_INDEX: Final = "host"  # the name that 0.1 gave the file and the template
+SOURCE_INDEX: Final = "host"
 """The mapping of ``dedup`` in the source index, as a component template."""
 META_KEY: Final = "es_dedup"
 """Key of our own object in a mapping's ``_meta``."""

@@ -13,7 +13,6 @@ from es_dedup.index.elastic.mappings import (
     KINDS,
     META_KEY,
     NAMED_FIELDS,
-    OLDEST,
     SCHEMA_VERSION,
     add_fields,
     alias_of,
@@ -53,10 +52,8 @@ class Schema:
         """Nothing is sent yet."""
         self._fields_for = fields
         self._server, self._name, self._features, self._options = server, name, features, options
-        self._given = features is not None
         self.concrete: dict[str, frozenset[str]] = {}  # names of what was opened, by kind
         self.keeps_named = options.named_fields  # whether terms are stored as text where they have one
-        self.version = SCHEMA_VERSION  # of what was opened
 
     @property
     def features(self) -> Mapping[str, Any]:
@@ -73,7 +70,7 @@ class Schema:
 
         Raises:
             NotAnIndex: nothing is there while ``read_only``, or an index of another application.
-            SchemaMismatch: made by another version; one made by 0.1 is opened where no settings were given, see ``must_be_current``.
+            SchemaMismatch: made by another version.
             SettingsMismatch: filled with other settings.
             IndexUnavailable, IndexRefused: see ``Server.call``.
         """
@@ -205,28 +202,15 @@ class Schema:
         )
         return list(found)
 
-    def must_be_current(self) -> None:
-        """Refuse what needs the terms of this schema version.
-
-        Raises:
-            SchemaMismatch: an older one was opened.
-        """
-        if self.version != SCHEMA_VERSION:
-            raise SchemaMismatch(self._server.name, SCHEMA_VERSION, self.version)
-
     def _check(self, kind: str, concrete: str, mapping: Mapping[str, Any]) -> None:
         metadata = mapping.get("_meta", {}).get(META_KEY)
         if not isinstance(metadata, dict):
             raise NotAnIndex(self._server.name, f"{concrete} was made by another application")
-        version = int(metadata.get("schema") or 0)
-        if version != SCHEMA_VERSION and (self._given or version != OLDEST):
+        version, recorded = int(metadata.get("schema") or 0), metadata.get("features")
+        if version != SCHEMA_VERSION or recorded is None:
             raise SchemaMismatch(self._server.name, SCHEMA_VERSION, version)
         if kind == FEATURES:
-            self.version, self.keeps_named = version, bool(metadata.get(NAMED_FIELDS))
-        # 0.1 recorded a digest of its settings
-        recorded = metadata.get("features", {} if version == OLDEST else None)
-        if recorded is None:
-            raise SchemaMismatch(self._server.name, SCHEMA_VERSION, 0)
+            self.keeps_named = bool(metadata.get(NAMED_FIELDS))
         if self._features is None:
             self._features = recorded
         elif recorded != self._features:

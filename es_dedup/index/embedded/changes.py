@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.errors import IndexUnavailable
 from es_dedup.index.embedded.schema import read_meta
 from es_dedup.model import Relation
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
@@ -25,13 +24,8 @@ _CHANGES: Final = """
 
 def end(connection: sqlite3.Connection) -> Cursor:
     """The place after the last change."""
-    log = read_meta(connection, "changes")
-    if log is None:
-        raise IndexUnavailable(
-            "the index", "it keeps no changes yet: open it for writing once, by es-dedup add or scan"
-        )
     (last,) = connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()
-    return Cursor(str(log), last)
+    return Cursor(str(read_meta(connection, "changes")), last)
 
 
 def after(connection: sqlite3.Connection, place: Cursor) -> list[ClusterChange]:

@@ -102,9 +102,6 @@ class Connection:
                 connection.execute("PRAGMA journal_mode = WAL")
         self.features = schema.check(connection, self.name, features)
         if not self.read_only:
-            if not schema.has_changes(connection):
-                with self.writing():
-                    schema.add_changes(connection)
             # In WAL mode NORMAL writes the log on every commit and waits for the disk at checkpoints only:
             # the death of the process loses nothing that was committed. A power cut may lose the last
             # commits, never consistency.

@@ -31,14 +31,13 @@ NAMED, STORED = 0, 1
 """Values of ``pages.state``: only its id is known; the page is stored."""
 
 _LOG: Final = "BEGIN DELETE FROM changes WHERE doc = {0}.doc; INSERT INTO changes (doc) VALUES ({0}.doc); END"
-CHANGES: Final = (
+_CHANGES: Final = (
     "CREATE TABLE changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, doc INTEGER NOT NULL UNIQUE)",
     "INSERT INTO meta VALUES ('changes', lower(hex(randomblob(8))))",
     f"CREATE TRIGGER assignments_added AFTER INSERT ON assignments {_LOG.format('new')}",
     f"CREATE TRIGGER assignments_changed AFTER UPDATE ON assignments {_LOG.format('new')}",
     f"CREATE TRIGGER assignments_removed AFTER DELETE ON assignments {_LOG.format('old')}",
 )
-"""What a file needs for ``changes``."""
 _TABLES: Final = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
     """CREATE TABLE pages (
@@ -60,7 +59,7 @@ _TABLES: Final = (
         doc INTEGER PRIMARY KEY, cluster INTEGER NOT NULL, representative INTEGER NOT NULL,
         relation TEXT NOT NULL, score REAL NOT NULL)""",
     "CREATE INDEX assignments_cluster ON assignments (cluster)",
-    *CHANGES,
+    *_CHANGES,
     "CREATE TABLE statistics (id INTEGER PRIMARY KEY CHECK (id = 1), snapshot BLOB NOT NULL)",
 )
 
@@ -106,28 +105,6 @@ def create(connection: sqlite3.Connection, features: Mapping[str, Any]) -> None:
         raise
 
 
-def add_changes(connection: sqlite3.Connection) -> None:
-    """Let a file that was made without them have changes; all its assignments are changes then.
-
-    For a write session.
-    """
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        if not has_changes(connection):
-            for statement in CHANGES:
-                connection.execute(statement)
-            connection.execute("INSERT INTO changes (doc) SELECT doc FROM assignments")
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-
-
-def has_changes(connection: sqlite3.Connection) -> bool:
-    """Whether changes of clusters are kept."""
-    return read_meta(connection, "changes") is not None
-
-
 def check(
     connection: sqlite3.Connection, index: str, features: Mapping[str, Any] | None
 ) -> Mapping[str, Any]:
@@ -141,8 +118,9 @@ def check(
         SettingsMismatch: features made with other settings.
     """
     found, stored = int(read_meta(connection, "schema") or 0), read_meta(connection, "features")
-    if found != SCHEMA_VERSION or stored is None:  # 0.1 did not record its settings
-        raise SchemaMismatch(index, SCHEMA_VERSION, 0 if stored is None else found)
+    # Release 0.1 gave its files the same number, but recorded neither settings nor changes.
+    if found != SCHEMA_VERSION or stored is None or read_meta(connection, "changes") is None:
+        raise SchemaMismatch(index, SCHEMA_VERSION, 0 if found == SCHEMA_VERSION else found)
     recorded: dict[str, Any] = json.loads(str(stored))
     if features is not None and recorded != features:
         raise SettingsMismatch(index, differences(recorded, features))

@@ -79,10 +79,6 @@ def test_what_shapes_features_is_named(changed: dict[str, Any], named: list[str]
     assert [each.name for each in differences(BASE, features(chosen(**changed)))] == named
 
 
-def test_a_setting_that_is_no_more_does_not_count() -> None:
-    assert differences({**BASE, "extraction.parser": "lxml"}, BASE) == ()
-
-
 def test_versions_of_text_processing_and_methods_are_feature_settings() -> None:
     (text,) = differences(BASE, feature_settings(Settings(), 2, VERSIONS))
     assert text == Difference("version of text processing", 1, 2)
