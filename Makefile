@@ -100,7 +100,7 @@ test-browser: $(DEV)  ## the console in Chromium, on a file and on Elasticsearch
 
 test-all: $(DEV)  ## everything on all servers, then fuzz and test-model: hours
 	@$(BIN)/es-dedup --quiet compile >/dev/null
-	$(SERVERS) run es8 es9 secured three narrow full opensearch redis -- $(PYTEST) $(PYTEST_ARGS)
+	$(SERVERS) run es8 es9 secured three narrow bundled opensearch redis -- $(PYTEST) $(PYTEST_ARGS)
 	$(SERVERS) run es9 redis -- $(ON_ES9) $(PYTEST) -m 'not other_servers and not data' tests/integration
 	$(MAKE) test-opensearch-all fuzz test-model
 

@@ -8,7 +8,7 @@ es-dedup finds a pair by a stored relation or a common cluster. Bytes are those 
 that holds the pages alone, both merged to one segment. Processor seconds are those of this process and of the server's.
 
 The value of the processor (SHA-1 of the field's text) is computed here: the servers of ``scripts/servers`` have no ingest processors.
-``min_hash`` needs the module ``analysis-common``, which ``scripts/servers up full`` has; elsewhere it is left out. Its tokens
+``min_hash`` needs the module ``analysis-common``, which ``scripts/servers up bundled`` has; elsewhere it is left out. Its tokens
 stand at one position, where ``match`` ignores ``minimum_should_match``: each is a clause of a ``bool`` query here.
 """
 
@@ -289,7 +289,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     url = os.environ.get("ES_DEDUP_FULL_URL") or os.environ.get("ES_DEDUP_ES_URL")
     if not url:
         raise SystemExit(
-            "Name a server by the variable ES_DEDUP_ES_URL; `scripts/servers up full` starts one with `min_hash`."
+            "Name a server by the variable ES_DEDUP_ES_URL; `scripts/servers up bundled` starts one with `min_hash`."
         )
     pages, sets = pages_and_pairs(pair_sets(given.data, SETS))
     with Elasticsearch(url, request_timeout=120) as client:

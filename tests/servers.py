@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import pytest
 from elasticsearch import AsyncElasticsearch, Elasticsearch
@@ -28,6 +28,25 @@ def url_of(profile: str) -> str:
     return named or server_of(profile).url
 
 
+def url_with_processors(profile: str) -> str:
+    """Address of a server that has ingest processors; without one the test is skipped, or fails as in ``url_of``."""
+    url = url_of(profile)
+    with client_of(url) as client:
+        nodes = client.nodes.info(metric="ingest", filter_path="nodes.*.ingest.processors.type")["nodes"]
+    for node in nodes.values():
+        if {"type": "rename"} not in node["ingest"]["processors"]:
+            _missing(
+                f"{url} has no ingest processors: install a JDK with javac and start it again with scripts/servers"
+            )
+    return url
+
+
+def _missing(reason: str) -> NoReturn:
+    if os.environ.get("ES_DEDUP_SERVERS_REQUIRED"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
 def server_of(profile: str) -> Server:
     """What ``scripts/servers`` has started, with its processes; without one as ``url_of``. One that another stands in for is skipped."""
     settings = load_settings(os.environ)
@@ -36,10 +55,9 @@ def server_of(profile: str) -> Server:
     if named and (found is None or named not in found.urls):
         pytest.skip(f"{named} is in the place of {profile} and is not ours to stop")
     if found is None:
-        reason = f"no server {profile} is running: {ADVICE.format(profile)}"
-        if os.environ.get("ES_DEDUP_SERVERS_REQUIRED"):
-            pytest.fail(f"{reason}; a test that needs it is marked other_servers")
-        pytest.skip(reason)
+        _missing(
+            f"no server {profile} is running: {ADVICE.format(profile)}; tests that need another one than es8 are marked other_servers"
+        )
     return found
 
 

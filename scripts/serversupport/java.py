@@ -86,7 +86,7 @@ def find(majors: tuple[int, ...], environ: Mapping[str, str], settings: Settings
             raise Trouble(message) from trouble
     message = (
         f"no Java {' or '.join(map(str, majors))} is installed "
-        f"(Debian, Ubuntu: apt-get install openjdk-{majors[0]}-jre-headless), or set JAVA_HOME"
+        f"(Debian, Ubuntu: apt-get install openjdk-{majors[0]}-jdk-headless), or set JAVA_HOME"
     )
     raise NoJava(message)
 

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from scripts.serversupport import fetch, java
+from scripts.serversupport import fetch, java, plugin
 from scripts.serversupport.profiles import TRANSPORT_ABOVE_HTTP, Node, Profile, configuration, jvm_options
 from scripts.serversupport.running import Process, Server, free_ports, save
 from scripts.serversupport.settings import REPOSITORY, Account, Settings, Trouble, give, unprivileged
@@ -52,7 +52,7 @@ def start(
     """
     account = unprivileged(settings)
     runtime = java.find(profile.java, environ, settings, wheel=profile.wheel)
-    home = _home(profile, settings)
+    home = _home(profile, settings, environ)
     folder = settings.run / profile.name
     shutil.rmtree(folder, ignore_errors=True)
     first = free_ports(port or profile.port, profile.nodes, (0, TRANSPORT_ABOVE_HTTP))
@@ -103,7 +103,7 @@ def revive(server: Server, profile: Profile, settings: Settings, environ: Mappin
     """
     account = unprivileged(settings)
     runtime = java.find(profile.java, environ, settings, wheel=profile.wheel)
-    home = _home(profile, settings)
+    home = _home(profile, settings, environ)
     folder = Path(server.folder)
     down = {
         at: Node(f"node-{at + 1}", folder / f"node-{at + 1}", int(url.rpartition(":")[2]))
@@ -125,8 +125,15 @@ def _version(profile: Profile) -> str:
     return profile.version or profile.archive.version
 
 
-def _home(profile: Profile, settings: Settings) -> Path:
-    """The unpacked server, fetched when it is not there yet."""
+def _home(profile: Profile, settings: Settings, environ: Mapping[str, str]) -> Path:
+    """The folder of the server, fetched and unpacked when it is not there yet; Elasticsearch with our ingest processors."""
+    home = _unpacked(profile, settings)
+    if profile.product != "elasticsearch":
+        return home
+    return plugin.with_processors(home, _version(profile), min(profile.java), environ, settings)
+
+
+def _unpacked(profile: Profile, settings: Settings) -> Path:
     place = settings.cache / "unpacked" / f"{profile.product}-{_version(profile)}"
     if place.is_dir():
         return place

@@ -10,7 +10,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import Elasticsearch
 from elasticsearch.helpers import (
     BULK_FLUSH,
     async_bulk,
@@ -33,6 +32,8 @@ from tests.servers import async_client_of, client_of, fresh_name, remove, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from elasticsearch import Elasticsearch
 
 VOLATILE = ("dedup", "_seq_no", "_version", "_shards", "_primary_term", "forced_refresh", "exception")
 LONG = "x" * 500  # with the name of its index more than a page id may have
@@ -359,34 +360,3 @@ def test_an_id_that_is_too_long_for_the_index_behind_an_alias_is_reported(
     report = dedup_bulk(client, [{"_id": long, "text": "a"}], index=alias, hook=hook).report
     assert report.failed == {f"{index}/{long}": "index name and _id have more than 511 characters together"}
     assert client.get(index=index, id=long)["_source"]["text"] == "a"
-
-
-@pytest.mark.other_servers
-def test_pipelines_that_move_rename_and_drop_documents() -> None:
-    address, index, pipeline = f"{url_of('full')}/{fresh_name()}", fresh_name(), fresh_name()
-    rename = {"script": {"source": "ctx._id = ctx._id + '-new'", "if": "ctx.how == 'rename'"}}
-    move = {"set": {"field": "_index", "value": f"{index}-moved", "if": "ctx.how == 'move'"}}
-    with (
-        Elasticsearch(url_of("full"), request_timeout=60) as client,
-        DedupHook.open(address, SourceFields("text")) as hook,
-    ):
-        known = client.nodes.info(metric="ingest", filter_path="nodes.*.ingest.processors.type")["nodes"]
-        if not all({"type": "drop"} in node["ingest"]["processors"] for node in known.values()):
-            pytest.skip("the server lacks the module ingest-common")
-        client.ingest.put_pipeline(
-            id=pipeline, processors=[{"drop": {"if": "ctx.how == 'drop'"}}, move, rename]
-        )
-        how = ["stay", "drop", "move", "rename"]
-        actions = [{"_id": each, "how": each, "text": f"{each} is a story. It is told."} for each in how]
-        try:
-            result = dedup_bulk(client, actions, index=index, hook=hook, pipeline=pipeline, refresh=True)
-            assert tuple(result) == (4, [])
-            hits = client.search(index=f"{index}*")["hits"]["hits"]
-            found = {(hit["_index"], hit["_id"]): hit["_source"]["dedup"]["cluster_id"] for hit in hits}
-            places = [(index, "stay"), (f"{index}-moved", "move"), (index, "rename-new")]
-            assert found == {place: "/".join(place) for place in places}
-            assert hook._index.get_many([f"{index}/{each}" for each in how]).keys() == {f"{index}/stay"}
-        finally:
-            client.ingest.delete_pipeline(id=pipeline)
-            client.indices.delete(index=f"{index}*", ignore_unavailable=True)
-    remove(address)

@@ -1,4 +1,4 @@
-"""Servers of other versions: the oldest supported one is that of the profile ``full``, on which whole suites are run."""
+"""Servers of other versions: the oldest supported one is that of the profile ``bundled``, on which whole suites are run."""
 
 from __future__ import annotations
 
