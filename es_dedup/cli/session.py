@@ -91,7 +91,7 @@ class Session:
 
         factory.reach(self.db, CONNECT_SECONDS, self.settings)
         watch = AnswerWatch(self.place, self.output.note)
-        self._closing += [watch.close, factory.watch_answers(watch)]
+        self._closing += [watch.close, factory.watch_answers(self.db, watch)]
 
     def close(self) -> None:
         """End what ``reach`` has begun."""

@@ -30,7 +30,7 @@ class AnswerWatch:
         self._first.start()
 
     def __call__(self, kind: str, status: int) -> None:
-        """Take notice of an answer, see ``wiring.watch_answers``."""
+        """Take notice of an answer, see ``factory.watch_answers``."""
         self._first.cancel()
         if kind != "request":
             return

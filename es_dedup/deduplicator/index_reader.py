@@ -121,12 +121,12 @@ class IndexReader(ChangeReader, StoredReader):
 
     def _check_some(self, pages: list[Page]) -> list[Decision]:
         while True:
-            ignored = self._ignored
-            asked, _ = self._featurise(pages, ignored)
+            before = self._ignored
+            asked, _ = self._featurise(pages, before)
             compared = self._lookup().of(asked, assigned=True, notes=[overrides.OVERRIDES])
             known = overrides.JOURNAL.recorded(self._index, compared.notes)
-            self._ignored = known.ignored[False]
-            if self._ignored == ignored:
+            self._ignored = now = known.ignored[False]
+            if now == before:
                 break  # they have not changed since the last check
         by_people = self._decided_by_people(asked, known.constraints)
         assigned = {**compared.assigned, **self._index.assignments(chain.from_iterable(by_people))}
@@ -474,15 +474,16 @@ class IndexReader(ChangeReader, StoredReader):
     def _in_force(self) -> EffectiveSettings:
         """Statistics and settings in force; another process may have clustered everything again with others."""
         now = time.monotonic()
-        if self._basis is None or now - self._looked >= STATISTICS_SECONDS:
+        found = self._basis  # which another thread may replace, or remove
+        if found is None or now - self._looked >= STATISTICS_SECONDS:
             note = self._index.note(STATISTICS)
             try:
-                self._basis = EffectiveSettings.read(self._index, self._given, note, self._basis)
+                self._basis = found = EffectiveSettings.read(self._index, self._given, note, found)
             except ValueError as error:
                 problem = "its statistics are damaged; opening it for writing learns them anew"
                 raise NotAnIndex(self._name, problem) from error
             self._looked = now
-        return self._basis
+        return found
 
     def _lookup(self, settings: Settings | None = None) -> CandidateSearch:
         return CandidateSearch(self._index, settings or self._settings, self._statistics(), day_of)

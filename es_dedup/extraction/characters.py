@@ -235,15 +235,14 @@ def _words(
     return np.concatenate((blocks[near], blocks[order[begins]])), np.concatenate((pairs * _MIX, words))
 
 
-_POWERS: list[NDArray[np.uint64]] = []
-
-
 def _powers(count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Powers of an odd number and of its inverse, modulo 2^64."""
-    if not _POWERS or _POWERS[0].size < count:
-        size = 1 << max(count - 1, 1 << 16).bit_length()
-        _POWERS[:] = [_power_table(_PRIME, size), _power_table(_INVERSE, size)]
-    return _POWERS[0], _POWERS[1]
+    """Powers of an odd number and of its inverse, modulo 2^64; at least so many."""
+    return _power_tables(1 << max(count - 1, 1 << 16).bit_length())
+
+
+@cache
+def _power_tables(size: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    return _power_table(_PRIME, size), _power_table(_INVERSE, size)
 
 
 def _power_table(base: int, size: int) -> NDArray[np.uint64]:

@@ -10,7 +10,7 @@ from es_dedup.clustering import same_neighbours
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from es_dedup.index.port import Assignment, Index
+    from es_dedup.index.port import Assignment, ClusterBatch
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Edge
 
@@ -23,14 +23,14 @@ class ClusterCache:
     Writes of others are not seen: hold ``index.writing()`` as long as it is used. Records may lack payload and terms.
 
     Args:
-        index: what is cached of.
+        index: what is cached of: an index, or changes to it that are kept together.
         notes: those that are known.
 
     Attributes:
         changed: assignments that were written through it, by page id.
     """
 
-    def __init__(self, index: Index, notes: Mapping[str, str | None] = MappingProxyType({})) -> None:
+    def __init__(self, index: ClusterBatch, notes: Mapping[str, str | None] = MappingProxyType({})) -> None:
         self._index, self._notes = index, dict(notes)
         self._beside: dict[str, dict[tuple[str, str], Edge]] = {}
         self._records: dict[str, FeatureRecord] = {}

@@ -238,11 +238,11 @@ class BatchDecider:
                 compared, lookup = self._anew(todo, latest, seen.number), latest
             as_seen = alone and seen.held == self._held - 1
             other = None if as_seen else replaced_meanwhile(compared, index)
-            cache = ClusterCache(index, compared.notes if as_seen else {})
-            if as_seen:
-                unassigned = {*todo.records.ids, *compared.stored} - {*seen.assigned, *compared.assigned}
-                cache.learn(compared.stored, {**compared.assigned, **seen.assigned}, unassigned)
-            with index.batched_cluster_updates():
+            with index.batched_cluster_updates() as updates:
+                cache = ClusterCache(updates, compared.notes if as_seen else {})
+                if as_seen:
+                    unassigned = {*todo.records.ids, *compared.stored} - {*seen.assigned, *compared.assigned}
+                    cache.learn(compared.stored, {**compared.assigned, **seen.assigned}, unassigned)
                 decided = self._decide(
                     replace(seen, todo=without(todo, other or ())),
                     (compared, other),
@@ -346,9 +346,9 @@ class BatchDecider:
             if not removed and not others | touched:
                 return 0, {}
             if touched:
-                cache = ClusterCache(index)
-                cache.read_around(touched)
-                with index.batched_cluster_updates():
+                with index.batched_cluster_updates() as updates:
+                    cache = ClusterCache(updates)
+                    cache.read_around(touched)
                     repair_around(cache, touched, (lookup := self.lookup()), lookup.settings)
                 touched |= {*cache.changed, *cache.left_behind()}
             return removed, dedup_fields_of(index, touched | others)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from es_dedup.index.port import Assignment, WriteReport
+    from es_dedup.index.port import Assignment, ClusterBatch, WriteReport
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import CandidateQuery, CandidateResult, Edge
     from es_dedup.model.cluster_lists import ClusterQuery, Place
@@ -135,9 +135,9 @@ class IndexBase(Closing, Index):
         wanted = list(page_ids)
         return self.get_many(wanted), self.assignments([*wanted, *assigned]), self.notes(notes)
 
-    def batched_cluster_updates(self) -> AbstractContextManager[None]:
+    def batched_cluster_updates(self) -> AbstractContextManager[ClusterBatch]:
         """See ``Index.batched_cluster_updates``: each call is kept by itself."""
-        return nullcontext()
+        return nullcontext(self)
 
     def keep_writer_lock(self) -> AbstractContextManager[None]:
         """See ``Index.keep_writer_lock``: a session costs nothing that could be saved."""

@@ -283,14 +283,9 @@ def reach_source(path: str | Path, seconds: float, settings: Settings) -> None:
         reachability.reach(address, seconds, options.proxy)
 
 
-def watch_answers(watcher: Callable[[str, int], None]) -> Callable[[], None]:
-    """Have a function told of each answer of Elasticsearch in this process; what is returned ends that.
-
-    Args:
-        watcher: see ``index.elastic.server.watchers``.
-    """
-    server.watchers.append(watcher)
-    return lambda: server.watchers.remove(watcher)
+def watch_answers(path: str | Path, watcher: Callable[[str, int], None]) -> Callable[[], None]:
+    """Have a function told of each answer to requests for an index on Elasticsearch; what is returned ends that, see ``Watchers.add``."""
+    return server.watchers.add(watcher, shown(path))
 
 
 def must_be_place(path: str | Path) -> None:

@@ -101,7 +101,7 @@ class FeatureIndex(Protocol):
     def writing(self) -> AbstractContextManager[bool]:
         """Keep other writers out over several calls; may be nested within one thread.
 
-        Each call inside is still kept by itself, but for ``Index.batched_cluster_updates``: what it returned from stays when a later one fails.
+        Each call inside is still kept by itself: what it returned from stays when a later one fails.
         The value is True only where no other session was held since this object's last one.
 
         Raises:
@@ -276,13 +276,22 @@ class NeighbourhoodStore(ClusterUpdates, Protocol):
         """See ``FeatureIndex.notes``."""
 
 
+class ClusterBatch(NeighbourhoodStore, Protocol):
+    """Cluster changes that are kept together, see ``Index.batched_cluster_updates``; what is read of it has them."""
+
+    def edges_and_members(
+        self, page_ids: Iterable[str], cluster_ids: Iterable[str]
+    ) -> tuple[list[Edge], dict[str, list[Assignment]]]:
+        """What ``edges_of`` the pages and ``members`` of the clusters answer, asked for together."""
+
+
 class ClusterStore(ClusterUpdates, Protocol):
     """Verified edges and cluster assignments; same guarantees as ``FeatureIndex``."""
 
     def edges_and_members(
         self, page_ids: Iterable[str], cluster_ids: Iterable[str]
     ) -> tuple[list[Edge], dict[str, list[Assignment]]]:
-        """What ``edges_of`` the pages and ``members`` of the clusters answer, asked for together."""
+        """See ``ClusterBatch.edges_and_members``."""
 
     @abstractmethod
     def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
@@ -370,10 +379,11 @@ class Index(FeatureIndex, ClusterStore, StatisticsStore, Protocol):
             assigned: further pages, of which only assignments are read.
         """
 
-    def batched_cluster_updates(self) -> AbstractContextManager[None]:
-        """Let the edges and assignments changed inside be kept when the block ends, all at once where that is quicker.
+    def batched_cluster_updates(self) -> AbstractContextManager[ClusterBatch]:
+        """Keep the edges and assignments that are changed through the value when the block ends, all at once where that is quicker.
 
-        For use within ``writing``; reads inside see them. When the block raises a part may be kept, or nothing.
+        For use within ``writing``, by one thread. Until the block ends, only reads through the value see the changes. When it raises, a part
+        may be kept, or nothing.
         """
 
     def keep_writer_lock(self) -> AbstractContextManager[None]:

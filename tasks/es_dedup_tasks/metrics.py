@@ -17,7 +17,7 @@ from es_dedup_tasks.dispatch import CeleryDispatcher
 from es_dedup_tasks.sites import ProcessContext
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from es_dedup.hook import HookReport
     from es_dedup.settings import Settings
@@ -79,14 +79,9 @@ def observe_hook(report: HookReport) -> None:
         SECONDS.labels(f"hook {stage}").observe(seconds)
 
 
-def count_answers() -> None:
-    """Count the answers of Elasticsearch in this process; a second call changes nothing."""
-    if _answered not in watchers:
-        watchers.append(_answered)
-
-
-def _answered(kind: str, status: int) -> None:
-    ANSWERS.labels(kind, str(status)).inc()
+def count_answers() -> Callable[[], None]:
+    """Count the answers of Elasticsearch in this process; what is returned ends that."""
+    return watchers.add(lambda kind, status: ANSWERS.labels(kind, str(status)).inc())
 
 
 @contextmanager

@@ -95,11 +95,11 @@ def answers() -> Iterator[list[int]]:
     def watch(kind: str, status: int) -> None:
         found.append(status)
 
-    watchers.append(watch)
+    end = watchers.add(watch)
     try:
         yield found
     finally:
-        watchers.remove(watch)
+        end()
 
 
 def test_the_hook_writes_again_what_was_turned_away() -> None:

@@ -173,8 +173,8 @@ def test_a_large_batch_is_answered_in_order(own_address: str) -> None:
 
 def fail_after(index: ElasticIndex) -> None:
     """Change something, then fail."""
-    with index.batched_cluster_updates():
-        index.assign_many([assignment("a")])
+    with index.batched_cluster_updates() as updates:
+        updates.assign_many([assignment("a")])
         raise KeyError("a")
 
 
@@ -199,13 +199,13 @@ class TestSessions:
             with index.writing():
                 index.put_edges([edge("a", "b")])
                 index.assign_many([assignment("a"), assignment("b", "a")])
-            with index.writing() as alone, index.batched_cluster_updates():
+            with index.writing() as alone, index.batched_cluster_updates() as updates:
                 assert alone
-                assert index.edges_of(["b"]) == [edge("a", "b")]
-                index.drop_edges(["a"])
-                index.assign_many([assignment("b")])
-                assert index.edges_of(["b"]) == []
-                assert index.members(["a", "b"]) == {"a": [assignment("a")], "b": [assignment("b")]}
+                assert updates.edges_of(["b"]) == [edge("a", "b")]
+                updates.drop_edges(["a"])
+                updates.assign_many([assignment("b")])
+                assert updates.edges_of(["b"]) == []
+                assert updates.members(["a", "b"]) == {"a": [assignment("a")], "b": [assignment("b")]}
                 assert other.assignments(["b"]) == {"b": assignment("b", "a")}  # nothing of it was sent yet
             assert other.assignments(["b"]) == {"b": assignment("b")}
             assert index.edges_of(["a"]) == []

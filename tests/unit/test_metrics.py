@@ -6,7 +6,7 @@ from es_dedup_tasks import metrics
 from prometheus_client import REGISTRY
 
 from es_dedup.hook import HookReport
-from es_dedup.index.elastic.server import tell, watchers
+from es_dedup.index.elastic.server import watchers
 
 
 def value(name: str, **labels: str) -> float:
@@ -35,12 +35,14 @@ def test_a_call_of_the_hook() -> None:
     assert value("es_dedup_stage_seconds_sum", stage="hook decide") == 0.25
 
 
-def test_answers_are_counted_once_each_by_status() -> None:
-    metrics.count_answers()
-    metrics.count_answers()
-    try:
-        before = value("es_dedup_elasticsearch_answers_total", kind="item", status="429")
-        tell("item", 429)
-        assert value("es_dedup_elasticsearch_answers_total", kind="item", status="429") == before + 1
-    finally:
-        watchers.remove(metrics._answered)
+def test_answers_are_counted_by_status_and_told_to_those_who_watch_their_server() -> None:
+    told: list[tuple[str, int]] = []
+    ends = [metrics.count_answers(), watchers.add(lambda *answer: told.append(answer), "http://a:9200/b")]
+    before = value("es_dedup_elasticsearch_answers_total", kind="item", status="429")
+    watchers.tell("http://a:9200/b", "item", 429)
+    watchers.tell("http://a:9200/other", "item", 429)
+    for end in ends:
+        end()
+    watchers.tell("http://a:9200/b", "item", 429)
+    assert value("es_dedup_elasticsearch_answers_total", kind="item", status="429") == before + 2
+    assert told == [("item", 429)]

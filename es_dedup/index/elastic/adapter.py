@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexError_
@@ -17,6 +18,7 @@ from es_dedup.index.elastic.locking import WAITING
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS
 from es_dedup.index.elastic.notes import NoteStore, note_key
 from es_dedup.index.elastic.options import Options
+from es_dedup.index.elastic.read_your_writes_clusters import ClusterBatch, ClusterChanges
 from es_dedup.index.elastic.read_your_writes_pages import CREATED
 from es_dedup.index.elastic.reading import WINDOW, documents, documents_of_several, pages_of_hits, whole
 from es_dedup.index.elastic.server import CONFLICT, reading, reads_answers
@@ -152,15 +154,15 @@ class ElasticIndex(Store, IndexBase):
         schema = self._schema
         index, named = self._of[FEATURES], schema.keeps_named
         pages = records.writes(batch, places, index, schema.fields, named=named, operation=operation)
+        complete = False
         with self._one_write:
-            with self._guard:
-                clean = FEATURES not in self._dirty
-            results = self._write(FEATURES, pages)
-            written = [place for place, result in zip(places, results, strict=True) if result.done]
-            whole_ = self._recent.add(batch, written, [result for result in results if result.done])
-            if clean and whole_ and self._searcher.one_shard:
-                with self._guard:
-                    self._dirty.pop(FEATURES, None)
+            try:
+                results = self._write(FEATURES, pages, shown=True)
+                written = [place for place, result in zip(places, results, strict=True) if result.done]
+                complete = self._recent.add(batch, written, [result for result in results if result.done])
+            finally:
+                if not complete or not self._searcher.one_shard:
+                    self._mark(FEATURES)
         return results
 
     def _must_be_ours(self, results: Sequence[Result], page_ids: Iterable[str]) -> None:
@@ -224,12 +226,10 @@ class ElasticIndex(Store, IndexBase):
         if kept_lock:
             self._lock.saw(next(iter(waiting), None))
         found = {record.page_id: record for record in map(records.record_of, features)}
-        groups: dict[str, Assignment | None] = {**clusters.assignments_in(kept)}
-        if self._lock.inside():
-            groups |= self._changes.known(clustered)
+        groups = clusters.assignments_in(kept)
         return (
             {page_id: found[page_id] for page_id in wanted if page_id in found},
-            {page_id: each for page_id in clustered if (each := groups.get(page_id)) is not None},
+            {page_id: groups[page_id] for page_id in clustered if page_id in groups},
             self._keeping.notes_in(said, notes),
         )
 
@@ -275,10 +275,10 @@ class ElasticIndex(Store, IndexBase):
         self._must_all(results)
         kept = documents(self._server, self._of[TEXTS], map(key_of, wanted), fields=False)
         self._must_all(self._write(TEXTS, [Write("delete", self._of[TEXTS], found["_id"]) for found in kept]))
-        edges = self.edges_of(wanted)
-        with self._changing() as changes:
-            changes.drop(edges)
-            changes.unassign(wanted)
+        changes = ClusterChanges()
+        changes.drop(self.edges_of(wanted))
+        changes.unassign(wanted)
+        self._change(changes)
         return sum(result.condition is not None and result.status < 300 for result in results)  # noqa: PLR2004 - HTTP
 
     def erase(self, page_ids: Iterable[str]) -> str:
@@ -361,9 +361,9 @@ class ElasticIndex(Store, IndexBase):
 
     def put_edges(self, edges: Iterable[Edge]) -> None:
         """See ``ClusterStore.put_edges``."""
-        given = list(edges)
-        with self._changing() as changes:
-            changes.put(given)
+        changes = ClusterChanges()
+        changes.put(edges)
+        self._change(changes)
 
     def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
         """See ``ClusterStore.edges_of``."""
@@ -373,19 +373,24 @@ class ElasticIndex(Store, IndexBase):
         self, page_ids: Iterable[str], cluster_ids: Iterable[str]
     ) -> tuple[list[Edge], dict[str, list[Assignment]]]:
         """See ``ClusterStore.edges_and_members``."""
+        changes = self._known_changes()
         self._catch_up(CLUSTERS)
         pages, wanted = list(page_ids), list(cluster_ids)
         edges, found = clusters.edges_and_members(self._server, self._of[CLUSTERS], pages, wanted)
-        if self._lock.inside():
-            edges = self._changes.edges_of(pages, edges)
-            found = self._changes.members(wanted, found)
-        return edges, clusters.grouped(found)
+        return changes.edges_of(pages, edges), clusters.grouped(changes.members(wanted, found))
+
+    @contextmanager
+    def batched_cluster_updates(self) -> Iterator[ClusterBatch]:
+        """See ``Index.batched_cluster_updates``: one request when the block ends."""
+        batch = ClusterBatch(self)
+        yield batch
+        self._change(batch.changes)
 
     def drop_edges(self, page_ids: Iterable[str]) -> None:
         """See ``ClusterStore.drop_edges``."""
-        found = self.edges_of(page_ids)
-        with self._changing() as changes:
-            changes.drop(found)
+        changes = ClusterChanges()
+        changes.drop(self.edges_of(page_ids))
+        self._change(changes)
 
     def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
         """See ``ClusterStore.replace_all``."""
@@ -402,25 +407,18 @@ class ElasticIndex(Store, IndexBase):
         except BaseException:
             self._schema.drop(concrete)
             raise
-        self._changes.clear()
         with self._guard:
-            self._dirty.pop(CLUSTERS, None)
+            self._others += 1
 
     def assign_many(self, assignments: Iterable[Assignment]) -> None:
         """See ``ClusterStore.assign_many``."""
-        given = list(assignments)
-        with self._changing() as changes:
-            changes.assign(given)
+        changes = ClusterChanges()
+        changes.assign(assignments)
+        self._change(changes)
 
     def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
         """See ``ClusterStore.assignments``."""
-        names = list(dict.fromkeys(page_ids))
-        changed = self._changes.known(names) if self._lock.inside() else {}
-        found: dict[str, Assignment | None] = dict(changed)
-        found |= clusters.assignments(
-            self._server, self._of[CLUSTERS], (name for name in names if name not in changed)
-        )
-        return {name: each for name in names if (each := found.get(name)) is not None}
+        return clusters.assignments(self._server, self._of[CLUSTERS], page_ids)
 
     def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
         """See ``ClusterStore.members``."""
@@ -428,7 +426,7 @@ class ElasticIndex(Store, IndexBase):
 
     def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
         """See ``ClusterStore.clusters``."""
-        self._catch_up(CLUSTERS)
+        self._show(CLUSTERS)
         yield from clusters.clusters(self._server, self._of[CLUSTERS], min_size=min_size, after=after)
 
     def list_clusters(
@@ -439,7 +437,7 @@ class ElasticIndex(Store, IndexBase):
 
     def cluster_sizes(self) -> Counter[int]:
         """See ``ClusterStore.cluster_sizes``."""
-        self._catch_up(CLUSTERS)
+        self._show(CLUSTERS)
         return clusters.cluster_sizes(self._server, self._of[CLUSTERS])
 
     def duplicate_counts(self) -> tuple[Counter[str], Counter[str]]:
@@ -447,8 +445,8 @@ class ElasticIndex(Store, IndexBase):
         return self._lists().duplicate_counts()
 
     def _lists(self) -> ClusterLists:
-        self._catch_up(FEATURES)
-        self._catch_up(CLUSTERS)
+        self._show(FEATURES)
+        self._show(CLUSTERS)
         return ClusterLists(self._server, self._of[CLUSTERS], self._of[FEATURES])
 
     def changes(self, since: Cursor | None = None) -> Iterator[ClusterChange]:

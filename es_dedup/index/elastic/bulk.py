@@ -16,7 +16,7 @@ from es_dedup.index.elastic.server import (
     pauses,
     reason_in,
     status_of,
-    tell,
+    watchers,
 )
 from es_dedup.model.batches import chunked_by_size
 
@@ -125,7 +125,7 @@ def _write_chunk(server: Server, chunk: list[Write], seconds: float, *, alias: b
                 raise IndexInterrupted(server.name, result.reason)
             results[at] = result
             if result.reason:
-                tell("item", result.status)
+                watchers.tell(server.name, "item", result.status)
             if result.status in BUSY:
                 again.append(at)
         if not again:

@@ -63,7 +63,7 @@ class WriterLock:
         self._lost = False
         self._left: tuple[Seen, str] | None = None  # as it was when we let go of it, and where
         self._holder = 0
-        self._row = 0  # users of ``keep_writer_lock``
+        self._users: set[object] = set()  # of ``keep_writer_lock``
         self._kept_by = 0  # the process that keeps it between two sessions
         self._keeper: tuple[threading.Thread, threading.Event] | None = None
         self._touched = self._used = 0.0
@@ -104,7 +104,7 @@ class WriterLock:
                     yield
             finally:
                 self._holder, self._used = 0, time.monotonic()
-                if self._row and not self._lost and self._used - self._shared > SHARED_SECONDS:
+                if self._users and not self._lost and self._used - self._shared > SHARED_SECONDS:
                     self._kept_by = os.getpid()
                 else:
                     self._end()
@@ -114,12 +114,13 @@ class WriterLock:
     @contextmanager
     def keep_writer_lock(self) -> Iterator[None]:
         """Keep it from one ``held`` inside to the next, as long as nobody else waits for it; may be nested."""
-        self._row += 1
+        user = object()
+        self._users.add(user)
         try:
             yield
         finally:
-            self._row -= 1
-            if not self._row:
+            self._users.discard(user)
+            if not self._users:
                 self.give_up()
 
     @property
@@ -135,12 +136,12 @@ class WriterLock:
             self.give_up()
 
     def check(self) -> None:
-        """Refuse to go on when the lock was held and has been lost.
+        """Refuse to go on when this thread held the lock and has lost it.
 
         Raises:
             IndexLocked: another writer has taken over.
         """
-        if self._depth and self._lost:
+        if self.inside() and self._lost:
             raise IndexLocked(self._server.name, self._lease)
 
     def inside(self) -> bool:
@@ -149,7 +150,8 @@ class WriterLock:
 
     def untouched(self) -> bool:
         """Whether nobody has held it since we did."""
-        return self._still_ours() or (self._left is not None and self._read()[0] == self._left[0])
+        left = self._left
+        return self._still_ours() or (left is not None and self._read()[0] == left[0])
 
     @contextmanager
     def _deeper(self) -> Iterator[None]:

@@ -1,11 +1,13 @@
-"""Edges and assignments changed by this object that searches may not see yet: answers are completed by them.
+"""Edges and assignments that were changed and that searches may not see yet: their answers are completed by them.
 
-They hold as long as nobody else changes clusters, so only within a write session, and from one session to the next when no other was
-between. What is written in ``batched_cluster_updates`` is kept here until it is sent, in one request.
+``ClusterChanges`` holds the last state of what was changed. An index keeps one for what it has sent within write sessions; it holds as long as
+nobody else changes clusters, so only within a session, and from one session to the next when no other was between. ``ClusterBatch``
+has one of its own for what it has not sent yet.
 """
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.index.elastic import clusters
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from es_dedup.index.elastic.bulk import Write
-    from es_dedup.index.port import Assignment
+    from es_dedup.index.port import Assignment, Index
     from es_dedup.model import Edge
 
     Pair = tuple[str, str]
@@ -23,62 +25,50 @@ if TYPE_CHECKING:
 MOST: Final = 20_000  # changes that are kept
 
 
-class ClusterWriteCache:
-    """The last state of what was changed, None for what was taken away; for the thread that holds the write session."""
+class ClusterChanges:
+    """The last state of what was changed, None for what was taken away; for one thread at a time."""
 
     def __init__(self) -> None:
         self._edges: dict[Pair, Edge | None] = {}
         self._of_page: dict[str, set[Pair]] = {}
         self._assigned: dict[str, Assignment | None] = {}
-        self._unsent_edges: set[Pair] = set()
-        self._unsent_pages: set[str] = set()
-        self.stamp = 0  # rises whenever something was sent
 
     def __len__(self) -> int:
-        """How many changes are kept."""
+        """How many changes there are."""
         return len(self._edges) + len(self._assigned)
 
     def clear(self) -> None:
-        """Forget everything, also what was not sent."""
-        for kept in (self._edges, self._of_page, self._assigned, self._unsent_edges, self._unsent_pages):
+        """Forget everything."""
+        for kept in (self._edges, self._of_page, self._assigned):
             kept.clear()
 
-    def shown(self) -> None:
-        """Forget what searches see now: all that was sent."""
-        edges = {pair: self._edges[pair] for pair in self._unsent_edges}
-        assigned = {page_id: self._assigned[page_id] for page_id in self._unsent_pages}
-        self.clear()
-        for pair, edge in edges.items():
+    def add(self, later: ClusterChanges) -> None:
+        """Keep what was changed later, too."""
+        for pair, edge in later._edges.items():
             self._keep(pair, edge)
-        self._assigned.update(assigned)
-        self._unsent_edges, self._unsent_pages = set(edges), set(assigned)
+        self._assigned |= later._assigned
 
     def put(self, edges: Iterable[Edge]) -> None:
-        """New or replaced edges, not sent yet."""
+        """New or replaced edges."""
         for edge in map(turned, edges):
             self._keep((edge.left, edge.right), edge)
 
     def drop(self, edges: Iterable[Edge]) -> None:
-        """Edges that are no more, not sent yet."""
+        """Edges that are no more."""
         for edge in edges:
             self._keep((edge.left, edge.right), None)
 
     def assign(self, assignments: Iterable[Assignment]) -> None:
-        """New or replaced assignments, not sent yet."""
-        for each in assignments:
-            self._assigned[each.page_id] = each
-            self._unsent_pages.add(each.page_id)
+        """New or replaced assignments."""
+        self._assigned.update((each.page_id, each) for each in assignments)
 
     def unassign(self, page_ids: Iterable[str]) -> None:
-        """Assignments that are no more, not sent yet."""
-        for page_id in page_ids:
-            self._assigned[page_id] = None
-            self._unsent_pages.add(page_id)
+        """Assignments that are no more."""
+        self._assigned.update(dict.fromkeys(page_ids))
 
-    def unsent(self, index: str) -> list[Write]:
+    def writes(self, index: str) -> list[Write]:
         """What is to be sent."""
-        edges = [(pair, self._edges[pair]) for pair in sorted(self._unsent_edges)]
-        pages = [(page_id, self._assigned[page_id]) for page_id in sorted(self._unsent_pages)]
+        edges, pages = sorted(self._edges.items()), sorted(self._assigned.items())
         return [
             *clusters.edge_writes([edge for _, edge in edges if edge], index),
             *clusters.pair_deletes([pair for pair, edge in edges if not edge], index),
@@ -86,13 +76,7 @@ class ClusterWriteCache:
             *clusters.removals([page_id for page_id, each in pages if not each], index),
         ]
 
-    def sent(self) -> None:
-        """All of it was."""
-        self.stamp += 1
-        self._unsent_edges.clear()
-        self._unsent_pages.clear()
-
-    # Answers of searches and reads, completed
+    # Answers, completed
 
     def edges_of(self, page_ids: Iterable[str], found: Iterable[Edge]) -> list[Edge]:
         """All edges that touch the pages, by (left, right)."""
@@ -113,6 +97,53 @@ class ClusterWriteCache:
 
     def _keep(self, pair: Pair, edge: Edge | None) -> None:
         self._edges[pair] = edge
-        self._unsent_edges.add(pair)
         for page_id in pair:
             self._of_page.setdefault(page_id, set()).add(pair)
+
+
+class ClusterBatch:
+    """Cluster changes that are sent together, see ``Index.batched_cluster_updates``; reads through it see them, and nobody else does.
+
+    Attributes:
+        changes: what was changed through it.
+    """
+
+    def __init__(self, index: Index) -> None:
+        self._index, self.changes = index, ClusterChanges()
+        self.get_many, self.note, self.notes = index.get_many, index.note, index.notes
+
+    def put_edges(self, edges: Iterable[Edge]) -> None:
+        """See ``ClusterStore.put_edges``."""
+        self.changes.put(edges)
+
+    def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
+        """See ``ClusterStore.edges_of``."""
+        return self.edges_and_members(page_ids, ())[0]
+
+    def edges_and_members(
+        self, page_ids: Iterable[str], cluster_ids: Iterable[str]
+    ) -> tuple[list[Edge], dict[str, list[Assignment]]]:
+        """See ``ClusterStore.edges_and_members``."""
+        pages, wanted = list(page_ids), list(cluster_ids)
+        edges, groups = self._index.edges_and_members(pages, wanted)
+        members = self.changes.members(wanted, chain.from_iterable(groups.values()))
+        return self.changes.edges_of(pages, edges), clusters.grouped(members)
+
+    def drop_edges(self, page_ids: Iterable[str]) -> None:
+        """See ``ClusterStore.drop_edges``."""
+        self.changes.drop(self.edges_of(page_ids))
+
+    def assign_many(self, assignments: Iterable[Assignment]) -> None:
+        """See ``ClusterStore.assign_many``."""
+        self.changes.assign(assignments)
+
+    def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
+        """See ``ClusterStore.assignments``."""
+        names = list(dict.fromkeys(page_ids))
+        changed = self.changes.known(names)
+        found = self._index.assignments(name for name in names if name not in changed) | changed
+        return {name: each for name in names if (each := found.get(name)) is not None}
+
+    def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
+        """See ``ClusterStore.members``."""
+        return self.edges_and_members((), cluster_ids)[1]

@@ -50,9 +50,41 @@ OLDEST: Final = (8, 16, 6)
 """The oldest version of Elasticsearch that the tests run on."""
 NO_ANSWER: Final = 0
 BUSY_STATUS: Final = 503  # told of an answer without one, of which a part is missing
-watchers: Final[list[Callable[[str, int], None]]] = []
-"""Told of each answer: ``request`` or ``item`` (of a bulk request), and its HTTP status; ``NO_ANSWER`` for none, 200 for any success."""
 REASON_CHARS: Final = 300  # of a server's reason that are repeated
+
+
+class Watchers:
+    """Functions that are told of answers in this process; threads may share it."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._told: tuple[tuple[str | None, Callable[[str, int], None]], ...] = ()
+
+    def add(self, watcher: Callable[[str, int], None], name: str | None = None) -> Callable[[], None]:
+        """Have a function told of each answer; what is returned ends that.
+
+        Args:
+            watcher: takes ``request`` or ``item`` (of a bulk request), and the HTTP status: ``NO_ANSWER`` for none, 200 for any success.
+            name: of the ``Server`` whose answers are meant; None: of all.
+        """
+        added = name, watcher
+        with self._guard:
+            self._told = (*self._told, added)
+
+        def end() -> None:
+            with self._guard:
+                self._told = tuple(each for each in self._told if each is not added)
+
+        return end
+
+    def tell(self, name: str, kind: str, status: int) -> None:
+        """Let those know who watch a server."""
+        for wanted, watcher in self._told:
+            if wanted is None or wanted == name:
+                watcher(kind, status)
+
+
+watchers: Final = Watchers()
 
 
 @contextmanager
@@ -187,7 +219,7 @@ class Server:
                 with reading(self.name):
                     result = ask(self.client)
             except Unanswered as error:
-                tell("request", BUSY_STATUS)
+                watchers.tell(self.name, "request", BUSY_STATUS)
                 if time.monotonic() + pause > end:
                     raise IndexUnavailable(self.name, str(error)) from error
             except Exception as error:
@@ -195,11 +227,11 @@ class Server:
                     raise
                 if self._turns_to_opensearch(error):
                     continue
-                tell("request", status_of(error) or NO_ANSWER)
+                watchers.tell(self.name, "request", status_of(error) or NO_ANSWER)
                 if not worth_repeating(error) or time.monotonic() + pause > end:
                     raise self.translated(error, writing=writing) from error
             else:
-                tell("request", OK)
+                watchers.tell(self.name, "request", OK)
                 return result
             time.sleep(pause)
         raise AssertionError  # pauses never end
@@ -284,12 +316,6 @@ class Server:
 def version_numbers(version: str) -> tuple[int, ...]:
     """Major, minor and patch number, to compare versions by."""
     return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
-
-
-def tell(kind: str, status: int) -> None:
-    """Let all watchers know of an answer."""
-    for watcher in watchers:
-        watcher(kind, status)
 
 
 def pauses() -> Any:

@@ -11,7 +11,7 @@ from es_dedup.index.elastic.bulk import Write, write_all
 from es_dedup.index.elastic.generation_watch import GenerationWatch
 from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, alias_of
-from es_dedup.index.elastic.read_your_writes_clusters import MOST, ClusterWriteCache
+from es_dedup.index.elastic.read_your_writes_clusters import MOST, ClusterChanges
 from es_dedup.index.elastic.read_your_writes_pages import PageWriteCache
 from es_dedup.index.elastic.schema import Schema
 from es_dedup.index.elastic.server import Server
@@ -56,10 +56,13 @@ class Store:
         # what searches may not show: for each kind a mark of its last write
         self._dirty: dict[str, object] = {}
         self._recent = PageWriteCache()
-        self._changes = ClusterWriteCache()
-        self._shown = 0  # stamp of the changes that searches see
-        self._together = False
-        self._others = False  # changes were made outside any session
+        self._changes = ClusterChanges()  # sent within sessions
+        self._sent = self._shown = (
+            0  # how often changes were sent within sessions, and how many of these searches see
+        )
+        self._others = self._trusted = (
+            0  # how often changes were sent outside of sessions, and how many of these ``_changes`` allows for
+        )
 
     @contextmanager
     def writing(self) -> Iterator[bool]:
@@ -79,27 +82,13 @@ class Store:
         nested = self._lock.inside()
         with self._lock.held(self._options.lock_seconds):
             self._watch.seen(META, filter(None, [self._lock.place]))
-            if not nested and (self._others or not self._lock.alone):
+            if not nested and not self._lock.alone:
                 self._distrust()
             yield self._lock.alone
 
     def keep_writer_lock(self) -> AbstractContextManager[None]:
         """See ``Index.keep_writer_lock``."""
         return self._lock.keep_writer_lock()
-
-    @contextmanager
-    def batched_cluster_updates(self) -> Iterator[None]:
-        """Send what is changed inside of edges and assignments in one request when the block ends; see ``Index.batched_cluster_updates``."""
-        self._together = self._lock.inside()
-        try:
-            yield
-            self._together = False
-            self._send_changes()
-        except BaseException:
-            self._distrust()  # nothing of it is kept, or nobody knows what
-            raise
-        finally:
-            self._together = False
 
     def only_writer(self) -> bool:
         """See ``Index.only_writer``."""
@@ -111,14 +100,22 @@ class Store:
         self._lock.check()
         self._watch.check()
 
-    def _write(self, kind: str, writes: Iterable[Write]) -> list[Result]:
+    def _write(self, kind: str, writes: Iterable[Write], *, shown: bool = False) -> list[Result]:
+        """Send writes; ``shown``: searches need no refresh to see them."""
         self._must_write()
         given = list(writes)  # before anything is sent: an iterator may be slow, or read this index
         if not given:
             return []
+        try:
+            return self._send(given, alias=True)
+        finally:
+            if not shown:  # only now: a refresh of another thread that came earlier need not show them
+                self._mark(kind)
+
+    def _mark(self, kind: str) -> None:
+        """Have the next search refresh first."""
         with self._guard:
             self._dirty[kind] = object()
-        return self._send(given, alias=True)
 
     def _send(self, writes: Iterable[Write], *, alias: bool) -> list[Result]:
         options = self._options
@@ -134,45 +131,43 @@ class Store:
     def _deletes(self, kind: str, page_ids: Iterable[str]) -> list[Write]:
         return [Write("delete", self._of[kind], key_of(page_id)) for page_id in page_ids]
 
-    @contextmanager
-    def _changing(self) -> Iterator[ClusterWriteCache]:
-        """Change edges and assignments: at once, or together with others."""
-        self._must_write()
-        changes = self._changes
-        if not self._lock.inside():
-            self._others = True
-            changes = ClusterWriteCache()
-        yield changes
-        if not self._together:
-            self._send_changes(changes)
-
-    def _send_changes(self, changes: ClusterWriteCache | None = None) -> None:
-        given = self._changes if changes is None else changes
-        with self._guard:
-            clean = CLUSTERS not in self._dirty
+    def _change(self, changes: ClusterChanges) -> None:
+        """Send changes of edges and assignments. Searches within the session are completed by them, and need no refresh."""
+        inside = self._lock.inside()
         try:
-            self._must_all(self._write(CLUSTERS, given.unsent(self._of[CLUSTERS])))
+            self._must_all(self._write(CLUSTERS, changes.writes(self._of[CLUSTERS]), shown=inside))
         except BaseException:
-            given.clear()
+            if inside:
+                self._distrust()  # some of it may be stored
             raise
-        given.sent()
-        # Searches within the session are completed by what is kept.
-        if clean and given is self._changes and len(given) <= MOST:
-            with self._guard:
-                self._dirty.pop(CLUSTERS, None)
+        finally:
+            if not inside:
+                with self._guard:
+                    self._others += 1
+        if inside:
+            self._sent += 1
+            self._changes.add(changes)
+            if len(self._changes) > MOST:
+                self._mark(CLUSTERS)
+
+    def _known_changes(self) -> ClusterChanges:
+        """What completes searches of this thread: the changes of its session, as long as no other thread changes clusters outside of it."""
+        if not self._lock.inside():
+            return ClusterChanges()
+        if self._trusted != self._others:
+            self._distrust()
+        return self._changes
 
     def _distrust(self) -> None:
-        """Take nothing of what is kept of clusters for granted."""
+        """Take nothing of what is kept of clusters for granted; for the thread that holds the session."""
+        self._trusted = self._others
         self._changes.clear()
-        self._others = False
-        with self._guard:
-            self._dirty[CLUSTERS] = object()
+        self._mark(CLUSTERS)
 
     def _catch_up(self, kind: str) -> None:
         """Make our own earlier writes visible to searches."""
-        if kind == CLUSTERS and not self._lock.inside() and self._changes.stamp != self._shown:
-            with self._guard:
-                self._dirty[CLUSTERS] = object()
+        if kind == CLUSTERS and not self._lock.inside() and self._sent != self._shown:
+            self._mark(CLUSTERS)
         if not self._options.fresh_reads or (kind == FEATURES and not self._options.fresh_candidates):
             return
         with self._guard:
@@ -182,16 +177,15 @@ class Store:
 
     def _show(self, kind: str) -> None:
         """The same for searches that are not completed by what is kept here."""
-        if len(self._recent):
-            with self._guard:
-                self._dirty[kind] = object()
+        if len(self._recent) if kind == FEATURES else self._sent != self._shown:
+            self._mark(kind)
         self._catch_up(kind)
 
     def _refresh(self, kinds: Iterable[str]) -> None:
         wanted = list(kinds)
         with self._guard:
             before = {kind: self._dirty[kind] for kind in wanted if kind in self._dirty}
-        shown, stamp = self._recent.newest(), self._changes.stamp
+        shown, sent = self._recent.newest(), self._sent
         self._schema.refresh([self._of[kind] for kind in wanted])
         with self._guard:  # only now: another thread that searches meanwhile has to refresh, too
             for kind, mark in before.items():
@@ -200,6 +194,6 @@ class Store:
         if FEATURES in wanted:
             self._recent.seen(shown)
         if CLUSTERS in wanted:
-            self._shown = stamp
+            self._shown = sent
             if self._lock.inside():
-                self._changes.shown()
+                self._changes.clear()

@@ -159,6 +159,7 @@ class EmbeddedIndex(IndexBase):
         """
         aside = not self._catch_up()
         with self._connection.reading() as connection:
+            aside = aside or fulltext.missing(connection) > 0  # written, or emptied by ``erase``, just now
             if aside:
                 fulltext.catch_up_aside(connection, self._segment)
             return fulltext.search(connection, self._segment(query), limit, offset, aside=aside)

@@ -66,8 +66,13 @@ def catch_up_aside(connection: sqlite3.Connection, segment: Callable[[str], str]
     """Add all missing texts to a table that only this connection sees; the file is not written."""
     connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.tail USING fts5(title, body, content='')")
     connection.execute("CREATE TABLE IF NOT EXISTS temp.tail_mark (row INTEGER)")
-    (last,) = connection.execute("SELECT max(row) FROM temp.tail_mark").fetchone()
-    last = max(last or 0, _last_indexed(connection))
+    indexed = _last_indexed(connection)
+    first, last = connection.execute("SELECT min(row), max(row) FROM temp.tail_mark").fetchone()
+    if first is None or not first <= indexed <= last:  # the file's index was emptied or filled since
+        connection.execute("INSERT INTO temp.tail (tail) VALUES ('delete-all')")
+        connection.execute("DELETE FROM temp.tail_mark")
+        connection.execute("INSERT INTO temp.tail_mark VALUES (?)", (indexed,))
+        last = indexed
     while rows := connection.execute(_NEW_TEXTS, (last, TEXTS_PER_STEP)).fetchall():
         _insert(connection, "temp.tail", rows, segment)
         last = rows[-1][0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_dedup.index.elastic.read_your_writes_clusters import ClusterWriteCache
+from es_dedup.index.elastic.read_your_writes_clusters import ClusterChanges
 from es_dedup.index.port import Assignment
 from es_dedup.model import Edge, Relation
 
@@ -40,7 +40,7 @@ class Model:
         return dict(self.edges), dict(self.assigned)
 
 
-def step(what: tuple, model: Model, changes: ClusterWriteCache) -> None:  # type: ignore[type-arg]
+def step(what: tuple, model: Model, changes: ClusterChanges, kept: ClusterChanges) -> None:  # type: ignore[type-arg]
     kind, *given_ = what
     if kind == "put":
         edge = edge_of(*given_)
@@ -58,35 +58,35 @@ def step(what: tuple, model: Model, changes: ClusterWriteCache) -> None:  # type
         changes.unassign(given_)
         model.assigned.pop(given_[0], None)
     elif kind == "sent":
-        changes.sent()
+        kept.add(changes)
+        changes.clear()
         model.sent = model.copy()
     else:
-        changes.shown()
+        kept.clear()
         model.seen = model.sent
 
 
 @given(st.lists(steps, max_size=30))
 def test_completed_answers_are_true(history: list[tuple]) -> None:  # type: ignore[type-arg]
-    model, changes = Model(), ClusterWriteCache()
+    model, changes, kept = Model(), ClusterChanges(), ClusterChanges()
     for what in history:
-        step(what, model, changes)
+        step(what, model, changes, kept)
         edges, assigned = model.seen
         for page in PAGES:
             found = [edge for pair, edge in edges.items() if page in pair]
-            assert changes.edges_of([page], found) == [
+            assert changes.edges_of([page], kept.edges_of([page], found)) == [
                 edge for pair, edge in sorted(model.edges.items()) if page in pair
             ]
             members = [each for each in assigned.values() if each.cluster_id == page]
-            assert {each.page_id: each for each in changes.members([page], members)} == {
-                each.page_id: each for each in model.assigned.values() if each.cluster_id == page
-            }
-        known = changes.known(PAGES)
-        now = {**{name: assigned.get(name) for name in PAGES}, **known}
+            assert {
+                each.page_id: each for each in changes.members([page], kept.members([page], members))
+            } == {each.page_id: each for each in model.assigned.values() if each.cluster_id == page}
+        now = {name: assigned.get(name) for name in PAGES} | kept.known(PAGES) | changes.known(PAGES)
         assert now == {name: model.assigned.get(name) for name in PAGES}
 
 
 def test_what_is_sent_is_each_change_once() -> None:
-    changes = ClusterWriteCache()
+    changes = ClusterChanges()
     changes.put([Edge("b", "a", Relation.CONTAINS, 0.5), edge_of(("a", "c"))])
     changes.put([edge_of(("a", "b"), 0.7)])
     changes.assign(
@@ -94,13 +94,9 @@ def test_what_is_sent_is_each_change_once() -> None:
     )
     changes.drop([edge_of(("a", "c"))])
     changes.unassign(["a"])
-    sent = changes.unsent("i")
+    sent = changes.writes("i")
     assert [write.operation for write in sent] == ["index", "delete", "index", "index"]
     assert sent[-1].body == {"page_id": "a"}  # a document without cluster, which who follows changes sees
-    stamp = changes.stamp
-    changes.sent()
-    assert changes.stamp > stamp
-    assert changes.unsent("i") == []
     assert len(changes) == 4
     changes.clear()
     assert len(changes) == 0
