@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections import Counter
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -60,6 +61,7 @@ class FilterReport:
         failed: records that give no page, or another page of an id that was read before. They are copied, but for what has no end (a
             line that is too long, a damaged place).
         failures: the first of these, each with its file and line.
+        no_page: why records of archives hold no page (``status 404``), to the number of these; they are copied.
     """
 
     kept: int = 0
@@ -68,6 +70,7 @@ class FilterReport:
     unknown: int = 0
     failed: int = 0
     failures: list[InputFailure] = field(default_factory=list)
+    no_page: Counter[str] = field(default_factory=Counter)
 
 
 def filter_dumps(
@@ -106,8 +109,9 @@ def filter_dumps(
         shown = {str(file): str(each.source) for each, file in zip(copies, sources, strict=True)}
         chooser = _Chooser(index, shown, contained=contained)
         for each, file in zip(copies, sources, strict=True):
+            tally = Tally(no_page=chooser.report.no_page)
             try:
-                copy_dump(file, replace(options, tally=Tally()), chooser, each.kept, each.dropped)
+                copy_dump(file, replace(options, tally=tally), chooser, each.kept, each.dropped)
             except InputError as error:
                 raise InputError(str(each.source), error.line, error.problem) from error
         return chooser.report

@@ -7,13 +7,13 @@ import sys
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from es_dedup.cli.checking import UNCLUSTERED
 from es_dedup.cli.group import ExitCode, fail
-from es_dedup.cli.inputs import SHOWN_FAILURES, STDIN, with_input_options
+from es_dedup.cli.inputs import SHOWN_FAILURES, STDIN, kinds_of, with_input_options
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import Session, session_of
 from es_dedup.cli.targets import output_target, refuse_input
@@ -24,10 +24,13 @@ if TYPE_CHECKING:
     from es_dedup.readers.locations import Named
 
 
+_SAME: Final = ({".jsonl", ".ndjson"}, {".warc", ".wet"})
+"""Suffixes of one format."""
+
 Dumps = Annotated[
     list[str],
     typer.Argument(
-        help="JSONL, JSON, CSV, TSV, Parquet or WARC files (compressed too), quoted patterns, addresses such as s3://…, or - for JSONL on "
+        help="JSONL, JSON, CSV, TSV, Parquet, WARC or WET files (compressed too), quoted patterns, addresses such as s3://…, or - for JSONL on "
         "standard input.",
         metavar="DUMP…",
         show_default=False,
@@ -185,7 +188,7 @@ def _check_target(path: Named, dump: str, dumps: list[str], session: Session, op
         raise typer.BadParameter(f"{path} is part of the input: name another file", param_hint=option)
     named = suffix_of(Path(str(path)))
     own = ".jsonl" if dump == STDIN else suffix_of(Path(dump))
-    if named in DUMPS and named != own and {named, own} != {".jsonl", ".ndjson"}:
+    if named in DUMPS and named != own and {named, own} not in _SAME:
         raise typer.BadParameter(
             f"records are copied as they are: {path} would hold {own[1:].upper()}", param_hint=option
         )
@@ -244,6 +247,8 @@ def _finish(session: Session, done: FilterReport, *, to_stdout: bool) -> None:
         output.warn(f"not decided: {failure}")
     if done.failed > SHOWN_FAILURES:
         output.warn(f"not decided: {done.failed - SHOWN_FAILURES:,} more")
+    if done.no_page:
+        output.note(f"records of archives that hold no page: {kinds_of(done.no_page)}")
     facts = {
         "kept": done.kept,
         "dropped": done.dropped,
@@ -255,7 +260,8 @@ def _finish(session: Session, done: FilterReport, *, to_stdout: bool) -> None:
     if to_stdout:
         output.note(", ".join(f"{count:,} {name}" for name, count in facts.items()))
     else:
-        output.emit({"command": "filter", **{name.replace(" ", "_"): count for name, count in facts.items()}})
+        counts = {name.replace(" ", "_"): count for name, count in facts.items()}
+        output.emit({"command": "filter", **counts, "no_page": dict(done.no_page)})
         output.facts(facts)
     if done.failed:
         raise typer.Exit(ExitCode.LEFT_OUT)

@@ -36,7 +36,7 @@ LABELS_HELP: Final = "TSV with a header, or JSONL: id_a, id_b, label (dup, conta
 Paths = Annotated[
     list[str],
     typer.Argument(
-        help="Folders, page files, JSONL, CSV, TSV, Parquet, WARC (compressed too), quoted patterns, addresses such as s3://…, or - for "
+        help="Folders, page files, JSONL, CSV, TSV, Parquet, WARC, WET (compressed too), quoted patterns, addresses such as s3://…, or - for "
         "JSONL on standard input.",
         metavar="PATH…",
         show_default=False,
@@ -131,7 +131,9 @@ class Intake:
             else:
                 yield item
         if ignored := self._source.ignored:
-            self._output.note(f"not read in folders: {_kinds(ignored)}")
+            self._output.note(f"not read in folders: {kinds_of(ignored)}")
+        if no_page := self._source.no_page:
+            self._output.note(f"records of archives that hold no page: {kinds_of(no_page)}")
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready account."""
@@ -141,6 +143,7 @@ class Intake:
             "repeats": self.repeats,
             "failures": kept,
             "ignored": dict(self._source.ignored),
+            "no_page": dict(self._source.no_page),
         }
 
     def _advise_on_moved_roots(self, session: Session) -> None:
@@ -171,9 +174,9 @@ class Intake:
         self._stdin_said = True
 
 
-def _kinds(ignored: Mapping[str, int]) -> str:
+def kinds_of(counts: Mapping[str, int]) -> str:
     """``12 .png, 3 .css``: the most frequent kinds."""
-    listed = sorted(ignored.items(), key=lambda kind: (-kind[1], kind[0]))
+    listed = sorted(counts.items(), key=lambda kind: (-kind[1], kind[0]))
     named = [f"{count:,} {clean(kind)}" for kind, count in listed[:SHOWN_KINDS]]
     rest = sum(count for _, count in listed[SHOWN_KINDS:])
     return ", ".join(named) + (f" and {rest:,} of other kinds" if rest else "")

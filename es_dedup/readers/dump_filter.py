@@ -17,6 +17,8 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, cast
 from es_dedup.errors import InputError, MissingExtra
 from es_dedup.model.batches import chunked
 from es_dedup.readers.jsonl import array_records, is_array, jsonl_records
+from es_dedup.readers.kinds import why_nothing
+from es_dedup.readers.port import InputFailure
 from es_dedup.readers.streams import READ_ERRORS, packed, packing_of, plain_problem, printable, suffix_of
 from es_dedup.readers.tables import batch_items, csv_records, needed_columns
 from es_dedup.readers.warc import PlacedRecord, open_by_record, record_end, warc_records
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     Drops = Callable[[Sequence[Item | None]], Sequence[bool]]
     """Says of each record whether it is left out; None stands for one that is no page."""
 
-DUMPS: Final = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".warc")
+DUMPS: Final = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".warc", ".wet")
 """Suffixes of files that can be copied, compressed or not (Parquet: not)."""
 _RECORDS: Final = 256  # decided on at once
 _ROW_GROUP_BYTES: Final = 2**26
@@ -65,7 +67,19 @@ def copy_dump(
         MissingExtra: the package that reads it is not installed.
         OSError: a target cannot be written.
     """
-    given = Targets(kept or _nowhere(), dropped or _nowhere())
+    given = False
+
+    def noted(items: Sequence[Item | None]) -> Sequence[bool]:
+        nonlocal given
+        given = given or any(item is not None for item in items)
+        return drops(items)
+
+    _copy(path, options, noted, Targets(kept or _nowhere(), dropped or _nowhere()))
+    if not given:
+        drops([InputFailure(printable(path), None, why_nothing(path))])
+
+
+def _copy(path: Path, options: ReadOptions, drops: Drops, given: Targets) -> None:
     kind = suffix_of(path)
     if kind == ".parquet":
         _copy_parquet(path, options, drops, given)
@@ -74,7 +88,7 @@ def copy_dump(
         packing = packing_of(path)
     except OSError as error:
         raise InputError(printable(path), None, plain_problem(error)) from error
-    if kind == ".warc":
+    if kind in (".warc", ".wet"):
         _copy_warc(path, options, drops, given, packing)
         return
     with packed(given.kept, packing) as kept_, packed(given.dropped, packing) as dropped_:
@@ -196,12 +210,12 @@ class _Run(NamedTuple):
     records: list[tuple[PlacedRecord, int, Item | None]]
 
     def marks(self, dropped: Sequence[bool]) -> list[bool]:
-        """Whether each record is left out: a response by its own mark, another where all responses that it belongs to are."""
+        """Whether each record is left out: one that may be a page by its own mark, another where all of these that it belongs to are."""
         marks = []
         responses = {
             record.id: (record, mark)
             for (record, _, _), mark in zip(self.records, dropped, strict=True)
-            if record.response
+            if record.may_be_page
         }
         for (record, _, _), mark in zip(self.records, dropped, strict=True):
             owners = [
@@ -209,7 +223,7 @@ class _Run(NamedTuple):
                 for other, gone in responses.values()
                 if record.concurrent_to == other.id or other.concurrent_to == record.id
             ] or [gone for _, gone in responses.values()]
-            marks.append(mark if record.response else bool(owners) and all(owners))
+            marks.append(mark if record.may_be_page else bool(owners) and all(owners))
         return marks
 
 
@@ -247,7 +261,7 @@ def _runs(stream: IO[bytes], source: str, options: ReadOptions, drops: Drops) ->
         if record is None:
             drops([item])
             if last is not None:
-                yield from ended(record_end(stream, last[0].start))
+                yield from ended(record_end(stream, last[0].start) or stream.seek(0, os.SEEK_END))
         else:
             yield from ended(record.start)
             last = record, item

@@ -27,7 +27,7 @@ READERS: Final[dict[str, Reader]] = {
     ".csv": read_csv,
     ".tsv": read_csv,
     ".parquet": read_parquet,
-    ".warc": read_warc,
+    **dict.fromkeys((".warc", ".wet"), read_warc),
 }
 """Reader by suffix; compressed files have a further suffix (``.gz .xz .zst .bz2``)."""
 NOT_IN_FOLDERS: Final = (".json",)
@@ -52,7 +52,7 @@ def read_file(path: Source, options: ReadOptions) -> Items:
         given = True
         yield item
     if not given:
-        yield InputFailure(printable(path), None, _why_nothing(path))
+        yield InputFailure(printable(path), None, why_nothing(path))
 
 
 def read_file_in_folder(path: Source, options: ReadOptions) -> Items:
@@ -68,13 +68,14 @@ def read_file_in_folder(path: Source, options: ReadOptions) -> Items:
         yield InputFailure(printable(path), None, plain_problem(error))
 
 
-def _why_nothing(path: Source) -> str:
+def why_nothing(path: Source) -> str:
+    """What is said of a file that gave neither pages nor failures."""
     try:
         empty = (path.size if isinstance(path, RemoteFile) else path.stat().st_size) == 0
     except OSError:
         empty = False
     if empty:
         return "the file is empty"
-    if suffix_of(path) == ".warc":
-        return "holds no page: no response with status 2xx and type HTML or plain text"
+    if READERS[suffix_of(path)] is read_warc:
+        return "holds no page: no response with status 2xx, resource or conversion of type HTML or plain text"
     return "holds no page"

@@ -82,12 +82,14 @@ class Tally:
         having: the role of a named field (``text``) to the number of records that have it.
         example: fields of the first record that lacks a named one.
         ignored: suffix to the number of files in folders that were not read because their kind is unknown.
+        no_page: why records of archives hold no page (``status 404``), to the number of these.
     """
 
     records: int = 0
     having: Counter[str] = field(default_factory=Counter)
     example: tuple[str, ...] = ()
     ignored: Counter[str] = field(default_factory=Counter)
+    no_page: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""WARC archives: the pages that were answered with success.
+"""WARC archives: pages of answers, of resources, and of texts converted from pages (WET).
 
 FastWARC is used for the records (1.9 times the speed of warcio on 5,000 gzip records, and it reports damage, where
 warcio 1.8.1 stops at the first damaged record without an error). Its own decoding of bodies is not: version 2.0.1
@@ -7,14 +7,16 @@ ends the file silently after the first chunked body.
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
-import shutil
 import zlib
 from contextlib import contextmanager
 from itertools import islice
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+
+import zstandard
 
 from es_dedup.errors import MissingExtra
 from es_dedup.model import Page, id_problem
@@ -23,14 +25,24 @@ from es_dedup.readers.port import InputFailure, ReadPage
 from es_dedup.readers.streams import PACKED, READ_ERRORS, open_unpacked, plain_problem, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from es_dedup.readers.locations import Source
     from es_dedup.readers.port import Item, Items, ReadOptions
 
-PAGE_TYPES: Final = frozenset({"text/html", "application/xhtml+xml", "text/plain"})
+TEXT_TYPE: Final = "text/plain"
+PAGE_TYPES: Final = frozenset({"text/html", "application/xhtml+xml", TEXT_TYPE})
+UNCLEAR_TYPES: Final = frozenset(
+    {"application/octet-stream", "binary/octet-stream", "application/unknown", "unknown/unknown", "*/*"}
+    | {"application/xml", "text/xml"}
+)
+"""Types of records that are pages where their body begins as HTML does; so does a record without a type."""
+RECORD_TYPES: Final = frozenset({"response", "resource", "conversion"})
+"""Types of records that may hold a page."""
 SUCCESS: Final = 2
 """First digit of the status of an answer that holds the page."""
+_PAGE_SCHEMES: Final = frozenset({"http", "https", "ftp", "ftps", "file"})
+"""Of records without an answer of a server; crawlers write logs and texts of their own under others."""
 _SCAN_BYTES: Final = 2**20
 _GZIP_MARK: Final = b"\x1f\x8b\x08"
 _VERSION: Final = b"WARC/1."
@@ -39,83 +51,110 @@ _LENGTH: Final = re.compile(rb"^content-length:\s*(\d{1,18})", re.IGNORECASE | r
 _CUT_RECORD: Final = "the record is cut short"
 _CUT: Final = "the file is cut short after byte {:,}; what came before was read"
 _CHUNK_HEAD: Final = re.compile(rb"([0-9a-fA-F]+)[^\r\n]*\r?\n")
+_TYPE: Final = re.compile(r"[\w.+*-]{1,60}/[\w.+*-]{1,80}", re.ASCII)
+_CHARSET: Final = re.compile(r";\s*charset\s*=\s*[\"']?([\w.:+-]+)", re.ASCII | re.IGNORECASE)
+_MARKUP: Final = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|meta|link|script|style|iframe"
+    rb"|h1|div|font|table|center|a|b|br|p)[\s>/]",
+    re.DOTALL | re.IGNORECASE,
+)
+_HEAD_BYTES: Final = 4096
 
 
-class _Undecodable(ValueError):
-    """A body whose transfer or content coding cannot be undone, or that is no page."""
+class _NoPage(Exception):
+    """A record that holds no page, with the reason."""
+
+
+class _BadBody(Exception):
+    """A body that is damaged, or no page although its record says so."""
 
 
 def read_warc(path: Source, options: ReadOptions) -> Items:
-    """Pages of a WARC file, packed by record or not: responses with status 2xx and type HTML or plain text.
+    """Pages of a WARC or WET file, packed by record or not: responses with status 2xx, resources and conversions of type HTML or plain text.
 
-    A damaged record is a failure; reading goes on at the next record.
+    Records that hold no page are counted with the reason in ``options.tally``. A damaged record is a failure; reading goes on at the next.
 
     Raises:
-        MissingExtra: without the package fastwarc.
+        MissingExtra: without the package fastwarc, or brotli where a body needs it.
     """
     source = printable(path)
     try:
-        with _seekable(path) as stream:
+        with open_by_record(path) as stream:
             yield from (item for _, item in warc_records(stream, source, options) if item is not None)
     except READ_ERRORS as error:
         yield InputFailure(source, None, plain_problem(error))
 
 
 class PlacedRecord(NamedTuple):
-    """A record of an archive: where it starts, its id, the URL it is about, the ids it names by ``WARC-Concurrent-To``, whether it is a response."""
+    """A record of an archive: where it starts, its id, the URL it is about, the ids it names by ``WARC-Concurrent-To``, whether it may be a page."""
 
     start: int
     id: str
     url: str
     concurrent_to: str
-    response: bool
+    may_be_page: bool
 
 
 def warc_records(
     stream: IO[bytes], source: str, options: ReadOptions
 ) -> Iterator[tuple[PlacedRecord | None, Item | None]]:
     """All records of an archive, each with its page or failure (None: it is no page); a failure without a record is a damaged stretch."""
-    number, item = 0, None
+    number, last = 0, None
+
+    def item_of(record: Any) -> Item | None:
+        nonlocal number, last
+        number += _may_be_page(record)
+        try:
+            last = _item(record, source, number, options)
+        except _NoPage as reason:
+            options.tally.no_page[str(reason)] += 1
+            return None
+        return last
+
     try:
-        for found in _records(stream):
+        for found in _records(stream, item_of):
             if isinstance(found, str):
                 number += 1
-                if not (isinstance(item, InputFailure) and item.problem.endswith(_CUT_RECORD)):
+                if not (isinstance(last, InputFailure) and last.problem.endswith(_CUT_RECORD)):
                     yield None, InputFailure(source, number, found)
                 continue
-            record, start, body = found
-            if body is not None:
-                number += 1
-                item = _page((record, body), source, number, options)
-            of = record.headers.get
-            url, other = (of(name, "").strip("<>") for name in ("WARC-Target-URI", "WARC-Concurrent-To"))
-            place = PlacedRecord(start, (record.record_id or "").strip("<>"), url, other, body is not None)
-            yield place, item if body is not None else None
+            record, start, item = found
+            url, other = (_header(record, name) for name in ("WARC-Target-URI", "WARC-Concurrent-To"))
+            record_id = _header(record, "WARC-Record-ID")
+            yield PlacedRecord(start, record_id, url, other, _may_be_page(record)), item
     except READ_ERRORS as error:
         yield None, InputFailure(source, number or None, plain_problem(error))
 
 
 @contextmanager
 def open_by_record(path: Source) -> Iterator[IO[bytes]]:
-    """The file itself where its records can be copied one by one, plain or each compressed by gzip; else an unpacked temporary file."""
-    with _seekable(path) as stream:
-        starts = [found[1] for found in islice(_records(stream), 2) if not isinstance(found, str)]
+    """The file itself where its records can be read one by one, plain or each compressed by gzip; else an unpacked temporary file."""
+    with path.open("rb") as stream:
+        head = stream.read(len(_VERSION))
+        by_record = not head or head.startswith((_GZIP_MARK, _VERSION)) or path.suffix.lower() not in PACKED
+        if head.startswith(_GZIP_MARK):
+            starts = [found[1] for found in islice(_records(stream), 2) if not isinstance(found, str)]
+            stream.seek(starts[-1] if starts else 0)
+            by_record = stream.read(len(_GZIP_MARK)) == _GZIP_MARK
+        if by_record:
+            stream.seek(0)
+            yield stream
+            return
+    with open_unpacked(path) as unpacked, TemporaryFile() as stream:
+        damage: BaseException | None = None
+        try:
+            while piece := unpacked.read1(_SCAN_BYTES):  # type: ignore[attr-defined]  # read() drops what comes before damage
+                stream.write(piece)
+        except READ_ERRORS as error:
+            damage = error  # what came before can be read
         stream.seek(0)
-        if stream.read(2) != _GZIP_MARK[:2] or len(starts) < 2:  # noqa: PLR2004 - the first two records
-            stream.seek(0)
-            yield stream
-            return
-        stream.seek(starts[1])
-        if stream.read(2) == _GZIP_MARK[:2]:
-            stream.seek(0)
-            yield stream
-            return
-    with _unpacked(path) as stream:
         yield stream
+        if damage is not None:
+            raise damage
 
 
-def record_end(stream: IO[bytes], start: int) -> int:
-    """Where a record ends, or the file; the stream is moved."""
+def record_end(stream: IO[bytes], start: int) -> int | None:
+    """Where a record ends; None where the file is cut or damaged before that. The stream is moved."""
     size = stream.seek(0, os.SEEK_END)
     stream.seek(start)
     if stream.read(2) == _GZIP_MARK[:2]:
@@ -125,47 +164,23 @@ def record_end(stream: IO[bytes], start: int) -> int:
             while not unpacked.eof and (piece := stream.read(_SCAN_BYTES)):
                 unpacked.decompress(piece)
         except zlib.error:
-            return size
-        return stream.tell() - len(unpacked.unused_data)
+            return None
+        return stream.tell() - len(unpacked.unused_data) if unpacked.eof else None
     stream.seek(start)
     head, complete, _ = stream.read(_SCAN_BYTES).partition(_HEAD_END)
     length = _LENGTH.search(head)
-    body = int(length[1]) if length else 0
-    return min(start + len(head) + 2 * len(_HEAD_END) + body, size) if complete else size
+    end = start + len(head) + len(_HEAD_END) + (int(length[1]) if length else 0)
+    if not complete or end > size:
+        return None
+    stream.seek(end)
+    after = stream.read(len(_HEAD_END))
+    return end + len(after) - len(after.lstrip(_HEAD_END))
 
 
-@contextmanager
-def _seekable(path: Source) -> Iterator[IO[bytes]]:
-    """The file itself, which may be compressed by gzip record by record; what is compressed otherwise in a temporary file."""
-    with path.open("rb") as plain:
-        head = plain.read(len(_VERSION))
-    if not head or head.startswith((_GZIP_MARK, _VERSION)) or path.suffix.lower() not in PACKED:
-        with path.open("rb") as stream:
-            yield stream
-        return
-    with _unpacked(path) as stream:
-        yield stream
-
-
-@contextmanager
-def _unpacked(path: Source) -> Iterator[IO[bytes]]:
-    """A temporary file with the unpacked content; damage is raised at the end of the block, so that what comes before can be read."""
-    with open_unpacked(path) as unpacked, TemporaryFile() as stream:
-        damage: BaseException | None = None
-        try:
-            shutil.copyfileobj(unpacked, stream, _SCAN_BYTES)
-        except READ_ERRORS as error:
-            damage = error  # what came before can be read
-        stream.seek(0)
-        yield stream
-        if damage is not None:
-            raise damage
-
-
-def _records(stream: IO[bytes]) -> Iterator[Any]:
-    """Records with their start and the body of responses (None: no response), and words for each damaged stretch that was passed over."""
+def _records(stream: IO[bytes], item_of: Callable[[Any], Item | None] = lambda _: None) -> Iterator[Any]:
+    """Records with their start and what ``item_of`` makes of them, and words for each damaged stretch that was passed over."""
     try:
-        from fastwarc.warc import ArchiveIterator, WarcRecordType
+        from fastwarc.warc import ArchiveIterator
     except ImportError as error:
         raise MissingExtra("fastwarc", "warc", f"reading {getattr(stream, 'name', 'WARC files')}") from error
     start, seen = 0, -1
@@ -174,8 +189,7 @@ def _records(stream: IO[bytes]) -> Iterator[Any]:
         try:
             for record in ArchiveIterator(stream):
                 seen = record.stream_pos  # of the file, not of where reading began
-                response = record.record_type == WarcRecordType.response
-                yield record, seen, record.reader.read() if response else None
+                yield record, seen, item_of(record)
         except OSError as error:
             damaged = max(seen, start)
             start = _next_record(stream, damaged + 1)
@@ -190,40 +204,18 @@ def _records(stream: IO[bytes]) -> Iterator[Any]:
 
 
 def _problem_at_end(stream: IO[bytes], last: int) -> str | None:
-    """FastWARC ends without an error where a file is cut; so the compression of the last record is checked."""
+    """FastWARC ends without an error where a file is cut; so the end of the last record is looked for."""
     stream.seek(max(last, 0))
-    unpacked = zlib.decompressobj(zlib.MAX_WBITS | 16)
     if last < 0:
         start = stream.read(len(_VERSION))
         if start == _VERSION:
             return _CUT.format(0)
         return "no WARC records in this file" if start else None
-    if stream.read(2) != _GZIP_MARK[:2]:
-        return _problem_at_plain_end(stream, last)
-    stream.seek(last)
-    try:
-        while not unpacked.eof and (piece := stream.read(_SCAN_BYTES)):
-            unpacked.decompress(piece)
-    except zlib.error:
-        return _CUT.format(last)
-    if not unpacked.eof or unpacked.unused_data or stream.read(1):
-        return _CUT.format(last)
-    return None
-
-
-def _problem_at_plain_end(stream: IO[bytes], last: int) -> str | None:
-    """Checks the length of the last record; a further one whose header is truncated is not reported."""
-    size = stream.seek(0, os.SEEK_END)
-    stream.seek(last)
-    head, complete, _ = stream.read(_SCAN_BYTES).partition(_HEAD_END)
-    if not complete:
-        return _CUT.format(last)
-    length = _LENGTH.search(head)
-    end = last + len(head) + len(_HEAD_END) + (int(length[1]) if length else 0)
-    stream.seek(min(end, size))
-    if stream.read(_SCAN_BYTES).lstrip(b"\r\n"):
-        return _CUT.format(end)
-    return _CUT.format(last) if end > size else None
+    end = record_end(stream, last)
+    if end is not None:
+        stream.seek(end)
+    cut = end is None or stream.read(_SCAN_BYTES).lstrip(_HEAD_END)
+    return _CUT.format(last if end is None else end) if cut else None
 
 
 def _next_record(stream: IO[bytes], after: int) -> int:
@@ -241,26 +233,72 @@ def _next_record(stream: IO[bytes], after: int) -> int:
     return 0
 
 
-def _page(entry: tuple[Any, bytes], source: str, number: int, options: ReadOptions) -> Item | None:
-    record, body = entry
-    http = record.http_headers
-    kind = (record.http_content_type or "").lower()
-    if http is None or (http.status_code or 0) // 100 != SUCCESS or kind not in PAGE_TYPES:
-        return None
-    url = record.headers.get("WARC-Target-URI", "").strip("<>")
-    if len(body) < record.content_length:
-        return InputFailure(source, number, f"{url}: {_CUT_RECORD}")
+def _header(record: Any, name: str) -> str:
+    value: str = record.headers.get(name, "")
+    return value.strip("<>")
+
+
+def _may_be_page(record: Any) -> bool:
+    return _header(record, "WARC-Type").lower() in RECORD_TYPES
+
+
+def _item(record: Any, source: str, number: int, options: ReadOptions) -> Item:
+    """The page of a record, or a failure.
+
+    Raises:
+        _NoPage: it holds none.
+    """
+    url = _header(record, "WARC-Target-URI")
+    kind, charset = _media_type(record, url)
+    try:
+        body = _body(record, kind, options)
+    except _BadBody as error:
+        return InputFailure(source, number, f"{url}: {error}")
     page_id = record.record_id if options.warc_id == "record" else url
     if problem := id_problem(page_id):
         return InputFailure(source, number, problem)
-    try:
-        body = _text_body(body, http, options.max_page_bytes + 1)
-    except _Undecodable as problem:
-        return InputFailure(source, number, f"{url}: {problem}")
-    charset = record.http_charset or None
-    if kind == "text/plain":
+    if kind == TEXT_TYPE:
         return ReadPage(Page(id=page_id, text=_plain(body, charset), url=url), source, number)
     return ReadPage(Page(id=page_id, html=body, url=url, http_charset=charset), source, number)
+
+
+def _media_type(record: Any, url: str) -> tuple[str, str | None]:
+    """Type, empty where it has none, and charset of what may be a page."""
+    if not _may_be_page(record):
+        raise _NoPage(f"{_header(record, 'WARC-Type')[:20].lower() or 'unknown'} record")
+    http = record.http_headers
+    if http is not None:
+        if (http.status_code or 0) // 100 != SUCCESS:
+            raise _NoPage(f"status {http.status_code or 'missing'}")
+        kind, charset = (record.http_content_type or "").lower(), record.http_charset or None
+    else:
+        scheme = url.partition(":")[0].lower()
+        if scheme not in _PAGE_SCHEMES:
+            raise _NoPage(f"scheme {scheme[:20]}")
+        given = record.headers.get("Content-Type", "")
+        kind, charset = given.partition(";")[0].strip().lower(), (_CHARSET.findall(given) or [None])[0]
+    kind = kind if _TYPE.fullmatch(kind) else ""
+    if kind and kind not in PAGE_TYPES and kind not in UNCLEAR_TYPES:
+        raise _NoPage(f"type {kind}")
+    return kind, charset
+
+
+def _body(record: Any, kind: str, options: ReadOptions) -> bytes:
+    """The decoded body of a record.
+
+    Raises:
+        _NoPage, _BadBody: it is no page.
+    """
+    stored = min(record.content_length, options.max_record_bytes)
+    body = record.reader.read(stored)
+    if len(body) < stored:
+        raise _BadBody(_CUT_RECORD)
+    body = _decoded(body, record.http_headers or {}, options)
+    if kind not in PAGE_TYPES and not _MARKUP.match(body[:_HEAD_BYTES]):
+        raise _NoPage(f"type {kind}" if kind else "no type")
+    if binary := binary_kind(body):
+        raise _BadBody(f"{binary}, not a page")
+    return body
 
 
 def _plain(body: bytes, charset: str | None) -> str:
@@ -273,46 +311,82 @@ def _plain(body: bytes, charset: str | None) -> str:
         return body.decode("gb18030", "replace")
 
 
-def _text_body(body: bytes, http: Any, limit: int) -> bytes:
-    """As ``_decoded``; raises for what cannot be a page."""
-    body = _decoded(body, http, limit)
-    if kind := binary_kind(body):
-        raise _Undecodable(f"{kind}, not a page")
-    return body
+def _decoded(body: bytes, http: Any, options: ReadOptions) -> bytes:
+    """The body with its transfer codings, then its content codings undone, the last applied first; cut after the most bytes of a page.
+
+    Crawlers often store the body decoded but keep the header, so a body that is text is left as it is.
+    """
+    codings = [
+        coding.strip().lower()
+        for header in ("content-encoding", "transfer-encoding")
+        for name, value in http.items()
+        if name.lower() == header
+        for coding in value.split(",")
+    ]
+    for before, coding in reversed(list(enumerate(codings))):
+        try:
+            body = _UNDO[coding](body, options.max_record_bytes if before else options.max_page_bytes + 1)
+        except (KeyError, ValueError, zlib.error, zstandard.ZstdError) as error:
+            if not _is_text(body):
+                problem = (
+                    "is not supported" if coding not in _UNDO else "cannot be undone, the body is damaged"
+                )
+                raise _BadBody(f"content coding {coding[:40]!r} {problem}") from error
+    return body[: options.max_page_bytes + 1]
 
 
-def _decoded(body: bytes, http: Any, limit: int) -> bytes:
-    """The body with its transfer coding, then its content coding undone, cut at ``limit`` bytes."""
-    if "chunked" in (http.get("Transfer-Encoding") or "").lower():
-        body = _unchunked(body)
-    coding = (http.get("Content-Encoding") or "").strip().lower()
-    if coding in ("", "identity"):
-        return body[:limit]
-    if coding in ("gzip", "x-gzip", "deflate"):
-        return _inflated(body, limit)
-    raise _Undecodable(f"content coding {coding!r} is not supported")
+def _is_text(body: bytes) -> bool:
+    head = body[:_HEAD_BYTES]
+    if head.lstrip()[:1] == b"<":
+        return True
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return binary_kind(head) is None
 
 
-def _unchunked(body: bytes) -> bytes:
-    """Crawlers often store the body decoded but keep the header, so a body that is not chunked is left as it is."""
+def _unchunked(body: bytes, limit: int) -> bytes:
     parts: list[bytes] = []
     position = 0
     while head := _CHUNK_HEAD.match(body, position):
         size = int(head[1], 16)
         if size == 0:
-            return b"".join(parts)
+            return b"".join(parts)[:limit]
         parts.append(body[head.end() : head.end() + size])
         position = head.end() + size + (2 if body[head.end() + size :][:2] == b"\r\n" else 1)
-    return b"".join(parts) if parts and position >= len(body) else body
+    return b"".join(parts)[:limit] if parts and position >= len(body) else body
 
 
 def _inflated(body: bytes, limit: int) -> bytes:
-    """Unpacked gzip or deflate data, at most ``limit`` bytes; a body stored unpacked is left as it is."""
-    for window in (zlib.MAX_WBITS | 32, -zlib.MAX_WBITS):
-        try:
-            return zlib.decompressobj(window).decompress(body, limit)
-        except zlib.error:
-            continue
-    if body[:64].lstrip()[:1] == b"<":
-        return body[:limit]
-    raise _Undecodable("the packed body is damaged")
+    try:
+        return zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(body, limit)
+    except zlib.error:
+        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(body, limit)
+
+
+def _unbrotlied(body: bytes, limit: int) -> bytes:
+    try:
+        import brotli
+    except ImportError as error:
+        raise MissingExtra("brotli", "warc", "reading bodies with content coding br") from error
+    try:
+        unpacked: bytes = brotli.Decompressor().process(body, output_buffer_limit=limit)
+    except brotli.error as error:
+        raise ValueError(str(error)) from error
+    return unpacked
+
+
+def _unzstd(body: bytes, limit: int) -> bytes:
+    with zstandard.ZstdDecompressor().stream_reader(body, read_across_frames=True) as reader:
+        return reader.read(limit)
+
+
+_UNDO: Final[Mapping[str, Callable[[bytes, int], bytes]]] = {
+    **dict.fromkeys(("", "identity", "none"), lambda body, _: body),
+    **dict.fromkeys(("gzip", "x-gzip", "deflate"), _inflated),
+    "chunked": _unchunked,
+    "br": _unbrotlied,
+    "zstd": _unzstd,
+}
+"""Coding to what undoes it, up to so many bytes."""

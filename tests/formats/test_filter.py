@@ -19,7 +19,7 @@ from es_dedup import Deduplicator, Page
 from es_dedup.cli.main import app
 from es_dedup.dumps import DumpCopy, FilterReport, filter_dumps
 from es_dedup.errors import InputError
-from es_dedup.readers import Fields, ReadOptions
+from es_dedup.readers import Fields, ReadOptions, read_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -200,6 +200,43 @@ def test_archive_records_go_with_their_response(tmp_path: Path, packing: str) ->
     assert unpack(kept) == chosen(records, (0, 1, 3))
     assert unpack(dropped) == chosen(records, (2, 4))
     assert (report.kept, report.dropped, report.failed) == (3, 2, 0)
+
+
+def wet_record(number: int, kind: str, text: str) -> bytes:
+    """A member of a WET file as Common Crawl publishes them: a description, or the text of a page."""
+    target = f"WARC-Target-URI: http://site.example/{number}\r\n" if kind == "conversion" else ""
+    form = "text/plain" if kind == "conversion" else "application/warc-fields"
+    head = (
+        f"WARC/1.0\r\nWARC-Type: {kind}\r\n{target}WARC-Date: 2024-02-20T21:04:06Z\r\n"
+        f"WARC-Record-ID: <urn:uuid:{number}>\r\nWARC-Refers-To: <urn:uuid:9{number}>\r\n"
+        f"WARC-Identified-Content-Language: zho,eng\r\nContent-Type: {form}\r\nContent-Length: {len(text.encode())}\r\n\r\n"
+    )
+    return gzip.compress(f"{head}{text}\r\n\r\n".encode(), mtime=0)
+
+
+def test_a_wet_file_is_compared_by_its_texts_and_copied_byte_by_byte(tmp_path: Path) -> None:
+    pytest.importorskip("fastwarc")
+    records = [wet_record(number, "conversion", f"{text}\n") for number, (_, text) in enumerate(ROWS)]
+    description = wet_record(9, "warcinfo", "Software-Info: ia-web-commons\r\n")
+    path, kept = tmp_path / "CC-MAIN-1.warc.wet.gz", tmp_path / "kept.warc.wet.gz"
+    path.write_bytes(description + b"".join(records))
+    done = CliRunner().invoke(app, ["--json", "filter", str(path), "--output", str(kept)])
+    assert done.exit_code == 0, done.output
+    said = json.loads(done.stdout)
+    assert (said["kept"], said["dropped"], said["no_page"]) == (3, 2, {"warcinfo record": 1})
+    assert kept.read_bytes() == b"".join([description, records[0], records[1], records[3]])
+    with Deduplicator.open(tmp_path / "pages.db") as dedup:
+        scanned = dedup.scan(page for page in read_pages([path]) if isinstance(page, Page))
+        assert (scanned.stored, scanned.outcomes) == (5, {"duplicate": 2, "unique": 3})
+
+
+def test_a_dump_without_a_page_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("fastwarc")
+    path = tmp_path / "dump.wat.warc.gz"
+    path.write_bytes(wet_record(1, "metadata", "{}"))
+    kept, _, report = filtered(path)
+    assert (kept, report.no_page) == (path.read_bytes(), {"metadata record": 1})
+    assert (report.failed, report.failures[0].problem[:14]) == (1, "holds no page:")
 
 
 def test_a_damaged_place_of_an_archive_is_named_and_the_rest_is_copied(tmp_path: Path) -> None:
