@@ -200,6 +200,7 @@ def _attached(session: Session) -> Iterator[CheckResult]:
                 f"{waiting}{'; workers look for them, or run `es-dedup recluster --inline`' if waiting else ''}",
             )
             yield from _periodic(site, waiting)
+            yield from _jobs(site)
             dead = site.jobs.count_dead()
             yield CheckResult(
                 "dead letters",
@@ -228,6 +229,22 @@ def _periodic(site: MaintenanceContext, waiting: int) -> Iterator[CheckResult]:
         yield CheckResult(
             f"last {what}", state, "; ".join([moment(at), *([late[what]] if what in late else [])])
         )
+
+
+def _jobs(site: MaintenanceContext) -> Iterator[CheckResult]:
+    """Jobs that nobody works on."""
+    from es_dedup.index.jobs import JobState
+    from es_dedup.maintenance.status import unfinished_jobs
+
+    unfinished = unfinished_jobs(site)
+    for job in unfinished:
+        if job.state == JobState.ABANDONED:
+            advice = f"run `es-dedup {job.what}` again, which goes on, or `es-dedup jobs {job.id} --cancel`"
+            yield CheckResult(
+                "jobs", "fault", f"{job.what} {job.id} is abandoned, its process has ended: {advice}"
+            )
+    if all(job.state != JobState.ABANDONED for job in unfinished):
+        yield CheckResult("jobs", "ok", f"{len(unfinished)} unfinished")
 
 
 def _queues(session: Session) -> Iterator[CheckResult]:

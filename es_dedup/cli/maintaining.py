@@ -135,7 +135,7 @@ def backfill(
 ) -> None:
     """Store features of all documents of attached indices, cluster them and write their `dedup` fields.
 
-    Documents whose stored features are current are skipped. Backfill is a job: `jobs` shows, pauses and resumes it.
+    Documents whose stored features are current are skipped. Backfill is a job: `jobs` shows, pauses and resumes it; the same command goes on with it.
     """
     session = session_of(context)
     with site_of(session) as site:
@@ -349,14 +349,14 @@ def follow(
 def run_job(
     session: Session, site: MaintenanceContext, what: str, options: Mapping[str, Any], *, inline: bool
 ) -> None:
-    """Begin a job, and work on it here or have workers do so; without a queue for the workers no job is begun."""
+    """Begin a job, or go on with it, and work on it here or have workers do so; without a queue for the workers no job is begun."""
     from es_dedup.maintenance.runner import Runner
     from es_dedup.maintenance.status import job_status
 
     if not inline:
         _check_queue(session)
-    job = Runner(site).start(what, options)
-    note = f"job {job.id}; `es-dedup --db {session.place} jobs {job.id}` shows how far it is"
+    job, begun = Runner(site).begin(what, options)
+    note = f"job {job.id}{'' if begun else ' goes on'}; `es-dedup --db {session.place} jobs {job.id}` shows how far it is"
     if inline:
         session.output.note(note)
     job = _dispatch(session, site, job, inline=inline)

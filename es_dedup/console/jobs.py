@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 ACTIONS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     JobState.RUNNING: (("pause", "Pause"), ("cancel", "Cancel")),
+    JobState.ABANDONED: (("resume", "Resume"), ("cancel", "Cancel")),
     JobState.PAUSED: (("resume", "Resume"), ("cancel", "Cancel")),
 }
 """What can be done with a job, by its state: name of the action and text of its button."""

@@ -18,9 +18,10 @@ Version: TypeAlias = tuple[int, int]
 
 
 class JobState(StrEnum):
-    """``running`` also while it waits for workers."""
+    """``running`` also while it waits for workers; ``abandoned``, which is never stored, while it waits for nobody."""
 
     RUNNING = "running"
+    ABANDONED = "abandoned"
     PAUSED = "paused"
     CANCELLED = "cancelled"
     DONE = "done"

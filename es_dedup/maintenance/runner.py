@@ -6,6 +6,7 @@ that was or was not delivered.
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from collections import Counter
@@ -68,6 +69,27 @@ class Runner:
         job = self._planned(replace(job, stage=-1))
         self._site.jobs.create(job)
         return job
+
+    def begin(self, what: str, options: Mapping[str, Any]) -> tuple[Job, bool]:
+        """Go on with the job that was started with the same options and is not over, but for its ``rate``; without one, start it.
+
+        Returns:
+            The job, and whether it was started now.
+
+        Raises:
+            NotAttached, IndexError_: it cannot be planned.
+        """
+        given = {"settings": decision_settings(self._site.settings), **options}
+
+        def resumed(job: Job) -> Job | None:
+            return None if job.state.over else replace(job, state=JobState.RUNNING, note="", options=given)
+
+        for job in self._site.jobs.jobs(unfinished=True):
+            if job.what == what and _same(job.options, given):
+                found = self._change(job.id, resumed)
+                if not found.state.over:
+                    return found, False
+        return self.start(what, options), True
 
     def waiting(self, job_id: str) -> list[int]:
         """Numbers of the parts that nobody works on; also goes to the next stage where a worker died before it could."""
@@ -255,6 +277,14 @@ class Runner:
 def new_id(suffix: str = "") -> str:
     """An id for a job that begins now; without a suffix it gets one that is made up."""
     return f"{time.strftime(ID_TIME, time.gmtime())}-{suffix or secrets.token_hex(3)}"
+
+
+def _same(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether two jobs of one plan do the same; options that are not set may be left out."""
+    first, second = (
+        {name: each for name, each in some.items() if each and name != "rate"} for some in (before, now)
+    )
+    return json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True)
 
 
 def _now() -> int:

@@ -16,11 +16,12 @@ from es_dedup.maintenance.recluster import reclusters
 from es_dedup.settings.recorded import STATISTICS, decision_differences, decisions_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from es_dedup.errors import Difference
-    from es_dedup.index.jobs import Job
+    from es_dedup.index.jobs import Job, Partition
     from es_dedup.maintenance.context import MaintenanceContext
+    from es_dedup.settings.servers import MaintenanceConfig
 
 BEAT: Final = "beat"
 RECLUSTER: Final = "recluster"
@@ -94,20 +95,34 @@ def job_status(context: MaintenanceContext, job: Job) -> JobStatus:
     if not job.state.over or job.state is JobState.CANCELLED:
         for part in parts:
             counts.update(part.counts)
-    running = job.state is JobState.RUNNING
+    state = JobState.ABANDONED if _abandoned(context, job, parts) else job.state
     return JobStatus(
         job.id,
         job.what,
-        str(job.state),
+        str(state),
         "" if job.state is JobState.DONE else f"{stages[job.stage].name} ({job.stage + 1} of {len(stages)})",
         done,
         total,
         round(rate, 1),
-        round((total - done) / rate, 1) if running and rate else None,
-        workers,
+        round((total - done) / rate, 1) if state is JobState.RUNNING and rate else None,
+        0 if state is JobState.ABANDONED else workers,
         dict(counts),
         job.note or next((part.error for part in parts if part.error), ""),
     )
+
+
+def _abandoned(context: MaintenanceContext, job: Job, parts: Sequence[Partition]) -> bool:
+    """Whether nobody works on a job: all leases of its parts have expired, and no worker looks for parts that nobody works on."""
+    limits, now = context.settings.maintenance, time.time() * 1000
+    last = max([job.changed, *(part.beat for part in parts)])
+    if job.state is not JobState.RUNNING or now - last < limits.lease_seconds * 1000:
+        return False
+    return now - context.jobs.times([BEAT]).get(BEAT, 0) > _beat_seconds(limits) * 1000
+
+
+def unfinished_jobs(context: MaintenanceContext) -> list[JobStatus]:
+    """Jobs that are not over."""
+    return [job_status(context, job) for job in context.jobs.jobs(unfinished=True)]
 
 
 def site_status(context: MaintenanceContext) -> dict[str, Any]:
@@ -121,7 +136,7 @@ def site_status(context: MaintenanceContext) -> dict[str, Any]:
         "pages": context.index.count(),
         "dead": context.jobs.count_dead(),
         "following": follow_status(context) or "no",
-        "jobs": [f"{job.what} {job.id} {job.state}" for job in context.jobs.jobs(unfinished=True)],
+        "jobs": [f"{job.what} {job.id} {job.state}" for job in unfinished_jobs(context)],
         "settings not in force": [str(each) for each in not_in_force(context)],
         **{f"last {what}": moment(at) for what, at in last_times(context).items()},
     }
@@ -165,7 +180,7 @@ def overdue(context: MaintenanceContext) -> dict[str, str]:
     limits, now = context.settings.maintenance, time.time() * 1000
     following = any(job.what == FOLLOW for job in context.jobs.jobs(unfinished=True))
     allowed = {
-        BEAT: max(MIN_BEAT_SECONDS, LATE * limits.tend_seconds),
+        BEAT: _beat_seconds(limits),
         RECLUSTER: LATE * limits.recluster_hours * 3600 or math.inf,
         AUDIT: AUDIT_SECONDS,
         FOLLOW: FOLLOW_SECONDS if following else math.inf,
@@ -175,6 +190,11 @@ def overdue(context: MaintenanceContext) -> dict[str, str]:
         for what, at in last_times(context).items()
         if at is not None and now - at > allowed[what] * 1000
     }
+
+
+def _beat_seconds(limits: MaintenanceConfig) -> float:
+    """Without a periodic task after which none runs."""
+    return max(MIN_BEAT_SECONDS, LATE * limits.tend_seconds)
 
 
 def moment(at: int | None) -> str:

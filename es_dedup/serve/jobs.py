@@ -95,7 +95,7 @@ class Jobs:
             if len(name) == len(suffix) and name[:PART_CHARS] == suffix[:PART_CHARS] and job.id > oldest:
                 if name != suffix:
                     raise KeyReused
-                if not self.is_own(job.id) and job.state == JobState.RUNNING:
+                if not self.is_own(job.id) and job.state in (JobState.RUNNING, JobState.ABANDONED):
                     self._work_on(job.id)
                 return job
         return None
@@ -109,7 +109,8 @@ class Jobs:
             options = {"settings": decision_settings(settings)}
             if not body.force:
                 preview(site, settings=settings)
-        job = Runner(site).start(body.what, options, suffix)
+        runner = Runner(site)
+        job = runner.start(body.what, options, suffix) if suffix else runner.begin(body.what, options)[0]
         self._work_on(job.id)
         return job_status(site, job)
 

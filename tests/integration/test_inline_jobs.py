@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from es_dedup.index.jobs import JobState
+from es_dedup.maintenance.runner import Runner
+from es_dedup.maintenance.status import BEAT, job_status
 from tests.servers import url_of
 from tests.source_indices import attached, documents, settings, source_index
 from tests.terminal import CTRL_C, Terminal
@@ -42,3 +45,48 @@ def test_an_interrupted_backfill_is_paused_and_goes_on(tmp_path: Path) -> None:
         with Terminal(*said[2].split(), folder=tmp_path, environment=SMALL_BATCHES) as terminal:
             assert terminal.finish(200) == 0, terminal.text
         assert site.jobs.jobs()[0].state is JobState.DONE
+
+
+@pytest.mark.slow
+def test_the_same_command_goes_on_with_a_job_whose_process_was_killed(tmp_path: Path) -> None:
+    short = SMALL_BATCHES | {"ES_DEDUP_MAINTENANCE__LEASE_SECONDS": "2"}
+    limits = settings(lease_seconds=2)
+    with source_index(documents(made_up=100), shards=1) as (_, name), attached(name, limits) as site:
+        command = ("--db", f"{url_of('es8')}/{name}", "backfill", "--inline")
+        with Terminal(*command, "--rate", "60", folder=tmp_path, environment=short) as terminal:
+            terminal.until(r"[1-9]\d* of [\d,]+ \([\d,]+/s, [\d,]+ s left\)")
+            (job,) = site.jobs.jobs()
+            assert job_status(site, job).state == "running"
+        end = time.monotonic() + 20  # the block has killed it
+        while job_status(site, job).state != "abandoned":
+            assert time.monotonic() < end
+            time.sleep(0.2)
+        for asked in ("jobs", "doctor", "status"):
+            with Terminal(*command[:2], asked, folder=tmp_path, environment=short) as terminal:
+                terminal.finish(60)
+                assert re.search(rf"{job.id}.*abandoned", re.sub(r"\s+", " ", terminal.text)), terminal.text
+        with Terminal(*command, folder=tmp_path, environment=short) as terminal:
+            assert terminal.finish(200) == 0, terminal.text
+            assert f"job {job.id} goes on" in terminal.text
+        (over,) = site.jobs.jobs()
+        assert (over.id, over.state) == (job.id, JobState.DONE)
+
+
+def test_a_job_is_begun_once_until_it_is_over() -> None:
+    with source_index(documents(), shards=1) as (_, name), attached(name, settings(lease_seconds=1)) as site:
+        runner = Runner(site)
+        job, begun = runner.begin("backfill", {"target": None, "force": False})
+        assert begun
+        runner.set_state(job.id, JobState.PAUSED, "interrupted")
+        again, begun = runner.begin("backfill", {"rate": 100.0})
+        assert (again.id, again.state, again.note, begun) == (job.id, JobState.RUNNING, "", False)
+        assert again.options["rate"] == 100.0
+        other, begun = runner.begin("backfill", {"target": name})
+        assert begun
+        assert other.id != job.id
+        time.sleep(1.1)
+        assert job_status(site, again).state == "abandoned"
+        site.jobs.set_time(BEAT)  # workers look for what nobody works on
+        assert job_status(site, again).state == "running"
+        assert runner.run(job.id).state is JobState.DONE
+        assert runner.begin("backfill", {})[1]
