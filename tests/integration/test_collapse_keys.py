@@ -70,6 +70,7 @@ SUPPORTED: dict[str, tuple[dict[str, Any], Callable[[GroupPage], bool]]] = {
 REFUSED: dict[str, tuple[dict[str, Any], list[str]]] = {
     "collapse": ({"collapse": {"field": "site"}}, ["canonical", "collapse", "group"]),
     "search_after": ({"search_after": [1], "sort": ["n"]}, ["collapse", "group"]),
+    "rescore": ({"rescore": {"query": {"rescore_query": {"match_all": {}}}}}, ["collapse"]),
     "slice": ({"slice": {"id": 0, "max": 2}}, MODES),
     "stored_fields": ({"stored_fields": "_none_"}, MODES),
     "sub_searches": ({"sub_searches": []}, MODES),
@@ -79,22 +80,31 @@ REFUSED: dict[str, tuple[dict[str, Any], list[str]]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def corpus() -> Iterator[tuple[DedupSearch, Corpus, Elasticsearch]]:
+@pytest.fixture(scope="module", params=[0.0, 0.3], ids=["all attached", "some without cluster"])
+def corpus(request: pytest.FixtureRequest) -> Iterator[tuple[DedupSearch, Corpus, Elasticsearch]]:
     index = fresh_name()
     with client_of(url_of("es8")) as client:
-        create(client, index)
-        yield DedupSearch(client, index), fill(client, index, invented(400, 7, unmarked=0.3)), client
+        create(client, index, shards=3)
+        yield (
+            DedupSearch(client, index),
+            fill(client, index, invented(400, 7, unmarked=request.param)),
+            client,
+        )
         client.indices.delete(index=index)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("key", SUPPORTED)
+@pytest.mark.parametrize(
+    ("key", "mode"),
+    [(key, mode) for key in SUPPORTED for mode in MODES if (key, mode) != ("rescore", "collapse")],
+)
 def test_a_key_is_supported(corpus: tuple[DedupSearch, Corpus, Elasticsearch], key: str, mode: str) -> None:
     more, seen = SUPPORTED[key]
-    if key in ("runtime_mappings", "knn") or (key, mode) == ("rescore", "collapse"):
+    if key in ("runtime_mappings", "knn"):
         needs_elasticsearch(key)
-    assert seen(corpus[0].search({"query": QUERY} | more, mode=mode))
+    page = corpus[0].search({"query": QUERY, "size": 200} | more, mode=mode)
+    assert seen(page)
+    shown = [group.cluster_id for group in page.groups if group.cluster_id is not None]
+    assert mode == "off" or len(shown) == len(set(shown))  # a cluster lies on several shards
 
 
 @pytest.mark.parametrize(
