@@ -30,7 +30,7 @@ from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.metadata.dates import parse_moment
 from es_dedup.index.records import RecordBatch
 from es_dedup.kernels.dispatch import warm_up
-from es_dedup.model import NO_WORDS, Content, Page, Skipped, id_problem
+from es_dedup.model import NO_WORDS, Content, Page, Skipped, fitted_id, id_problem
 from es_dedup.model.batches import chunked_by_size
 from es_dedup.text.passages import without_passages
 
@@ -368,14 +368,19 @@ def checked_page(page: Page) -> Page:
 
 
 def checked_id(page_id: str) -> str:
-    """The page id itself.
+    """The id under which a page of that id or address is stored, see ``fitted_id``.
 
     Raises:
         TypeError: it is no string.
     """
     if not isinstance(page_id, str):
         raise wrong_type("a page id", "a string", page_id, "ids are those of Page.id")
-    return page_id
+    return fitted_id(page_id)
+
+
+def checked_ids(page_ids: Iterable[str] | str) -> list[str]:
+    """Each id once, as ``checked_id`` gives it; a string is one id."""
+    return list(dict.fromkeys(map(checked_id, [page_ids] if isinstance(page_ids, str) else page_ids)))
 
 
 def problem_of(page: Page) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from es_dedup.clustering import containment
+from es_dedup.model import fitted_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -59,8 +60,9 @@ def _reached(cluster: str, pointers: Mapping[str, Sequence[str]]) -> set[str]:
 
 def ids_of(index: Index, names: Iterable[str]) -> dict[str, list[str]]:
     """See ``IndexReader.ids_of``."""
-    wanted = list(dict.fromkeys(names))
+    ids = {name: fitted_id(name) for name in names}
+    wanted = ids.values()
     known = {*index.get_many(wanted), *index.assignments(wanted), *index.members(wanted)}
-    urls = [name for name in wanted if name not in known and "://" in name]
+    urls = [name for name, page_id in ids.items() if page_id not in known and "://" in name]
     by_url = index.pages_with_url(urls) if urls else {}
-    return {name: by_url.get(name, [name]) for name in wanted}
+    return {name: by_url.get(name, [page_id]) for name, page_id in ids.items()}

@@ -224,14 +224,10 @@ def page_or_id(dedup: Deduplicator, name: str, roots: Roots) -> str | Page:
     from es_dedup.errors import InputError, UnknownPage
 
     try:
-        dedup.record(name)
+        return dedup.record(name).page_id
     except UnknownPage:
         if not Path(name).is_file():
-            if (found := dedup.ids_of([name])[name]) != [name]:
-                return found[0]
-            raise
-    else:
-        return name
+            return dedup.record(dedup.ids_of([name])[name][0]).page_id
     items = list(islice(read_pages([name], ReadOptions(roots=roots)), 2))
     if not items:
         raise InputError(name, None, "holds no page")

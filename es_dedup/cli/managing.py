@@ -13,6 +13,7 @@ from es_dedup.cli.inputs import PAGE_IDS, PageIds, given_ids
 from es_dedup.cli.output import readable
 from es_dedup.cli.session import Session, session_of
 from es_dedup.cli.sites import site_of
+from es_dedup.model import fitted_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -138,10 +139,11 @@ def traces_of(session: Session, ids: Iterable[str]) -> dict[str, list[str]]:
         from es_dedup.maintenance.forget import traces
 
         with site_of(session, read_only=True) as site:
-            found = {name: traces(site, name) for name in ids}
+            found = {name: traces(site, fitted_id(name)) for name in ids}
     else:
         with session.read() as dedup:
-            found = {name: dedup.traces(name) for name in ids}
+            pages = dedup.ids_of(ids)
+            found = {name: [place for page in pages[name] for place in dedup.traces(page)] for name in ids}
     return {name: places for name, places in found.items() if places}
 
 

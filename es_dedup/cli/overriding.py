@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from es_dedup.deduplicator.deduplicator import Deduplicator
+    from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.model.overrides import Override, OverrideReport
 
 override_app = typer.Typer(
@@ -27,7 +28,7 @@ Reason = Annotated[str, typer.Option(help="Why; kept with the decision.", show_d
 Author = Annotated[
     str, typer.Option(help="Who decides; kept with the decision.", envvar="USER", show_default=False)
 ]
-PageId = Annotated[str, typer.Argument(help="Id of a stored page.", show_default=False)]
+PageId = Annotated[str, typer.Argument(help="Id or URL of a stored page.", show_default=False)]
 
 
 def register(app: typer.Typer) -> None:
@@ -38,19 +39,41 @@ def register(app: typer.Typer) -> None:
 @override_app.command()
 def different(context: typer.Context, left: PageId, right: PageId, reason: Reason, author: Author) -> None:
     """Never put two pages into one cluster, not through a third page either."""
-    _change(context, lambda dedup: dedup.override_different(left, right, reason=reason, author=author))
+    _change(
+        context,
+        lambda dedup: dedup.override_different(*_named(dedup, left, right), reason=reason, author=author),
+    )
 
 
 @override_app.command()
 def same(context: typer.Context, left: PageId, right: PageId, reason: Reason, author: Author) -> None:
     """Always put two pages into one cluster, whatever the rules say."""
-    _change(context, lambda dedup: dedup.override_same(left, right, reason=reason, author=author))
+    _change(
+        context, lambda dedup: dedup.override_same(*_named(dedup, left, right), reason=reason, author=author)
+    )
 
 
 @override_app.command()
 def canonical(context: typer.Context, page: PageId, reason: Reason, author: Author) -> None:
     """Make a page the canonical document of its cluster."""
-    _change(context, lambda dedup: dedup.override_canonical(page, reason=reason, author=author))
+    _change(
+        context, lambda dedup: dedup.override_canonical(*_named(dedup, page), reason=reason, author=author)
+    )
+
+
+def _named(dedup: IndexReader, *names: str) -> list[str]:
+    """The pages that ids or URLs name.
+
+    Raises:
+        typer.BadParameter: a URL of several pages.
+    """
+    found = dedup.ids_of(names)
+    for name, ids in found.items():
+        if len(ids) > 1:
+            raise typer.BadParameter(
+                f"{name} is the URL of {len(ids)} pages: name one by its id, such as {ids[0]}"
+            )
+    return [found[name][0] for name in names]
 
 
 @override_app.command()

@@ -14,7 +14,7 @@ from es_dedup.batch import annotations as labels
 from es_dedup.batch.annotations import load_annotations
 from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.dry_run import dry_run_report
-from es_dedup.batch.featurise import checked_id, checked_page, checked_pages, chunks, name_of
+from es_dedup.batch.featurise import checked_id, checked_ids, checked_page, checked_pages, chunks, name_of
 from es_dedup.batch.forgetting import ForgetReport, erase
 from es_dedup.batch.ignored import apply_ignored
 from es_dedup.batch.ingest import Ingest, PageInput
@@ -196,7 +196,7 @@ class Deduplicator(IndexReader):
 
     def remove(self, page_ids: Iterable[str] | str) -> RemoveReport:
         """Remove pages and repair their clusters; unknown ids are reported, not raised."""
-        ids = [page_ids] if isinstance(page_ids, str) else list(dict.fromkeys(map(checked_id, page_ids)))
+        ids = checked_ids(page_ids)
         with write_session(self._index):
             # a page that is in a cluster and nowhere else is taken out of it too
             known = self._index.get_many(ids).keys() | self._index.assignments(ids).keys()
@@ -231,7 +231,7 @@ class Deduplicator(IndexReader):
         A file is written anew, which needs room for a copy of it. Overrides that name a page stay. May be called for pages that were removed
         before.
         """
-        ids = [page_ids] if isinstance(page_ids, str) else list(dict.fromkeys(map(checked_id, page_ids)))
+        ids = checked_ids(page_ids)
         removed = self.remove(ids)
         with write_session(self._index):
             annotations, overrides, problem = erase(self._index, ids)
@@ -319,21 +319,29 @@ class Deduplicator(IndexReader):
             InvalidAnnotation: the pages are one, or the reader is empty or longer than 1,000 characters.
             ValueError: an unknown label.
         """
-        left, right = sorted((left, right))
-        lengths = [self.record(page_id).length for page_id in (left, right)]
+        records = [self.record(page_id) for page_id in sorted(map(checked_id, (left, right)))]
+        left, right = (record.page_id for record in records)
         if left == right:
             raise InvalidAnnotation(f"page {left!r} is named twice")
         if not reader.strip():
             raise InvalidAnnotation("the reader is empty")
         label = Label(label)
-        made = Annotation(left, right, label, reader, just_now(), label.relation(*lengths), override=override)
+        made = Annotation(
+            left,
+            right,
+            label,
+            reader,
+            just_now(),
+            label.relation(*(record.length for record in records)),
+            override=override,
+        )
         with self._index.writing():
             self._record_labels([made])
         return made
 
     def remove_annotation(self, left: str, right: str, *, reader: str) -> bool:
         """Take back what a reader said of two pages, which stays in the record; whether there was something."""
-        key = (min(left, right), max(left, right), reader)
+        key = (*sorted(map(checked_id, (left, right))), reader)
         with self._index.writing():
             known = [each for each in load_annotations(self._index) if each.key == key]
             if known:
@@ -367,8 +375,7 @@ class Deduplicator(IndexReader):
     def _override(
         self, kind: OverrideKind, pages: tuple[str, ...], reason: str, author: str, **of: str
     ) -> OverrideReport:
-        for page_id in pages:
-            self.record(page_id)
+        pages = tuple(self.record(page_id).page_id for page_id in pages)
         if len(set(pages)) != len(pages):
             raise InvalidOverride(f"page {pages[0]!r} is named twice")
         if not reason.strip() or not author.strip():

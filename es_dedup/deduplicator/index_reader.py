@@ -310,7 +310,7 @@ class IndexReader(ChangeReader, StoredReader):
         return page_lookup.redundant(self._index, page_ids, contained=contained)
 
     def ids_of(self, names: Iterable[str]) -> dict[str, list[str]]:
-        """Ids of the pages that names mean, by name: the name itself, or the pages, ascending, that have it as their URL.
+        """Ids of the pages that names mean, by name: ``fitted_id`` of it, or the pages, ascending, that have it as their URL.
 
         A name that is the id of a page or of a cluster is no URL, nor is one of nothing that is stored. An index on Elasticsearch reads
         all pages to find those of a URL.
@@ -365,7 +365,8 @@ class IndexReader(ChangeReader, StoredReader):
             UnknownPage: neither a page nor a cluster of that id is stored.
         """
         self._warn()
-        assigned = self._index.assignments([checked_id(page_id)]).get(page_id)
+        page_id = checked_id(page_id)
+        assigned = self._index.assignments([page_id]).get(page_id)
         cluster_id = page_id if assigned is None else assigned.cluster_id
         shown = self._shown(list(self._index.members([cluster_id]).values()), evidence_of)
         if not shown:

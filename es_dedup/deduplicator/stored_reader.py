@@ -81,7 +81,7 @@ class StoredReader(Closing):
 
     def traces(self, page_id: str) -> list[str]:
         """Where the index still has something of a page that was to be forgotten, in words; overrides that name it do not count."""
-        return traces(self._index, page_id)
+        return traces(self._index, checked_id(page_id))
 
     def record(self, page_id: str) -> FeatureRecord:
         """What is stored of a page, without its text.
@@ -89,7 +89,8 @@ class StoredReader(Closing):
         Raises:
             UnknownPage: the id is not stored.
         """
-        found = self._index.get_many([checked_id(page_id)])
+        page_id = checked_id(page_id)
+        found = self._index.get_many([page_id])
         if page_id not in found:
             raise UnknownPage(page_id)
         return found[page_id]
@@ -116,7 +117,7 @@ class StoredReader(Closing):
         Raises:
             UnknownPage: the id is not stored.
         """
-        self.record(page_id)
+        page_id = self.record(page_id).page_id
         return self._index.texts([page_id]).get(page_id, "")
 
     def texts_of(self, page_ids: Iterable[str]) -> dict[str, str]:
@@ -125,7 +126,8 @@ class StoredReader(Closing):
 
     def pages_of_cluster(self, name: str) -> list[str]:
         """Ids of the pages of a cluster, named by its id or by that of a page, the canonical document first; of an unknown name none."""
-        assigned = self._index.assignments([checked_id(name)]).get(name)
+        name = checked_id(name)
+        assigned = self._index.assignments([name]).get(name)
         cluster_id = name if assigned is None else assigned.cluster_id
         members = self._index.members([cluster_id]).get(cluster_id, [])
         return sorted((each.page_id for each in members), key=lambda page: page != members[0].canonical)

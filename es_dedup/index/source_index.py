@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote, unquote
 
 from es_dedup.errors import wrong_type
-from es_dedup.model import MAX_ID_CHARS, Page
+from es_dedup.model import MAX_ID_BYTES, Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,8 +44,8 @@ class DocumentKey:
     @property
     def problem(self) -> str:
         """Why the document cannot be a page; empty when it can."""
-        if len(self.page_id) > MAX_ID_CHARS:
-            return f"index name and _id have more than {MAX_ID_CHARS - 1} characters together"
+        if len(self.page_id.encode(errors="surrogatepass")) > MAX_ID_BYTES:
+            return f"index name and _id have more than {MAX_ID_BYTES - 1} bytes together"
         return ""
 
 

@@ -5,6 +5,7 @@ Everything here is immutable, holds no behaviour beyond small derived properties
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -74,19 +75,30 @@ class WritePolicy(StrEnum):
 _KINDS: Final[dict[str, tuple[type, ...]]] = {"html": (bytes, str), "published": (str, datetime)}
 
 
-MAX_ID_CHARS: Final = 512
+MAX_ID_BYTES: Final = 512
+"""Of a page id in UTF-8: no ``_id`` of Elasticsearch is longer."""
+_DIGEST_MARK: Final = "~sha256:"
+_KEPT_BYTES: Final = 400
+
+
+def fitted_id(name: str) -> str:
+    """The page id of an address, a path or a key: the name itself, or its beginning with its digest where it is longer than ids may be."""
+    data = name.encode(errors="surrogatepass")
+    if len(data) <= MAX_ID_BYTES:
+        return name
+    return f"{data[:_KEPT_BYTES].decode(errors='ignore')}{_DIGEST_MARK}{hashlib.sha256(data).hexdigest()}"
 
 
 def id_problem(page_id: str) -> str | None:
     """Why a page id cannot be used; None where it can."""
     if not page_id:
         return "the page id is empty"
-    if len(page_id) > MAX_ID_CHARS:
-        return f"the page id has {len(page_id)} characters, at most {MAX_ID_CHARS} are possible"
     try:
-        page_id.encode()
+        size = len(page_id.encode())
     except UnicodeEncodeError:  # half of a surrogate pair
         return "the page id holds characters that are no text"
+    if size > MAX_ID_BYTES:
+        return f"the page id has {size:,} bytes in UTF-8, at most {MAX_ID_BYTES} are possible; fitted_id makes a shorter one"
     return "the page id holds characters that are no text" if "\0" in page_id else None
 
 
@@ -95,7 +107,7 @@ class Page:
     """A page as the caller holds it: an id and either raw HTML or plain text.
 
     Attributes:
-        id: the caller's key, 1-512 characters, unique in an index; adding it again replaces the page.
+        id: the caller's key, 1-512 bytes in UTF-8, unique in an index; adding it again replaces the page.
         html: bytes as served, or decoded HTML. Ignored when ``text`` has more than white space.
         text: main text, when the caller has extracted it already; skips extraction.
         url: where the page was found; gives the site and resolves a relative canonical URL.

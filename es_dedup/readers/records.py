@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from es_dedup.model import Page, id_problem
+from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.readers.binary import binary_kind
 from es_dedup.readers.port import Fields, InputFailure, ReadPage
 
@@ -202,7 +202,7 @@ def _id(record: Mapping[str, Any], name: str | None, fields: Fields) -> str:
         value = str(value)
     if not isinstance(value, str):
         raise _BadField(f"field {name!r} must be text or a whole number, got {_kind(value)}")
-    if problem := id_problem(value):
+    if problem := id_problem(value := fitted_id(value)):
         raise _BadField(f"field {name!r}: {problem}")
     return value
 

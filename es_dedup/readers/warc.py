@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 import zstandard
 
 from es_dedup.errors import MissingExtra
-from es_dedup.model import Page, id_problem
+from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.readers.binary import binary_kind
 from es_dedup.readers.port import InputFailure, ReadPage
 from es_dedup.readers.streams import PACKED, READ_ERRORS, open_unpacked, plain_problem, printable
@@ -254,7 +254,7 @@ def _item(record: Any, source: str, number: int, options: ReadOptions) -> Item:
         body = _body(record, kind, options)
     except _BadBody as error:
         return InputFailure(source, number, f"{url}: {error}")
-    page_id = record.record_id if options.warc_id == "record" else url
+    page_id = fitted_id(record.record_id or "" if options.warc_id == "record" else url)
     if problem := id_problem(page_id):
         return InputFailure(source, number, problem)
     if kind == TEXT_TYPE:

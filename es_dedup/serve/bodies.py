@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from es_dedup.batch.journal import MAX_CHARS
-from es_dedup.model import MAX_ID_CHARS, Page, id_problem
+from es_dedup.model import MAX_ID_BYTES, Page, id_problem
 from es_dedup.model.annotations import Label
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.readers.binary import binary_kind
@@ -52,7 +52,7 @@ class PageBody(Body):
     """A page: an id, and its main text or its HTML."""
 
     id: str = Field(
-        "", max_length=MAX_ID_CHARS, description="unique in the index; with PUT that of the address"
+        "", max_length=MAX_ID_BYTES, description="unique in the index; with PUT that of the address"
     )
     text: str | None = Field(None, description="main text that was extracted already; then HTML is ignored")
     html: str | None = Field(None, description="decoded HTML")

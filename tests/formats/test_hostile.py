@@ -37,7 +37,7 @@ def read(name: str, data: bytes) -> list[Page | InputFailure]:
         if isinstance(item, Page):
             for value in (item.id, item.text, item.title, item.url):
                 (value or "").encode()
-            assert 1 <= len(item.id) <= 512
+            assert 1 <= len(item.id.encode()) <= 512
     return items
 
 

@@ -70,7 +70,7 @@ class TestWorkers:
 
     def test_pages_come_in_the_order_of_the_input(self, many: list[Page]) -> None:
         names = [name for chunk in chunks(many, ALONE, None) for name in chunk.records.ids]
-        assert names == [page.id for page in many if 0 < len(page.id) <= 512]
+        assert names == [page.id for page in many if 0 < len(page.id.encode()) <= 512]
 
     def test_pages_are_taken_lazily(self) -> None:
         taken: list[str] = []
