@@ -23,6 +23,7 @@ from es_dedup.cli.inputs import (
 )
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import Session, session_of
+from es_dedup.cli.targets import HTML, output_target
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from es_dedup.model import Content, Page
 
 ALL: Final = "all"
+COMPARED: Final = b"method,candidate_recall,"
 SHOWN_ALONE: Final = 20
 NO_VERDICT: Final = "no verdict: it skipped one of them"
 
@@ -55,11 +57,11 @@ def compare(
         ),
     ] = ALL,
     html: Annotated[
-        Path | None,
+        str | None,
         typer.Option(help="Write tables, curves and pairs to this HTML file.", show_default=False),
     ] = None,
     csv_file: Annotated[
-        Path | None, typer.Option("--csv", help="Write the table to this file.", show_default=False)
+        str | None, typer.Option("--csv", help="Write the table to this file.", show_default=False)
     ] = None,
     folds: Folds = 5,
     max_merged_diff: Annotated[
@@ -83,6 +85,9 @@ def compare(
 
     session = session_of(context)
     names = _names(methods)
+    inputs: list[str | Path] = [*corpus, labels]
+    page_target = output_target(html, session, "--html", HTML, inputs) if html else None
+    table_target = output_target(csv_file, session, "--csv", COMPARED, inputs) if csv_file else None
     pairs = read_labels(labels)
     intake = Intake(corpus, options, session, leave=labels)
     pages = list(intake.pages())
@@ -95,10 +100,10 @@ def compare(
     session.output.emit(found)
     _show(session, found)
     show_decider(session.output, decider)
-    if csv_file is not None:
-        _write(csv_file, _table(found["methods"]))
-    if html is not None:
-        _write(html, _page(found, pages, contents, title=labels.name))
+    if table_target is not None:
+        table_target.write(_table(found["methods"]).encode())
+    if page_target is not None:
+        page_target.write(_page(found, pages, contents, title=labels.name).encode())
     end_with_missing(session, missing, intake.failed)
 
 
@@ -211,10 +216,3 @@ def _page(found: Mapping[str, Any], pages: Sequence[Page], contents: Sequence[Co
         if page.id in shown
     }
     return render_comparison(found, texts, title=title, generated=datetime.now().astimezone())
-
-
-def _write(path: Path, text: str) -> None:
-    from es_dedup.report.target import open_target
-
-    with open_target(path) as stream:
-        stream.write(text.encode())

@@ -11,6 +11,7 @@ import typer
 from es_dedup.cli.checking import page_or_id, show_pair
 from es_dedup.cli.output import clean
 from es_dedup.cli.session import session_of
+from es_dedup.cli.targets import HTML, Target, output_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,7 +39,7 @@ def diff(
         str, typer.Argument(help="Id of a stored page, or a page file.", metavar="B", show_default=False)
     ],
     html: Annotated[
-        Path | None,
+        str | None,
         typer.Option("--html", help="Write both texts side by side, with all evidence, to this HTML file."),
     ] = None,
 ) -> None:
@@ -52,15 +53,16 @@ def diff(
     from es_dedup.report.features import compared_fields
 
     session = session_of(context)
+    target = output_target(html, session, "--html", HTML, (left, right)) if html else None
     files = Path(left).is_file() and Path(right).is_file()
     with session.scratch() if files and not session.exists else session.read() as dedup:
         roots = dedup.roots().covering([path for path in (left, right) if Path(path).is_file()])
         sides = [page_or_id(dedup, name, roots) for name in (left, right)]
         pair, rows = dedup.explain(*sides), dedup.aligned(*sides)
         views = [_view(dedup, side) for side in sides]
-        if html is not None:
+        if target is not None:
             fields = compared_fields(*(dedup.features(side) for side in sides))
-            _write(views[0], MemberComparison(views[1], pair, rows, fields), html)
+            _write(views[0], MemberComparison(views[1], pair, rows, fields), target)
     words = distinguishing_words((views[0].record.title, views[1].record.title), rows)
     session.output.emit(
         {**pair.as_dict(), "distinguishing_words": {"left": words[0], "right": words[1]}, "rows": rows}
@@ -125,13 +127,12 @@ def _view(dedup: IndexReader, side: str | Page) -> PageView:
     return PageView(record, content.text)
 
 
-def _write(left: PageView, right: MemberComparison, target: Path) -> None:
+def _write(left: PageView, right: MemberComparison, target: Target) -> None:
     from es_dedup.decision.alignment import MOST_CHARS
     from es_dedup.report.alignment import legend
     from es_dedup.report.compare import comparison
     from es_dedup.report.markup import element, escape
     from es_dedup.report.shell import document
-    from es_dedup.report.target import open_target
 
     title = f"{left.record.page_id} – {right.page.record.page_id}"
     head = element("header", element("p", "es-dedup diff", class_="kicker"), element("h1", escape(title)))
@@ -139,5 +140,4 @@ def _write(left: PageView, right: MemberComparison, target: Path) -> None:
         "footer", element("p", f"Written {datetime.now().astimezone():%Y-%m-%d %H:%M}", class_="note")
     )
     shown = comparison(left, right, MOST_CHARS, roles=("A", "B"))
-    with open_target(target) as stream:
-        stream.write(document(title, head + legend() + shown + foot).encode("utf-8", "replace"))
+    target.write(document(title, head + legend() + shown + foot).encode("utf-8", "replace"))

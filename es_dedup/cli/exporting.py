@@ -15,7 +15,7 @@ import typer
 from es_dedup.cli.checking import UNCLUSTERED
 from es_dedup.cli.group import ExitCode, fail
 from es_dedup.cli.session import session_of
-from es_dedup.cli.targets import output_target
+from es_dedup.cli.targets import Target, output_target
 from es_dedup.model import Member, Relation
 from es_dedup.model.batches import chunked
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.model import Cluster
-    from es_dedup.readers.locations import Named
 
 
 COLUMNS: Final[dict[str, tuple[str, ...]]] = {
@@ -51,6 +50,8 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
         "shared_of_page",
     ),
 }
+EXPORTED: Final = rb'\{"(cluster|page)_id": |(cluster|page)_id,|PAR1.*es-dedup.*export'
+"""How the files of ``export`` begin; see ``_write_parquet``."""
 SHARES: Final = ("shared_of_canonical", "shared_of_page")
 RECORD: Final = ("title", "url", "site", "published", "language", "text")
 """Columns that ``--records`` adds."""
@@ -95,7 +96,7 @@ def export(
     Every stored page is in exactly one of the two lists: each cluster's canonical document is kept, its members dropped.
     """
     session = session_of(context)
-    target = output_target(output, session, "--output") if output else None
+    target = output_target(output, session, "--output", EXPORTED) if output else None
     form = format_ or _form_of(output)
     if form == "parquet" and target is None:
         raise typer.BadParameter("Parquet needs --output FILE", param_hint="--format")
@@ -179,14 +180,12 @@ def _shares(member: Member) -> dict[str, float | None]:
 
 
 @contextmanager
-def _stream(target: Named | None) -> Iterator[IO[str]]:
-    """Standard output, or a file that replaces the old one only when it is complete."""
-    from es_dedup.report.target import open_target
-
+def _stream(target: Target | None) -> Iterator[IO[str]]:
+    """Standard output, or an output as text."""
     if target is None:
         yield sys.stdout
         return
-    with open_target(target) as stream:
+    with target.open() as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
         yield text
         text.flush()
@@ -207,9 +206,8 @@ def _write_lines(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], form:
     return count
 
 
-def _write_parquet(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], target: Named) -> int:
+def _write_parquet(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], target: Target) -> int:
     from es_dedup.errors import MissingExtra
-    from es_dedup.report.target import open_target
 
     try:
         import pyarrow as pa
@@ -217,9 +215,9 @@ def _write_parquet(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], tar
     except ImportError as error:
         raise MissingExtra("pyarrow", "parquet", "export to Parquet") from error
     kinds = {"canonical": pa.bool_(), "size": pa.int64()} | dict.fromkeys(("score", *SHARES), pa.float64())
-    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in columns])
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in columns], {"es-dedup": "export"})
     count = 0
-    with open_target(target) as stream, pq.ParquetWriter(stream, schema) as writer:
+    with target.open() as stream, pq.ParquetWriter(stream, schema) as writer:
         for batch in chunked(rows, _ROWS):
             writer.write_table(pa.Table.from_pylist(batch, schema))
             count += len(batch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -16,7 +17,7 @@ from es_dedup.cli.group import ExitCode, fail
 from es_dedup.cli.inputs import SHOWN_FAILURES, STDIN, kinds_of, with_input_options
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import Session, session_of
-from es_dedup.cli.targets import output_target, refuse_input
+from es_dedup.cli.targets import Target, output_target
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
 
 if TYPE_CHECKING:
@@ -36,6 +37,12 @@ Dumps = Annotated[
         show_default=False,
     ),
 ]
+
+_JSON_LINES: Final = rb"\s*\{"
+_BEGINNINGS: Final = {
+    ".jsonl": _JSON_LINES, ".ndjson": _JSON_LINES, ".json": rb"\s*[\[{]", ".parquet": b"PAR1", ".warc": b"WARC/",
+}  # fmt: skip
+_HEAD_BYTES: Final = 1024
 
 
 def register(app: typer.Typer) -> None:
@@ -108,7 +115,7 @@ def filter_(
 
 def _places(
     dumps: list[str], target: str | None, folder: str | None, dropped: str | None, session: Session
-) -> list[tuple[Named | None, Named | None]]:
+) -> list[tuple[Target | None, Target | None]]:
     """For each dump the file of what is kept (None: standard output) and of what is left out (None: nowhere).
 
     Raises:
@@ -141,11 +148,13 @@ def _places(
         raise typer.BadParameter(
             "what is kept and what is left out need different files", param_hint="--dropped"
         )
-    for dump, named in zip(dumps, places, strict=True):
-        for path, option in zip(named, ("--output", "--dropped"), strict=True):
-            if path is not None:
-                _check_target(path, dump, dumps, session, option)
-    return places
+    return [
+        (
+            None if kept is None else _target(kept, dump, dumps, session, "--output"),
+            None if left_out is None else _target(left_out, dump, dumps, session, "--dropped"),
+        )
+        for dump, (kept, left_out) in zip(dumps, places, strict=True)
+    ]
 
 
 def _is_stdout(dump: str) -> bool:
@@ -175,17 +184,11 @@ def _below(folder: str, names: list[str], option: str) -> list[Named]:
     return [place / name for name in names]
 
 
-def _check_target(path: Named, dump: str, dumps: list[str], session: Session, option: str) -> None:
-    """Raise a usage error where an output cannot be one, or its name promises another format."""
+def _target(path: Named, dump: str, dumps: list[str], session: Session, option: str) -> Target:
+    """An output of a dump; a usage error where it cannot be one, or its name promises another format."""
     from es_dedup.readers.dump_filter import DUMPS
-    from es_dedup.readers.locations import Address
     from es_dedup.readers.streams import suffix_of
 
-    output_target(str(path), session, option)
-    if not isinstance(path, Address):
-        refuse_input(path, dumps, option)
-    elif str(path) in dumps:
-        raise typer.BadParameter(f"{path} is part of the input: name another file", param_hint=option)
     named = suffix_of(Path(str(path)))
     own = ".jsonl" if dump == STDIN else suffix_of(Path(dump))
     if named in DUMPS and named != own and {named, own} not in _SAME:
@@ -193,6 +196,23 @@ def _check_target(path: Named, dump: str, dumps: list[str], session: Session, op
             f"records are copied as they are: {path} would hold {own[1:].upper()}", param_hint=option
         )
     _check_packing(str(path), dump, named, option)
+    return output_target(str(path), session, option, _beginning(dump, own), dumps)
+
+
+def _beginning(dump: str, suffix: str) -> bytes:
+    """How copies of a dump begin: as dumps of its format do, tables with the same line."""
+    from es_dedup.readers.locations import Address
+    from es_dedup.readers.streams import READ_ERRORS, open_unpacked
+
+    if suffix not in (".csv", ".tsv"):
+        return _BEGINNINGS[suffix]
+    place = _named(dump)
+    with (
+        suppress(*READ_ERRORS),
+        open_unpacked(place.files()[0][0] if isinstance(place, Address) else place) as stream,
+    ):
+        return re.escape(stream.readline(_HEAD_BYTES))
+    return b"(?!)"  # a dump that cannot be read ends the command later
 
 
 def _check_packing(path: str, dump: str, named: str, option: str) -> None:
@@ -220,7 +240,7 @@ def _check_packing(path: str, dump: str, named: str, option: str) -> None:
 
 def _copies(
     dumps: list[str],
-    places: list[tuple[Named | None, Named | None]],
+    places: list[tuple[Target | None, Target | None]],
     stack: ExitStack,
     *,
     invert: bool,
@@ -235,10 +255,8 @@ def _copies(
     return copies
 
 
-def _open(path: Named | None, stack: ExitStack) -> IO[bytes]:
-    from es_dedup.report.target import open_target
-
-    return sys.stdout.buffer if path is None else stack.enter_context(open_target(path))
+def _open(target: Target | None, stack: ExitStack) -> IO[bytes]:
+    return sys.stdout.buffer if target is None else stack.enter_context(target.open())
 
 
 def _finish(session: Session, done: FilterReport, *, to_stdout: bool) -> None:

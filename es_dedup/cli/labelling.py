@@ -18,6 +18,7 @@ from es_dedup.cli.inputs import Intake, Paths, with_input_options
 from es_dedup.cli.output import clean
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import session_of
+from es_dedup.cli.targets import output_target
 from es_dedup.model.annotations import Label
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
 
@@ -35,6 +36,8 @@ ANSWERS: Final = {
     "yes": Label.DUP,
     "no": Label.DIFF,
 }
+LABELS_OF_READERS: Final = rb'\{"id_a": "[^\n]*"readers?": '
+"""How the files of ``labels`` begin; those of ``label`` and others name no reader."""
 LEAD: Final = 60
 """Characters shown before the first shared stretch, where a text is not shown from its beginning."""
 ASKED: Final = "y duplicate, n different, c contain, p partial, s skip, u undo, q quit: "
@@ -66,6 +69,7 @@ def label(
     from es_dedup.evaluation.uncertain import uncertain_pairs
 
     session = session_of(context)
+    output_target(output, session, "--output", b"", paths)  # to which answers are appended
     if output.suffix != ".jsonl":
         raise typer.BadParameter("the name must end in .jsonl", param_hint="--output")
     known = {each.pair for each in read_labels(output)} if output.exists() else set()
@@ -86,8 +90,7 @@ def label(
 def labels(
     context: typer.Context,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="JSONL file for the labels (default: none).", dir_okay=False),
+        str | None, typer.Option("--output", "-o", help="JSONL file for the labels (default: none).")
     ] = None,
     by_reader: Annotated[
         bool,
@@ -113,14 +116,15 @@ def labels(
     from es_dedup.evaluation.labels import UNDECIDED
 
     session = session_of(context)
+    inputs = [] if source is None else [source]
+    target = output_target(output, session, "--output", LABELS_OF_READERS, inputs) if output else None
     if source is not None:
         _import(session, source)
     with session.read(quiet=True) as dedup:
         annotations, said = dedup.annotations(), dedup.annotations(removed=True)
     rows, found = consensus(annotations), agreements(annotations)
-    if output is not None:
-        written = as_jsonl(each.as_dict() for each in said) if by_reader else as_jsonl(rows)
-        output.write_text(written, encoding="utf-8")
+    if target is not None:
+        target.write(as_jsonl([each.as_dict() for each in said] if by_reader else rows).encode())
     undecided = sum(row["label"] == UNDECIDED for row in rows)
     session.output.emit(
         {"pairs": len(rows), "undecided": undecided, "agreement": [asdict(each) for each in found]}
@@ -188,13 +192,20 @@ def _write(target: Path, dedup: Deduplicator, each: Uncertain, said: Label) -> i
     row = {"id_a": left, "id_b": right, "label": str(said)}
     if relation := said.relation(dedup.record(left).length, dedup.record(right).length):
         row["relation"] = str(relation)
-    with target.open("a+b") as stream:
-        size = stream.seek(0, os.SEEK_END)
-        stream.seek(max(size - 1, 0))
-        open_line = stream.read(1) not in (b"", b"\n")  # left by an editor
-        stream.write((b"\n" if open_line else b"") + (json.dumps(row, ensure_ascii=False) + "\n").encode())
-        stream.flush()
-        os.fsync(stream.fileno())
+    target.touch()
+    size = target.stat().st_size
+    try:
+        with target.open("a+b") as stream:
+            stream.seek(max(size - 1, 0))
+            open_line = stream.read(1) not in (b"", b"\n")  # left by an editor
+            stream.write(
+                (b"\n" if open_line else b"") + (json.dumps(row, ensure_ascii=False) + "\n").encode()
+            )
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError:
+        os.truncate(target, size)  # no half of an answer stays where the disk is full
+        raise
     return size
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -11,6 +10,7 @@ from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import Intake, Paths, with_input_options
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import session_of
+from es_dedup.cli.targets import output_target
 from es_dedup.model.batches import chunked
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
 
@@ -34,23 +34,22 @@ def idf(
     paths: Paths,
     options: ReadOptions,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Output file: a word and its idf on each line.")
+        str, typer.Option("--output", "-o", help="Output file: a word and its idf on each line.")
     ],
 ) -> None:
     """Learn inverse document frequencies of content words from pages, for settings like `multi_simhash.idf`."""
     from es_dedup.errors import InputError
-    from es_dedup.report.target import open_target
     from es_dedup.text.idf import as_text, learned
 
     session = session_of(context)
+    target = output_target(output, session, "--output", b"# unknown ", paths)
     intake = Intake(paths, options, session)
     found = learned(_words(session, intake))
     if not found.values:
         raise InputError(
             ", ".join(map(str, paths)), None, f"holds no words to learn from, so {output} is not written"
         )
-    with open_target(output) as stream:
-        stream.write(as_text(found).encode())
+    target.write(as_text(found).encode())
     session.output.emit({"words": len(found.values), "learned": found.version} | intake.as_dict())
     session.output.line(
         f"{len(found.values):,} words of {found.version.removeprefix('learned-')} pages: {output}"

@@ -1,4 +1,4 @@
-"""``copy`` and ``backup``: an index to another place."""
+"""``copy``: an index to another place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import typer
 
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import Session, session_of
-from es_dedup.cli.targets import refuse_index
 
 if TYPE_CHECKING:
     from es_dedup.settings import Settings
@@ -20,7 +19,6 @@ PLACE = "File, or http://host:9200/name."
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
     app.command()(copy)
-    app.command()(backup)
 
 
 def copy(
@@ -29,7 +27,9 @@ def copy(
     target: Annotated[
         str,
         typer.Argument(
-            help=f"The copy, which is made, or goes on. {PLACE}", metavar="TO", show_default=False
+            help=f"The copy, which is made; only an earlier copy is replaced. {PLACE}",
+            metavar="TO",
+            show_default=False,
         ),
     ],
     from_config: Annotated[
@@ -42,7 +42,8 @@ def copy(
 ) -> None:
     """Copy an index with all that it holds, between files and servers, and compare both at the end.
 
-    An interrupted copy goes on by the same command. FROM may be written to meanwhile.
+    FROM may be read and written meanwhile. A file is copied to a file in one step; with a server, an interrupted copy goes on by the same
+    command.
     """
     from es_dedup.errors import NotAnIndex
     from es_dedup.index.factory import must_be_place
@@ -77,25 +78,3 @@ def _alone(path: Path | None, settings: Settings) -> Settings:
     from es_dedup.settings import load_settings
 
     return settings if path is None else load_settings(path, environ={})
-
-
-def backup(
-    context: typer.Context,
-    target: Annotated[
-        Path,
-        typer.Argument(
-            help="The copy, replaced when the new one is whole.", metavar="FILE", show_default=False
-        ),
-    ],
-) -> None:
-    """Copy the file of an index while others read and write it.
-
-    The copy is an index like any other: to restore it, put it in the place of the file while nobody has that open.
-    """
-    from es_dedup.index import factory
-
-    session = session_of(context)
-    refuse_index(target, session, "FILE")
-    size = factory.backup(session.db, target)
-    session.output.emit({"command": "backup", "db": session.place, "file": str(target), "bytes": size})
-    session.output.facts({"backed up": session.place, "file": str(target), "bytes": size})

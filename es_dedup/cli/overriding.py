@@ -6,11 +6,12 @@ import json
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from es_dedup.cli.session import session_of
+from es_dedup.cli.targets import output_target
 from es_dedup.model.overrides import OverrideKind
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.model.overrides import Override, OverrideReport
 
+EXPORTED: Final = rb'\{"id": "[^\n]*"kind": "[^\n]*"pages": \['
+"""How the files of ``override export`` begin."""
 override_app = typer.Typer(
     help="Decide pairs and canonical documents by hand; the rules never change what was decided.",
     no_args_is_help=True,
@@ -121,20 +124,20 @@ def list_(
 @override_app.command()
 def export(
     context: typer.Context,
-    target: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Output file (default: standard output).", dir_okay=False),
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="Output file (default: standard output).")
     ] = None,
 ) -> None:
     """Write all overrides, those that were undone too, as JSON lines."""
     session = session_of(context)
+    target = output_target(output, session, "--output", EXPORTED) if output else None
     with session.read(quiet=True) as dedup:
         overrides = dedup.overrides(undone=True)
     text = "".join(json.dumps(each.as_dict(), ensure_ascii=False) + "\n" for each in overrides)
     if target is None:
         sys.stdout.write(text)
     else:
-        target.write_text(text, encoding="utf-8")
+        target.write(text.encode())
     session.output.note(f"{len(overrides):,} overrides{f' in {target}' if target else ''}")
 
 

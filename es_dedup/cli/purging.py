@@ -12,6 +12,7 @@ from es_dedup.cli.maintaining import Force, Rate  # noqa: TC001 - as above
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import Session, session_of
 from es_dedup.cli.sites import site_of
+from es_dedup.cli.targets import output_target
 
 if TYPE_CHECKING:
     from es_dedup.maintenance.purge import PurgeReport
@@ -55,6 +56,9 @@ def purge(
     if apply and (backup is None) == (not no_backup):
         raise typer.BadParameter("--apply needs either --backup FILE or --no-backup", param_hint="--apply")
     from es_dedup.maintenance.purge import purge as purge_
+
+    if backup is not None:
+        output_target(backup, session, "--backup", rb'\{"(create|index)":\{"_index":')
 
     with site_of(session) as site, ProgressDisplay(quiet=session.output.quiet) as progress:
         done = purge_(

@@ -15,7 +15,7 @@ from es_dedup.cli.inputs import Intake, Paths, with_input_options
 from es_dedup.cli.output import clean
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import Session, session_of
-from es_dedup.cli.targets import refuse_index, refuse_input
+from es_dedup.cli.targets import HTML, Target, output_target
 from es_dedup.errors import DedupError
 from es_dedup.model import READ_WITHOUT_FEATURES, AddReport, WritePolicy
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
@@ -44,7 +44,7 @@ def scan(
     paths: Paths,
     options: ReadOptions,
     report: Annotated[
-        Path | None, typer.Option(help="Write a self-contained HTML page with the clusters.", dir_okay=False)
+        str | None, typer.Option(help="Write a self-contained HTML page with the clusters.")
     ] = None,
     report_clusters: Annotated[
         int, typer.Option(min=0, help="Number of clusters shown with texts, the largest first.")
@@ -56,8 +56,11 @@ def scan(
     Pages that are stored already and have not changed are skipped, so a scan that was stopped goes on where it was.
     """
     session = session_of(context)
-    _check_report(report, paths, session, dry_run)
-    intake = Intake(paths, replace(options, roots=session.roots()), session, leave=report)
+    if report and dry_run:
+        raise typer.BadParameter("a dry run stores nothing that could be shown", param_hint="--report")
+    target = output_target(report, session, "--report", HTML, paths) if report else None
+    leave = Path(report) if report else None
+    intake = Intake(paths, replace(options, roots=session.roots()), session, leave=leave)
     given = _Input.of(intake, session)
     with (
         session.scratch() if given.empty else session.write(dry_run=dry_run, whole=True) as dedup,
@@ -67,10 +70,10 @@ def scan(
         progress.expect("features", estimated_pages(paths))
         with _told_when_interrupted(session, dedup):
             done = dedup.scan(given.pages, progress=progress, dry_run=dry_run)
-        if report is not None and not given.empty:
-            _write_report(dedup, report, _title(paths), report_clusters, _run_facts(done, intake), progress)
+        if target is not None and not given.empty:
+            _write_report(dedup, target, _title(paths), report_clusters, _run_facts(done, intake), progress)
         counts = {} if dry_run else _counts(dedup)
-    written = {"report": str(report)} if report and not given.empty else {}
+    written = {"report": report} if report and not given.empty else {}
     _finish("scan", given, done, counts | written, dry_run=dry_run)
 
 
@@ -140,32 +143,21 @@ class _Input:
             dedup.record_roots(self.intake.roots)
 
 
-def _check_report(report: Path | None, paths: list[str], session: Session, dry_run: bool) -> None:
-    """Refuse before the work what would fail after it."""
-    if report is None:
-        return
-    if dry_run:
-        raise typer.BadParameter("a dry run stores nothing that could be shown", param_hint="--report")
-    if not report.absolute().parent.is_dir():
-        raise typer.BadParameter(f"there is no folder {report.absolute().parent}", param_hint="--report")
-    refuse_index(report, session, "--report")
-    refuse_input(report, paths, "--report")
-
-
 def _write_report(
     dedup: Deduplicator,
-    path: Path,
+    target: Target,
     title: str,
     clusters: int,
     run: dict[str, object],
     progress: ProgressDisplay,
 ) -> None:
-    from es_dedup.report import ReportLimits, write_report
+    from es_dedup.report import ReportLimits, report_page
 
     def show(done: int, total: int) -> None:
         progress.count("report", done, total)
 
-    write_report(dedup, path, title=title, limits=ReportLimits(clusters=clusters), run=run, progress=show)
+    limits = ReportLimits(clusters=clusters)
+    target.write(report_page(dedup, title=title, limits=limits, run=run, progress=show))
 
 
 def _title(paths: list[str]) -> str:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.session import session_of
+from es_dedup.cli.targets import output_target
 
 if TYPE_CHECKING:
     from es_dedup.extraction.learning.retraining import SiteFigures
+
+
+MODEL: Final = rb"PK.{28}about\.json"
+"""How the files of ``train-extractor`` begin."""
 
 
 def register(app: typer.Typer) -> None:
@@ -30,7 +35,7 @@ def train_extractor(
         ),
     ],
     output: Annotated[
-        Path,
+        str,
         typer.Option(
             "--output", "-o", help="Output file of the model, for extraction.model.", metavar="MODEL.npz"
         ),
@@ -55,17 +60,17 @@ def train_extractor(
     from es_dedup.extraction.learning.retraining import read_pages, retrain
     from es_dedup.extraction.learning.train import learner
     from es_dedup.extraction.model import load_model
-    from es_dedup.report.target import open_target
 
-    out = session_of(context).output
+    session = session_of(context)
+    out = session.output
+    target = output_target(output, session, "--output", MODEL, [*paths, *filter(None, [upon])])
     learner()
     model = load_model(upon)
     pages, left_out = read_pages(paths)
     for line in left_out:
         out.note(line)
     found = retrain(pages, model, fresh=fresh)
-    with open_target(output) as stream:
-        stream.write(found.model.as_bytes())
+    target.write(found.model.as_bytes())
     for figures in (*found.sites, found.total):
         out.emit(figures)
     out.table(

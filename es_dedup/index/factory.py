@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -47,7 +48,7 @@ from es_dedup.text.normalise import normalise
 from es_dedup.text.segment import DEFAULT, search_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from es_dedup.errors import Difference
     from es_dedup.index.port import Index
@@ -303,19 +304,19 @@ def must_be_place(path: str | Path) -> None:
         )
 
 
-def backup(path: str | Path, target: str | Path) -> int:
-    """Copy the file of an index while others read and write it; see ``EmbeddedIndex.backup``.
+@contextmanager
+def online_copy(origin: str | Path, place: str | Path) -> Iterator[Index]:
+    """A copy of an index in a file, to be read in the block, and in its place afterwards; see ``EmbeddedIndex.copy_to``.
 
     Raises:
-        ConfigError: the index is on a server, whose snapshots are its backup.
-        NotAnIndex: there is no such file, or it is damaged.
+        IndexError_: the original cannot be read, or the copy cannot be made.
     """
-    must_be_place(path)
-    if is_address(path):
-        advice = f"{shown(path)} is on a server: back it up by a snapshot of the indices {parse_address(str(path)).name}-dedup-*, or copy it to a file by `es-dedup copy`"
-        raise ConfigError((advice,), "backup")
-    with EmbeddedIndex(path, features=None, read_only=True) as index:
-        return index.backup(target)
+    with (
+        EmbeddedIndex(origin, features=None, read_only=True) as source,
+        source.copy_to(place) as part,
+        EmbeddedIndex(part, features=None, read_only=True) as copy,
+    ):
+        yield copy
 
 
 def is_remote(path: str | Path) -> bool:

@@ -91,12 +91,13 @@ def copy_index(
 ) -> CopyReport:
     """Copy an index: pages with features, texts, edges, clusters, statistics, overrides, annotations and recorded settings.
 
-    Memory is that of a few hundred pages, beside the statistics and one note. Nobody is kept from writing to the original; what was
-    written meanwhile is copied by a further pass. Attached indices, jobs and dead letters are not copied: attach the indices to the copy.
+    Memory is that of a few hundred pages, beside the statistics and one note. Nobody is kept from writing to the original. From file to
+    file the copy is the file as it is when the call begins, read once; else what was written meanwhile is copied by a further pass. Attached indices, jobs and dead letters are not copied: attach the indices to the copy.
 
     Args:
         origin: the index that is read.
-        place: the copy, which is made where it is not there; else it must be empty, or an unfinished copy.
+        place: the copy, which is made where it is not there; else it must be empty or an unfinished copy, or, from file to file, an
+            earlier copy of the same index that is unchanged and open in no process, which is replaced.
         settings: to reach the copy, and what it is made with beside the feature settings, which are those of the original.
         origin_settings: to reach the original; None: the same.
         report_progress: told of the stages ``read`` and ``verify``.
@@ -104,14 +105,23 @@ def copy_index(
     Raises:
         ConfigError: the copy holds other pages, is the original itself, or keeps fields for which texts are missing.
         SettingsMismatch: the copy is there and has other feature settings, or another version of the methods made the original.
+        IndexUnavailable: the copy is there and must not be replaced.
         NotCopied: others write to the original all the time.
         IndexError_: see ``errors``; the same call goes on.
     """
     if factory.shown(origin) == factory.shown(place):
         raise ConfigError((f"{factory.shown(place)} cannot be copied to itself",), "copy")
+    if not factory.is_remote(origin) and not factory.is_remote(place):
+        with factory.online_copy(origin, place) as copy:
+            run = _Pass(copy, copy, settings)  # reads all of it and changes nothing
+            for done in run.pages():
+                report_progress(Progress("verify", done, copy.count()))
+            run.rest()
+            return run.report(run.found["pages"])
     source, target, chosen = factory.open_to_copy(origin, origin_settings or settings, place, settings)
     with source, target, write_session(target):
-        if target.note(CLUSTERS_PENDING) != COPYING and target.count():
+        filled = target.count() or any(":" in name for name in target.note_names())  # or overrides alone
+        if target.note(CLUSTERS_PENDING) != COPYING and filled:
             raise ConfigError((HOLDS_PAGES.format(factory.shown(place)),), "copy")
         target.set_note(CLUSTERS_PENDING, COPYING)
         total, copied = source.count(), 0
@@ -125,7 +135,7 @@ def copy_index(
             if not sum(run.changed.values()):
                 _counts_agree(source, target, run, factory.shown(origin))
                 target.set_note(CLUSTERS_PENDING, None)
-                return CopyReport(**run.found, copied=copied, digest=run.digest.hexdigest())
+                return run.report(copied)
     problem = ", ".join(f"{count} {what}" for what, count in run.changed.items() if count)
     raise NotCopied(factory.shown(origin), f"after {PASSES} passes still {problem}")
 
@@ -145,6 +155,10 @@ class _Pass:
         self.found = dict.fromkeys(("pages", "texts", "edges", "clusters", "notes"), 0)
         self.changed: Counter[str] = Counter()
         self.digest = xxhash.xxh3_64()
+
+    def report(self, copied: int) -> CopyReport:
+        """What was met, of which so many pages were written."""
+        return CopyReport(**self.found, copied=copied, digest=self.digest.hexdigest())
 
     def pages(self) -> Any:
         """Copy all pages with their edges and assignments; yields how many are done."""

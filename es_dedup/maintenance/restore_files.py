@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 RESTORE_FILES: Final = "restore-files"
 """Note of the feature index: paths of the files that hold deleted documents."""
+_HEADS: Final = (b'{"create":{"_index":', b'{"index":{"_index":')
 _BACKING: Final = re.compile(r"(?:partial-|restored-)?\.ds-(.+)-\d{4}\.\d{2}\.\d{2}-\d{6}")
 
 
@@ -82,7 +83,7 @@ def read_documents(path: Path) -> Iterator[tuple[RestoredDocument, int]]:
     with path.open("rb") as stream:
         for number, head in enumerate(stream):
             body = next(stream, b"")
-            if not body.endswith(b"\n"):
+            if not body.endswith(b"\n") and head.startswith(_HEADS if number == 0 else b""):
                 return
             try:
                 ((operation, place),) = json.loads(head).items()

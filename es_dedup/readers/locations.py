@@ -116,6 +116,15 @@ class Address:
             )
         return _filesystem(self.url, scheme)
 
+    def file(self) -> RemoteFile | None:
+        """The file of this very name; None where there is none.
+
+        Raises:
+            MissingExtra, OSError: as for ``place``.
+        """
+        filesystem, path = self.place()
+        return RemoteFile(filesystem, path, self.url) if filesystem.isfile(path) else None
+
     def store(self, file: Path) -> None:
         """Make a local file the one that this address names.
 

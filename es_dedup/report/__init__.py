@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from es_dedup.deduplicator.index_reader import IndexReader
 
-__all__ = ["ReportLimits", "write_report"]
+__all__ = ["ReportLimits", "report_page", "write_report"]
 
 
 def write_report(
@@ -48,7 +48,19 @@ def write_report(
     Raises:
         OSError: the file cannot be written.
     """
-    data = gather(source, limits or ReportLimits(), run=run, progress=progress)
-    page = render(data, title=title, generated=datetime.now().astimezone())
+    page = report_page(source, title=title, limits=limits, run=run, progress=progress)
     with open_target(path) as stream:
-        stream.write(page.encode())
+        stream.write(page)
+
+
+def report_page(
+    source: IndexReader,
+    *,
+    title: str,
+    limits: ReportLimits | None = None,
+    run: Mapping[str, object] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> bytes:
+    """The report of an index; see ``write_report``."""
+    data = gather(source, limits or ReportLimits(), run=run, progress=progress)
+    return render(data, title=title, generated=datetime.now().astimezone()).encode()

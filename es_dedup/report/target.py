@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -35,12 +35,9 @@ def open_target(path: Path | Address) -> Iterator[IO[bytes]]:
                 yield part_stream
             path.store(file)
         return
-    try:
-        there = path.stat()
-    except FileNotFoundError:
-        there = None
-    if there is not None and (stream := _straight(path, there)) is not None:
-        with stream:
+    if path.exists() and not is_replaced(path):
+        number = _standard(path)
+        with path.open("wb") if number is None else os.fdopen(os.dup(number), "wb") as stream:
             yield stream
         return
     real = Path(os.path.realpath(path))
@@ -48,20 +45,25 @@ def open_target(path: Path | Address) -> Iterator[IO[bytes]]:
     try:
         with part.open("wb") as stream:
             yield stream
-        if there is not None:
-            part.chmod(stat.S_IMODE(there.st_mode))
+            stream.flush()
+            os.fsync(stream.fileno())  # some file systems notice only now that they are full
+        if real.exists():
+            part.chmod(stat.S_IMODE(real.stat().st_mode))
         part.replace(real)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
 
 
-def _straight(path: Path, there: os.stat_result) -> IO[bytes] | None:
+def is_replaced(path: Path) -> bool:
+    """Whether ``open_target`` replaces a file: one is there, and it is not standard output."""
+    return path.is_file() and _standard(path) is None
+
+
+def _standard(path: Path) -> int | None:
+    """The standard stream that a path names."""
     for number in _STANDARD:
-        try:
-            same = os.path.samestat(os.fstat(number), there)
-        except OSError:
-            continue
-        if same:
-            return os.fdopen(os.dup(number), "wb")
-    return None if stat.S_ISREG(there.st_mode) else path.open("wb")
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(number), path.stat()):
+                return number
+    return None

@@ -88,7 +88,6 @@ ON_FILES: Final = (
     "train-extractor",
     "config show",
     "compile",
-    "backup",
     "filter",
 )
 """Commands that work on files and in memory, or tell of the settings."""

@@ -1,8 +1,9 @@
-"""``copy`` and ``backup``: all of an index at another place, equal to the original, also after an interruption."""
+"""``copy``: all of an index at another place, equal to the original, also after an interruption."""
 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import threading
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,8 @@ from typer.testing import CliRunner
 
 from es_dedup.cli.main import app
 from es_dedup.deduplicator.deduplicator import Deduplicator
-from es_dedup.errors import ConfigError, IndexUnavailable, SettingsMismatch
+from es_dedup.errors import ConfigError, SettingsMismatch
 from es_dedup.index import factory
-from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.maintenance import index_copy
 from es_dedup.maintenance.index_copy import copy_index
 from es_dedup.model import Page
@@ -24,7 +24,7 @@ from tests.samples import story
 from tests.servers import fresh_name, remove, url_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from es_dedup.index.port import Index
@@ -133,7 +133,7 @@ def test_without_texts(places: Any) -> None:
 
 @pytest.mark.parametrize("target", KINDS)
 def test_an_interrupted_copy_goes_on(places: Any, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = places("file"), places(target)
+    first, second = places("server" if target == "file" else "file"), places(target)
     fill(first)
     monkeypatch.setattr(index_copy, "BATCH", 5)
 
@@ -153,7 +153,7 @@ def test_an_interrupted_copy_goes_on(places: Any, target: str, monkeypatch: pyte
 
 
 def test_the_original_is_written_to_meanwhile(places: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = places("file"), places("file")
+    first, second = places("file"), places("server")
     fill(first)
     monkeypatch.setattr(index_copy, "BATCH", 5)
     later = iter([story(1, "page-001", day=29), story(2, "zzz", day=29)])
@@ -169,7 +169,7 @@ def test_the_original_is_written_to_meanwhile(places: Any, monkeypatch: pytest.M
 
 
 def test_other_feature_settings_are_refused(places: Any) -> None:
-    first, second = places("file"), places("file")
+    first, second = places("server"), places("file")
     fill(first)
     with Deduplicator.open(second, settings=load_settings(overrides={"ccdet.window": 8})):
         pass
@@ -193,7 +193,9 @@ def test_the_command(places: Any, tmp_path: Path) -> None:
     assert CliRunner().invoke(app, ["copy", first, "localhost:9200/pages"]).exit_code == 2
 
 
-class TestBackup:
+class TestFileToFile:
+    """The online copy, and what it replaces."""
+
     def test_while_a_writer_runs(self, tmp_path: Path) -> None:
         place, target = tmp_path / "pages.db", tmp_path / "copy.db"
         fill(str(place))
@@ -209,37 +211,106 @@ class TestBackup:
         writer = threading.Thread(target=write)
         writer.start()
         try:
-            done = CliRunner().invoke(app, ["--db", str(place), "backup", str(target), "--json"])
+            for _ in range(2):  # the second replaces the first
+                done = CliRunner().invoke(app, ["copy", str(place), str(target), "--json"])
+                assert done.exit_code == 0, done.output
         finally:
             stop.set()
             writer.join()
-        assert done.exit_code == 0, done.output
-        assert json.loads(done.stdout)["bytes"] == target.stat().st_size
+        said = json.loads(done.stdout)
         assert sorted(each.name for each in tmp_path.glob("copy*")) == ["copy.db"]
         with sqlite3.connect(target) as copy:
             assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         with Deduplicator.open(str(target)) as dedup:
-            assert int(str(dedup.stats()["pages"])) >= 21
+            assert int(str(dedup.stats()["pages"])) == said["pages"] >= 21
             assert not dedup.recluster().changed
 
-    def test_places_that_do_not_fit(self, tmp_path: Path) -> None:
-        place = tmp_path / "pages.db"
-        fill(str(place))
+    @pytest.fixture
+    def place(self, tmp_path: Path) -> Path:
+        fill(str(tmp_path / "pages.db"))
+        return tmp_path / "pages.db"
 
-        def code(db: str, target: str) -> tuple[int, str]:
-            done = CliRunner().invoke(app, ["--db", db, "backup", target])
-            return done.exit_code, done.output
+    def copy(self, origin: Path, to: Path) -> int:
+        done = CliRunner().invoke(app, ["copy", str(origin), str(to)])
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        assert not list(origin.parent.glob("*.part*"))
+        return done.exit_code
 
-        assert code(str(place), str(place))[0] == 2
-        assert code(str(tmp_path / "none.db"), str(tmp_path / "copy.db"))[0] == 1
-        remote = code("http://127.0.0.1:9/pages", str(tmp_path / "copy.db"))
-        assert remote[0] == 2
-        assert "snapshot of the indices pages-dedup-*" in remote[1]
-        with (
-            EmbeddedIndex(place, features=None, read_only=True) as index,
-            pytest.raises(IndexUnavailable, match="does not exist"),
+    def refused(self, origin: Path, to: Path) -> bool:
+        before = to.read_bytes() if to.is_file() else b""
+        return self.copy(origin, to) in (1, 2) and (to.read_bytes() if to.is_file() else b"") == before
+
+    def test_an_earlier_copy_is_replaced(self, place: Path) -> None:
+        target, link, log = (place.with_name(name) for name in ("copy.db", "link.db", "copy.db-wal"))
+        assert self.copy(place, target) == 0
+        with Deduplicator.open(str(target)) as dedup:
+            dedup.search("story")  # what a search adds to a copy is no change
+        with Deduplicator.open(str(target), read_only=True) as dedup:
+            assert dedup.count() == 21
+        with Deduplicator.open(str(place)) as dedup:
+            dedup.add_many([story(4, "later", day=30)])
+        assert self.refused(target, place)  # the arguments in the wrong order
+        assert self.copy(place, target) == 0
+        assert everything(str(place)) == everything(str(target))
+        link.symlink_to(target)
+        assert self.copy(place, link) == 0
+        assert link.is_symlink()
+        log.write_bytes(b"")  # of a killed reader
+        assert self.copy(place, target) == 0
+
+    def test_a_copy_in_use_stays(self, place: Path) -> None:
+        target, log = place.with_name("copy.db"), place.with_name("copy.db-wal")
+        assert self.copy(place, target) == 0
+        with Deduplicator.open(str(target)) as dedup:
+            assert self.refused(place, target)
+            with dedup._index.writing():
+                assert self.refused(place, target)
+        assert self.copy(place, target) == 0
+        target.unlink()
+        log.write_bytes(b"a log that would be played back")
+        assert self.refused(place, target)
+
+    def test_a_copy_that_was_written_to_stays(self, place: Path) -> None:
+        target = place.with_name("copy.db")
+        changes: list[Callable[[Deduplicator], object]] = [
+            lambda dedup: dedup.override_different("page-01", "page-02", reason="two", author="Li"),
+            lambda dedup: dedup.add_many([story(4, "its own")]),
+            lambda dedup: dedup.remove(["page-03"]),
+        ]
+        for change in changes:
+            assert self.copy(place, target) == 0
+            with Deduplicator.open(str(target)) as dedup:
+                change(dedup)
+            assert self.refused(place, target)
+            target.unlink()
+
+    def test_anything_else_stays(self, place: Path) -> None:
+        other, foreign, theirs, hard, same, fresh = (
+            place.with_name(f"{name}.db") for name in ("other", "foreign", "theirs", "hard", "same", "fresh")
+        )
+        fill(str(other))
+        foreign.write_bytes(b"Notes of mine.")
+        with sqlite3.connect(theirs) as database:
+            database.execute("CREATE TABLE meta (name TEXT PRIMARY KEY, value)")
+        database.close()
+        hard.hardlink_to(place)
+        same.symlink_to(place)
+        for to in (
+            other,
+            foreign,
+            theirs,
+            place,
+            hard,
+            same,
+            place.parent,
+            place.parent / "nowhere" / "copy.db",
         ):
-            index.backup(tmp_path / "nowhere" / "copy.db")
+            assert self.refused(place, to), to
+        assert self.refused(place.with_name("none.db"), fresh)
+        place.with_name(f"fresh.db.{os.getpid()}.part").symlink_to("/dev/full")
+        assert self.copy(place, fresh) == 1
+        assert not fresh.exists()
+        assert CliRunner().invoke(app, ["copy", str(place)]).exit_code == 2
 
 
 def test_through_the_ports_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,4 +322,4 @@ def test_through_the_ports_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     plain: Index = PlainIndex()
     source = factory.open_index(first, Settings(), read_only=True)
     monkeypatch.setattr(factory, "open_to_copy", lambda *_: (source, plain, Settings()))
-    assert copy_index(first, "plain", Settings()).pages == plain.count() == 21
+    assert copy_index(first, "http://localhost:9200/plain", Settings()).pages == plain.count() == 21

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexLocked
@@ -20,6 +20,7 @@ from es_dedup.index.embedded import (
 )
 from es_dedup.index.embedded.connection import Connection
 from es_dedup.index.embedded.edit_distance_search import EditDistanceTrees
+from es_dedup.index.embedded.online_copy import online_copy
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
 
 if TYPE_CHECKING:
@@ -164,20 +165,18 @@ class EmbeddedIndex(IndexBase):
                 fulltext.catch_up_aside(connection, self._segment)
             return fulltext.search(connection, self._segment(query), limit, offset, aside=aside)
 
-    def backup(self, path: str | Path) -> int:
-        """Copy the file as it is now, with all that was committed before the call; others may read and write meanwhile.
+    def copy_to(self, place: str | Path) -> AbstractContextManager[Path]:
+        """A copy of the file as it is now, with all that was committed before; others may read and write meanwhile.
 
         Args:
-            path: of the copy; a file there is replaced when the copy is whole and undamaged.
-
-        Returns:
-            Bytes of the copy.
+            place: where the copy goes when the block ends without an error; in the block it is in another file, whose path is given.
 
         Raises:
-            IndexUnavailable: it cannot be written.
+            IndexUnavailable: it cannot be written, or is there and is not an earlier copy, unchanged since and open in no process.
+            IndexLocked: another process writes to what is there.
             NotAnIndex: this file is damaged.
         """
-        return self._connection.backup(path)
+        return online_copy(self._connection, place)
 
     def prepare_search(self, tell: Callable[[int, int], None]) -> None:
         """Add new texts to the full-text index now, which the next search would do; nothing while another process writes.

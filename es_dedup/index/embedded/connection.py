@@ -182,30 +182,16 @@ class Connection:
                 _finish(connection, "ROLLBACK")
                 raise
 
-    def backup(self, path: str | Path) -> int:
-        """See ``EmbeddedIndex.backup``."""
-        whole = Path(path).absolute()
-        part = whole.with_name(f"{whole.name}.part")
-        if not whole.parent.is_dir():
-            raise IndexUnavailable(str(path), f"the folder {whole.parent} does not exist")
-        try:
-            part.unlink(missing_ok=True)
-            with self._translated(), closing(sqlite3.connect(part)) as copy:
-                with (
-                    self._guard
-                ):  # all at once: of a copy in steps what writers change meanwhile is begun anew
-                    self._sqlite.backup(copy, pages=-1)
-                (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+    def copy_to(self, part: Path) -> None:
+        """Make a new file with all that is committed, checked and marked as a copy."""
+        with self._translated(str(part)), closing(sqlite3.connect(part)) as copy:
+            with self._guard:  # all at once: of a copy in steps what writers change meanwhile is begun anew
+                self._sqlite.backup(copy, pages=-1)
+            (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
             if found != "ok":
                 raise NotAnIndex(self.name, str(found))
-            with part.open("rb+") as stream:
-                os.fsync(stream.fileno())
-            part.replace(whole)
-        except OSError as error:
-            raise IndexUnavailable(str(path), error.strerror or str(error)) from error
-        finally:
-            part.unlink(missing_ok=True)
-        return whole.stat().st_size
+            schema.mark_copy(copy)
+            copy.commit()
 
     def rewrite(self) -> bool:
         """Write the file anew without deleted data, and empty its log; False where a reader has kept the log in use.
@@ -231,7 +217,7 @@ class Connection:
             self._sqlite.close()
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translated(self, written: str = "") -> Iterator[None]:
         try:
             yield
         except sqlite3.ProgrammingError as error:
@@ -248,7 +234,7 @@ class Connection:
                 raise NotAnIndex(self.name, str(error)) from error
             if code in _BUSY:
                 raise IndexLocked(self.name, self._lock_seconds) from error
-            raise IndexUnavailable(self.name, _PROBLEMS.get(code, str(error))) from error
+            raise IndexUnavailable(written or self.name, _PROBLEMS.get(code, str(error))) from error
 
 
 def _finish(connection: sqlite3.Connection, how: str) -> None:

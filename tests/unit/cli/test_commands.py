@@ -263,13 +263,13 @@ class TestExport:
     def test_a_failed_export_leaves_the_old_file(
         self, scanned: None, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        Path("out.csv").write_text("old", encoding="utf-8")
+        Path("out.csv").write_text("page_id,old", encoding="utf-8")
 
         full = OSError(errno.ENOSPC, "No space left on device", "out.csv")
         monkeypatch.setattr("es_dedup.cli.exporting._pages", Mock(side_effect=full))
         result = run("export", "-o", "out.csv")
         assert (result.exit_code, "no space left on the disk" in result.stderr) == (1, True)
-        assert Path("out.csv").read_text(encoding="utf-8") == "old"
+        assert Path("out.csv").read_text(encoding="utf-8") == "page_id,old"
 
 
 class TestManage:

@@ -33,22 +33,10 @@ def scanned() -> None:
     assert run("scan", "pages.jsonl").exit_code == 0
 
 
-@pytest.mark.parametrize(
-    "name", ["es-dedup.db", "./es-dedup.db-wal", "es-dedup.db-shm", "es-dedup.db.lock", "link"]
-)
-def test_the_index_is_never_written_over(scanned: None, name: str) -> None:
-    Path("link").symlink_to("es-dedup.db")
-    before = Path("es-dedup.db").read_bytes()
-    for arguments in (("export", "-o", name), ("scan", "pages.jsonl", "--report", name)):
-        assert run(*arguments).exit_code == 2
-    assert Path("es-dedup.db").read_bytes() == before
-
-
 def test_a_report_replaces_no_input() -> None:
     Path("pages").mkdir()
     Path("pages/a.html").write_text("<p>text", encoding="utf-8")
     assert run("scan", "pages", "--report", "pages/a.html").exit_code == 2
-    assert run("scan", "pages/a.html", "--report", "pages/a.html").exit_code == 2
     assert Path("pages/a.html").read_text(encoding="utf-8") == "<p>text"
     Path("pages/b.jsonl").write_text('{"id": "b", "text": "t"}\n', encoding="utf-8")
     assert run("scan", "pages", "--report", "pages/b.jsonl").exit_code == 2
@@ -77,17 +65,6 @@ def test_labels_in_the_corpus_are_no_pages(command: str) -> None:
     result = run(*arguments[command])
     assert "left out" not in result.stderr
     assert result.exit_code != 3
-
-
-def test_links_are_followed_and_the_mode_is_kept(scanned: None) -> None:
-    Path("real.csv").write_text("old", encoding="utf-8")
-    Path("real.csv").chmod(0o600)
-    Path("link.csv").symlink_to("real.csv")
-    assert run("export", "--format", "csv", "-o", "link.csv").exit_code == 0
-    assert Path("link.csv").is_symlink()
-    assert Path("real.csv").read_text(encoding="utf-8").startswith("cluster_id")
-    assert stat.S_IMODE(Path("real.csv").stat().st_mode) == 0o600
-    assert not list(Path().glob("*.part"))
 
 
 def test_an_address_is_written_to(scanned: None) -> None:
