@@ -290,14 +290,12 @@ def _first_day_kept(session: Session, age: str | None, *, expired: bool) -> str 
 def _removed(session: Session, ids: list[str], first_day: str | None) -> RemoveReport:
     """Remove pages, and those that are older than a day; where source indices are attached, their documents are updated, too."""
     if session.remote:
-        from es_dedup.maintenance.dedup_field_writes import remove_pages
+        from es_dedup.maintenance.dedup_field_writes import remove_pages, write_dedup_fields
 
         with site_of(session) as site:
             if site.attachments:
                 report, _ = remove_pages(site, ids)
-                site.source_index.write_dedup_fields(
-                    dict.fromkeys(name for name in ids if name not in report.unknown)
-                )
+                write_dedup_fields(site, dict.fromkeys(name for name in ids if name not in report.unknown))
                 return report
     with session.write() as dedup:
         report = dedup.remove(ids)

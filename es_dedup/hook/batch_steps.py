@@ -244,9 +244,13 @@ def add_evidence(decisions: dict[str, Decision], compared: CandidateSearchResult
 
 
 def replaced_by(
-    policy: WritePolicy, seen: ComparedBatch, edges: Sequence[Edge], of_same: Sequence[Edge]
+    policy: WritePolicy,
+    seen: ComparedBatch,
+    edges: tuple[Sequence[Edge], Sequence[Edge]],
+    of_same: Sequence[Edge],
 ) -> Mapping[str, Collection[str]]:
-    """Stored pages that each page of the batch replaces, by write policy."""
+    """Stored pages that each page of the batch replaces, by write policy; ``edges``: all, and those of pages whose documents are there."""
+    every, standing = edges
     if policy is WritePolicy.OVERWRITE:
-        return taken_over(seen.order, [*edges, *of_same])
-    return taken_over(seen.todo.records.ids, edges) if policy is WritePolicy.FAIL else {}
+        return taken_over(seen.order, [*every, *of_same])
+    return taken_over(seen.todo.records.ids, standing) if policy is WritePolicy.FAIL else {}

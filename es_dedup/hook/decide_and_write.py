@@ -23,7 +23,7 @@ from es_dedup.batch.featurise import day_of, make_chunk
 from es_dedup.batch.ingest import changed, joined
 from es_dedup.batch.overrides import OVERRIDES, decided_edges, load_constraints, load_ignored
 from es_dedup.batch.recluster import repair_around
-from es_dedup.batch.write_policy import StoredBatch, left_out
+from es_dedup.batch.write_policy import StoredBatch, left_out, taken_over
 from es_dedup.clustering import same_neighbours
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
 
 IGNORED_SECONDS: Final = 1.0
 """After which the passages that people ignore are read again, unless a batch has read them with its candidates."""
+SHARED_SECONDS: Final = 30.0  # from the decision on a document to its write, at the longest
 MOST_BEGUN: Final = 16  # batches that are not concluded, far more than are under way at once
 NOTES: Final = (STATISTICS, OVERRIDES)
 """Read with the candidates."""
@@ -91,7 +92,8 @@ class BatchDecider:
         self._ignored: Ignored = {}
         self._looked = -math.inf
         self._mostly_new = True  # the pages of the last batch
-        self._session = 0  # rises whenever others have held a session
+        self.session = 0  # rises whenever others have held a session
+        self._shared = time.monotonic()  # when it last rose
         self._held = 0  # beginnings and ends of sessions of ours
         self._numbers = count()  # of batches that are begun; threads may take them at once
         self._begun: dict[int, frozenset[str]] = {}  # pages of those that are not concluded
@@ -139,20 +141,17 @@ class BatchDecider:
         failed = {name: reason for name, reason in chunk.failed.items() if name in page_ids}
         return replace(take(chunk, rows), failed=failed)
 
-    def decide(
-        self, chunk: Chunk, policy: WritePolicy = WritePolicy.MARK, *, again: bool = False
-    ) -> BatchDecisions:
+    def decide(self, chunk: Chunk, *, again: bool = False) -> BatchDecisions:
         """Store the pages of a batch, and say what they are.
 
         Args:
             chunk: distinct pages.
-            policy: ``skip`` and ``overwrite`` fill ``left_out`` and ``replaces``; nothing is removed here.
             again: ask the store also for pages that are stored with the same content.
 
         Raises:
             IndexError_: the store failed; features may be kept, and to repeat the call is safe.
         """
-        return self.conclude(self.compare(self.find(chunk, again=again)), policy)
+        return self.conclude(self.compare(self.find(chunk, again=again)))
 
     def find(
         self, chunk: Chunk, *, again: bool = False, settled: Callable[[], object] = lambda: None
@@ -164,7 +163,7 @@ class BatchDecider:
             settled: waits until the batch before is decided on; called before anything that is stored is replaced.
         """
         index, ids, held = self._index, list(chunk.records.ids), None
-        number, session = next(self._numbers), self._session
+        number, session = next(self._numbers), self.session
         self._begun[number] = frozenset(ids)
         self._begun.pop(number - MOST_BEGUN, None)  # it was given up
         if not ids:
@@ -224,20 +223,44 @@ class BatchDecider:
             batch.session,
         )
 
-    def conclude(self, seen: ComparedBatch, policy: WritePolicy) -> BatchDecisions:
-        """The third part: edges, clusters and decisions, while no other process changes clusters."""
+    def standing_for(self, seen: ComparedBatch, policy: WritePolicy) -> Mapping[str, Collection[str]]:
+        """Pages that policy ``skip`` would leave out, or ``fail`` refuse, each with the stored ones because of which, if these are all there."""
+        if seen.found is None or policy not in (WritePolicy.SKIP, WritePolicy.FAIL):
+            return {}
+        found, new = seen.found[0], seen.todo.records.ids
+        edges = decided_edges(ClusterCache(self._index, found.notes), distinct(found.edges()), new)
+        covered = (left_out if policy is WritePolicy.SKIP else taken_over)(new, edges)
+        return {name: others.difference(new) for name, others in covered.items()}
+
+    def conclude(
+        self,
+        seen: ComparedBatch,
+        policy: WritePolicy = WritePolicy.MARK,
+        there: Collection[str] = frozenset(),
+    ) -> BatchDecisions:
+        """The third part: edges, clusters and decisions, while no other process changes clusters.
+
+        Args:
+            seen: what ``compare`` gave.
+            policy: ``skip``, ``overwrite`` and ``fail`` fill ``left_out`` and ``replaces``; nothing is removed here.
+            there: of the pages of ``standing_for`` those whose documents exist; because of no other stored page one is left out or refused.
+        """
         index, todo = self._index, seen.todo
         self._begun.pop(seen.number, None)
         if seen.found is None:
-            return BatchDecisions(failed=seen.failed, session=self._session)
+            return BatchDecisions(failed=seen.failed, session=self.session)
         compared, lookup = seen.found
         with self._writing() as since_last:
-            alone = since_last and seen.session == self._session
+            alone = since_last and seen.session == self.session
             if not alone and (latest := self.lookup()).settings != lookup.settings:
                 # reclustered with other settings meanwhile
                 compared, lookup = self._anew(todo, latest, seen.number), latest
             as_seen = alone and seen.held == self._held - 1
             other = None if as_seen else replaced_meanwhile(compared, index)
+            if other and (lost := self._lost(todo, other)).records.ids:
+                index.put_batch(lost.records)
+                compared = self._anew(todo, lookup, seen.number)
+                other = replaced_meanwhile(compared, index)
             with index.batched_cluster_updates() as updates:
                 cache = ClusterCache(updates, compared.notes if as_seen else {})
                 if as_seen:
@@ -247,9 +270,14 @@ class BatchDecider:
                     replace(seen, todo=without(todo, other or ())),
                     (compared, other),
                     (cache, lookup),
-                    policy,
+                    (policy, {*todo.records.ids, *there}),
                 )
         return replace(decided, failed=seen.failed)
+
+    def _lost(self, todo: Chunk, other: Collection[str]) -> Chunk:
+        """Pages that another process has removed, as it found no documents of them: these are yet to be written."""
+        own = set(todo.records.ids).intersection(other)
+        return self.some(todo, own - self._index.payloads(own).keys() if own else own)
 
     @contextmanager
     def _writing(self) -> Iterator[bool]:
@@ -258,7 +286,8 @@ class BatchDecider:
             self._held += 1
             if not alone:
                 self._index.refresh_clusters()
-                self._session += 1
+                self.session += 1
+                self._shared = time.monotonic()
             try:
                 yield alone
             finally:
@@ -269,12 +298,15 @@ class BatchDecider:
         seen: ComparedBatch,
         found: tuple[CandidateSearchResult, Collection[str] | None],
         around: tuple[ClusterCache, CandidateSearch],
-        policy: WritePolicy,
+        by_policy: tuple[WritePolicy, Collection[str]],
     ) -> BatchDecisions:
-        """``found``: related pages, and those replaced since; None: nobody can have changed the store since."""
+        """``found``: related pages, and those replaced since; None: nobody can have changed the store since.
+
+        ``by_policy``: the policy, and the pages because of which others may be left out or refused.
+        """
         todo, same, stored = seen.todo, seen.same, seen.stored
         new = list(todo.records.ids)
-        (compared, replaced_since), (cache, lookup) = found, around
+        (compared, replaced_since), (cache, lookup), (policy, there) = found, around, by_policy
         index, other = cache, replaced_since or ()
         replaced = {name for name in new if name in stored}
         before = index.edges_of(replaced) if replaced else []
@@ -293,8 +325,9 @@ class BatchDecider:
         decisions = decisions_of(index, stored_now, decided_edges(index, edges, new), (same, of_same))
         # Of two pages at once only the one whose search has found the other gives way to it, so that one of them stays.
         counted = decided_edges(index, searched, new)
-        gone = left_out(new, counted) if policy is WritePolicy.SKIP else {}
-        decisions.update(stored_now.without(gone, counted, index.assignments(new)) if gone else {})
+        standing = [edge for edge in counted if edge.left in there and edge.right in there]
+        gone = left_out(new, standing) if policy is WritePolicy.SKIP else {}
+        decisions.update(stored_now.without(gone, standing, index.assignments(new)) if gone else {})
         add_evidence(decisions, compared)
         for name in set(compared.pages.ids).intersection(other):
             decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
@@ -314,53 +347,66 @@ class BatchDecider:
             decisions=decisions,
             dedup_fields=dedup_fields,
             left_out=gone,
-            replaces=replaced_by(policy, seen, counted, of_same),
+            replaces=replaced_by(policy, seen, (counted, standing), of_same),
             unanswered=[
                 *(compared.pages.ids[row] for row in compared.unanswered),
                 *other,
                 *(name for name in same if MEANWHILE in decisions[name].notes),
             ],
-            session=self._session,
+            session=self.session,
             pairs=pairs,
             truncated=compared.truncated,
         )
 
-    def remove(self, page_ids: Collection[str]) -> tuple[int, Mapping[str, DedupField]]:
-        """Remove pages and repair the clusters they were in.
+    def remove(
+        self, page_ids: Collection[str], there: Callable[[Collection[str]], Collection[str]]
+    ) -> tuple[set[str], Mapping[str, DedupField]]:
+        """Remove pages whose documents have gone, and repair the clusters they were in.
+
+        Args:
+            page_ids: pages whose documents were not there a moment ago.
+            there: gives those whose documents are there again; asked while no other process changes clusters, as one that writes such a
+                document now finds out afterwards that its page is missing.
 
         Returns:
-            How many were stored, and the ``dedup`` fields of the pages that stay.
+            Those that were removed, and the ``dedup`` fields of the pages that stay.
 
         Raises:
             IndexError_: the store failed; to repeat the call is safe.
         """
         index = self._index
         with self._writing():
-            before = index.edges_of(page_ids)
-            others = {name for edge in before for name in (edge.left, edge.right)} - set(page_ids)
-            touched = same_neighbours(before, set(page_ids))
-            clusters = {each.cluster_id for each in index.assignments(page_ids).values()}
+            gone = set(page_ids).difference(there(page_ids))
+            before = index.edges_of(gone)
+            others = {name for edge in before for name in (edge.left, edge.right)} - gone
+            touched = same_neighbours(before, gone)
+            clusters = {each.cluster_id for each in index.assignments(gone).values()}
             touched |= {each.page_id for group in index.members(clusters).values() for each in group}
-            touched -= set(page_ids)
-            removed = index.delete_many(page_ids)
+            touched -= gone
+            removed = index.delete_many(gone)
             if not removed and not others | touched:
-                return 0, {}
+                return set(), {}
             if touched:
                 with index.batched_cluster_updates() as updates:
                     cache = ClusterCache(updates)
                     cache.read_around(touched)
                     repair_around(cache, touched, (lookup := self.lookup()), lookup.settings)
                 touched |= {*cache.changed, *cache.left_behind()}
-            return removed, dedup_fields_of(index, touched | others)
+            return gone, dedup_fields_of(index, touched | others)
 
     def dedup_fields(self, page_ids: Collection[str]) -> Mapping[str, DedupField]:
         """``dedup`` fields of pages and of all others in their clusters, while no other process changes them."""
         with self._writing():
             return dedup_fields_of(self._index, page_ids)
 
+    @property
+    def shared(self) -> bool:
+        """Whether another process has lately held a session, and may have decided on documents that it has not written yet."""
+        return time.monotonic() - self._shared < SHARED_SECONDS
+
     def moved(self, session: int) -> bool:
         """Whether another process may have changed clusters since this session."""
-        return session != self._session or not self._index.only_writer()
+        return session != self.session or not self._index.only_writer()
 
     def lookup(self, *version: str | None) -> CandidateSearch:
         """Finds and compares stored pages with the statistics and settings in force; ``version``: the note of them, where it is known."""

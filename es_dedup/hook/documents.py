@@ -164,22 +164,23 @@ class Batch:
             item.page_id for item in self.items if item.whole and item.kept and item.page_id not in failed
         }
 
-    def replaced(self, written: Collection[str]) -> set[str]:
-        """Pages whose place written ones take by policy ``overwrite``.
+    def replaced(self, written: Collection[str]) -> dict[str, set[str]]:
+        """Pages whose place written ones take by policy ``overwrite``, each with these.
 
         Not those of the batch that were not written, whose older version is no copy, nor those that another document was moved to.
         """
         moved, places = self.moved, Counter(item.page_id for item in self.items)
         taken = set(moved.values())
-        found = set()
+        found: dict[str, set[str]] = {}
         for name, others in self.decided.replaces.items():
-            if moved.get(name, name) not in written:
+            new = moved.get(name, name)
+            if new not in written:
                 continue
             for other in others:
                 place = moved.get(other, other)
                 alone = places[place] == 1 if other in moved else place not in taken
                 if alone and (place in written or place not in places):
-                    found.add(place)
+                    found.setdefault(place, set()).add(new)
         return found
 
     def to_read(self, failed: Collection[str]) -> list[str]:

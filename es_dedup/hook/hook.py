@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     Decisions = Mapping[str, Decision]
 
 DECIDED_AT_A_TIME: Final = 100
+PATIENT_SECONDS: Final = 2.0  # until a document of another process is written
+POLL_SECONDS: Final = 0.05
+TRIES: Final = 5  # of what other processes change meanwhile
 
 
 class DedupHook(Closing):
@@ -465,7 +468,9 @@ class DedupHook(Closing):
         if prefetched.seen is None:
             return
         with report.timed("decide"):
-            batch.decided = self._decider.conclude(prefetched.seen, policy)
+            covered = self._decider.standing_for(prefetched.seen, policy)
+            there = self._there(covered)
+            batch.decided = self._decider.conclude(prefetched.seen, policy, there)
         if self._fail_closed and (names := batch.decided.unanswered):
             raise IndexUnavailable(names[0], "; ".join(batch.decided.decisions[names[0]].notes))
         report.pairs_compared += batch.decided.pairs
@@ -474,14 +479,30 @@ class DedupHook(Closing):
             self._refuse(whole, batch.decided)
         for item in whole:
             documents.with_decision(item, batch.decided, report)
-        old = {item.page_id: item for item in whole if not item.kept and item.operation == "index"}
-        if old:
-            wanted = documents.places({*old, *(name for item in old.values() for name in item.because)})
-            there = {*self._source_index.read(wanted, ())}
-            for name in old.keys() & there:
-                # not for a page whose document others have deleted: nothing would be left
-                stay = there | batch.written(()) | (set(old[name].because) - wanted)
-                old[name].withdrawn = not stay.isdisjoint(old[name].because)
+            item.withdrawn = not item.kept and item.operation == "index" and item.page_id in there
+
+    def _there(self, covered: Mapping[str, Collection[str]]) -> set[str]:
+        """Of some pages, and of the stored ones because of which they may be left out, those whose documents are there.
+
+        A page that another process has decided on is waited for a moment, as its document is about to be written. Of two processes that wait
+        for each other's page, the one with the lesser page goes on sooner, so that the other finds it.
+        """
+        wanted = {*covered, *(other for others in covered.values() for other in others)}
+        there = wanted - documents.places(wanted)  # pages that were added without a document
+        started = time.monotonic()
+        while wanted:
+            there.update(self._source_index.read(wanted - there, ()))
+            waited = time.monotonic() - started
+            wanted = {
+                other
+                for name, others in covered.items()
+                for other in others
+                if other not in there and waited < (PATIENT_SECONDS if other < name else PATIENT_SECONDS / 4)
+            }
+            if not wanted or not self._decider.shared:
+                break
+            time.sleep(POLL_SECONDS)
+        return there
 
     def _without_decision(self, items: Sequence[Item], error: IndexError_, report: HookReport) -> None:
         """Let documents be written all the same, to wait for a decision, or refuse the batch."""
@@ -493,20 +514,33 @@ class DedupHook(Closing):
 
     def _repair(self, batch: Batch, failed: set[str], report: HookReport) -> None:
         own, dedup_fields = batch.written(failed), batch.decided.dedup_fields
-        read = batch.to_read(failed)
+        read, known = batch.to_read(failed), len(report.gone)
         self._reconcile(read, report)
-        stale = read or batch.moved or self._decider.moved(batch.decided.session)
+        session = batch.decided.session
+        stale = read or batch.moved or self._decider.moved(session)
         if dedup_fields and stale:
             dedup_fields = self._decider.dedup_fields({*dedup_fields, *batch.moved.values()})
+            session = self._decider.session
             sure = {item.page_id for item in batch.items if item.sure}
             written = {name: each for name, each in dedup_fields.items() if name in own & sure}
-            self._write_dedup_fields(written, report, own=True)
+            self._write_dedup_fields(written, report, session, own=True)
             # taken for pages of deleted documents, before they were written
             if gone := (own & sure) - dedup_fields.keys():
                 self._reconcile(sorted(gone), report)
         others = {name: each for name, each in dedup_fields.items() if name not in own | set(read)}
-        self._write_dedup_fields(others, report, checked=not stale)
+        self._write_dedup_fields(others, report, session, checked=not stale)
         self._overwrite(batch.replaced(own), report)
+        self._correct(batch, own, set(report.gone[known:]), report)
+
+    def _correct(self, batch: Batch, own: set[str], gone: set[str], report: HookReport) -> None:
+        """Decide again on documents of a batch whose decisions name pages that turned out to be gone."""
+        named = {item.page_id: item for item in batch if item.decision and item.page_id in own - gone}
+        wrong = {name: item for name, item in named.items() if not gone.isdisjoint(_named(item.decision))}
+        for name, item in wrong.items():
+            report.forget(name, item.decision)
+        decisions = self._reconcile(list(wrong), report) if wrong else {}
+        for name, item in wrong.items():
+            item.decision = decisions.get(name)
 
     def _refuse(self, items: Sequence[Item], decided: BatchDecisions) -> None:
         for item in items:
@@ -523,16 +557,15 @@ class DedupHook(Closing):
         report.inconclusive.update(dict.fromkeys(written, reason))
         clusters = {each.cluster_id for each in self._index.assignments(others).values()}
         others |= {each.page_id for group in self._index.members(clusters).values() for each in group}
-        self._write_dedup_fields(
+        # features of other settings: what is gone was not taken over by them, or is found by their writers
+        self._send_dedup_fields(
             {name: waiting_field(name, INCONCLUSIVE) for name in written | others}, report, own=True
         )
 
     def _reconcile(self, page_ids: Sequence[str], report: HookReport, *, again: bool = False) -> Decisions:
         """Update features and clusters to what documents hold now, and write their ``dedup`` fields; gives the decisions on those that are there."""
         found = self._source_index.read(page_ids, self._fields.names)
-        gone = [name for name in page_ids if name not in found]
-        if gone:
-            self._write_dedup_fields(self._decider.remove(gone)[1], report)
+        self._forget([name for name in page_ids if name not in found], report)
         if not found:
             return {}
         pages = [self._fields.page(name, each.source) for name, each in found.items()]
@@ -543,44 +576,91 @@ class DedupHook(Closing):
             report.count(decision)
         report.failed.update(decided.failed)
         dedup_fields = documents.dedup_fields_with_doubts(decided, report, last=again)
-        self._write_dedup_fields(dedup_fields, report)
+        self._write_dedup_fields(dedup_fields, report, decided.session)
         waiting = {name for name, each in dedup_fields.items() if each.waiting}
         self._source_index.decided(
             (each for name, each in found.items() if name not in waiting), self._fields.names
         )
-        if self._decider.moved(decided.session):
-            self._write_dedup_fields(self._decider.dedup_fields(dedup_fields), report)
         return decided.decisions
 
+    def _forget(self, page_ids: Collection[str], report: HookReport) -> set[str]:
+        """Remove pages whose documents have gone, and write the clusters that are left; gives those that were removed."""
+        if not page_ids:
+            return set()
+        gone, dedup_fields = self._decider.remove(page_ids, lambda names: self._source_index.read(names, ()))
+        self._write_dedup_fields(dedup_fields, report, self._decider.session)
+        return gone
+
     def _write_dedup_fields(
+        self,
+        dedup_fields: Mapping[str, DedupField],
+        report: HookReport,
+        session: int,
+        *,
+        own: bool = False,
+        checked: bool = False,
+    ) -> None:
+        """Write ``dedup`` fields, again where another process has changed clusters since the session that they were read in.
+
+        Documents that turn out to have been deleted past the hook leave their clusters.
+        """
+        missing = set(self._send_dedup_fields(dedup_fields, report, own=own, checked=checked))
+        for _ in range(TRIES if dedup_fields else 0):
+            if not self._decider.moved(session):
+                break
+            dedup_fields = self._decider.dedup_fields(dedup_fields)
+            session = self._decider.session
+            missing.update(self._send_dedup_fields(dedup_fields, report, own=own))
+        report.gone += sorted(self._forget(missing, report))
+
+    def _send_dedup_fields(
         self,
         dedup_fields: Mapping[str, DedupField],
         report: HookReport,
         *,
         own: bool = False,
         checked: bool = False,
-    ) -> None:
+    ) -> Collection[str]:
+        """Write ``dedup`` fields; gives the pages whose documents are not there."""
         if not dedup_fields:
-            return
+            return ()
         done = self._source_index.write_dedup_fields(dedup_fields, checked=checked)
         if done.changed:
             self._changed |= {document_key(name).index for name in dedup_fields}
         if not own:
             report.repaired += done.changed
         report.not_repaired.update(done.failed)
+        return done.gone
 
-    def _overwrite(self, old: set[str], report: HookReport, tries: int = 5) -> None:
-        """Remove what written documents take the place of; what others have changed past the hook is decided on instead."""
-        now = self._source_index.read(old, self._fields.names)
-        changed = self._decider.changed([self._fields.page(name, each.source) for name, each in now.items()])
-        done = self._source_index.delete_unchanged(now[name] for name in now.keys() - changed)
+    def _overwrite(self, replaced: Mapping[str, set[str]], report: HookReport, tries: int = TRIES) -> None:
+        """Remove documents that others, which are there, take the place of; what was changed past the hook is decided on instead.
+
+        Args:
+            replaced: page ids, each with the documents that take its place.
+            report: counts are added to it.
+            tries: how often a document is read again that others write meanwhile.
+        """
+        if not replaced:
+            return
+        names = set(replaced).union(*replaced.values())
+        now = self._source_index.read(names, self._fields.names)
+        old = {name: now[name] for name in replaced.keys() & now.keys() if replaced[name] & now.keys()}
+        changed = self._decider.changed([self._fields.page(name, each.source) for name, each in old.items()])
+        done = self._source_index.delete_unchanged(old[name] for name in old.keys() - changed)
         again = {name for name, reason in done.items() if reason == "conflict" and tries}
         refused = {name: reason for name, reason in done.items() if reason not in ("", "gone")}
         report.not_repaired.update((name, refused[name]) for name in refused.keys() - again)
         self._reconcile([*changed, *(refused.keys() - again)], report)
-        if again:
-            self._overwrite(again, report, tries - 1)
-        if old := old.difference(changed, refused):
-            self._changed |= {document_key(name).index for name in old}
-            report.removed += sorted(old)
-            self._write_dedup_fields(self._decider.remove(old)[1], report)
+        self._overwrite({name: replaced[name] for name in again}, report, tries - 1)
+        removed = {name for name, reason in done.items() if not reason}
+        self._changed |= {document_key(name).index for name in removed}
+        report.removed += sorted(removed)
+        missing = (names - now.keys()) | {name for name, reason in done.items() if reason == "gone"}
+        report.gone += sorted(self._forget(removed | missing, report) - removed)
+
+
+def _named(decision: Decision | None) -> set[str | None]:
+    """The pages that a decision names."""
+    if decision is None:
+        return set()
+    return {decision.duplicate_of, decision.cluster_id, *decision.contained_in, *decision.contains}

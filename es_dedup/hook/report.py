@@ -27,6 +27,8 @@ class HookReport:
         left_out: page ids that the policy did not write, with their decisions.
         removed: page ids whose documents were removed: those that policy ``overwrite`` replaced, and older versions of
             documents that policy ``skip`` left out.
+        gone: page ids whose documents were not there: deleted past the hook, or not yet written by another process, which then
+            decides on them again. The pages were removed, and their clusters repaired.
         outcomes: outcome to number of documents.
         decisions: by page id, of the documents that are not unique, with their evidence; the first 10,000.
         inconclusive: page ids that were written and are to be decided on again, with the reason.
@@ -44,6 +46,7 @@ class HookReport:
     written: int = 0
     left_out: dict[str, Decision] = field(default_factory=dict)
     removed: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
     outcomes: Counter[str] = field(default_factory=Counter)
     decisions: dict[str, Decision] = field(default_factory=dict)
     inconclusive: dict[str, str] = field(default_factory=dict)
@@ -106,6 +109,7 @@ class HookReport:
             "written": self.written,
             "left_out": {name: each.as_dict() for name, each in self.left_out.items()},
             "removed": list(self.removed),
+            "gone": list(self.gone),
             "outcomes": dict(self.outcomes),
             "decisions": {name: each.as_dict() for name, each in self.decisions.items()},
             "inconclusive": dict(self.inconclusive),

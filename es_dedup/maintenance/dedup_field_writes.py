@@ -63,7 +63,7 @@ def update_dedup_fields(
         }
         if not changed:
             break
-        counts.update(_write(context, changed))
+        counts.update(write_dedup_fields(context, changed))
         written |= changed
         if context.index.only_writer():
             break
@@ -204,7 +204,14 @@ def change_overrides(
     return change(context.dedup), finish_overrides(context)
 
 
-def _write(context: MaintenanceContext, dedup_fields: Mapping[str, DedupField]) -> Mapping[str, int]:
+def write_dedup_fields(
+    context: MaintenanceContext, dedup_fields: Mapping[str, DedupField | None]
+) -> Mapping[str, int]:
+    """Write ``dedup`` fields, None removes one; what is refused becomes a dead letter, and pages whose documents have gone are removed.
+
+    Returns:
+        Counts as ``update_dedup_fields``.
+    """
     report = context.source_index.write_dedup_fields(dedup_fields)
     put_failed(context, _lasting(report), "update")
     counts = Counter(updated=report.changed, current=report.unchanged, refused=len(report.failed))

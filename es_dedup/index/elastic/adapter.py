@@ -283,7 +283,7 @@ class ElasticIndex(Store, IndexBase):
 
     def erase(self, page_ids: Iterable[str]) -> str:
         """See ``FeatureIndex.erase``: what tells of a page's removal goes, and segments with deleted documents are merged."""
-        self._write(CLUSTERS, clusters.removed(self._server, self._of[CLUSTERS], page_ids))
+        self._must_all(self._write(CLUSTERS, clusters.removed(self._server, self._of[CLUSTERS], page_ids)))
         return expunge(self._server, list(self._of.values()))
 
     def names_page(self, page_id: str) -> bool:

@@ -1,0 +1,148 @@
+"""Documents that were deleted past the hook: copies that come later are found by searches, whatever the policy."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elasticsearch.helpers import bulk
+
+from es_dedup.collapse import DedupSearch, Mode, SearchOptions
+from es_dedup.errors import DuplicatePage
+from es_dedup.hook import DedupHook, HookReport, dedup_bulk, dedup_parallel_bulk
+from es_dedup.maintenance.context import open_context
+from tests.hooked import action_of, clusters, dedup_fields
+from tests.samples import story
+from tests.source_indices import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from elasticsearch import Elasticsearch
+
+STORIES = 6
+
+
+def delete(client: Elasticsearch, name: str, ids: Sequence[str], **more: Any) -> None:
+    """As delete-by-query does."""
+    actions = ({"_op_type": "delete", "_index": name, "_id": each, **more} for each in ids)
+    bulk(client, actions, refresh=True)
+
+
+def shown(client: Elasticsearch, name: str) -> set[int]:
+    """Numbers of the stories that a search without copies finds."""
+    client.indices.refresh(index=name)
+    found = DedupSearch(client, name, options=SearchOptions(mode=Mode.CANONICAL)).search({"size": 100})
+    return {int(group.hit["_id"].split("-")[-1]) for group in found.groups}
+
+
+@pytest.mark.parametrize("policy", ["mark", "skip", "overwrite", "fail"])
+@pytest.mark.parametrize("routing", [{}, {"routing": "r"}], ids=["plain", "routed"])
+def test_copies_of_deleted_documents_stand_for_their_stories(
+    hook: DedupHook, client: Elasticsearch, address: str, name: str, policy: str, routing: dict[str, Any]
+) -> None:
+    """Of the first two stories another copy is there, too; of the last two nothing was deleted."""
+    first = [action_of(story(number, day=1), name, **routing) for number in range(STORIES)]
+    more = [action_of(story(number, f"copy-{number}", day=2), name, **routing) for number in range(2)]
+    dedup_bulk(client, [*first, *more], hook=hook)
+    delete(client, name, [f"story-{number}" for number in range(4)], **routing)
+    new = [action_of(story(number, f"new-{number}", day=3), name, **routing) for number in range(2, 4)]
+    result = dedup_bulk(client, new, hook=hook, policy=policy)
+    head = f"{name}?r" if routing else name
+    gone = {f"{head}/story-{number}" for number in (2, 3)}
+    assert set(result.report.gone) == gone
+    assert not result.report.left_out
+    assert result.report.outcomes == {"unique": 2}
+    assert {each.outcome for each in result.report.decisions.values()} == set()
+    dedup_bulk(client, [action_of(story(n, f"new-{n}", day=3), name, **routing) for n in range(2)], hook=hook)
+    assert shown(client, name) == set(range(STORIES))
+    clusters(client, name)
+    for dedup_field in dedup_fields(client, name).values():
+        assert dedup_field.get("duplicate_of") not in {f"{head}/story-{number}" for number in range(4)}
+    with open_context(address, settings()) as site:
+        assert site.index.assignments(gone) == {}
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_skip_leaves_out_one_of_two_new_copies_only(
+    hook: DedupHook, client: Elasticsearch, name: str, create: bool
+) -> None:
+    operation = {"_op_type": "create"} if create else {}
+    dedup_bulk(client, [action_of(story(0), name)], hook=hook)
+    delete(client, name, ["story-0"])
+    new = [action_of(story(0, f"new-{number}", day=2), name, **operation) for number in range(2)]
+    report = dedup_bulk(client, new, hook=hook, policy="skip").report
+    assert (list(report.left_out), report.gone) == ([f"{name}/new-1"], [f"{name}/story-0"])
+    assert report.left_out[f"{name}/new-1"].duplicate_of == f"{name}/new-0"
+    assert clusters(client, name) == {frozenset({"new-0"})}
+
+
+def test_a_page_that_a_deleted_document_contained(hook: DedupHook, client: Elasticsearch, name: str) -> None:
+    whole = action_of(story(0), name)
+    whole["_source"]["text"] = f"{story(0).text}\n{story(1).text}"
+    dedup_bulk(client, [whole], hook=hook)
+    delete(client, name, ["story-0"])
+    report = dedup_bulk(client, [action_of(story(1), name)], hook=hook, policy="skip").report
+    assert (list(report.left_out), report.gone) == ([], [f"{name}/story-0"])
+    assert "contained_in" not in dedup_fields(client, name)["story-1"]
+
+
+def test_a_writer_of_ones_own(hook: DedupHook, client: Elasticsearch, name: str) -> None:
+    dedup_bulk(client, [action_of(story(0), name)], hook=hook)
+    delete(client, name, ["story-0"])
+    report = HookReport()
+    batch = hook.process([action_of(story(0, "new", day=2), name)], policy="skip", report=report)
+    assert [item.kept for item in batch] == [True]
+    client.index(index=name, id="new", document=batch.items[0].document)
+    hook.written(batch, report=report)
+    assert report.gone == [f"{name}/story-0"]
+    assert clusters(client, name) == {frozenset({"new"})}
+
+
+def test_overwrite_deletes_nothing_for_a_document_that_is_gone(
+    hook: DedupHook, client: Elasticsearch, name: str
+) -> None:
+    """A writer of one's own says that a document was written, and it is not there."""
+    dedup_bulk(client, [action_of(story(0), name)], hook=hook)
+    report = HookReport()
+    batch = hook.process([action_of(story(0, "new", day=2), name)], policy="overwrite", report=report)
+    hook.written(batch, report=report)
+    assert (report.gone, report.removed) == ([f"{name}/new"], [])
+    assert clusters(client, name) == {frozenset({"story-0"})}
+
+
+@pytest.mark.parametrize("policy", ["mark", "skip", "overwrite"])
+def test_of_copies_at_once_one_stays(hook: DedupHook, client: Elasticsearch, name: str, policy: str) -> None:
+    """Each thread meets pages of the others whose documents are not written yet."""
+    numbers = range(24)
+    actions = [action_of(story(number, f"{copy}-{number}"), name) for number in numbers for copy in "abc"]
+    report = HookReport()
+    options: dict[str, Any] = {"hook": hook, "policy": policy, "report": report}
+    list(dedup_parallel_bulk(client, actions, thread_count=4, chunk_size=1, **options))
+    found = clusters(client, name)
+    assert {int(each.split("-")[1]) for group in found for each in group} == set(numbers)
+    assert len(found) == len(numbers)
+
+
+@pytest.mark.parametrize("policy", ["skip", "fail"])
+def test_a_document_that_another_process_is_about_to_write_counts(
+    hook: DedupHook, client: Elasticsearch, name: str, policy: str
+) -> None:
+    with hook.another() as other:
+        coming = other.process([action_of(story(0), name)])
+        writing = threading.Timer(
+            0.4, lambda: client.index(index=name, id="story-0", document=coming.items[0].document)
+        )
+        writing.start()
+        copies = [action_of(story(0, "copy", day=2), name)]
+        if policy == "fail":
+            with pytest.raises(DuplicatePage):
+                dedup_bulk(client, copies, hook=hook, policy=policy)
+        else:
+            assert list(dedup_bulk(client, copies, hook=hook, policy=policy).report.left_out) == [
+                f"{name}/copy"
+            ]
+        writing.join()
+        other.written(coming)
+    assert clusters(client, name) == {frozenset({"story-0"})}
