@@ -16,6 +16,7 @@ from es_dedup.batch.memory import collector_paused, release_memory
 from es_dedup.batch.pipelined import WORTH_PAGES, PipelinedDecisions
 from es_dedup.batch.recluster import (
     CLUSTERS_PENDING,
+    QUICK_PAGES,
     ClusteringResult,
     attached,
     cluster_new,
@@ -46,7 +47,12 @@ INTERRUPTED_SECONDS: Final = 1.5  # an interrupted run goes on storing for so lo
 INTERRUPTED_CHUNKS: Final = 4  # and so many chunks at a time
 NAMED_SKIPPED: Final = 1_000  # pages without features that a report names
 AGAIN: Final = "given again later in the same call"
-FULL_SHARE: Final = 5  # a full run when one page in so many is new
+FULL_SHARE: Final = 5  # a full run when one page in so many is new since the last one
+WORTH_SHARE: Final = (
+    20  # and one in so many is new in this call; else the run would take far longer than the call itself
+)
+UNFINISHED: Final = "pages of an earlier call that was interrupted are not clustered: run `recluster`"
+OUTDATED: Final = "a fifth of the pages came after the statistics were learned: run `recluster`"
 
 
 class PageInput:
@@ -98,7 +104,8 @@ class Ingest:
         self._index, self._settings, self._lookup = index, settings, lookup
         self._report_progress = progress or (lambda _: None)
         self._before = index.count()
-        self._stale = again or index.note(CLUSTERS_PENDING) is not None
+        self._again, self._unfinished = again, index.note(CLUSTERS_PENDING) is not None
+        self._outdated = False
         self._read = self._unchanged = self._unread_times = 0
         self._failed: dict[str, str] = {}
         self._skipped: dict[str, str] = {}
@@ -152,7 +159,7 @@ class Ingest:
         with collector_paused() if in_memory else nullcontext():
             clustering = self._cluster(whole=whole)
             decisions, left_out = self._apply(policy, clustering) if clustering else ({}, {})
-        if clustering:
+        if clustering and not self._unfinished:
             self._index.set_note(CLUSTERS_PENDING, None)
         self._seconds["cluster"] = time.perf_counter() - started
         stored = len(self._new) - len(left_out)
@@ -171,7 +178,10 @@ class Ingest:
             truncated=clustering.truncated if clustering else 0,
             seconds={name: round(value, 4) for name, value in self._seconds.items()},
             skipped_pages=dict(islice(self._skipped.items(), NAMED_SKIPPED)),
-            notes=notes_of(self._unread_times) + (clustering.use.notes() if clustering else ()),
+            notes=notes_of(self._unread_times)
+            + (clustering.use.notes() if clustering else ())
+            + ((UNFINISHED,) if self._unfinished else ())
+            + ((OUTDATED,) if self._outdated else ()),
         )
 
     def _flush_soon(self, waiting: list[Chunk]) -> None:
@@ -246,14 +256,20 @@ class Ingest:
             self._forget()  # a page came twice
 
     def _cluster(self, *, whole: bool) -> ClusteringResult | None:
-        """Edges and clusters; None when nothing is new and the stored clusters are right."""
-        if not self._new and not self._stale:
+        """Edges and clusters; None when nothing is new, and the stored clusters are right or it would take long to make them anew."""
+        total = self._index.count()
+        quick = whole or total <= QUICK_PAGES
+        unfinished = self._again or self._unfinished
+        if not self._new and not (unfinished and quick):
             return None
-        total, lookup = self._index.count(), self._lookup()
+        lookup = self._lookup()
         fresh = max(len(self._new), total - lookup.statistics.pages)
         many = FULL_SHARE * fresh >= total and (not self._before or not attached(self._index))
-        if whole or self._stale or many:
+        worth = quick or WORTH_SHARE * len(self._new) >= total
+        if whole or (unfinished and quick) or (many and worth):
+            self._unfinished = False
             return self._recluster(total)
+        self._outdated = many
         return cluster_new(
             self._index, list(self._new), self._neighbours, lookup, self._settings, self._report_progress
         )

@@ -1,8 +1,8 @@
 """From stored features to edges and clusters: for the whole corpus at once, or for a few new pages.
 
 Both use the same candidates' terms, the same decision rules and the same star clustering. A full run learns new statistics;
-a partial one uses those at hand. ``Deduplicator`` chooses the full run when a fifth of the corpus is new, so its cost
-per page stays constant as the corpus grows.
+a partial one uses those at hand. ``Deduplicator`` chooses the full run when a fifth of the corpus is new and a call adds many pages,
+so its cost per page stays constant as the corpus grows.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]
 
 CLUSTERS_PENDING: Final = "clusters_pending"
+QUICK_PAGES: Final = 1_000
+"""An index of so many pages is clustered anew within about a second, so this is done without being asked for."""
 """Note: pages were stored or removed whose clusters are not made yet."""
 DOCUMENTS_PENDING: Final = "documents_pending"
 """Note: pages whose clusters overrides have changed, and whose documents are not written yet, by the change."""
@@ -109,7 +111,7 @@ def write_session(index: Index) -> Iterator[None]:
 def clusters_pending(index: Index) -> Iterator[None]:
     """Leave a note while stored pages and their clusters may disagree; it stays when the block is not finished.
 
-    Whoever opens the index for writing and finds it reclusters. Inside another such block it does nothing.
+    Whoever opens a small index (``QUICK_PAGES``) for writing and finds it reclusters. Inside another such block it does nothing.
     """
     if index.note(CLUSTERS_PENDING) is not None:
         yield

@@ -164,7 +164,13 @@ class Session:
         self.reach()
         warnings.simplefilter("ignore", SettingsDiffer)  # said here, once
         dedup = Deduplicator.open(self.db, settings=self.settings, read_only=read_only)
-        differ = dedup.settings_differ
+        try:
+            differ = dedup.settings_differ
+        except NotAnIndex:  # damaged statistics, which are learned anew
+            if not whole:
+                dedup.close()
+                raise
+            differ = None
         if differ is not None and not quiet and (differ.features or not whole):
             self.output.warn(str(differ))
         return dedup

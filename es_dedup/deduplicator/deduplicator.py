@@ -22,6 +22,7 @@ from es_dedup.batch.journal import problem_of as problem_of_entries
 from es_dedup.batch.overrides import load_constraints, load_ignored, load_overrides, merged, same_in_force
 from es_dedup.batch.recluster import (
     CLUSTERS_PENDING,
+    QUICK_PAGES,
     ClusteringResult,
     attached,
     change_overrides,
@@ -92,8 +93,10 @@ class Deduplicator(IndexReader):
 
     Traps:
         - A page added under a known id replaces the stored one.
-        - Statistics of the corpus are learned anew when a fifth of it is new, and by ``recluster``; between, pages are
-          decided with what was known. After ``recluster`` the result does not depend on the order of additions.
+        - Statistics of the corpus are learned anew by ``recluster`` and ``scan``, and by a call that adds many pages at once; between, pages
+          are decided with what was known. After ``recluster`` the result does not depend on the order of additions.
+        - After a call that was killed, ``clusters_pending`` is true until ``recluster`` or ``scan``; an index of at most ``QUICK_PAGES`` pages
+          is clustered when it is opened for writing.
     """
 
     @classmethod
@@ -471,12 +474,12 @@ class Deduplicator(IndexReader):
         return _canonical_of(chain.from_iterable(self._index.clusters()))
 
     def _heal(self) -> None:
-        """Recluster when a writer was stopped half-way or the statistics cannot be read; not beside a writer at work.
+        """Recluster a small index when a writer was stopped half-way or the statistics cannot be read; not beside a writer at work.
 
         With attached source indices the next job or ``audit --repair`` does so, and writes the documents that change.
         """
         unfinished = self._index.note(CLUSTERS_PENDING) is not None and not attached(self._index)
-        if not unfinished and self._readable():
+        if (not unfinished and self._readable()) or self._index.count() > QUICK_PAGES:
             return
         with suppress(IndexLocked), self._index.writing():
             if self._index.note(CLUSTERS_PENDING) is not None or not self._readable():

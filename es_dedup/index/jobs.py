@@ -190,8 +190,8 @@ class JobStore(Protocol):
     def put_dead_letters(self, letters: Iterable[DeadLetter]) -> None:
         """Keep dead letters; a page's earlier one is replaced."""
 
-    def dead(self, limit: int = 1000) -> list[DeadLetter]:
-        """Dead letters by page id, at most so many."""
+    def dead(self, limit: int | None = None) -> list[DeadLetter]:
+        """Dead letters by page id, at most so many; None: all."""
 
     def count_dead(self) -> int:
         """Number of dead letters."""

@@ -107,7 +107,7 @@ def audit(context: MaintenanceContext, *, repair: bool = False, force: bool = Fa
     context.index.refresh()
     for target in context.attachments:
         context.source_index.refresh(target.target)
-    dead = {letter.page_id for letter in context.jobs.dead(limit=100_000)}
+    dead = {letter.page_id for letter in context.jobs.dead()}
     found.dead = len(dead)
     if context.index.note(CLUSTERS_PENDING) is not None:
         found.add("pending", ["index"])

@@ -265,7 +265,7 @@ class Remaining:
         """
         fields, batch = SourceFields(**part.work["fields"]), batch_of(context, part)
         context.source_index.refresh(part.work["index"])
-        dead = {letter.page_id for letter in context.jobs.dead(limit=10_000)}
+        dead = {letter.page_id for letter in context.jobs.dead()}
         for found in context.source_index.without_dedup_field(part.work["index"], fields.names, batch=batch):
             documents = [each for each in found if each.key.page_id not in dead]
             if documents and hopeless(context, part):

@@ -78,7 +78,7 @@ def forget_pages(
             context.jobs.change_partition(
                 replace(part, checkpoint=_without(part.checkpoint, wanted)), version
             )
-    letters = [each for each in context.jobs.dead(limit=context.jobs.count_dead()) if each.page_id in wanted]
+    letters = [each for each in context.jobs.dead() if each.page_id in wanted]
     context.jobs.drop_dead(letters)
     files = [Path(name) for name in restore_files(context.index)]
     reachable = [path for path in files if os.access(path, os.R_OK | os.W_OK)]
@@ -92,7 +92,7 @@ def traces(context: MaintenanceContext, page_id: str) -> list[str]:
     found = context.dedup.traces(page_id)
     if context.attachments and index_of(page_id) and context.source_index.read([page_id], ()):
         found.append("document in the source index")
-    if any(each.page_id == page_id for each in context.jobs.dead(limit=context.jobs.count_dead())):
+    if any(each.page_id == page_id for each in context.jobs.dead()):
         found.append("dead letter")
     found += [f"position of job {part.job}" for part, _ in _parts_that_name(context, {page_id})]
     with _previous(context) as previous:

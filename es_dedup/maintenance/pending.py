@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from es_dedup.maintenance.context import MaintenanceContext
 
 PASSES: Final = 10  # a decision writes to other documents that wait, and these then move behind what is read
-DEAD_READ: Final = 100_000
 CLAIMS_KEPT: Final = 3_600_000  # milliseconds; searches see a page after a second, and clocks may differ
 
 
@@ -67,7 +66,7 @@ def undecided(
     context: MaintenanceContext, index: str, fields: Sequence[str]
 ) -> Iterator[list[SourceDocument]]:
     """Documents of a concrete index that wait for a decision, without dead letters."""
-    dead = {letter.page_id for letter in context.jobs.dead(limit=DEAD_READ)}
+    dead = {letter.page_id for letter in context.jobs.dead()}
     for documents in context.source_index.waiting(index, fields):
         if found := [each for each in documents if each.key.page_id not in dead]:
             yield found

@@ -24,7 +24,6 @@ from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attachment import load_attachments, save_attachments
 from es_dedup.maintenance.change_capture import follow, note_positions
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.pending import DEAD_READ
 from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.texts import carry_over, refill
 
@@ -275,7 +274,7 @@ def _run(context: MaintenanceContext, what: str, report_progress: Callable[[str]
 def _keep_dead(new: MaintenanceContext, place: str) -> None:
     """Copy the dead letters of a generation to the index that it is going to replace: its own are removed by the swap."""
     with closing(factory.open_jobs(place, new.settings)) as jobs:
-        jobs.put_dead_letters(new.jobs.dead(limit=DEAD_READ))
+        jobs.put_dead_letters(new.jobs.dead())
 
 
 def _remove_orphans(context: MaintenanceContext) -> None:

@@ -53,7 +53,7 @@ def replay(
 def dead_letters(context: MaintenanceContext, page_ids: Sequence[str] | None = None) -> list[DeadLetter]:
     """All dead letters, or those of some pages."""
     wanted = frozenset(page_ids or ())
-    letters = context.jobs.dead(limit=1_000_000)
+    letters = context.jobs.dead()
     return [letter for letter in letters if not wanted or letter.page_id in wanted]
 
 

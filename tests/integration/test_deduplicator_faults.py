@@ -14,9 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page, Settings
+from es_dedup.batch import ingest
 from es_dedup.batch.recluster import CLUSTERS_PENDING, clusters_pending
+from es_dedup.cli.main import app
+from es_dedup.deduplicator import deduplicator
 from es_dedup.errors import ConfigError, IndexUnavailable, NotAnIndex
 from es_dedup.settings.loading import IndexConfig
 from tests.samples import edges, partition, story
@@ -195,6 +199,32 @@ class TestInterruption:
             assert dedup.cluster("page-0002").canonical == "page-0001"
         assert not note(path)
 
+    def test_a_large_index_is_clustered_when_asked_for(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Neither opening nor one page more begins work that takes long."""
+        for module in (ingest, deduplicator):
+            monkeypatch.setattr(module, "QUICK_PAGES", 200)
+        with Deduplicator.open(path, settings=ALONE) as dedup, pytest.raises(LookupError):
+            dedup.add_many(failing(300, LookupError))
+        with Deduplicator.open(path, settings=ALONE) as dedup:
+            assert dedup.stats()["clusters_pending"]
+            report = dedup.add_many([story(3, "later", day=9)])
+            assert ingest.UNFINISHED in report.notes
+            assert dedup.cluster("later").size == 2
+            assert dedup.stats()["clusters_pending"]
+            assert sum(map(len, partition(dedup))) < 20
+            assert dedup.recluster().pages == 301
+            assert not dedup.clusters_pending
+            assert sum(map(len, partition(dedup))) == 301
+            for number in range(80):
+                report = dedup.add_many([story(700 + number, f"more-{number}")])
+            assert ingest.OUTDATED in report.notes
+            assert dedup._statistics().pages == 301
+            report = dedup.add_many(story(900 + number) for number in range(30))
+            assert report.notes == ()
+            assert dedup._statistics().pages == 411
+
     def test_the_same_object_clusters_them_at_its_next_call(self, path: Path) -> None:
         with Deduplicator.open(path, settings=ALONE) as dedup:
             dedup.add_many(story(1_000 + n) for n in range(400))
@@ -273,6 +303,20 @@ class TestDamagedStatistics:
             with pytest.raises(NotAnIndex, match="statistics are damaged"):
                 dedup.check(story(1, "x"))
             assert dedup.text("page-0001")
+
+    def test_of_a_large_index_are_learned_anew_by_a_recluster(
+        self, damaged: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(deduplicator, "QUICK_PAGES", 200)
+        with (
+            Deduplicator.open(damaged, settings=ALONE) as dedup,
+            pytest.raises(NotAnIndex, match="run `es-dedup recluster`"),
+        ):
+            dedup.add(story(1, "x"))
+        done = CliRunner().invoke(app, ["--db", str(damaged), "recluster"])
+        assert done.exit_code == 0, done.output
+        with Deduplicator.open(damaged, settings=ALONE) as dedup:
+            assert dedup._statistics().pages == PAGES
 
     def test_are_learned_anew_by_a_writer(self, damaged: Path) -> None:
         whole = shutil.copy(damaged, damaged.with_name("copy.db"))

@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from es_dedup.index.jobs import JobState
+from es_dedup.index.jobs import DeadLetter, JobState
 from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.status import BEAT, job_status
 from tests.servers import url_of
-from tests.source_indices import attached, documents, settings, source_index
+from tests.source_indices import attached, documents, made_up_documents, settings, source_index
 from tests.terminal import CTRL_C, Terminal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from es_dedup.index.source_index import SourceDocument
+    from es_dedup.maintenance.context import MaintenanceContext
 
 SMALL_BATCHES: Final = {
     "ES_DEDUP_MAINTENANCE__BATCH": "16",
@@ -90,3 +94,22 @@ def test_a_job_is_begun_once_until_it_is_over() -> None:
         assert job_status(site, again).state == "running"
         assert runner.run(job.id).state is JobState.DONE
         assert runner.begin("backfill", {})[1]
+
+
+def test_dead_letters_are_left_alone_however_many_there_are() -> None:
+    with source_index(made_up_documents(4), shards=1) as (_, name), attached(name, settings()) as site:
+        keys = sorted(found.key.page_id for some in waiting_of(site, name) for found in some)
+        letters = [*(f"!{number}" for number in range(10_001)), keys[0]]
+        site.jobs.put_dead_letters(DeadLetter(page_id, "features", "too large", 3, 1) for page_id in letters)
+        assert len(site.jobs.dead(5)) == 5
+        assert {letter.page_id for letter in site.jobs.dead()} == {*letters}
+        runner = Runner(site)
+        assert runner.run(runner.start("update", {}).id).state is JobState.DONE
+        assert sorted(site.index.get_many(keys)) == keys[1:]
+
+
+def waiting_of(site: MaintenanceContext, name: str) -> Iterator[Sequence[SourceDocument]]:
+    """The documents of an index."""
+    for index in site.indices(name):
+        site.source_index.refresh(index)
+        yield from site.source_index.without_dedup_field(index, (), batch=100)

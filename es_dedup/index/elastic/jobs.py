@@ -149,17 +149,17 @@ class ElasticJobs:
             )
         )
 
-    def dead(self, limit: int = 1000) -> list[DeadLetter]:
+    def dead(self, limit: int | None = None) -> list[DeadLetter]:
         """See ``JobStore.dead``."""
         if not self._there:
             return []
         self._refresh()
         found: list[DeadLetter] = []
-        size = max(1, min(limit, 1000))
+        size = 1000 if limit is None else max(1, min(limit, 1000))
         order = [{"job": "asc"}]
         for hits in pages_of_hits(self._server, self._index, _DEAD, order, size=size):
             found += (DeadLetter(**hit["_source"]["body"]) for hit in hits)
-            if len(found) >= limit:
+            if limit is not None and len(found) >= limit:
                 break
         return found[:limit]
 
