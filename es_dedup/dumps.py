@@ -190,7 +190,7 @@ def _scanned(
     """A temporary index with the pages of some files."""
     settings = settings_in_force(settings)
     settings = settings.model_copy(update={"index": settings.index.model_copy(update={"keep_text": False})})
-    with Deduplicator.open(folder / "pages.db", settings=settings) as dedup:
+    with Deduplicator.open(folder / "pages.db", settings=settings, temporary=True) as dedup:
         pages = (each for each in read_pages(sources, options) if not isinstance(each, InputFailure))
         dedup.scan(pages, progress=progress)
         yield dedup

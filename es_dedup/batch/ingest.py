@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 WRITE_PAGES: Final = 18_432  # written at a time, and at most lost when the process is killed
 WRITE_BYTES: Final = 128 * 2**20
-INTERRUPTED_SECONDS: Final = 1.5  # an interrupted run goes on storing for so long
+INTERRUPTED_SECONDS: Final = 1.5  # an interrupted run goes on storing for so long, if what it stores is kept
 INTERRUPTED_CHUNKS: Final = 4  # and so many chunks at a time
 NAMED_SKIPPED: Final = 1_000  # pages without features that a report names
 AGAIN: Final = "given again later in the same call"
@@ -88,6 +88,7 @@ class Ingest:
         lookup: makes a lookup with the statistics at hand.
         progress: called with the progress.
         again: cluster everything again even where no page is new.
+        interrupted_seconds: how long an interrupted call goes on storing what it has read.
     """
 
     write_pages: ClassVar[int] = WRITE_PAGES
@@ -100,9 +101,11 @@ class Ingest:
         progress: Callable[[Progress], None] | None,
         *,
         again: bool = False,
+        interrupted_seconds: float = INTERRUPTED_SECONDS,
     ) -> None:
         self._index, self._settings, self._lookup = index, settings, lookup
         self._report_progress = progress or (lambda _: None)
+        self._interrupted_seconds = interrupted_seconds
         self._before = index.count()
         self._again, self._unfinished = again, index.note(CLUSTERS_PENDING) is not None
         self._outdated = False
@@ -186,7 +189,7 @@ class Ingest:
 
     def _flush_soon(self, waiting: list[Chunk]) -> None:
         """Store what can be stored in a short time: somebody waits for the end."""
-        end = time.monotonic() + INTERRUPTED_SECONDS
+        end = time.monotonic() + self._interrupted_seconds
         for some in chunked(waiting, INTERRUPTED_CHUNKS):
             if time.monotonic() < end:
                 self._flush(some)

@@ -52,7 +52,7 @@ class _Stopping(threading.Timer):
 
     def _tell(self) -> None:
         if not self.over:
-            _say("stopping: storing what is ready; Ctrl-C again ends at once")
+            _say("stopping; Ctrl-C again ends at once")
 
 
 class CommandGroup(TyperGroup):

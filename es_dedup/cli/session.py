@@ -155,7 +155,7 @@ class Session:
         """An index in memory, for work that leaves nothing behind."""
         from es_dedup.deduplicator.deduplicator import Deduplicator
 
-        return Deduplicator.open(MEMORY, settings=self.settings)
+        return Deduplicator.open(MEMORY, settings=self.settings, temporary=True)
 
     def _open(self, *, read_only: bool = False, whole: bool = False, quiet: bool = False) -> Deduplicator:
         from es_dedup.deduplicator.deduplicator import Deduplicator

@@ -17,7 +17,7 @@ from es_dedup.batch.dry_run import dry_run_report
 from es_dedup.batch.featurise import checked_id, checked_ids, checked_page, checked_pages, chunks, name_of
 from es_dedup.batch.forgetting import ForgetReport, erase
 from es_dedup.batch.ignored import apply_ignored
-from es_dedup.batch.ingest import Ingest, PageInput
+from es_dedup.batch.ingest import INTERRUPTED_SECONDS, Ingest, PageInput
 from es_dedup.batch.journal import problem_of as problem_of_entries
 from es_dedup.batch.overrides import load_constraints, load_ignored, load_overrides, merged, same_in_force
 from es_dedup.batch.recluster import (
@@ -99,9 +99,16 @@ class Deduplicator(IndexReader):
           is clustered when it is opened for writing.
     """
 
+    _temporary = False
+
     @classmethod
     def open(
-        cls, path: str | Path, *, settings: Settings | None = None, read_only: bool = False
+        cls,
+        path: str | Path,
+        *,
+        settings: Settings | None = None,
+        read_only: bool = False,
+        temporary: bool = False,
     ) -> Deduplicator:
         """Over a file or an index on Elasticsearch, made when it is not there; ``:memory:`` keeps everything in memory.
 
@@ -110,6 +117,7 @@ class Deduplicator(IndexReader):
                 settings for credentials.
             settings: None: those of the settings file and the environment, see ``config.settings_in_force``.
             read_only: never write; the index must exist.
+            temporary: it is thrown away after use: an interrupted call ends without storing what it has read.
 
         Raises:
             ConfigError: the settings name an unknown detector or extractor, or the address is none.
@@ -130,6 +138,7 @@ class Deduplicator(IndexReader):
             name = factory.shown(path)
             dedup = cls(index, factory.fitted(index, settings, name))
             dedup._name, dedup._features = name, factory.feature_differences(index, settings)
+            dedup._temporary = temporary
             if not read_only:
                 dedup._heal()
         except BaseException:
@@ -516,10 +525,13 @@ class Deduplicator(IndexReader):
     ) -> AddReport:
         settings, other = self._written_with(whole=whole)
         codec = None if dry_run else factory.text_codec(settings)
-        reading = PageInput(checked_pages(pages))
+        source = checked_pages(pages)
+        reading = PageInput(source)
         ignored = load_ignored(self._index)
         named = self._index.keeps_named
-        made: Iterable[Chunk] = chunks(reading, settings, codec, named=named, ignored=ignored)
+        made: Iterable[Chunk] = chunks(
+            source if self._temporary else reading, settings, codec, named=named, ignored=ignored
+        )
         if dry_run or policy is WritePolicy.FAIL:
             made = list(made)
             if reading.error is not None:
@@ -534,8 +546,9 @@ class Deduplicator(IndexReader):
         with write_session(self._index):
             settings, other = self._written_with(whole=whole)  # another process may have written meanwhile
             ingest = Ingest(
-                self._index, settings, lambda: self._lookup(settings), progress, again=whole and other
-            )
+                self._index, settings, lambda: self._lookup(settings), progress,
+                again=whole and other, interrupted_seconds=0 if self._temporary else INTERRUPTED_SECONDS,
+            )  # fmt: skip
             ingest.write(made, reading)
             try:
                 report = ingest.finish(policy, whole=whole)

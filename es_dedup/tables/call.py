@@ -56,7 +56,7 @@ def deduplicate(  # noqa: PLR0913 - one for each column
     chosen = chosen.model_copy(update={"index": chosen.index.model_copy(update={"keep_text": False})})
     for _ in _pages(rows, columns, ids):  # wrong values are found before work begins
         pass
-    dedup = Deduplicator.open(":memory:", settings=chosen)
+    dedup = Deduplicator.open(":memory:", settings=chosen, temporary=True)
     try:
         report = dedup.scan(_pages(rows, columns, ids))
     except BaseException:

@@ -16,6 +16,7 @@ import zstandard
 from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page
+from es_dedup.batch.ingest import Ingest
 from es_dedup.cli.main import app
 from es_dedup.dumps import DumpCopy, FilterReport, filter_dumps
 from es_dedup.errors import InputError
@@ -382,6 +383,20 @@ class TestTheCommand:
     )
     def test_what_cannot_be_is_one_line(self, arguments: list[str], problem: str, code: int) -> None:
         assert problem in self.said(*arguments, code=code)
+
+
+def test_an_interrupted_filter_stores_nothing_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "dump.jsonl"
+    path.write_bytes(b"".join(json_line(f"p{number}", f"{FERRY} {number}") for number in range(600)))
+    flushed: list[int] = []
+    monkeypatch.setattr(Ingest, "_flush", lambda _self, waiting, **_: flushed.append(len(waiting)))
+
+    def stop(_progress: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        filter_dumps([DumpCopy(path, io.BytesIO())], progress=stop)
+    assert not flushed
 
 
 def test_standard_output_that_is_the_dump_is_refused(tmp_path: Path) -> None:
