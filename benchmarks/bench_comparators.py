@@ -17,18 +17,18 @@ import numpy as np
 from harness import Row, data_file, expect, page_of, parser_of, report, rows_of
 from spot_index import SpotIndex
 
-from es_dedup.detectors.comparators.hashsets import HashBag
-from es_dedup.detectors.comparators.minhash import minima_table
-from es_dedup.detectors.comparators.spotsigs import multiset_jaccard
-from es_dedup.detectors.comparators.words import words_of
 from es_dedup.detectors.port import Learner
 from es_dedup.detectors.registry import create_detectors
-from es_dedup.evaluation.selfjoin import self_join
 from es_dedup.model import Content, Relation, Skipped
 from es_dedup.settings import Settings
-from es_dedup.settings.comparators import COMPARATORS
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.tokens import gram_hashes, tokenise
+from experiments.comparators.hashsets import HashBag
+from experiments.comparators.minhash import minima_table
+from experiments.comparators.spotsigs import multiset_jaccard
+from experiments.comparators.words import words_of
+from experiments.self_join import self_join
+from experiments.settings import COMPARATORS, ExperimentSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,7 +79,7 @@ def measure(contents: Sequence[Content], rounds: int) -> tuple[list[Row], Row]:
         {"method": f"shared: {step}", "features µs/page": round(MICROSECONDS * seconds, 1)}
         for step, seconds in (("normalise", normal), ("tokens", token), ("words", word))
     ]
-    config = Settings().minhash
+    config = ExperimentSettings().minhash
     kernel = best(
         lambda: [minima_table(each, len(batch), config) for each, batch in zip(tokens, batches, strict=True)],
         rounds,
@@ -124,7 +124,7 @@ def one_method(
 
 def check_minhash(contents: Sequence[Content], features: Sequence[Any]) -> None:
     """The estimates lie near the true similarities of the pages' shingles."""
-    config = Settings().minhash
+    config = ExperimentSettings().minhash
     detector = create_detectors(Settings(detectors=("minhash",)))["minhash"]
     tokens = tokenise(normalise_many([content.text for content in contents[:PAIRS]]))
     hashes, first = gram_hashes(tokens, config.chars, config.words)
@@ -142,7 +142,7 @@ def check_minhash(contents: Sequence[Content], features: Sequence[Any]) -> None:
 
 def joins(made: dict[str, list[Any]]) -> Row:
     """All similar pairs by the SpotSigs join, by LSH-S, and by comparing every pair: seconds, and what is found."""
-    limit = Settings().spotsigs.min_similarity
+    limit = ExperimentSettings().spotsigs.min_similarity
     bags = [each for each in made["spotsigs"] if isinstance(each, HashBag)]
     detector = create_detectors(Settings(detectors=("lsh_s",)))["lsh_s"]
     begun = time.process_time()

@@ -19,7 +19,7 @@ from labelled import GROUPED, LABELLED
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from experiments import Given, Table
+    from paper_experiments import Given, Table
 
 EXPERIMENTS: Final[Mapping[str, Callable[[Given], Table]]] = {
     "ccdet-accuracy": experiments_ccdet.accuracy,

@@ -1,6 +1,6 @@
 """How good is each method alone on the labelled sets, and how do their times compare?
 
-Every registered method and the decision rules, as ``es-dedup compare`` runs them: candidates by a method's own candidate query, its best
+Every registered method and the decision rules, as ``python -m experiments compare`` runs them: candidates by a method's own candidate query, its best
 threshold by cross-validation (best F1), figures out of fold. ``edits-zh`` has no labels; its pairs of one article stand
 against the pairs across two articles, which are coupled so that the folds stay many. ``x ccdet`` is the time from main text to verified pairs over that of CCDet.
 """
@@ -17,17 +17,17 @@ from es_dedup import Deduplicator, Settings
 from es_dedup.batch.featurise import content_of
 from es_dedup.detectors.registry import create_detectors, detector_names
 from es_dedup.evaluation import Label, labelled
-from es_dedup.evaluation.comparison import compare
-from es_dedup.evaluation.methods import run_method, run_rules
 from es_dedup.evaluation.runner import BY_RULES
 from es_dedup.extraction import create_extractor
+from experiments.comparison import compare
+from experiments.methods import run_method, run_rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from labelled import PairSet
 
-    from es_dedup.evaluation.comparison import MethodComparison, MethodFigures
+    from experiments.comparison import MethodComparison, MethodFigures
 
 SETS: Final = (*LABELLED, *GROUPED)
 

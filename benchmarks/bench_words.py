@@ -17,11 +17,11 @@ from labelled import GROUPED, LABELLED, pair_sets
 from es_dedup import Settings
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.evaluation import Label, labelled
-from es_dedup.evaluation.methods import run_method
 from es_dedup.model import Content, Relation
 from es_dedup.text.normalise import normalise
 from es_dedup.text.segment import segmenter
 from es_dedup.text.synonyms import WORDNET
+from experiments.methods import run_method
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

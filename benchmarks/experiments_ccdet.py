@@ -11,7 +11,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from experiments import (
+from harness import Row, expect
+from paper_experiments import (
     Table,
     best_above,
     contents_of,
@@ -22,21 +23,20 @@ from experiments import (
     scores_above,
     spent_ms,
 )
-from harness import Row, expect
 
 from es_dedup.detectors.ccdet import period_table
 from es_dedup.detectors.port import Learner
-from es_dedup.evaluation.selfjoin import self_join
 from es_dedup.model import Skipped
 from es_dedup.settings.sections import CcdetConfig
 from es_dedup.text.hashing import mix64
 from es_dedup.text.normalise import normalise_many
+from experiments.self_join import self_join
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from experiments import Given
     from numpy.typing import NDArray
+    from paper_experiments import Given
 
     from es_dedup.model import Content
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from char_frequency_search import EditTree, PostingScan
-from experiments import Table, best_above, detector_of, own_scores, read, run, settings_of, spent_ms
 from harness import Row, data_file, expect, rows_of
+from paper_experiments import Table, best_above, detector_of, own_scores, read, run, settings_of, spent_ms
 
 from es_dedup import Deduplicator, Page
 from es_dedup.detectors.char_frequency_features import WORD, FrequentUnits
@@ -23,7 +23,7 @@ from es_dedup.text.words import content_words
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from experiments import Given, Set
+    from paper_experiments import Given, Set
 
     from es_dedup.settings.sections import CharFrequencyConfig, DwdcsConfig
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 ROOT: Final = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT))  # a script finds the package experiments
 MIB: Final = 2**20
 
 Row = dict[str, Any]

@@ -9,12 +9,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.detectors.comparators.spotsigs import multiset_jaccard
+from experiments.comparators.spotsigs import multiset_jaccard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from es_dedup.detectors.comparators.hashsets import HashBag
+    from experiments.comparators.hashsets import HashBag
 
 _SLACK: Final = 1e-9
 

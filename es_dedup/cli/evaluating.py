@@ -80,7 +80,7 @@ def evaluate(
     session = session_of(context)
     _check_methods(session, method or ())
     _check_rules(session, without or (), "--without")
-    ground = _measure(session, labels, corpus, options, method or (), without or ())
+    ground = _measure(session, labels, corpus, options, without or ())
     found = report(ground.measured, ground.labels, method or None)
     decider = decided_by(session.settings)
     changed = merged_without(ground.measured, ground.labels)
@@ -139,7 +139,7 @@ def tune(
     """
     session = session_of(context)
     _check_rules(session, rule or (), "--rule")
-    ground = _measure(session, labels, corpus, options, _methods_of(measure or ()))
+    ground = _measure(session, labels, corpus, options)
     bound = None if best_f1 else max_merged_diff
     sweeps = [tuple(measure)] if measure else [] if rule else _main_measures(ground.measured)
     for names in sweeps:
@@ -199,41 +199,30 @@ def _measure(
     labels: Path,
     corpus: list[str],
     options: ReadOptions,
-    methods: Iterable[str],
     without: Iterable[str] = (),
 ) -> _Ground:
-    """Measure the index on the labelled pairs, and those of ``methods`` whose features it does not store."""
+    """Measure the index on the labelled pairs."""
     from es_dedup.evaluation import read_labels
-    from es_dedup.evaluation.alone import with_methods
-    from es_dedup.evaluation.runner import BY_RULES, measure
+    from es_dedup.evaluation.runner import measure
 
     pairs = read_labels(labels)
     intake = Intake(corpus, options, session, leave=labels)
     with session.scratch() as dedup, ProgressDisplay(quiet=session.output.quiet) as progress:
         done = dedup.scan(intake.pages(), progress=progress)
         measured = measure(dedup, pairs, lambda at, total: progress.count("verify", at, total), without)
-        further = [name for name in methods if name != BY_RULES]
-        measured = with_methods(measured, dedup, pairs, further, session.settings)
     check_labels(labels, pairs, measured.missing)
     return _Ground(pairs, measured, intake.failed + len(done.failed))
 
 
-def _methods_of(measures: Iterable[str]) -> list[str]:
-    """The registered methods whose measures are named."""
-    from es_dedup.detectors.registry import detector_names
-
-    return [name for name in detector_names() if any(each.partition(".")[0] == name for each in measures)]
-
-
 def _check_methods(session: Session, methods: Iterable[str]) -> None:
-    from es_dedup.detectors.registry import detector_names
     from es_dedup.evaluation.runner import BY_RULES
 
-    known = (BY_RULES, *dict.fromkeys((*session.settings.detectors, *detector_names())))
+    enabled = (BY_RULES, *session.settings.detectors)
     for name in methods:
-        if name not in known:
+        if name not in enabled:
             raise typer.BadParameter(
-                f"no method {name!r}; known are {', '.join(known)}", param_hint="--method"
+                f"{name!r} is not among {', '.join(enabled)}: to measure another method, add it to the setting detectors",
+                param_hint="--method",
             )
 
 

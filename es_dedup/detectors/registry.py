@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.char_frequency import CharFrequency
-from es_dedup.detectors.comparators.catalogue import FACTORIES as COMPARATORS
 from es_dedup.detectors.coverage import Coverage
 from es_dedup.detectors.dwdcs import Dwdcs, Dwswn
 from es_dedup.detectors.multi_simhash import MultiSimhash
@@ -43,7 +42,6 @@ _FACTORIES: Final[dict[str, Factory]] = {
         settings.dwdcs, synonyms.named(settings.dwdcs.synonyms), segmenter=settings.words.segmenter
     ),
     Dwswn.name: lambda settings: Dwswn(settings.dwdcs, segmenter=settings.words.segmenter),
-    **COMPARATORS,
 }
 
 

@@ -9,7 +9,7 @@ from importlib import resources
 from es_dedup.report.markup import escape
 
 
-def document(title: str, body: str, *further_styles: str, script: str | None = None) -> str:
+def document(title: str, body: str, *, style: str = "", script: str | None = None) -> str:
     """A whole HTML page that works offline.
 
     Nothing is loaded from outside: a content security policy allows only the page's own style and, where there is one, its own
@@ -18,12 +18,11 @@ def document(title: str, body: str, *further_styles: str, script: str | None = N
     Args:
         title: shown by the browser.
         body: markup.
-        further_styles: names of style sheets of this package, beside ``page.css``.
+        style: rules beside those of ``page.css``.
         script: name of a script of this package, which runs when the body is there; None: nothing runs.
     """
     folder = resources.files("es_dedup.report")
-    names = ("page.css", *further_styles)
-    style = "".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)
+    style = folder.joinpath("page.css").read_text(encoding="utf-8") + style
     policy = f"default-src 'none'; style-src {_source(style)}; base-uri 'none'; form-action 'none'"
     if script is not None:
         code = folder.joinpath(script).read_text(encoding="utf-8")

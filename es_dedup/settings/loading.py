@@ -25,17 +25,6 @@ from pydantic import BaseModel, Field, PrivateAttr, SecretStr, ValidationError, 
 
 from es_dedup.errors import ConfigError, wrong_type
 from es_dedup.settings import presets
-from es_dedup.settings.comparators import (
-    COMPARATORS,
-    CodetConfig,
-    FeatureSentenceConfig,
-    ImatchConfig,
-    LshConfig,
-    MinhashConfig,
-    PunctuationConfig,
-    ShinglingConfig,
-    SpotsigsConfig,
-)
 from es_dedup.settings.decision import DecisionConfig
 from es_dedup.settings.sections import (
     FILE,
@@ -146,14 +135,6 @@ class Settings(Section):
     multi_simhash: MultiSimhashConfig = MultiSimhashConfig()
     char_frequency: CharFrequencyConfig = CharFrequencyConfig()
     dwdcs: DwdcsConfig = DwdcsConfig()
-    shingling: ShinglingConfig = ShinglingConfig()
-    minhash: MinhashConfig = MinhashConfig()
-    spotsigs: SpotsigsConfig = SpotsigsConfig()
-    imatch: ImatchConfig = ImatchConfig()
-    lsh: LshConfig = LshConfig()
-    codet: CodetConfig = CodetConfig()
-    feature_sentence: FeatureSentenceConfig = FeatureSentenceConfig()
-    punctuation: PunctuationConfig = PunctuationConfig()
     decision: DecisionConfig = DecisionConfig()
     index: IndexConfig = IndexConfig()
     elastic: ElasticConfig = ElasticConfig()
@@ -399,11 +380,7 @@ def _wrong_names(values: Mapping[str, Any], origins: Mapping[str, str]) -> Itera
         yield f"{place}: must be one of {', '.join(known)}, got {extractor!r}"
 
 
-_DETECTORS: Final = tuple(
-    sorted(
-        ("ccdet", "char_frequency", "coverage", "dwdcs", "dwswn", "multi_simhash", "simhash", *COMPARATORS)
-    )
-)
+_DETECTORS: Final = ("ccdet", "char_frequency", "coverage", "dwdcs", "dwswn", "multi_simhash", "simhash")
 _EXTRACTORS: Final = ("blocks", "plain", "readability", "resiliparse", "topic", "trafilatura")
 _LISTED_BY: Final = {"detectors": "detector_names", "extraction": "extractor_names"}
 

@@ -1,14 +1,13 @@
-"""How rare a word is: inverse document frequencies of general Chinese, or learned from pages at hand and kept in a file.
+"""How rare a word is: inverse document frequencies of general Chinese, or of a file.
 
 A file has a word and its number on each line, separated by a space, as jieba's list has. A line ``# unknown NUMBER`` says what
-every other word has, and a line ``# words COUNT`` how many there are; ``es-dedup idf`` writes both, so that a file that was cut off
+every other word has, and a line ``# words COUNT`` how many there are; with both, a file that was cut off
 is recognised.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -22,7 +21,7 @@ import xxhash
 from es_dedup.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -46,20 +45,6 @@ class Idf:
         unknown = self.unknown
         get = self.values.get
         return np.fromiter((get(word, unknown) for word in words), dtype=np.float64, count=len(words))
-
-
-def learned(pages: Iterable[Iterable[str]]) -> Idf:
-    """Idf over pages given as their words: ln((N + 1) / (df + 1)) + 1; an unknown word is in no page.
-
-    The added 1 keeps a word that all pages have from weighing nothing.
-    """
-    frequency: Counter[str] = Counter()
-    count = 0
-    for words in pages:
-        frequency.update(set(words))
-        count += 1
-    values = {word: math.log((count + 1) / (df + 1)) + 1 for word, df in frequency.items()}
-    return Idf(values, math.log(count + 1) + 1, f"learned-{count}")
 
 
 @cache
@@ -140,10 +125,3 @@ def _parsed(text: str) -> tuple[dict[str, float], float | None]:
     if count is not None and whole != count:
         raise ValueError(f"holds {whole:,} of {count:,} words: it was cut off or changed; make it again")
     return values, unknown
-
-
-def as_text(idf: Idf) -> str:
-    """The lines of a file that ``load`` reads, words in order, numbers to six digits."""
-    lines = [f"# unknown {idf.unknown:.6g}", f"# words {len(idf.values)}"]
-    lines += [f"{word} {value:.6g}" for word, value in sorted(idf.values.items())]
-    return "\n".join(lines) + "\n"

@@ -34,6 +34,14 @@ OUTSIDE: Final = {
     "SECURITY.md": "project/security.md",
     "mappings/README.md": "reference/mappings.md",
     "samples/README.md": "project/samples.md",
+    "experiments/README.md": "project/experiments.md",
+    **{
+        f"experiments/docs/{page}.md": f"algorithms/{page}.md"
+        for page in (
+            *("shingling", "minhash", "spotsigs", "imatch"),
+            *("lsh", "codet", "feature_sentence", "punctuation"),
+        )
+    },
 }
 """Documents outside ``docs/`` and their places on the site."""
 _LINK: Final = re.compile(r"(\]\()([^)\s:#]+)((?:#[^)\s]*)?\))")

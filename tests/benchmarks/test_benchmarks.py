@@ -199,7 +199,7 @@ def test_an_experiment_of_a_source_is_repeated_next_to_its_figures(
 
 
 def test_the_jobs_of_the_parallel_algorithm_find_what_the_detector_finds(data: Path) -> None:
-    jobs, sets = importlib.import_module("experiments_ccdet"), importlib.import_module("experiments")
+    jobs, sets = importlib.import_module("experiments_ccdet"), importlib.import_module("paper_experiments")
     pairs = sets.read(data, "portal-zh")
     alone, _ = jobs._map_reduce([each.text for each in pairs.contents], 1)
     assert alone == 25

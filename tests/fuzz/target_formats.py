@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from es_dedup.detectors.port import Detector
 
 PLAIN: Final = Settings()
-FURTHER: Final = Settings(detectors=("ccdet", "simhash", "coverage", "dwdcs", "minhash", "char_frequency"))
+FURTHER: Final = Settings(
+    detectors=("ccdet", "simhash", "coverage", "dwdcs", "multi_simhash", "char_frequency")
+)
 PAGES: Final = 24
 TABLES: Final = ("pages", "features", "texts", "edges", "assignments", "postings", "notes", "meta")
 

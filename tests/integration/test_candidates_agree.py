@@ -1,4 +1,4 @@
-"""Candidates of one method: an index, ``eval`` and ``compare`` find the same, and a page finds what it holds in either order."""
+"""Candidates of one method: an index and ``compare`` find the same, and a page finds what it holds in either order."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from es_dedup import Deduplicator, Page
 from es_dedup.detectors import char_frequency
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.evaluation import Label, LabelledPair, read_labels
-from es_dedup.evaluation.alone import with_methods
-from es_dedup.evaluation.methods import run_method
 from es_dedup.evaluation.runner import INDEX, measure
 from es_dedup.model import Content
 from es_dedup.readers import read_pages
 from es_dedup.settings import Settings, load_settings
+from experiments.methods import run_method
 from tests.texts import topical
 
 if TYPE_CHECKING:
@@ -42,15 +41,12 @@ def alone(method: str, **more: object) -> Settings:
 def found_by(
     method: str, pages: Sequence[Page], labels: Sequence[LabelledPair], settings: Settings
 ) -> dict[str, frozenset[Pair]]:
-    """The labelled pairs that an index finds, those that its scan has related, and those of ``eval`` and ``compare``."""
+    """The labelled pairs that an index finds, those that its scan has related, and those of ``compare``."""
     with Deduplicator.open(":memory:", settings=settings) as dedup:
         dedup.scan(pages)
         of_index = measure(dedup, labels)
         accepted = {pair for pair, said in of_index.decisions[method].items() if said.relation != "different"}
         edges = dedup._index.edges_of([page.id for page in pages])
-    with Deduplicator.open(":memory:", settings=Settings(workers=1)) as dedup:
-        dedup.scan(pages)
-        of_eval = with_methods(measure(dedup, labels), dedup, labels, [method], settings)
     contents = [Content(page.text or "", page.title or "") for page in pages]
     detector = create_detectors(settings)[method]
     run = run_method(detector, [page.id for page in pages], contents, labels, settings.index)
@@ -58,7 +54,6 @@ def found_by(
         "index": of_index.candidates[INDEX],
         "scan": frozenset((edge.left, edge.right) for edge in edges),
         "accepted": frozenset(accepted),
-        "eval": of_eval.candidates[method],
         "compare": run.candidates,
     }
 
@@ -83,7 +78,7 @@ def test_terms_that_most_pages_carry_find_candidates_everywhere(method: str, ser
     pairs = {each.pair for each in labels}
     found = found_by(method, series, labels, settings)
     assert len(found["accepted"]) >= 18
-    assert found["index"] == found["eval"] == found["compare"] >= found["accepted"]
+    assert found["index"] == found["compare"] >= found["accepted"]
     assert found["scan"] & pairs == found["accepted"]
 
 
@@ -192,6 +187,6 @@ def test_portal_pages_are_found_alike(method: str, least: float) -> None:
     found = found_by(method, pages, labels, alone(method))
     recall = {name: len(pairs & wanted) / len(wanted) for name, pairs in found.items()}
     print(method, recall)
-    assert min(recall["index"], recall["eval"], recall["compare"]) >= least
-    assert recall["eval"] == recall["compare"] == pytest.approx(recall["index"], abs=NEAR)
+    assert min(recall["index"], recall["compare"]) >= least
+    assert recall["compare"] == pytest.approx(recall["index"], abs=NEAR)
     assert recall["scan"] >= recall["accepted"] - NEAR

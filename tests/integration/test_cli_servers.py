@@ -80,8 +80,6 @@ COMMANDS: Final[dict[str, tuple[str, ...]]] = {
 ON_FILES: Final = (
     "eval",
     "tune",
-    "idf",
-    "compare",
     "label",
     "explain-page",
     "extract",

@@ -18,7 +18,7 @@ from tests.samples import pages as sample_pages
 if TYPE_CHECKING:
     from pathlib import Path
 
-FURTHER = ("char_frequency", "dwdcs", "minhash", "multi_simhash")
+FURTHER = ("char_frequency", "dwdcs", "dwswn", "multi_simhash")
 SETTINGS = Settings(detectors=("ccdet", "simhash", "coverage", *FURTHER))
 
 

@@ -20,6 +20,7 @@ from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.settings import Settings
 from es_dedup.text.hashing import hash64, tagged_terms
 from es_dedup.text.normalise import normalise
+from experiments.comparators.minhash import Minhash
 from tests.samples import pages as sample_pages
 from tests.servers import client_of
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from es_dedup.model import Content
 
-METHODS = ("ccdet", "simhash", "coverage", "dwdcs", "multi_simhash", "char_frequency", "dwswn", "minhash")
+METHODS = ("ccdet", "simhash", "coverage", "dwdcs", "multi_simhash", "char_frequency", "dwswn", Minhash.name)
 HIDDEN = ("coverage_grams", "coverage_clauses", "other_terms", "payload")
 LEFT, RIGHT = "zhportal/bridge-opening.html", "forum/bridge-excerpt.html"
 REPRINT = "epaper/bridge-reprint.html"

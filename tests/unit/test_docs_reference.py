@@ -53,7 +53,7 @@ def test_the_page_of_each_method_has_the_settings_of_its_section() -> None:
     assert not [page for page in pages if re.search(r"^\| `\w+\.\w+` \|", page, re.MULTILINE)]
     text = "".join(map(reference.filled, pages))
     for line in describe(Settings()):
-        if line.key.partition(".")[0] in {"ccdet", "coverage", "dwdcs", "simhash", "spotsigs"}:
+        if line.key.partition(".")[0] in {"ccdet", "coverage", "dwdcs", "simhash"}:
             assert f"| `{line.key}` |" in text
     with pytest.raises(KeyError):
         reference.filled("<!-- settings: no_such_section -->")

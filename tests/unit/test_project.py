@@ -27,7 +27,7 @@ PACKAGE: Final = sorted((ROOT / "es_dedup").rglob("*.py"))
 TASKS: Final = sorted((ROOT / "tasks").rglob("*.py"))
 CODE: Final = sorted(
     path
-    for folder in ("es_dedup", "tasks", "tests", "scripts", "benchmarks")
+    for folder in ("es_dedup", "tasks", "tests", "scripts", "benchmarks", "experiments")
     for path in (ROOT / folder).rglob("*.py")
 )
 EXTRA_OF: Final = {
@@ -149,7 +149,7 @@ def tracked_files() -> list[Path]:
     if listed.returncode == 0:
         names = [name for name in listed.stdout.decode().split("\0") if name]
         return [path for name in names if (path := ROOT / name).is_file()]
-    folders = ("es_dedup", "tests", "scripts", "docs", "samples", "benchmarks", ".ci")
+    folders = ("es_dedup", "tests", "scripts", "docs", "samples", "benchmarks", "experiments", ".ci")
     inside = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()]
     return [*inside, *(path for path in ROOT.iterdir() if path.is_file())]
 

@@ -385,12 +385,19 @@ class TestEvaluate:
         assert found["methods"]["rules"]["pairs"]["f1"] == 1.0
         assert found["candidates"]["index"]["value"] == 1.0
 
-    def test_eval_names_methods_that_the_index_does_not_store(self, labels: str) -> None:
+    def test_eval_measures_any_method_that_is_enabled(
+        self, labels: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         args = ("eval", labels, "--corpus", "corpus.jsonl", "--method", "multi_simhash", "--json")
+        refused = run(*args)
+        assert (refused.exit_code, "is not among rules, ccdet" in refused.stderr) == (
+            2,
+            True,
+        )
+        monkeypatch.setenv("ES_DEDUP_DETECTORS", "ccdet,simhash,coverage,multi_simhash")
         (found,) = lines(run(*args))
         assert set(found["methods"]) == {"rules", "multi_simhash"}
         assert found["methods"]["multi_simhash"]["pairs"]["f1"] == 1.0
-        assert found["candidates"]["multi_simhash"]["value"] == 1.0
         swept = run(
             "tune", labels, "-c", "corpus.jsonl", "--folds", "2", "--measure", "multi_simhash.text_bits"
         )

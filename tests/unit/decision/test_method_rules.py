@@ -68,7 +68,7 @@ def test_scan_and_check_go_by_it(name: str) -> None:
                 assert pair.reason == accepted
 
 
-@pytest.mark.parametrize("name", ["minhash", "coverage", "shingling"])
+@pytest.mark.parametrize("name", ["char_frequency", "coverage", "multi_simhash"])
 def test_it_finds_what_the_samples_hold(name: str) -> None:
     with Deduplicator.open(":memory:", settings=alone(name)) as dedup:
         dedup.scan(some_pages())
@@ -83,6 +83,6 @@ def test_it_must_be_enabled() -> None:
     with pytest.raises(
         ConfigError, match=r"decision\.method: must be one of rules, ccdet, simhash, coverage"
     ):
-        load_settings(overrides={"decision.method": "minhash"})
+        load_settings(overrides={"decision.method": "multi_simhash"})
     with pytest.raises(ValidationError, match=r"decision\.method"):
         Settings(decision=DecisionConfig(method="nobody"))

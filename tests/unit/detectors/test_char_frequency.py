@@ -15,13 +15,13 @@ from pydantic import ValidationError
 
 from es_dedup.detectors.char_frequency import CharFrequency, needed
 from es_dedup.detectors.char_frequency_features import CODES, WORD, FrequentUnits, gb_code
-from es_dedup.evaluation.selfjoin import self_join
 from es_dedup.model import Content, Relation
 from es_dedup.settings.sections import CharFrequencyConfig
 from es_dedup.text.bk_tree import SetTree, edit_distance
 from es_dedup.text.characters import PLANE
 from es_dedup.text.normalise import normalise, normalise_many
 from es_dedup.text.stopwords import STOP_CHARACTERS
+from experiments.self_join import self_join
 from tests.reference import char_frequency as slow
 from tests.samples import truths
 from tests.texts import EN, page_texts

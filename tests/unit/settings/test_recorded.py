@@ -55,7 +55,7 @@ def test_methods_that_are_only_stored_count_with_their_settings_and_versions() -
         {"ccdet__min_ccs": 0.9},
         {"decision__preset": "strict"},
         {"detectors": ["coverage", "simhash", "ccdet"]},
-        {"shingling__modulus": 3},
+        {"multi_simhash__keywords": 9},
     ],
 )
 def test_what_does_not_shape_features_is_not_among_them(changed: dict[str, Any]) -> None:
@@ -93,7 +93,7 @@ def test_each_setting_of_an_enabled_method_shapes_features_or_decisions() -> Non
     keys = {line.key for line in describe(Settings()) if line.key.startswith(sections)}
     assert keys <= ours.keys()
     assert set(BASE).isdisjoint(decision_settings(Settings()))
-    assert not {key for key in ours if key.startswith(("elastic.", "maintenance.", "shingling."))}
+    assert not {key for key in ours if key.startswith(("elastic.", "maintenance.", "multi_simhash."))}
 
 
 def test_recorded_values_replace_the_callers() -> None:

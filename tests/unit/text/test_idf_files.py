@@ -12,7 +12,8 @@ from es_dedup.errors import ConfigError, SettingsMismatch
 from es_dedup.index.factory import features_of
 from es_dedup.model import Content
 from es_dedup.settings.sections import MultiSimhashConfig
-from es_dedup.text.idf import as_text, chosen, general, learned, load
+from es_dedup.text.idf import chosen, general, load
+from experiments.idf import as_text, learned
 from tests.texts import topical
 
 if TYPE_CHECKING:

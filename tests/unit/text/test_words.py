@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from es_dedup.text.idf import general, learned
+from es_dedup.text.idf import general
 from es_dedup.text.normalise import normalise, normalise_many
 from es_dedup.text.segment import segmenter
 from es_dedup.text.stopwords import STOP_CHARACTERS, STOP_WORDS
 from es_dedup.text.words import Speech, WordBatch, content_words, distinct_words, speech_of, stem
+from experiments.idf import learned
 from tests.reference.words import placed_words
 from tests.texts import ZH, pages_of_texts
 

@@ -1,0 +1,88 @@
+"""``python -m experiments compare`` on the sample pages, as a process."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+MODULE: Final = "experiments"
+ROOT: Final = Path(__file__).resolve().parents[2]
+CORPUS: Final = ("--corpus", str(ROOT / "samples" / "pages"))
+LABELS: Final = ("--labels", str(ROOT / "samples" / "labels.jsonl"))
+
+
+def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command in a folder."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ES_DEDUP_")}
+    return subprocess.run(
+        [sys.executable, "-m", MODULE, *arguments],
+        cwd=folder,
+        env=environment | {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def test_every_form_of_the_result_says_the_same(tmp_path: Path) -> None:
+    files = ("--html", "c.html", "--csv", "c.csv")
+    done = run(
+        "compare", "--json", *CORPUS, *LABELS, "--methods", "ccdet,minhash,rules", *files, folder=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert list(found["methods"]) == ["ccdet", "minhash", "rules"]
+    assert (found["pages"], found["pairs"]) == (200, 236)
+    rules, minhash = found["methods"]["rules"], found["methods"]["minhash"]
+    assert rules["own"]["merged_positive"]["hits"] == 148
+    assert rules["own"]["merged_diff"]["hits"] <= 1, "two lists of the same links"
+    assert minhash["tuned"]["out_of_fold"]["merged_positive"]["hits"] > 90
+    assert any(pairs for _, pairs, _, _ in minhash["chances"])
+    with (tmp_path / "c.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["method"] for row in rows] == ["ccdet", "minhash", "rules"]
+    assert float(rows[2]["own_thresholds_recall"]) == rules["own"]["recall"]
+    assert float(rows[1]["threshold"]) == pytest.approx(minhash["threshold"], abs=1e-4)
+    page = (tmp_path / "c.html").read_text(encoding="utf-8")
+    assert all(name in page for name in found["methods"])
+    assert {path.name for path in tmp_path.iterdir()} == {"c.html", "c.csv"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ((*CORPUS, *LABELS, "--methods", "minhsh"), 2, "got 'minhsh'"),
+        ((*CORPUS, *LABELS, "--methods", ","), 2, "got none"),
+        ((*CORPUS, "--labels", "empty.tsv", "--methods", "minhash"), 1, "holds no labelled pair"),
+        ((*CORPUS, "--labels", "other.tsv", "--methods", "minhash"), 1, "check --corpus"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(
+    arguments: tuple[str, ...], code: int, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "empty.tsv").write_text("id_a\tid_b\tlabel\n", encoding="utf-8")
+    (tmp_path / "other.tsv").write_text("id_a\tid_b\tlabel\nx\ty\tdup\n", encoding="utf-8")
+    done = run("compare", *arguments, folder=tmp_path)
+    assert done.returncode == code
+    assert said in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_labelled_pages_that_are_missing_are_told(tmp_path: Path) -> None:
+    labels = [
+        "id_a\tid_b\tlabel",
+        "zhportal/bridge-opening.html\tzhportal/bridge-opening-copy.html\tdup",
+        "x\ty\tdiff",
+    ]
+    (tmp_path / "some.tsv").write_text("\n".join(labels) + "\n", encoding="utf-8")
+    done = run("compare", *CORPUS, "--labels", "some.tsv", "--methods", "shingling", folder=tmp_path)
+    assert done.returncode == 3
+    assert "2 labelled pages are not in the corpus" in done.stderr
+    assert "1.000 (1/1)" in done.stdout

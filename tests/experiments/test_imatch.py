@@ -1,0 +1,192 @@
+"""I-Match, its lexicons and its variants, and LSH over the same signatures, against the reference."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from es_dedup.detectors.port import Learner
+from es_dedup.model import Content, Relation, Skipped
+from es_dedup.text.normalise import normalise
+from experiments.comparators.collection import Collection
+from experiments.comparators.imatch import Imatch, Signatures, _random_lexicons, set_signatures
+from experiments.comparators.spots import ANTECEDENTS_EN, ANTECEDENTS_ZH, STOP_WORDS
+from tests.experiments.comparator_cases import (
+    close,
+    detector,
+    features,
+    real_pages,
+    real_pairs,
+    scores,
+    worded_texts,
+    words,
+)
+from tests.reference import ccdet, shingling, spotsigs
+from tests.reference import imatch as slow
+
+ANTECEDENTS: Final = ANTECEDENTS_ZH | ANTECEDENTS_EN
+
+
+def terms_of(name: str, text: str) -> frozenset[Any]:
+    """What the reference takes a page's set from."""
+    if name.endswith("_p"):
+        return ccdet.period_signatures(normalise(text), 10)
+    if name.endswith("_s"):
+        return frozenset(spotsigs.signatures(words(text), ANTECEDENTS, STOP_WORDS, 1, 2))
+    return frozenset(words(text))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(worded_texts, min_size=2, max_size=4), st.sampled_from(["imatch", "imatch_s", "imatch_p"]))
+def test_pages_agree_exactly_when_their_sets_are_equal(texts: list[str], name: str) -> None:
+    method = detector(name, imatch__min_terms=2)
+    expected = [slow.signature(terms_of(name, text), 2) for text in texts]
+    for one, ours in zip(features(method, *texts), expected, strict=True):
+        assert isinstance(one, Skipped) == (ours is None)
+        for other, theirs in zip(features(method, *texts), expected, strict=True):
+            if ours is not None and theirs is not None:
+                assert (method.verify(one, other).relation is Relation.DUPLICATE) == (ours == theirs)
+                assert bool(set(method.terms(one)) & set(method.terms(other))) == (ours == theirs)
+
+
+@pytest.mark.parametrize("name", ["imatch", "imatch_s", "imatch_p"])
+def test_on_real_pages_the_learned_lexicon_decides_as_the_reference_does(name: str) -> None:
+    pages = real_pages()
+    method = detector(name)
+    assert isinstance(method, Learner)
+    found = scores(method.learned(list(pages.values())), real_pairs())
+    sets = {page: terms_of(name, content.text) for page, content in pages.items()}
+    frequencies = slow.document_frequency(list(sets.values()))
+    high = 0.8 if name == "imatch" else 1.0
+    expected = {
+        page: slow.signature(slow.lexicon_terms(terms, frequencies, len(pages), 0.2, high), 4)
+        for page, terms in sets.items()
+    }
+    assert len(found) > 150
+    assert any(found.values())
+    for (left, right), score in found.items():
+        assert score == (expected[left] == expected[right])
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.sets(st.integers(0, 40), max_size=12), min_size=1, max_size=5),
+    st.integers(0, 6),
+    st.sampled_from([0.3, 0.7]),
+)
+def test_random_lexicons_keep_the_same_terms_of_every_page(
+    pages: list[set[int]], lexicons: int, kept: float
+) -> None:
+    arrays = [np.array(sorted(page), dtype=np.uint64) for page in pages]
+    every = np.arange(41, dtype=np.uint64)
+    chosen = [set(every[keep].tolist()) for keep in _random_lexicons(every, lexicons, kept)]
+    expected = [
+        [slow.signature([*map(str, part)], 3) for part in (page, *(page & keep for keep in chosen))]
+        for page in pages
+    ]
+    found = set_signatures(arrays, lexicons, kept, 3)
+    for ours, one in zip(found, expected, strict=True):
+        assert [value == 0 for value in ours.values] == [each is None for each in one]
+        for theirs, other in zip(found, expected, strict=True):
+            equal = [a == b for a, b in zip(ours.values, theirs.values, strict=True)]
+            assert equal == [a == b for a, b in zip(one, other, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("differing", "lexicons", "expected"), [(1, 10, 0.972), (2, 10, 0.611), (3, 10, 0.239), (2, 20, 0.848)]
+)
+def test_pages_that_differ_in_few_words_agree_as_often_as_predicted(
+    differing: int, lexicons: int, expected: float
+) -> None:
+    assert close(round(slow.recall(differing, lexicons, 0.7), 3), expected)
+    rng = np.random.default_rng(20261121)
+    agreed, trials = 0, 400
+    for _ in range(trials):
+        terms = rng.integers(0, 1 << 63, 60, dtype=np.uint64)
+        changed = terms.copy()
+        changed[:differing] = rng.integers(0, 1 << 63, differing, dtype=np.uint64)
+        # a term on one side only must be in none of the lexicons: delta counts both sides
+        one, other = set_signatures([terms, terms[differing:]], lexicons, 0.7, 4)
+        agreed += any(a == b != 0 for a, b in zip(one.values, other.values, strict=True))
+    assert abs(agreed / trials - expected) < 0.09
+
+
+def test_known_answers() -> None:
+    method = detector("imatch")
+    one, other, third = features(
+        method, "泵站检修设备图书馆", "图书馆，设备检修；泵站泵站。", "泵站检修设备图书馆码头"
+    )
+    assert method.verify(one, other).relation is Relation.DUPLICATE
+    assert method.verify(one, third).relation is Relation.DIFFERENT
+    random = detector("imatch_random", imatch__lexicons=50)
+    one, third = features(random, "泵站检修设备图书馆", "泵站检修设备图书馆码头")
+    verdict = random.verify(one, third)
+    assert verdict.relation is Relation.DUPLICATE
+    assert (
+        5 <= float(verdict.evidence["equal_signatures"] or 0) <= 25
+    )  # 15 expected: the odd word is left out of 3 in 10
+    assert len(one.values) == 51
+
+
+def test_no_signature_equals_no_signature() -> None:
+    method = detector("imatch_random", imatch__lexicons=1)
+    verdict = method.verify(Signatures((5, 0)), Signatures((6, 0)))
+    assert verdict.relation is Relation.DIFFERENT
+    assert verdict.evidence["of_signatures"] == 1
+
+
+def test_the_lexicon_leaves_out_frequent_and_rare_words() -> None:
+    collection = Collection(np.array([1, 2, 3], dtype=np.uint64), np.array([99, 10, 1]), 99)
+    terms = np.array([1, 2, 3, 4], dtype=np.uint64)
+    expected = [slow.normalised_idf(df, 99) for df in (99, 10, 1, 0)]
+    assert all(close(a, b) for a, b in zip(collection.normalised_idf(terms), expected, strict=True))
+    assert collection.lexicon(0.2, 0.8).holds(terms).tolist() == [False, True, False, False]
+    assert collection.lexicon(0.2, 1.0).holds(terms).tolist() == [False, True, True, True]
+    empty = Collection.count(np.zeros(0, dtype=np.uint64), 0)
+    assert empty.normalised_idf(terms).tolist() == [1.0] * 4
+    assert empty.lexicon(0.2, 1.0).holds(terms).all()
+    assert not empty.lexicon(0.2, 0.8).holds(terms).any()
+
+
+def test_learning_leaves_the_method_as_it_is() -> None:
+    method = detector("imatch")
+    assert isinstance(method, Imatch)
+    text = "泵站检修设备图书馆"
+    before = features(method, text)
+    learned = method.learned([Content(text)] * 5)
+    assert features(method, text) == before
+    assert features(learned, text) != before
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(worded_texts, min_size=2, max_size=3), st.sampled_from(["lsh_s", "lsh_p"]))
+def test_lsh_verifies_on_the_signatures(texts: list[str], name: str) -> None:
+    method = detector(name)
+    least = 3 if name == "lsh_p" else 4
+    expected = [terms_of(name, text) for text in texts]
+    for one, ours in zip(features(method, *texts), expected, strict=True):
+        assert isinstance(one, Skipped) == (len(ours) < least)
+        for other, theirs in zip(features(method, *texts), expected, strict=True):
+            if min(len(ours), len(theirs)) >= least:
+                assert close(method.verify(one, other).score, shingling.resemblance(ours, theirs))
+
+
+@pytest.mark.parametrize("name", ["lsh_s", "lsh_p"])
+def test_lsh_on_real_pages_verifies_as_the_reference_and_retrieves_as_predicted(
+    name: str,
+) -> None:
+    pages = real_pages()
+    sets = {page: terms_of(name, content.text) for page, content in pages.items()}
+    method = detector(name, lsh__bands=16, lsh__rows=4)
+    found = scores(method, real_pairs())
+    assert len(found) > 180
+    assert all(close(score, shingling.resemblance(sets[a], sets[b])) for (a, b), score in found.items())
+    made = dict(zip(pages, method.featurise_many(list(pages.values())), strict=True))
+    candidates = sum(bool(set(method.terms(made[a])) & set(method.terms(made[b]))) for a, b in found)
+    chances = [method.candidate_chance(score) for score in found.values()]  # type: ignore[attr-defined]
+    spread = sum(chance * (1 - chance) for chance in chances) ** 0.5
+    assert abs(candidates - sum(chances)) < 4 * spread + 1
