@@ -138,7 +138,7 @@ def fill(
         if merge and isinstance(index, ElasticIndex):
             index.compact()
     with closing(open_source_index(address, settings)) as host:
-        host.write_index(name)
+        host.write_target(name)
     mark = {"canonical": True, "relation": "unique", "cluster_size": 1}
     documents = (
         {**action_of(page, name), "dedup": {**mark, "cluster_id": f"{name}/{page.id}"}} for page in pages

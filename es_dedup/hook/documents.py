@@ -50,8 +50,8 @@ class Item:
         operation: ``index``, ``create``, ``update`` or ``delete``.
         head: parameters of the action (``_index``, ``_id``, ``routing`` …).
         body: as the caller gave it: the document, or what ``update`` takes; None for ``delete``.
-        key: where the document is; its index is a concrete one as far as that is known before the write.
-        target: the index or alias that the action names.
+        key: where the document is; its index is a concrete one as far as that is known before the write, its routing maybe that of an alias.
+        target, routing: the index or alias that the action names, and the routing.
         source: the fields of a whole document.
         problem: why the hook does not decide on the document; it is then sent as it was given. Empty: it decides.
         size: bytes of the action in a request.
@@ -70,6 +70,7 @@ class Item:
     body: Any
     key: DocumentKey
     target: str
+    routing: str = ""
     source: dict[str, Any] = field(default_factory=dict)
     problem: str = ""
     size: int = 0
@@ -214,7 +215,14 @@ def item_of(
     routing = _simple(head.get("routing", head.get("_routing")), write) or str(defaults.get("routing") or "")
     source = _object(body) if operation in WRITES else {}
     item = Item(
-        operation, head, body, DocumentKey(index, name or "", routing), index, source or {}, size=size
+        operation,
+        head,
+        body,
+        DocumentKey(index, name or "", routing),
+        index,
+        routing,
+        source or {},
+        size=size,
     )
     item.problem = _problem(item, source)
     return item

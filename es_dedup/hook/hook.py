@@ -20,12 +20,13 @@ from es_dedup.hook.batch_steps import PrefetchedBatch
 from es_dedup.hook.cluster import ClusterCheck
 from es_dedup.hook.decide_and_write import BatchDecider
 from es_dedup.hook.dispatch import hand_over
+from es_dedup.hook.document_updates import DocumentUpdates
 from es_dedup.hook.documents import INCONCLUSIVE, PENDING, Batch, items_of, waiting_field
 from es_dedup.hook.report import HookReport
 from es_dedup.hook.targets import REFUSALS, Targets
 from es_dedup.index import factory
 from es_dedup.index.closing import Closing
-from es_dedup.index.source_index import checked_fields, document_key
+from es_dedup.index.source_index import checked_fields
 from es_dedup.model import WritePolicy
 from es_dedup.model.batches import chunked
 from es_dedup.settings.loading import settings_in_force
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from es_dedup.hook.redis_window import Window
     from es_dedup.index.claims import Claims
     from es_dedup.index.port import Index
-    from es_dedup.index.source_index import DedupField, DocumentKey, SourceFields, SourceIndex
+    from es_dedup.index.source_index import DocumentKey, SourceFields, SourceIndex
     from es_dedup.model import Decision
     from es_dedup.settings import Settings
 
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
 DECIDED_AT_A_TIME: Final = 100
 PATIENT_SECONDS: Final = 2.0  # until a document of another process is written
 POLL_SECONDS: Final = 0.05
-TRIES: Final = 5  # of what other processes change meanwhile
 
 
 class DedupHook(Closing):
@@ -82,7 +82,7 @@ class DedupHook(Closing):
         self._decider = BatchDecider(index, chosen, window, claims)
         self._fail_closed = chosen.hook.on_failure == "fail_closed"
         self._targets, self.cluster = Targets(source_index), ClusterCheck(source_index)
-        self._changed: set[str] = set()  # indices in which documents of others were changed by a batch
+        self._updates = DocumentUpdates(source_index, self._decider, self._fields)
         self.dispatcher = dispatcher
         self._another: Callable[[], DedupHook] | None = None
 
@@ -279,7 +279,7 @@ class DedupHook(Closing):
 
     def _withdraw(self, names: Sequence[str], report: HookReport) -> None:
         try:
-            self._reconcile(names, HookReport())
+            self._updates.reconcile(names, HookReport())
         except IndexError_ as error:
             report.not_repaired.update(dict.fromkeys(names, str(error)))
 
@@ -391,10 +391,10 @@ class DedupHook(Closing):
                 report.not_repaired.update(dict.fromkeys(batch.others, str(error)))
                 report.not_repaired.update(dict.fromkeys(batch.to_read(failed), str(error)))
         documents.without_decision(again, report)
-        if refresh and self._changed:
+        if refresh and self._updates.changed:
             with suppress(IndexError_):
-                self._source_index.refresh(",".join(sorted(self._changed)))
-        self._changed.clear()
+                self._source_index.refresh(",".join(sorted(self._updates.changed)))
+        self._updates.changed.clear()
         return again
 
     def decide(self, page_ids: Iterable[str], *, report: HookReport | None = None) -> HookReport:
@@ -406,7 +406,7 @@ class DedupHook(Closing):
         report = HookReport() if report is None else report
         for some in chunked(dict.fromkeys(page_ids), DECIDED_AT_A_TIME):
             report.pages += len(some)
-            self._reconcile(some, report)
+            self._updates.reconcile(some, report)
         return report
 
     def recheck(self, target: str, *, report: HookReport | None = None) -> HookReport:
@@ -423,7 +423,7 @@ class DedupHook(Closing):
         for some in self._source_index.waiting(target, self._fields.names):
             names = [each.key.page_id for each in some]
             report.pages += len(names)
-            self._reconcile(names, report, again=True)
+            self._updates.reconcile(names, report, again=True)
         return report
 
     def moved(self, batch: Batch, item: Item, place: DocumentKey, report: HookReport) -> None:
@@ -434,9 +434,9 @@ class DedupHook(Closing):
         report.forget(before, item.decision)
         item.decision = None
         try:
-            self._reconcile([before], report)  # its features go even if the new index is refused
+            self._updates.reconcile([before], report)  # its features go even if the new index is refused
             self._source_index.prepare([place.index])
-            item.decision = self._reconcile([item.page_id], report).get(item.page_id)
+            item.decision = self._updates.reconcile([item.page_id], report).get(item.page_id)
         except IndexError_ as error:
             report.not_repaired[item.page_id] = str(error)
 
@@ -515,7 +515,7 @@ class DedupHook(Closing):
     def _repair(self, batch: Batch, failed: set[str], report: HookReport) -> None:
         own, dedup_fields = batch.written(failed), batch.decided.dedup_fields
         read, known = batch.to_read(failed), len(report.gone)
-        self._reconcile(read, report)
+        self._updates.reconcile(read, report)
         session = batch.decided.session
         stale = read or batch.moved or self._decider.moved(session)
         if dedup_fields and stale:
@@ -523,29 +523,19 @@ class DedupHook(Closing):
             session = self._decider.session
             sure = {item.page_id for item in batch.items if item.sure}
             written = {name: each for name, each in dedup_fields.items() if name in own & sure}
-            self._write_dedup_fields(written, report, session, own=True)
+            self._updates.write(written, report, session, own=True)
             # taken for pages of deleted documents, before they were written
             if gone := (own & sure) - dedup_fields.keys():
-                self._reconcile(sorted(gone), report)
+                self._updates.reconcile(sorted(gone), report)
         others = {name: each for name, each in dedup_fields.items() if name not in own | set(read)}
-        self._write_dedup_fields(others, report, session, checked=not stale)
-        self._overwrite(batch.replaced(own), report)
-        self._correct(batch, own, set(report.gone[known:]), report)
-
-    def _correct(self, batch: Batch, own: set[str], gone: set[str], report: HookReport) -> None:
-        """Decide again on documents of a batch whose decisions name pages that turned out to be gone."""
-        named = {item.page_id: item for item in batch if item.decision and item.page_id in own - gone}
-        wrong = {name: item for name, item in named.items() if not gone.isdisjoint(_named(item.decision))}
-        for name, item in wrong.items():
-            report.forget(name, item.decision)
-        decisions = self._reconcile(list(wrong), report) if wrong else {}
-        for name, item in wrong.items():
-            item.decision = decisions.get(name)
+        self._updates.write(others, report, session, checked=not stale)
+        self._updates.overwrite(batch.replaced(own), report)
+        self._updates.correct(batch, own, set(report.gone[known:]), report)
 
     def _refuse(self, items: Sequence[Item], decided: BatchDecisions) -> None:
         for item in items:
             if others := decided.replaces.get(item.page_id):
-                self._reconcile([each.page_id for each in items], HookReport())
+                self._updates.reconcile([each.page_id for each in items], HookReport())
                 raise DuplicatePage(item.page_id, min(others))
 
     def _put_off(self, batch: Batch, failed: Collection[str], reason: str, report: HookReport) -> None:
@@ -558,109 +548,6 @@ class DedupHook(Closing):
         clusters = {each.cluster_id for each in self._index.assignments(others).values()}
         others |= {each.page_id for group in self._index.members(clusters).values() for each in group}
         # features of other settings: what is gone was not taken over by them, or is found by their writers
-        self._send_dedup_fields(
+        self._updates.send(
             {name: waiting_field(name, INCONCLUSIVE) for name in written | others}, report, own=True
         )
-
-    def _reconcile(self, page_ids: Sequence[str], report: HookReport, *, again: bool = False) -> Decisions:
-        """Update features and clusters to what documents hold now, and write their ``dedup`` fields; gives the decisions on those that are there."""
-        found = self._source_index.read(page_ids, self._fields.names)
-        self._forget([name for name in page_ids if name not in found], report)
-        if not found:
-            return {}
-        pages = [self._fields.page(name, each.source) for name, each in found.items()]
-        decided = self._decider.decide(self._decider.featurise(pages), again=again)
-        report.pairs_compared += decided.pairs
-        report.truncated += decided.truncated
-        for decision in decided.decisions.values():
-            report.count(decision)
-        report.failed.update(decided.failed)
-        dedup_fields = documents.dedup_fields_with_doubts(decided, report, last=again)
-        self._write_dedup_fields(dedup_fields, report, decided.session)
-        waiting = {name for name, each in dedup_fields.items() if each.waiting}
-        self._source_index.decided(
-            (each for name, each in found.items() if name not in waiting), self._fields.names
-        )
-        return decided.decisions
-
-    def _forget(self, page_ids: Collection[str], report: HookReport) -> set[str]:
-        """Remove pages whose documents have gone, and write the clusters that are left; gives those that were removed."""
-        if not page_ids:
-            return set()
-        gone, dedup_fields = self._decider.remove(page_ids, lambda names: self._source_index.read(names, ()))
-        self._write_dedup_fields(dedup_fields, report, self._decider.session)
-        return gone
-
-    def _write_dedup_fields(
-        self,
-        dedup_fields: Mapping[str, DedupField],
-        report: HookReport,
-        session: int,
-        *,
-        own: bool = False,
-        checked: bool = False,
-    ) -> None:
-        """Write ``dedup`` fields, again where another process has changed clusters since the session that they were read in.
-
-        Documents that turn out to have been deleted past the hook leave their clusters.
-        """
-        missing = set(self._send_dedup_fields(dedup_fields, report, own=own, checked=checked))
-        for _ in range(TRIES if dedup_fields else 0):
-            if not self._decider.moved(session):
-                break
-            dedup_fields = self._decider.dedup_fields(dedup_fields)
-            session = self._decider.session
-            missing.update(self._send_dedup_fields(dedup_fields, report, own=own))
-        report.gone += sorted(self._forget(missing, report))
-
-    def _send_dedup_fields(
-        self,
-        dedup_fields: Mapping[str, DedupField],
-        report: HookReport,
-        *,
-        own: bool = False,
-        checked: bool = False,
-    ) -> Collection[str]:
-        """Write ``dedup`` fields; gives the pages whose documents are not there."""
-        if not dedup_fields:
-            return ()
-        done = self._source_index.write_dedup_fields(dedup_fields, checked=checked)
-        if done.changed:
-            self._changed |= {document_key(name).index for name in dedup_fields}
-        if not own:
-            report.repaired += done.changed
-        report.not_repaired.update(done.failed)
-        return done.gone
-
-    def _overwrite(self, replaced: Mapping[str, set[str]], report: HookReport, tries: int = TRIES) -> None:
-        """Remove documents that others, which are there, take the place of; what was changed past the hook is decided on instead.
-
-        Args:
-            replaced: page ids, each with the documents that take its place.
-            report: counts are added to it.
-            tries: how often a document is read again that others write meanwhile.
-        """
-        if not replaced:
-            return
-        names = set(replaced).union(*replaced.values())
-        now = self._source_index.read(names, self._fields.names)
-        old = {name: now[name] for name in replaced.keys() & now.keys() if replaced[name] & now.keys()}
-        changed = self._decider.changed([self._fields.page(name, each.source) for name, each in old.items()])
-        done = self._source_index.delete_unchanged(old[name] for name in old.keys() - changed)
-        again = {name for name, reason in done.items() if reason == "conflict" and tries}
-        refused = {name: reason for name, reason in done.items() if reason not in ("", "gone")}
-        report.not_repaired.update((name, refused[name]) for name in refused.keys() - again)
-        self._reconcile([*changed, *(refused.keys() - again)], report)
-        self._overwrite({name: replaced[name] for name in again}, report, tries - 1)
-        removed = {name for name, reason in done.items() if not reason}
-        self._changed |= {document_key(name).index for name in removed}
-        report.removed += sorted(removed)
-        missing = (names - now.keys()) | {name for name, reason in done.items() if reason == "gone"}
-        report.gone += sorted(self._forget(removed | missing, report) - removed)
-
-
-def _named(decision: Decision | None) -> set[str | None]:
-    """The pages that a decision names."""
-    if decision is None:
-        return set()
-    return {decision.duplicate_of, decision.cluster_id, *decision.contained_in, *decision.contains}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from es_dedup.hook.documents import Batch, Item
-    from es_dedup.index.source_index import SourceIndex
+    from es_dedup.index.source_index import SourceIndex, WriteTarget
 
 REFUSALS: Final = (IndexRefused, SourceIncomplete)
 """Errors after which no document may be written to an index; after others the write itself returns the error."""
@@ -27,7 +27,7 @@ class Targets:
 
     def __init__(self, source_index: SourceIndex) -> None:
         self._source_index = source_index
-        self._known: dict[str, str] = {}
+        self._known: dict[str, WriteTarget] = {}
 
     def forget(self, target: str) -> None:
         """Ask for the index behind a target again."""
@@ -41,25 +41,26 @@ class Targets:
             creates: an index that does not exist is created when the write would create it.
 
         Raises:
-            IndexRefused, SourceIncomplete: see ``SourceIndex.write_index``.
+            IndexRefused, SourceIncomplete: see ``SourceIndex.write_target``.
         """
         for item in items:
             given = item.target
             if item.problem:
                 continue
-            index = self._known.get(given)  # another thread may forget it meanwhile
-            if index is None:
+            place = self._known.get(given)  # another thread may forget it meanwhile
+            if place is None:
                 made = creates and item.operation != "delete" and not item.head.get("require_alias")
                 if not made and not self._source_index.indices(given):
                     continue
                 try:
-                    index = self._known[given] = self._ready([item], given)
+                    place = self._known[given] = self._ready([item], given)
                 except REFUSALS:
                     raise
                 except IndexError_:
                     continue  # the write that follows returns the error
-            if index != item.key.index:
-                item.key = replace(item.key, index=index)
+            key = replace(item.key, index=place.index, routing=item.routing or place.routing)
+            if key != item.key:
+                item.key = key
                 item.problem = item.key.problem  # an alias may be shorter than its index
 
     def check(self, batch: Batch) -> bool:
@@ -69,10 +70,10 @@ class Targets:
         passes: the write of ``dedup`` fields checks again, and changes nothing without an answer.
 
         Returns:
-            Whether documents go to other indices than was known when they were decided on.
+            Whether documents go to other indices, or get another routing, than was known when they were decided on.
 
         Raises:
-            IndexRefused, SourceIncomplete: see ``SourceIndex.write_index`` and ``SourceIndex.check``.
+            IndexRefused, SourceIncomplete: see ``SourceIndex.write_target`` and ``SourceIndex.check``.
         """
         try:
             before = {
@@ -84,7 +85,9 @@ class Targets:
                 for target in before
             }
             self._known.update(now)
-            if others := {document_key(name).index for name in batch.others} - set(now.values()):
+            if others := {document_key(name).index for name in batch.others} - {
+                place.index for place in now.values()
+            }:
                 self._source_index.check(others)
         except REFUSALS:
             raise
@@ -92,7 +95,7 @@ class Targets:
             return False
         return now != before
 
-    def _ready(self, items: Iterable[Item], target: str) -> str:
+    def _ready(self, items: Iterable[Item], target: str) -> WriteTarget:
         external = any(item.external for item in items)
-        known = self._known.get(target, "")
-        return self._source_index.write_index(target, external_versions=external, known=known)
+        known = self._known.get(target)
+        return self._source_index.write_target(target, external_versions=external, known=known)

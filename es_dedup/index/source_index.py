@@ -263,6 +263,14 @@ class ShardWrites:
 
 
 @dataclass(frozen=True, slots=True)
+class WriteTarget:
+    """Where a document goes that is written to an index, an alias or a data stream: a concrete index, and the routing that an alias gives it."""
+
+    index: str
+    routing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class FieldUpdateReport:
     """What became of writes of ``dedup`` fields.
 
@@ -419,7 +427,7 @@ class SourceIndex(Protocol):
 
         Args:
             dedup_fields: by page id.
-            checked: a ``check`` or ``write_index`` of all their indices within the last second counts as the check of this call.
+            checked: a ``check`` or ``write_target`` of all their indices within the last second counts as the check of this call.
 
         Raises:
             SourceIncomplete: see ``check``; no document was changed.
@@ -431,8 +439,13 @@ class SourceIndex(Protocol):
     def refresh(self, target: str) -> None:
         """Make earlier writes to a target visible to searches."""
 
-    def write_index(self, target: str, *, external_versions: bool = False, known: str = "") -> str:
-        """The concrete index that a document written to a target goes to, ready for ``dedup``.
+    def shown_in_part(self, target: str) -> str:
+        """Which alias of a target has a filter or a search routing, in words: searches by it find a part of its indices; empty when none has."""
+
+    def write_target(
+        self, target: str, *, external_versions: bool = False, known: WriteTarget | None = None
+    ) -> WriteTarget:
+        """Where a document that is written to a target goes; the index is ready for ``dedup``.
 
         An index that is not there is made; a target whose index the server alone can make is given back as it is.
 

@@ -57,7 +57,7 @@ def attach(
         force: also when sampled documents do not have these fields, or no index matches the pattern yet.
 
     Raises:
-        ConfigError: there is no such index, and the target is no pattern.
+        ConfigError: there is no such index, and the target is no pattern; or an alias shows a part of its indices only.
         IndexRefused: a field ``dedup`` of another kind is there, or the role does not allow it.
         PreflightFailed: sampled documents do not have the fields, and ``force`` is not set.
         SourceIncomplete: the ``_source`` of an index does not hold whole documents.
@@ -66,6 +66,10 @@ def attach(
     if not indices and "*" not in target:
         raise ConfigError(
             (f"there is no open index {target}: make it first, or name a pattern with *",), "attach"
+        )
+    if part := context.source_index.shown_in_part(target):
+        raise ConfigError(
+            (f"{part}, and all documents of an attached index are marked: attach the index",), "attach"
         )
     context.source_index.check(indices)
     warnings = check_fields(context, target, fields, force=force, external_versions=external_versions)

@@ -75,7 +75,7 @@ SOURCE_INDEX: Final[Mapping[str, Callable[[Any], object]]] = {
     "without": lambda source: list(source.without_dedup_field("i", ["content"], batch=5)),
     "write": lambda source: source.write_dedup_fields({"i/a": DEDUP_FIELD, "i/b": None}),
     "count": lambda source: (source.count("i"), source.count_waiting("i"), source.refresh("i")),
-    "target": lambda source: source.write_index("i"),
+    "target": lambda source: source.write_target("i"),
     "delete": lambda source: source.delete(["i/a"]),
     "waiting": lambda source: (
         list(source.waiting("i", ["content"])),

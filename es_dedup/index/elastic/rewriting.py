@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     Change = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 DOCUMENTS_AT_A_TIME: Final = 100
+NOWHERE: Final = ("index_not_found_exception", "routing_missing_exception")
+"""Errors that say that a document cannot be there."""
 TRIES: Final = 6  # of one document that other writers change meanwhile
 
 
@@ -54,9 +56,7 @@ def rewrite(
             writes: dict[str, Write] = {}
             answers = server.call(partial(mget, [place_of(keys[name]) for name in waiting]))
             for name, answer in zip(waiting, answers, strict=True):
-                if "error" in answer and answer["error"].get("type") != "index_not_found_exception":
-                    raise IndexUnavailable(server.name, reason_in(answer["error"]))
-                if not answer.get("found"):
+                if not is_there(answer, server):
                     results[name] = Result(NOT_FOUND, "there is no such document")
                     continue
                 new = change(name, dict(answer["_source"]))
@@ -76,6 +76,17 @@ def rewrite(
             if not waiting:
                 break
     return results
+
+
+def is_there(answer: Mapping[str, Any], server: Server) -> bool:
+    """Whether ``mget`` has found a document.
+
+    Raises:
+        IndexUnavailable: it could not look for it.
+    """
+    if "error" in answer and answer["error"].get("type") not in NOWHERE:
+        raise IndexUnavailable(server.name, reason_in(answer["error"]))
+    return bool(answer.get("found"))
 
 
 def place_of(key: DocumentKey) -> dict[str, Any]:

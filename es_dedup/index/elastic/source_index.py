@@ -13,25 +13,25 @@ from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
 from es_dedup.index.elastic.mappings import KINDS, SOURCE_INDEX, load_mapping
 from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, mget
 from es_dedup.index.elastic.reading import partial as partial_answer
-from es_dedup.index.elastic.rewriting import place_of, report_of, rewrite
+from es_dedup.index.elastic.rewriting import is_there, place_of, report_of, rewrite
 from es_dedup.index.elastic.server import (
     BAD_REQUEST,
     CONFLICT,
     NOT_FOUND,
     is_engine_error,
     reads_answers,
-    reason_in,
     status_of,
     version_numbers,
 )
 from es_dedup.index.elastic.shard_writes import WritesOfOthers
-from es_dedup.index.elastic.source_metadata import EXTERNAL_VERSIONS, INDICES_AT_A_TIME, read_facts
+from es_dedup.index.elastic.source_metadata import EXTERNAL_VERSIONS, INDICES_AT_A_TIME, Alias, read_facts
 from es_dedup.index.source_index import (
     DEDUP,
     DocumentKey,
     ServerFacts,
     Shard,
     SourceDocument,
+    WriteTarget,
     document_key,
     value_of,
 )
@@ -243,11 +243,7 @@ class ElasticSourceIndex(WritesOfOthers):
             docs = [place_of(key) | {"_source": wanted} for key in keys]
             answers = self._server.call(partial(mget, docs))
             for key, answer in zip(keys, answers, strict=True):
-                if "error" in answer:
-                    if answer["error"].get("type") == "index_not_found_exception":
-                        continue
-                    raise IndexUnavailable(self._server.name, reason_in(answer["error"]))
-                if answer["found"]:
+                if is_there(answer, self._server):
                     found[key.page_id] = _document(answer, answer["_seq_no"])
         return found
 
@@ -345,15 +341,23 @@ class ElasticSourceIndex(WritesOfOthers):
         """See ``SourceIndex.refresh``."""
         self._server.call(lambda client: client.indices.refresh(index=target, ignore_unavailable=True))
 
-    def write_index(self, target: str, *, external_versions: bool = False, known: str = "") -> str:
-        """See ``SourceIndex.write_index``."""
-        facts = self._checked([known]).get(known) if known else None
-        if facts is not None and (known == target or target in facts.written_by):
-            self._prepare({known: facts}, external_versions=external_versions)
-            return known
-        index = targets.write_index(self._server, target, source_properties(external_versions))
-        self.prepare([index], external_versions=external_versions)
-        return index
+    def shown_in_part(self, target: str) -> str:
+        """See ``SourceIndex.shown_in_part``."""
+        return targets.shown_in_part(self._server, target)
+
+    def write_target(
+        self, target: str, *, external_versions: bool = False, known: WriteTarget | None = None
+    ) -> WriteTarget:
+        """See ``SourceIndex.write_target``."""
+        facts = self._checked([known.index]).get(known.index) if known else None
+        if known and facts:
+            alias = facts.aliases.get(target, Alias(writes=known.index == target))
+            if alias.writes and alias.routing == known.routing:
+                self._prepare({known.index: facts}, external_versions=external_versions)
+                return known
+        place = targets.write_target(self._server, target, source_properties(external_versions))
+        self.prepare([place.index], external_versions=external_versions)
+        return place
 
     def delete(self, page_ids: Iterable[str]) -> None:
         """See ``SourceIndex.delete``."""

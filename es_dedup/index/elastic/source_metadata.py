@@ -9,7 +9,7 @@ partial updates. All of this is fixed when an index is created.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 INDICES_AT_A_TIME: Final = 14  # of one request: its address has at most 4,096 bytes, a name 255
 FILTER: Final = (
-    "*.aliases.*.is_write_index",
+    "*.aliases",
     "*.mappings._source",
     f"*.mappings.properties.{DEDUP}",
     "*.settings.index.mode",
@@ -40,6 +40,27 @@ SYNTHETIC_MODES: Final = ("logsdb", "time_series")
 
 
 @dataclass(frozen=True, slots=True)
+class Alias:
+    """What an alias does for one of its indices.
+
+    Attributes:
+        writes: the index is marked as the one that takes the alias's writes.
+        routing: of documents that are written by it without a routing of their own; empty: they have none.
+        part: why searches by it find a part of the index only; empty where they find all of it.
+    """
+
+    writes: bool = False
+    routing: str = ""
+    part: str = ""
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> Alias:
+        """As the server describes it."""
+        part = [name for name in ("filter", "search_routing") if said.get(name)]
+        return cls(bool(said.get("is_write_index")), said.get("index_routing", ""), " and ".join(part))
+
+
+@dataclass(frozen=True, slots=True)
 class IndexFacts:
     """Facts of one concrete index.
 
@@ -48,14 +69,14 @@ class IndexFacts:
         types: the type of each field below ``dedup``, by name.
         external: its documents keep the ``_version`` that their owner gives them; noted in the mapping, where all writers see it.
         final_pipeline: of the index, which a document that is indexed again cannot pass by; empty when there is none.
-        written_by: aliases of which it is marked as the write index.
+        aliases: its aliases by name, and what each does.
     """
 
     source_problem: str
     types: Mapping[str, str]
     external: bool = False
     final_pipeline: str = ""
-    written_by: frozenset[str] = frozenset()
+    aliases: Mapping[str, Alias] = field(default_factory=dict)
 
 
 def read_facts(server: Server, indices: Iterable[str]) -> dict[str, IndexFacts]:
@@ -83,7 +104,7 @@ def _facts(said: Mapping[str, Any]) -> IndexFacts:
         {name: field.get("type", "object") for name, field in fields.items()},
         fields.get("cluster_id", {}).get("meta") == EXTERNAL_VERSIONS,
         "" if pipeline == NO_PIPELINE else pipeline,
-        frozenset(name for name, each in said.get("aliases", {}).items() if each.get("is_write_index")),
+        {name: Alias.of(each) for name, each in said.get("aliases", {}).items()},
     )
 
 

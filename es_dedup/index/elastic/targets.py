@@ -1,4 +1,4 @@
-"""Where a document that is written to an index, an alias or a data stream goes."""
+"""What a target names: where a document goes that is written to an index, an alias or a data stream, and what is shown of the indices behind it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from es_dedup.errors import IndexRefused
 from es_dedup.index.elastic import templates
 from es_dedup.index.elastic.server import BAD_REQUEST, NOT_FOUND, is_engine_error, status_of
+from es_dedup.index.elastic.source_metadata import Alias
+from es_dedup.index.source_index import WriteTarget
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.server import Server
 
 
-def write_index(server: Server, target: str, properties: Mapping[str, Any]) -> str:
-    """The concrete index that documents written to ``target`` go to.
+def write_target(server: Server, target: str, properties: Mapping[str, Any]) -> WriteTarget:
+    """Where documents written to ``target`` go.
 
     Args:
         server: where it is.
@@ -34,14 +36,24 @@ def write_index(server: Server, target: str, properties: Mapping[str, Any]) -> s
         _make(server, target, properties)
         found = _behind(server, target)
     if not found:
-        return target  # the server makes it, by a template of a data stream
-    return next((name for name, writes in found.items() if writes), max(found))
+        return WriteTarget(target)  # the server makes it, by a template of a data stream
+    index = next((name for name, alias in found.items() if alias.writes), max(found))
+    return WriteTarget(index, found[index].routing)
 
 
-def _behind(server: Server, target: str) -> dict[str, bool]:
-    """The concrete indices behind a target, and whether each takes its writes; none when it is not there."""
+def shown_in_part(server: Server, target: str) -> str:
+    """See ``SourceIndex.shown_in_part``."""
+    for name in target.split(",") if "*" not in target else ():
+        for index, alias in _behind(server, name).items():
+            if alias.part:
+                return f"the alias {name} shows a part of {index} only ({alias.part})"
+    return ""
 
-    def ask(client: Elasticsearch) -> dict[str, bool]:
+
+def _behind(server: Server, target: str) -> dict[str, Alias]:
+    """The concrete indices behind a target, and what it does as an alias of each; none when it is not there."""
+
+    def ask(client: Elasticsearch) -> dict[str, Alias]:
         try:
             answer = client.indices.get_alias(index=target)
         except Exception as error:
@@ -49,7 +61,7 @@ def _behind(server: Server, target: str) -> dict[str, bool]:
                 return {}
             raise
         return {
-            name: name == target or bool(said["aliases"].get(target, {}).get("is_write_index"))
+            name: Alias(writes=True) if name == target else Alias.of(said["aliases"].get(target, {}))
             for name, said in answer.items()
         }
 

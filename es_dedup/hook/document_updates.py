@@ -1,0 +1,151 @@
+"""What follows a write: features, clusters and ``dedup`` fields are brought in line with what the source index holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.hook import documents
+from es_dedup.index.source_index import document_key
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from es_dedup.hook.decide_and_write import BatchDecider
+    from es_dedup.hook.documents import Batch
+    from es_dedup.hook.report import HookReport
+    from es_dedup.index.source_index import DedupField, SourceFields, SourceIndex
+    from es_dedup.model import Decision
+
+    Decisions = Mapping[str, Decision]
+
+TRIES: Final = 5  # of what other processes change meanwhile
+
+
+class DocumentUpdates:
+    """Brings features, clusters and documents in line.
+
+    Args:
+        source_index: the documents.
+        decider: features and clusters.
+        fields: which fields of a document hold the page.
+
+    Attributes:
+        changed: indices in which documents of others were changed by a batch.
+    """
+
+    def __init__(self, source_index: SourceIndex, decider: BatchDecider, fields: SourceFields) -> None:
+        self._source_index, self._decider, self._fields = source_index, decider, fields
+        self.changed: set[str] = set()
+
+    def correct(self, batch: Batch, own: set[str], gone: set[str], report: HookReport) -> None:
+        """Decide again on documents of a batch whose decisions name pages that turned out to be gone."""
+        named = {item.page_id: item for item in batch if item.decision and item.page_id in own - gone}
+        wrong = {name: item for name, item in named.items() if not gone.isdisjoint(_named(item.decision))}
+        for name, item in wrong.items():
+            report.forget(name, item.decision)
+        decisions = self.reconcile(list(wrong), report) if wrong else {}
+        for name, item in wrong.items():
+            item.decision = decisions.get(name)
+
+    def reconcile(self, page_ids: Sequence[str], report: HookReport, *, again: bool = False) -> Decisions:
+        """Update features and clusters to what documents hold now, and write their ``dedup`` fields; gives the decisions on those that are there."""
+        found = self._source_index.read(page_ids, self._fields.names)
+        self.forget([name for name in page_ids if name not in found], report)
+        if not found:
+            return {}
+        pages = [self._fields.page(name, each.source) for name, each in found.items()]
+        decided = self._decider.decide(self._decider.featurise(pages), again=again)
+        report.pairs_compared += decided.pairs
+        report.truncated += decided.truncated
+        for decision in decided.decisions.values():
+            report.count(decision)
+        report.failed.update(decided.failed)
+        dedup_fields = documents.dedup_fields_with_doubts(decided, report, last=again)
+        self.write(dedup_fields, report, decided.session)
+        waiting = {name for name, each in dedup_fields.items() if each.waiting}
+        self._source_index.decided(
+            (each for name, each in found.items() if name not in waiting), self._fields.names
+        )
+        return decided.decisions
+
+    def forget(self, page_ids: Collection[str], report: HookReport) -> set[str]:
+        """Remove pages whose documents have gone, and write the clusters that are left; gives those that were removed."""
+        if not page_ids:
+            return set()
+        gone, dedup_fields = self._decider.remove(page_ids, lambda names: self._source_index.read(names, ()))
+        self.write(dedup_fields, report, self._decider.session)
+        return gone
+
+    def write(
+        self,
+        dedup_fields: Mapping[str, DedupField],
+        report: HookReport,
+        session: int,
+        *,
+        own: bool = False,
+        checked: bool = False,
+    ) -> None:
+        """Write ``dedup`` fields, again where another process has changed clusters since the session that they were read in.
+
+        Documents that turn out to have been deleted past the hook leave their clusters.
+        """
+        missing = set(self.send(dedup_fields, report, own=own, checked=checked))
+        for _ in range(TRIES if dedup_fields else 0):
+            if not self._decider.moved(session):
+                break
+            dedup_fields = self._decider.dedup_fields(dedup_fields)
+            session = self._decider.session
+            missing.update(self.send(dedup_fields, report, own=own))
+        report.gone += sorted(self.forget(missing, report))
+
+    def send(
+        self,
+        dedup_fields: Mapping[str, DedupField],
+        report: HookReport,
+        *,
+        own: bool = False,
+        checked: bool = False,
+    ) -> Collection[str]:
+        """Write ``dedup`` fields; gives the pages whose documents are not there."""
+        if not dedup_fields:
+            return ()
+        done = self._source_index.write_dedup_fields(dedup_fields, checked=checked)
+        if done.changed:
+            self.changed |= {document_key(name).index for name in dedup_fields}
+        if not own:
+            report.repaired += done.changed
+        report.not_repaired.update(done.failed)
+        return done.gone
+
+    def overwrite(self, replaced: Mapping[str, set[str]], report: HookReport, tries: int = TRIES) -> None:
+        """Remove documents that others, which are there, take the place of; what was changed past the hook is decided on instead.
+
+        Args:
+            replaced: page ids, each with the documents that take its place.
+            report: counts are added to it.
+            tries: how often a document is read again that others write meanwhile.
+        """
+        if not replaced:
+            return
+        names = set(replaced).union(*replaced.values())
+        now = self._source_index.read(names, self._fields.names)
+        old = {name: now[name] for name in replaced.keys() & now.keys() if replaced[name] & now.keys()}
+        changed = self._decider.changed([self._fields.page(name, each.source) for name, each in old.items()])
+        done = self._source_index.delete_unchanged(old[name] for name in old.keys() - changed)
+        again = {name for name, reason in done.items() if reason == "conflict" and tries}
+        refused = {name: reason for name, reason in done.items() if reason not in ("", "gone")}
+        report.not_repaired.update((name, refused[name]) for name in refused.keys() - again)
+        self.reconcile([*changed, *(refused.keys() - again)], report)
+        self.overwrite({name: replaced[name] for name in again}, report, tries - 1)
+        removed = {name for name, reason in done.items() if not reason}
+        self.changed |= {document_key(name).index for name in removed}
+        report.removed += sorted(removed)
+        missing = (names - now.keys()) | {name for name, reason in done.items() if reason == "gone"}
+        report.gone += sorted(self.forget(removed | missing, report) - removed)
+
+
+def _named(decision: Decision | None) -> set[str | None]:
+    """The pages that a decision names."""
+    if decision is None:
+        return set()
+    return {decision.duplicate_of, decision.cluster_id, *decision.contained_in, *decision.contains}

@@ -1,0 +1,134 @@
+"""Aliases that give documents a routing or show a part of an index, and indices that require a routing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_dedup.errors import ConfigError
+from es_dedup.hook import DedupHook, dedup_bulk
+from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.context import open_context
+from tests.hooked import FIELDS, action_of, clusters, dedup_fields
+from tests.samples import story
+from tests.source_indices import remove_templates, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from elasticsearch import Elasticsearch
+
+STORIES = 4
+SHARDS = {"number_of_shards": 3}
+
+
+@pytest.fixture
+def alias(client: Elasticsearch, name: str) -> Iterator[str]:
+    yield f"{name}-write"
+    client.indices.delete(index=f"{name}-0*", ignore_unavailable=True)
+    remove_templates(client, f"{name}-dedup-source")
+
+
+@pytest.mark.parametrize("own", [None, "r"], ids=["by the alias", "given too"])
+def test_documents_have_the_routing_of_their_alias(
+    hook: DedupHook, client: Elasticsearch, address: str, name: str, alias: str, own: str | None
+) -> None:
+    """Before and after a rollover to an index whose alias has another routing, or none."""
+    routing = {"routing": own} if own else {}
+    head: dict[str, Any] = {"is_write_index": True}
+    client.indices.create(
+        index=f"{name}-000001", settings=SHARDS, aliases={alias: {**head, "index_routing": "r"}}
+    )
+    given = [action_of(story(number), alias, **routing) for number in range(STORIES)]
+    copies = [
+        action_of(story(number, f"copy-{number}", day=2), alias, **routing) for number in range(STORIES)
+    ]
+    dedup_bulk(client, given, hook=hook)
+    dedup_bulk(client, copies[:2], hook=hook)
+    for index_routing in ({"index_routing": own or "s"}, {}):
+        after = f"{name}-00000{3 - len(index_routing)}"
+        client.indices.create(index=after, settings=SHARDS)
+        client.indices.update_aliases(
+            actions=[
+                {
+                    "add": {
+                        "index": f"{name}-00000{2 - len(index_routing)}",
+                        "alias": alias,
+                        "is_write_index": False,
+                    }
+                },
+                {"add": {"index": after, "alias": alias, **head, **index_routing}},
+            ]
+        )
+        dedup_bulk(client, copies[3 - len(index_routing) :][:1], hook=hook)
+    changes: list[dict[str, Any]] = [
+        {"_op_type": "update", "_index": alias, "_id": "copy-3", "doc": {"seen": 1}, **routing},
+        {"_op_type": "index", **action_of(story(5, "copy-3"), alias, **routing)},
+        {"_op_type": "delete", "_index": alias, "_id": "copy-3", **routing},
+    ]
+    result = dedup_bulk(client, changes, hook=hook)
+    assert (result.report.not_repaired, result.report.gone) == ({}, [])
+    groups = {frozenset({f"story-{n}", f"copy-{n}"}) for n in range(3)} | {frozenset({"story-3"})}
+    assert clusters(client, alias) == groups
+    hits = client.search(index=alias, size=100)["hits"]["hits"]
+    ids = {f"{hit['_index']}?{hit['_routing']}/{hit['_id']}" for hit in hits if "_routing" in hit}
+    ids |= {f"{hit['_index']}/{hit['_id']}" for hit in hits if "_routing" not in hit}
+    named = {each["duplicate_of"] for each in dedup_fields(client, alias).values() if "duplicate_of" in each}
+    assert named
+    assert named <= ids
+    with open_context(address, settings()) as site:
+        attach(site, alias, FIELDS)
+        assert audit(site).as_dict()["found"] == {}
+
+
+@pytest.mark.parametrize("policy", ["skip", "overwrite"])
+def test_policies_by_the_routing_of_an_alias(
+    hook: DedupHook, client: Elasticsearch, name: str, alias: str, policy: str
+) -> None:
+    client.indices.create(index=f"{name}-000001", settings=SHARDS, aliases={alias: {"routing": "r"}})
+    numbers = range(STORIES)
+    dedup_bulk(client, [action_of(story(number), alias) for number in numbers], hook=hook, policy=policy)
+    copies = [action_of(story(number, f"copy-{number}", day=2), alias) for number in numbers]
+    dedup_bulk(client, copies, hook=hook, policy=policy)
+    kept = "story" if policy == "skip" else "copy"
+    assert clusters(client, alias) == {frozenset({f"{kept}-{number}"}) for number in numbers}
+
+
+def test_an_index_that_requires_a_routing(
+    hook: DedupHook, client: Elasticsearch, address: str, name: str, alias: str
+) -> None:
+    """What has none the server refuses; nothing of it is kept."""
+    client.indices.create(
+        index=f"{name}-000001",
+        settings=SHARDS,
+        mappings={"_routing": {"required": True}},
+        aliases={alias: {}},
+    )
+    actions: list[dict[str, Any]] = [
+        action_of(story(0), alias, routing="a"),
+        action_of(story(0, "without"), alias),
+        action_of(story(0, "copy", day=2), alias, routing="b"),
+        {"_op_type": "delete", "_index": alias, "_id": "unknown"},
+    ]
+    done, errors = result = dedup_bulk(client, actions, hook=hook, raise_on_error=False)
+    assert (done, len(errors), result.report.not_repaired) == (2, 2, {})
+    assert clusters(client, alias) == {frozenset({"story-0", "copy"})}
+    with open_context(address, settings()) as site:
+        attach(site, alias, FIELDS)
+        assert audit(site).clean
+
+
+@pytest.mark.parametrize(
+    "part", [{"filter": {"term": {"site": "a"}}}, {"search_routing": "a"}, {"routing": "a"}], ids=str
+)
+def test_an_alias_that_shows_a_part_of_an_index_is_not_attached(
+    hook: DedupHook, client: Elasticsearch, address: str, name: str, alias: str, part: dict[str, Any]
+) -> None:
+    client.indices.create(index=f"{name}-000001", settings=SHARDS, aliases={alias: part})
+    dedup_bulk(client, [action_of(story(0), alias)], hook=hook)
+    with open_context(address, settings()) as site:
+        with pytest.raises(ConfigError, match=f"shows a part of {name}-000001"):
+            attach(site, alias, FIELDS, force=True)
+        assert site.attachments == []
