@@ -307,10 +307,12 @@ class IndexRefused(IndexError_):
 
     index: str
     problem: str
-    message = (
-        "{index}: the server refuses ({problem}): check the settings of section 'elastic' (of your documents' cluster: 'source') "
-        "and the role of the user; repeating the call does not help"
-    )
+    advice: str = "change what it names; to repeat the call does not help before"
+    message = "{index}: the server refuses ({problem}): {advice}"
+
+
+class CredentialsRefused(IndexRefused):
+    """The server knows nobody of these credentials."""
 
 
 class OtherCluster(DedupError):

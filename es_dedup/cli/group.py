@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shlex
 import signal
 import sys
 import threading
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 import typer
 from typer.core import TyperGroup
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 FLAGS: Final = frozenset({"--json", "--quiet", "-q"})
 STOPPING_SECONDS: Final = 0.5  # after which a command that is stopping says so
+_UsageError: Final = cast(
+    "type[typer.BadParameter]", typer.BadParameter.__base__
+)  # of click, which typer may bring along
 VALUED: Final = frozenset({"--db", "--config", "--preset", "--keep"})
 
 
@@ -73,13 +77,20 @@ class CommandGroup(TyperGroup):
             code = ExitCode.TERMINATED if isinstance(interrupt, Terminated) else ExitCode.INTERRUPTED
             raise typer.Exit(code) from interrupt
         except DedupError as error:
-            fail(str(error), ExitCode.USAGE if isinstance(error, ConfigError) else ExitCode.ERROR, error)
+            code = ExitCode.USAGE if isinstance(error, ConfigError) else ExitCode.ERROR
+            _end(ctx, str(error), code, error)
+        except _FailedError as error:
+            _end(ctx, error.message, error.code, error)
         except BrokenPipeError as error:
             # The reader has gone; what is still buffered must not raise again when the interpreter ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(ExitCode.BROKEN_PIPE) from error
         except OSError as error:
-            fail(_plain(error), ExitCode.ERROR, error)
+            _end(ctx, _plain(error), ExitCode.ERROR, error)
+        except _UsageError as error:
+            if not _as_json(ctx):
+                raise
+            _end(ctx, error.format_message(), ExitCode.USAGE, error)
         return result
 
 
@@ -103,10 +114,30 @@ def globals_first(args: list[str]) -> list[str]:
     return front + rest + args[end:]
 
 
-def fail(message: str, code: ExitCode, cause: BaseException | None = None) -> NoReturn:
-    """Say what went wrong on standard error and end with ``code``."""
-    _say(f"error: {message}")
+def fail(message: str, code: ExitCode) -> NoReturn:
+    """Say what went wrong and end with ``code``."""
+    raise _FailedError(message, code)
+
+
+class _FailedError(Exception):
+    """Ends a command."""
+
+    def __init__(self, message: str, code: ExitCode) -> None:
+        self.message, self.code = message, code
+
+
+def _end(context: Any, message: str, code: ExitCode, cause: Exception) -> NoReturn:
+    """Say what went wrong on standard error, with ``--json`` as one JSON object, and end with ``code``."""
+    if _as_json(context):
+        said = {"error": message, "code": int(code), "retryable": bool(getattr(cause, "retryable", False))}
+        _say(json.dumps(said, ensure_ascii=False))
+    else:
+        _say(f"error: {message}")
     raise typer.Exit(code) from cause
+
+
+def _as_json(context: Any) -> bool:
+    return bool(context.params.get("as_json"))
 
 
 def handle_signals() -> None:

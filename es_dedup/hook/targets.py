@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.errors import IndexError_, IndexRefused, SourceIncomplete
+from es_dedup.errors import CredentialsRefused, IndexError_, IndexRefused, SourceIncomplete
 from es_dedup.index.source_index import document_key
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ class Targets:
                     continue
                 try:
                     place = self._known[given] = self._ready([item], given)
+                except CredentialsRefused:
+                    continue  # as if the server did not answer: setting ``hook.on_failure`` says what happens
                 except REFUSALS:
                     raise
                 except IndexError_:
@@ -89,6 +91,8 @@ class Targets:
                 place.index for place in now.values()
             }:
                 self._source_index.check(others)
+        except CredentialsRefused:
+            return False
         except REFUSALS:
             raise
         except IndexError_:

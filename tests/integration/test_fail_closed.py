@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from contextlib import closing
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -48,6 +52,57 @@ def line() -> Iterator[Proxy]:
 def hook_of(line: Proxy, name: str, on_failure: str) -> DedupHook:
     given = {"hook.on_failure": on_failure, "source.url": url_of("es8"), "elastic.retry_seconds": 0.2}
     return DedupHook.open(f"{line.url}/{name}", FIELDS, settings=load_settings(overrides=given))
+
+
+class _Door(BaseHTTPRequestHandler):
+    """Hands requests on to the server while it knows the caller."""
+
+    protocol_version = "HTTP/1.1"
+    known = True
+
+    def do_GET(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        headers = {name: value for name, value in self.headers.items() if name.lower() != "host"}
+        with closing(HTTPConnection(urlsplit(url_of("es8")).netloc)) as server:
+            server.request(self.command, self.path, body, headers)
+            answer = server.getresponse()
+            status, said = answer.status, answer.read()
+        if not _Door.known:
+            status, said = 401, b'{"error": {"type": "security_exception", "reason": "no"}, "status": 401}'
+        self.send_response(status)
+        for name, value in answer.getheaders():
+            if name.lower() in ("content-type", "x-elastic-product"):
+                self.send_header(name, value)
+        self.send_header("Content-Length", str(answer.length or 0 if self.command == "HEAD" else len(said)))
+        self.end_headers()
+        self.wfile.write(b"" if self.command == "HEAD" else said)
+
+    do_POST = do_PUT = do_HEAD = do_DELETE = do_GET  # noqa: N815
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize("on_failure", ["fail_open", "fail_closed"])
+def test_credentials_that_are_refused_are_no_other_failure(
+    client: Elasticsearch, name: str, on_failure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Features and documents are on one cluster, which has forgotten the hook's user but not that of the bulk client."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Door) as door:
+        threading.Thread(target=door.serve_forever, daemon=True).start()
+        given = {"hook.on_failure": on_failure, "elastic.retry_seconds": 0.2}
+        place = f"http://127.0.0.1:{door.server_port}/{name}"
+        with DedupHook.open(place, FIELDS, settings=load_settings(overrides=given)) as hook:
+            monkeypatch.setattr(_Door, "known", False)
+            if on_failure == "fail_closed":
+                with pytest.raises(NotDecided, match="section elastic is wrong"):
+                    dedup_bulk(client, five(name), hook=hook)
+                assert not dedup_fields(client, name)
+            else:
+                done = dedup_bulk(client, five(name), hook=hook)
+                assert (tuple(done), len(done.report.inconclusive)) == ((5, []), 5)
+            monkeypatch.setattr(_Door, "known", True)
+        door.shutdown()
 
 
 def test_fail_open_writes_and_decides_later(client: Elasticsearch, name: str, line: Proxy) -> None:

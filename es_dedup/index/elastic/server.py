@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from es_dedup.errors import (
     ConfigError,
+    CredentialsRefused,
     DedupError,
     IndexInterrupted,
     IndexReadOnly,
@@ -51,6 +52,15 @@ OLDEST: Final = (8, 16, 6)
 NO_ANSWER: Final = 0
 BUSY_STATUS: Final = 503  # told of an answer without one, of which a part is missing
 REASON_CHARS: Final = 300  # of a server's reason that are repeated
+_ADVICE: Final = (
+    ("Limit of total fields", "raise index.mapping.total_fields.limit of the index, or map fewer fields in it"),
+    ("shards open", "delete indices that nobody needs, or raise cluster.max_shards_per_node"),
+    ("subobjects", "the index has subobjects: false and cannot hold the object dedup: write the documents to one without"),
+    ("non object mapping [dedup", "documents of the index have a field dedup of their own: rename it, and write them to a new index"),
+    ("tried to parse field [dedup", "documents of the index have a field dedup of their own: rename it, and write them to a new index"),
+    ("Result window is too large", "set index.max_result_window of the index to 10,000 or more, or ask for fewer results"),
+)  # fmt: skip
+"""Words of the server's reasons, and what to do about each."""
 
 
 class Watchers:
@@ -293,22 +303,29 @@ class Server:
 
     def translated(self, error: Exception, *, writing: bool = False) -> IndexError_:
         """Our error for one of the client's."""
-        status, reason = status_of(error), reason_of(error)
+        status, reason, section = status_of(error), reason_of(error), self._options.section
         if "cluster_block_exception" in reason:
             return IndexReadOnly(self.name, reason)
         if status == 401:  # noqa: PLR2004 - HTTP
-            return IndexRefused(
+            return CredentialsRefused(
                 self.name,
-                f"user, password or API key, or the token, of section {self._options.section} is wrong, or missing",
+                f"user, password or API key, or the token, of section {section} is wrong, or missing",
+                f"set it in section {section} of the settings or in the environment",
+            )
+        if status == FORBIDDEN:
+            return IndexRefused(
+                self.name, reason, f"give the user of section {section} a role that allows it"
             )
         if status is not None and status not in BUSY and status != NOT_FOUND:
-            return IndexRefused(self.name, reason)
+            advice = next((given for part, given in _ADVICE if part in reason), None)
+            return IndexRefused(self.name, reason, *filter(None, [advice]))
         if type(error).__name__ in ("TlsError", "SSLError"):
-            section = self._options.section
             advice = f"name its certificate authority in {section}.ca_certs, or the fingerprint in {section}.ca_fingerprint"
             if "CERTIFICATE_REQUIRED" in reason.upper().replace(" ", "_"):
                 advice = f"the server wants a certificate of yours: {section}.client_cert and client_key"
-            return IndexRefused(self.name, f"{reason}: {advice}")
+            elif "WRONG_VERSION_NUMBER" in reason:
+                advice = "the server speaks http without TLS at this port: write http:// in the address"
+            return IndexRefused(self.name, reason, advice)
         kind = IndexInterrupted if writing else IndexUnavailable
         return kind(self.name, reason)
 
