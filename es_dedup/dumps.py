@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections import Counter
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
@@ -15,8 +15,8 @@ from es_dedup.errors import InputError
 from es_dedup.readers import InputFailure, ReadOptions, Roots, UniquePages, read_pages
 from es_dedup.readers.dump_filter import DUMPS, copy_dump
 from es_dedup.readers.locations import Address, is_pattern, located, matches
-from es_dedup.readers.port import Tally
-from es_dedup.readers.streams import STDIN, plain_problem, suffix_of
+from es_dedup.readers.port import Tally, kind_of
+from es_dedup.readers.streams import STDIN, open_pipe, plain_problem, suffix_of
 from es_dedup.settings.loading import settings_in_force
 from es_dedup.temporary import temporary_folder
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from es_dedup.settings import Settings
 
 KEPT_FAILURES: Final = 1000
-_STDIN_NAME: Final = "stdin.jsonl"
+_EMPTY: Final = "empty.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class DumpCopy:
     """A dump and where its records go.
 
     Attributes:
-        source: JSONL, JSON, CSV, TSV, Parquet or WARC, compressed too; a file, or the address of one (``s3://…``); ``-``: JSON lines on
-            standard input.
+        source: JSONL, JSON, CSV, TSV, Parquet or WARC, compressed too; a file, or the address of one (``s3://…``); a pipe, or ``-``, standard
+            input: of the kind that ``ReadOptions.format`` or its content says.
         kept: the records that stay; None: nowhere.
         dropped: the records that are left out; None: nowhere.
     """
@@ -103,7 +103,7 @@ def filter_dumps(
     options = options or ReadOptions()
     with ExitStack() as stack:
         folder = stack.enter_context(temporary_folder("filter"))
-        sources = [_file_of(each.source, folder / str(number)) for number, each in enumerate(copies)]
+        sources = [_file_of(each.source, folder / str(number), options) for number, each in enumerate(copies)]
         if index is None:
             index = stack.enter_context(_scanned(sources, folder, options, settings, progress))
         shown = {str(file): str(each.source) for each, file in zip(copies, sources, strict=True)}
@@ -117,38 +117,41 @@ def filter_dumps(
         return chooser.report
 
 
-def _file_of(source: str | Path, folder: Path) -> Path:
+def _file_of(source: str | Path, folder: Path, options: ReadOptions) -> Path:
     """The file itself, which can be copied; what is not local is stored in a new folder."""
-    dump, *others = _dumps([source])
+    dump, *others = _dumps([source], options)
     if others:
         raise InputError(str(source), None, "names several dumps: copy each to a target of its own")
-    if isinstance(dump, Path) and str(dump) != STDIN:
+    if isinstance(dump, Path) and not _is_pipe(dump):
         return dump
     folder.mkdir()
-    path = folder / (_STDIN_NAME if isinstance(dump, Path) else dump.name)
     try:
-        with path.open("wb") as stream, _bytes_of(dump) as given:
-            shutil.copyfileobj(given, stream)
+        with (
+            open_pipe(dump, kind_of(dump, options)) if isinstance(dump, Path) else nullcontext(dump) as given
+        ):
+            path = folder / (given.name if given else _EMPTY)
+            with path.open("wb") as stream, given.open() if given else BytesIO() as content:
+                shutil.copyfileobj(content, stream)
     except OSError as error:
         raise InputError(str(source), None, plain_problem(error)) from error
     return path
 
 
-def _bytes_of(dump: Source) -> AbstractContextManager[IO[bytes]]:
-    return nullcontext(sys.stdin.buffer) if str(dump) == STDIN else dump.open("rb")
+def _is_pipe(dump: Path) -> bool:
+    return str(dump) == STDIN or dump.is_fifo()
 
 
-def dump_names(sources: Iterable[str | Path]) -> list[str]:
+def dump_names(sources: Iterable[str | Path], options: ReadOptions) -> list[str]:
     """The dumps that paths, addresses and patterns name, each once.
 
     Raises:
         InputError: one is not there, or is no dump that can be copied.
         MissingExtra: the package of a storage is not installed.
     """
-    return list(dict.fromkeys(map(str, _dumps(sources))))
+    return list(dict.fromkeys(map(str, _dumps(sources, options))))
 
 
-def _dumps(sources: Iterable[str | Path]) -> list[Source]:
+def _dumps(sources: Iterable[str | Path], options: ReadOptions) -> list[Source]:
     found: list[Source] = []
     for place in located(sources):
         try:
@@ -164,8 +167,10 @@ def _dumps(sources: Iterable[str | Path]) -> list[Source]:
             raise InputError(str(place), None, problem)
         found += some
     for dump in found:
+        if isinstance(dump, Path) and _is_pipe(dump) and kind_of(dump, options) in ("", *DUMPS):
+            continue
         no_file = isinstance(dump, Path) and not dump.is_file()
-        if str(dump) != STDIN and (no_file or suffix_of(dump) not in DUMPS):
+        if no_file or (options.format is None and suffix_of(dump) not in DUMPS):
             problem = f"not a dump that can be copied; name a file {' '.join(DUMPS)}. For page files use `es-dedup export --what keep`"
             raise InputError(str(dump), None, problem)
     return found

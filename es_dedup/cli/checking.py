@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from es_dedup.cli.group import ExitCode
-from es_dedup.cli.inputs import STDIN, Intake, Paths, with_input_options
+from es_dedup.cli.inputs import STDIN, Intake, Paths, is_pipe, with_input_options
 from es_dedup.cli.output import Output, clean
 from es_dedup.cli.session import session_of
 from es_dedup.model import Outcome, Page
@@ -226,7 +226,7 @@ def page_or_id(dedup: Deduplicator, name: str, roots: Roots) -> str | Page:
     try:
         return dedup.record(name).page_id
     except UnknownPage:
-        if not Path(name).is_file():
+        if not Path(name).is_file() and not is_pipe(name):
             return dedup.record(dedup.ids_of([name])[name][0]).page_id
     items = list(islice(read_pages([name], ReadOptions(roots=roots)), 2))
     if not items:

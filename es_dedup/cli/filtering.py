@@ -14,7 +14,7 @@ import typer
 
 from es_dedup.cli.checking import UNCLUSTERED
 from es_dedup.cli.group import ExitCode, fail
-from es_dedup.cli.inputs import SHOWN_FAILURES, STDIN, kinds_of, with_input_options
+from es_dedup.cli.inputs import SHOWN_FAILURES, is_pipe, kinds_of, with_input_options
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import Session, session_of
 from es_dedup.cli.targets import Target, output_target
@@ -31,7 +31,7 @@ _SAME: Final = ({".jsonl", ".ndjson"}, {".warc", ".wet"})
 Dumps = Annotated[
     list[str],
     typer.Argument(
-        help="JSONL, JSON, CSV, TSV, Parquet, WARC or WET files (compressed too), quoted patterns, addresses such as s3://…, or - for JSONL on "
+        help="JSONL, JSON, CSV, TSV, Parquet, WARC or WET files (compressed too), quoted patterns, addresses such as s3://…, pipes, or - for "
         "standard input.",
         metavar="DUMP…",
         show_default=False,
@@ -40,7 +40,8 @@ Dumps = Annotated[
 
 _JSON_LINES: Final = rb"\s*\{"
 _BEGINNINGS: Final = {
-    ".jsonl": _JSON_LINES, ".ndjson": _JSON_LINES, ".json": rb"\s*[\[{]", ".parquet": b"PAR1", ".warc": b"WARC/",
+    ".jsonl": _JSON_LINES, ".ndjson": _JSON_LINES, ".json": rb"\s*[\[{]", ".parquet": b"PAR1",
+    ".warc": b"WARC/", ".wet": b"WARC/",
 }  # fmt: skip
 _HEAD_BYTES: Final = 1024
 
@@ -93,10 +94,10 @@ def filter_(
 
     session = session_of(context)
     try:
-        dumps = dump_names(dumps)
+        dumps = dump_names(dumps, options)
     except InputError as error:
         fail(str(error), ExitCode.ERROR)
-    places = _places(dumps, target, folder, dropped, session)
+    places = _places(dumps, target, folder, dropped, session, options)
     with ExitStack() as stack:
         index = stack.enter_context(session.read()) if stored else None
         if index is not None and index.clusters_pending:
@@ -114,7 +115,12 @@ def filter_(
 
 
 def _places(
-    dumps: list[str], target: str | None, folder: str | None, dropped: str | None, session: Session
+    dumps: list[str],
+    target: str | None,
+    folder: str | None,
+    dropped: str | None,
+    session: Session,
+    options: ReadOptions,
 ) -> list[tuple[Target | None, Target | None]]:
     """For each dump the file of what is kept (None: standard output) and of what is left out (None: nowhere).
 
@@ -126,7 +132,7 @@ def _places(
         if target is not None:
             raise typer.BadParameter("name --output or --output-dir", param_hint="--output-dir")
         names = [Path(dump).name for dump in dumps]
-        if len(set(names)) < len(names) or STDIN in dumps:
+        if len(set(names)) < len(names) or any(map(is_pipe, dumps)):
             raise typer.BadParameter("dumps need different file names", param_hint="--output-dir")
         places = list(
             zip(
@@ -138,7 +144,7 @@ def _places(
     elif len(dumps) > 1:
         raise typer.BadParameter("several dumps need --output-dir", param_hint="DUMP…")
     else:
-        if target is None and dumps != [STDIN] and _is_stdout(dumps[0]):
+        if target is None and not is_pipe(dumps[0]) and _is_stdout(dumps[0]):
             raise typer.BadParameter(
                 f"{dumps[0]} is standard output, too: name another file", param_hint="DUMP…"
             )
@@ -150,8 +156,8 @@ def _places(
         )
     return [
         (
-            None if kept is None else _target(kept, dump, dumps, session, "--output"),
-            None if left_out is None else _target(left_out, dump, dumps, session, "--dropped"),
+            None if kept is None else _target(kept, dump, dumps, session, "--output", options),
+            None if left_out is None else _target(left_out, dump, dumps, session, "--dropped", options),
         )
         for dump, (kept, left_out) in zip(dumps, places, strict=True)
     ]
@@ -184,18 +190,22 @@ def _below(folder: str, names: list[str], option: str) -> list[Named]:
     return [place / name for name in names]
 
 
-def _target(path: Named, dump: str, dumps: list[str], session: Session, option: str) -> Target:
+def _target(
+    path: Named, dump: str, dumps: list[str], session: Session, option: str, options: ReadOptions
+) -> Target:
     """An output of a dump; a usage error where it cannot be one, or its name promises another format."""
     from es_dedup.readers.dump_filter import DUMPS
+    from es_dedup.readers.port import kind_of
     from es_dedup.readers.streams import suffix_of
 
     named = suffix_of(Path(str(path)))
-    own = ".jsonl" if dump == STDIN else suffix_of(Path(dump))
-    if named in DUMPS and named != own and {named, own} not in _SAME:
+    own = kind_of(Path(dump), options)  # empty for a pipe: its content says it later
+    if own and named in DUMPS and named != own and {named, own} not in _SAME:
         raise typer.BadParameter(
             f"records are copied as they are: {path} would hold {own[1:].upper()}", param_hint=option
         )
-    _check_packing(str(path), dump, named, option)
+    if not is_pipe(dump):
+        _check_packing(str(path), dump, named, option)
     return output_target(str(path), session, option, _beginning(dump, own), dumps)
 
 
@@ -205,7 +215,9 @@ def _beginning(dump: str, suffix: str) -> bytes:
     from es_dedup.readers.streams import READ_ERRORS, open_unpacked
 
     if suffix not in (".csv", ".tsv"):
-        return _BEGINNINGS[suffix]
+        return _BEGINNINGS[suffix or ".jsonl"]
+    if is_pipe(dump):  # what is read of it now is lost
+        return b"(?!)"
     place = _named(dump)
     with (
         suppress(*READ_ERRORS),
@@ -223,15 +235,10 @@ def _check_packing(path: str, dump: str, named: str, option: str) -> None:
 
     with suppress(OSError):
         remote = isinstance(_named(dump), Address)  # known by its name: it is fetched later
-        packing = Path(dump).suffix.lower() if remote else "" if dump == STDIN else packing_of(Path(dump))
+        packing = Path(dump).suffix.lower() if remote else packing_of(Path(dump))
         packing = packing if packing in PACKED else ""
         same_name = Path(path).name == Path(dump).name  # right or wrong, the name is that of the input
-        if (
-            dump != STDIN
-            and named in DUMPS
-            and not same_name
-            and Path(path).suffix.lower() != (packing or named)
-        ):
+        if named in DUMPS and not same_name and Path(path).suffix.lower() != (packing or named):
             raise typer.BadParameter(
                 f"the output is compressed as the input is ({packing or 'not at all'}): name {path} so",
                 param_hint=option,

@@ -16,6 +16,7 @@ from es_dedup.cli.group import ExitCode
 from es_dedup.cli.output import clean
 from es_dedup.errors import InputError
 from es_dedup.readers import Fields, InputFailure, ReadOptions, read_pages
+from es_dedup.readers.port import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,8 +37,8 @@ LABELS_HELP: Final = "TSV with a header, or JSONL: id_a, id_b, label (dup, conta
 Paths = Annotated[
     list[str],
     typer.Argument(
-        help="Folders, page files, JSONL, CSV, TSV, Parquet, WARC, WET (compressed too), quoted patterns, addresses such as s3://…, or - for "
-        "JSONL on standard input.",
+        help="Folders, page files, JSONL, CSV, TSV, Parquet, WARC, WET (compressed too), quoted patterns, addresses such as s3://…, pipes, "
+        "or - for standard input.",
         metavar="PATH…",
         show_default=False,
     ),
@@ -108,7 +109,7 @@ class Intake:
             raise typer.BadParameter(str(error), param_hint="--root, --namespace") from error
         if options.root is None and options.namespace is None:
             self._advise_on_moved_roots(session)
-        self._stdin_said = False
+        self._jsonl_said = False
         self._output = session.output
         self.failures: list[InputFailure] = []
         self.failed = 0
@@ -163,15 +164,23 @@ class Intake:
             self.failures.append(failure)
         if self.failed <= SHOWN_FAILURES:
             self._output.warn(f"left out: {failure}")
-            if failure.source == STDIN and failure.problem.startswith(("not ", "each record")):
-                self._say_stdin()
+            if failure.problem.startswith(("not valid", "each record")) and is_pipe(failure.source):
+                self._say_jsonl()
         elif self.failed == SHOWN_FAILURES + 1:
             self._output.warn("left out: more inputs; they are counted, and --json lists them")
 
-    def _say_stdin(self) -> None:
-        if not self._stdin_said:
-            self._output.warn("standard input must be JSON lines (JSONL): one page object on each line")
-        self._stdin_said = True
+    def _say_jsonl(self) -> None:
+        if not self._jsonl_said:
+            self._output.warn(
+                "standard input and pipes are read as JSON lines (JSONL), one page object on each line, unless they begin as another kind "
+                f"does or --format names it ({', '.join(FORMATS)})"
+            )
+        self._jsonl_said = True
+
+
+def is_pipe(name: str) -> bool:
+    """Whether an argument is standard input or another pipe, which is read once."""
+    return name == STDIN or Path(name).is_fifo()
 
 
 def kinds_of(counts: Mapping[str, int]) -> str:
@@ -192,7 +201,9 @@ def with_input_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def wrapper(**values: Any) -> None:
-        options = _read_options(**{name: values.pop(name) for name in names})
+        given = {name: values.pop(name) for name in names}
+        fields = {name.removesuffix("_field"): given.pop(name) for name in names if name.endswith("_field")}
+        options = _read_options(**given, fields=fields)
         command(**values, options=options)
 
     # typer reads the signature; all parameters by keyword, so that their order is free.
@@ -206,19 +217,14 @@ def with_input_options(command: Callable[..., None]) -> Callable[..., None]:
 def _read_options(
     *,
     encoding: str,
-    warc_id: Literal["url", "record"],
-    root: Path | None,
-    namespace: str | None,
-    **fields: str | None,
+    fields: Mapping[str, str | None],
+    **others: Any,
 ) -> ReadOptions:
     try:
         codecs.lookup(encoding)
     except LookupError as error:
         raise typer.BadParameter(f"unknown encoding {encoding!r}", param_hint="--encoding") from error
-    names = {name.removesuffix("_field"): value for name, value in fields.items()}
-    return ReadOptions(
-        fields=Fields(**names), encoding=encoding, warc_id=warc_id, root=root, namespace=namespace
-    )
+    return ReadOptions(fields=Fields(**fields), encoding=encoding, **others)
 
 
 def _option(name: str, kind: Any, help_text: str, default: Any = None) -> inspect.Parameter:
@@ -241,6 +247,11 @@ _PARAMETERS: Final = [
     _option("url_field", str | None, "Field with the URL (else url, link, uri or source_url)."),
     _option("title_field", str | None, "Field with the title (else title or headline)."),
     _option("time_field", str | None, "Field with the time of publication (else published, time, date …)."),
+    _option(
+        "format",
+        Literal[*FORMATS] | None,
+        "Kind of the files, pipes or standard input (else by the suffix, of pipes by the content).",
+    ),
     _option("encoding", str, "Encoding of JSONL, CSV and TSV files.", "utf-8"),
     _option(
         "warc_id", Literal["url", "record"], "What becomes the page id in WARC files: url or record.", "url"

@@ -19,13 +19,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from es_dedup.readers.folders import SUFFIXES, read_folder, read_some
-from es_dedup.readers.jsonl import read_jsonl
 from es_dedup.readers.kinds import READERS, is_page_file, read_file
 from es_dedup.readers.locations import Address, is_pattern, located, matches, pattern_folder
-from es_dedup.readers.port import Fields, InputFailure, ReadOptions, Tally
+from es_dedup.readers.port import Fields, InputFailure, ReadOptions, Tally, kind_of
 from es_dedup.readers.records import fields_in_no_record
 from es_dedup.readers.roots import Root, Roots
-from es_dedup.readers.streams import STDIN, plain_problem, printable, suffix_of
+from es_dedup.readers.streams import (
+    READ_ERRORS,
+    STDIN,
+    open_pipe,
+    plain_problem,
+    printable,
+    suffix_of,
+)
 from es_dedup.readers.unique import UniquePages
 
 if TYPE_CHECKING:
@@ -88,7 +94,9 @@ def _read_matches(pattern: Path, options: ReadOptions) -> Items:
     given = False
     for path in matches(pattern):
         given = True
-        yield from read_folder(path, options) if path.is_dir() else read_some([path], options)
+        yield from (
+            read_folder(path, replace(options, format=None)) if path.is_dir() else read_some([path], options)
+        )
     if not given:
         yield InputFailure(printable(pattern), None, "no file matches")
 
@@ -100,38 +108,55 @@ def _read_address(address: Address, options: ReadOptions) -> Items:
         yield InputFailure(printable(address), None, plain_problem(error))
         return
     if several:
-        yield from read_some(files, options, READERS if address.is_pattern else SUFFIXES)
+        if address.is_pattern:
+            yield from read_some(files, options)
+        else:
+            yield from read_some(files, replace(options, format=None), SUFFIXES)
     else:
         yield from _read_known(files[0], options)
 
 
 def _read(path: Path, options: ReadOptions) -> Items:
-    source = printable(path)
     if str(path) == STDIN:
-        given = False
-        for item in read_jsonl(path, options):
-            given = True
-            yield item
-        if not given:
-            yield InputFailure(source, None, "standard input is empty")
+        yield from _read_pipe(path, options)
         return
+    source = printable(path)
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError) as error:
         yield InputFailure(source, None, plain_problem(error))
         return
     if stat.S_ISDIR(mode):
-        yield from read_folder(path, options)
+        yield from read_folder(path, replace(options, format=None))
     elif stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
         yield InputFailure(source, None, "no regular file")
+    elif not kind_of(path, options) or (stat.S_ISFIFO(mode) and not is_page_file(path)):
+        yield from _read_pipe(path, options)
     else:
         yield from _read_known(path, options)
 
 
+def _read_pipe(path: Path, options: ReadOptions) -> Items:
+    """What has no name that says its kind is taken by its content, a pipe of which that says nothing as JSON lines."""
+    source = printable(path)
+    try:
+        with open_pipe(path, kind_of(path, options)) as pipe:
+            if pipe is None:
+                yield InputFailure(
+                    source, None, f"{'standard input' if source == STDIN else 'the file'} is empty"
+                )
+                return
+            if not pipe.suffix and (source == STDIN or path.is_fifo()):
+                pipe.suffix = ".jsonl"
+            yield from _read_known(pipe, options)
+    except READ_ERRORS as error:
+        yield InputFailure(source, None, plain_problem(error))
+
+
 def _read_known(path: Source, options: ReadOptions) -> Items:
-    if suffix_of(path) in READERS:
+    if kind_of(path, options) in READERS:
         yield from read_file(path, options)
     else:
         known = " ".join(READERS)
-        problem = f"unknown kind of file; known are {known}, compressed too, and folders"
+        problem = f"unknown kind of file; known are {known}, compressed too, and folders; name another file's kind with --format"
         yield InputFailure(printable(path), None, problem)

@@ -18,8 +18,8 @@ from es_dedup.errors import InputError, MissingExtra
 from es_dedup.model.batches import chunked
 from es_dedup.readers.jsonl import array_records, is_array, jsonl_records
 from es_dedup.readers.kinds import why_nothing
-from es_dedup.readers.port import InputFailure
-from es_dedup.readers.streams import READ_ERRORS, packed, packing_of, plain_problem, printable, suffix_of
+from es_dedup.readers.port import InputFailure, kind_of
+from es_dedup.readers.streams import READ_ERRORS, packed, packing_of, plain_problem, printable
 from es_dedup.readers.tables import batch_items, csv_records, needed_columns
 from es_dedup.readers.warc import PlacedRecord, open_by_record, record_end, warc_records
 
@@ -76,11 +76,11 @@ def copy_dump(
 
     _copy(path, options, noted, Targets(kept or _nowhere(), dropped or _nowhere()))
     if not given:
-        drops([InputFailure(printable(path), None, why_nothing(path))])
+        drops([InputFailure(printable(path), None, why_nothing(path, options))])
 
 
 def _copy(path: Path, options: ReadOptions, drops: Drops, given: Targets) -> None:
-    kind = suffix_of(path)
+    kind = kind_of(path, options)
     if kind == ".parquet":
         _copy_parquet(path, options, drops, given)
         return

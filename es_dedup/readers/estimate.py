@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import bz2
-import lzma
 import os
 import time
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import zstandard
-
 from es_dedup.readers.locations import Address, is_pattern, located, matches
 from es_dedup.readers.pagefiles import PAGE_SUFFIXES
-from es_dedup.readers.streams import READ_ERRORS, suffix_of
+from es_dedup.readers.streams import READ_ERRORS, suffix_of, unpacked_beginning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 LINE_SUFFIXES: Final = frozenset({".jsonl", ".ndjson", ".csv", ".tsv"})
 SAMPLE_BYTES: Final = 2**18  # of the file, from which the length of a line is taken
@@ -62,16 +57,7 @@ def _pages_of(path: Path) -> float | None:
         size = path.stat().st_size
         with path.open("rb") as stream:
             sample = stream.read(SAMPLE_BYTES)
-        lines = _DECOMPRESS.get(path.suffix.lower(), bytes)(sample).count(b"\n")
+        lines = unpacked_beginning(sample).count(b"\n")
     except READ_ERRORS:
         return None
     return lines * size / len(sample) if sample else 0
-
-
-_DECOMPRESS: Final[dict[str, Callable[[bytes], bytes]]] = {
-    ".gz": lambda data: zlib.decompressobj(wbits=31).decompress(data),
-    ".xz": lambda data: lzma.LZMADecompressor().decompress(data),
-    ".bz2": lambda data: bz2.BZ2Decompressor().decompress(data),
-    ".zst": lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data),
-}
-"""What the beginning of a compressed file holds."""

@@ -50,7 +50,7 @@ def read_some(
     """Files that were not named one by one: those of other kinds are counted in the tally by suffix."""
     leave = os.path.realpath(options.leave) if options.leave is not None else None
     for file in files:
-        if suffix_of(file) not in kinds:
+        if options.format is None and suffix_of(file) not in kinds:
             options.tally.ignored[_kind_of(str(file))] += 1
         elif leave is None or os.path.realpath(str(file)) != leave:
             yield from read_file_in_folder(file, options)

@@ -18,10 +18,10 @@ from es_dedup.errors import MissingExtra
 from es_dedup.readers.roots import path_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import TypeAlias
 
-    Source: TypeAlias = "Path | RemoteFile"
+    Source: TypeAlias = "Path | RemoteFile | Pipe"
     Named: TypeAlias = "Path | Address"
 
 ANY_DEPTH: Final = "**"
@@ -81,6 +81,33 @@ class RemoteFile:
         with _as_os_errors():
             stream = self._filesystem.open(self._path, "rb")
         return cast("IO[bytes]", io.BufferedReader(_Stream(stream), _PIECE))
+
+
+class Pipe:
+    """A pipe or standard input, with what readers use of a path; its content is read once, or as often as ``open`` says."""
+
+    __slots__ = ("_name", "_open", "suffix")
+
+    def __init__(self, name: str, suffix: str, opener: Callable[[], IO[bytes]]) -> None:
+        self._name, self.suffix, self._open = name, suffix, opener
+
+    def __str__(self) -> str:
+        """As it was given."""
+        return self._name
+
+    @property
+    def name(self) -> str:
+        """For a file that holds its content; JSON lines where its kind is unknown."""
+        return f"pipe{self.suffix or '.jsonl'}"
+
+    @property
+    def suffixes(self) -> list[str]:
+        """The suffix of its kind."""
+        return [self.suffix]
+
+    def open(self, mode: str = "rb") -> IO[bytes]:  # noqa: ARG002 - as of a path
+        """The bytes, compressed or not; seekable where its kind needs that."""
+        return self._open()
 
 
 class Address:

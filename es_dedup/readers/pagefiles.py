@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import codecs
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.readers.binary import binary_kind
-from es_dedup.readers.locations import RemoteFile
 from es_dedup.readers.port import InputFailure, ReadPage
 from es_dedup.readers.streams import READ_ERRORS, open_unpacked, plain_problem, printable, suffix_of
 
@@ -33,7 +33,7 @@ def read_page_file(path: Source, options: ReadOptions) -> Items:
 
 def _page(path: Source, options: ReadOptions) -> Item:
     source = printable(path)
-    page_id = fitted_id(str(path) if isinstance(path, RemoteFile) else options.roots.id_of(path) or "")
+    page_id = fitted_id(options.roots.id_of(path) or "" if isinstance(path, Path) else str(path))
     if problem := id_problem(page_id) if page_id else "appeared, or was moved, while the input was read":
         return InputFailure(source, None, problem)
     try:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Final, Literal
 
 from es_dedup.readers.roots import Roots
+from es_dedup.readers.streams import suffix_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from es_dedup.model import Page
     from es_dedup.readers.locations import Source
 
+FORMATS: Final = ("jsonl", "json", "csv", "tsv", "parquet", "warc")
+"""Kinds of files with many pages."""
 MAX_RECORD_BYTES: Final = 64 * 2**20
 """Longest line or record that is taken into memory; a longer one is left out and named."""
 MAX_PAGE_BYTES: Final = 10_000_000
@@ -98,6 +101,8 @@ class ReadOptions:
 
     Attributes:
         fields: names of a record's fields.
+        format: kind of the files, pipes and standard input that are named, one of ``FORMATS``; None: by the suffix, of a pipe by the
+            content.
         encoding: of JSONL, CSV and TSV files; a byte order mark in the file comes before it.
         warc_id: what becomes the page id of an archived response: its URL, or the record's own id.
         max_page_bytes: bytes of one page that are read, at least 1; the rest is cut.
@@ -113,6 +118,7 @@ class ReadOptions:
     """
 
     fields: Fields = field(default_factory=Fields)
+    format: Literal["jsonl", "json", "csv", "tsv", "parquet", "warc"] | None = None
     encoding: str = "utf-8"
     warc_id: Literal["url", "record"] = "url"
     max_page_bytes: int = MAX_PAGE_BYTES
@@ -142,10 +148,17 @@ class ReadOptions:
             codecs.lookup(self.encoding)
         except LookupError as error:
             raise ValueError(f"unknown encoding {self.encoding!r}") from error
+        if self.format is not None and self.format not in FORMATS:
+            raise ValueError(f"format is one of {', '.join(FORMATS)}, got {self.format!r}")
         if self.warc_id not in ("url", "record"):
             raise ValueError(f"warc_id is 'url' or 'record', got {self.warc_id!r}")
         if self.max_page_bytes < 1 or self.max_record_bytes < 1:
             raise ValueError("max_page_bytes and max_record_bytes must be at least 1")
+
+
+def kind_of(path: Source, options: ReadOptions) -> str:
+    """The suffix of the kind that a file is read as."""
+    return f".{options.format}" if options.format else suffix_of(path)
 
 
 if TYPE_CHECKING:

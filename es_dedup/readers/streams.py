@@ -7,12 +7,18 @@ import codecs
 import gzip
 import io
 import lzma
+import re
+import shutil
 import sys
 import zlib
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 import zstandard
+
+from es_dedup.readers.locations import Pipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -31,6 +37,15 @@ _MAGIC: Final = (
     *((b"BZh%d1AY&SY" % level, ".bz2") for level in range(1, 10)),
 )
 _MAGIC_BYTES: Final = 10
+_PACKED_HEAD: Final = 2**20  # bzip2 is unpacked by blocks of up to 900 kB
+_SIGNS: Final = (
+    (re.compile(rb"WARC/"), ".warc"),
+    (re.compile(rb"PAR1"), ".parquet"),
+    (re.compile(rb"(\xef\xbb\xbf)?\s*\["), ".json"),
+    (re.compile(rb"(\xef\xbb\xbf)?\s*\{"), ".jsonl"),
+)
+"""How files of some kinds begin."""
+_READ_TWICE: Final = frozenset({".warc", ".wet", ".parquet", ".json"})
 _WIDE_MARKS: Final = (  # the four-byte marks first: UTF-32-LE starts with the mark of UTF-16-LE
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -51,16 +66,60 @@ def suffix_of(path: Source) -> str:
 
 @contextmanager
 def open_unpacked(path: Source) -> Iterator[IO[bytes]]:
-    """The bytes of a file, decompressed where its first bytes or its suffix ask for it; ``-`` is standard input.
+    """The bytes of a file, decompressed where its first bytes or its suffix ask for it.
 
     Raises:
         OSError: the file cannot be opened.
     """
     with ExitStack() as stack:
-        raw = sys.stdin.buffer if str(path) == STDIN else stack.enter_context(path.open("rb"))
-        head, stream = _with_head(cast("IO[bytes]", raw), _MAGIC_BYTES)
+        head, stream = _with_head(stack.enter_context(path.open("rb")), _MAGIC_BYTES)
         opener = _OPENERS.get(_packing(head, path))
         yield stack.enter_context(opener(stream)) if opener and head else stream
+
+
+@contextmanager
+def open_pipe(path: Path, suffix: str) -> Iterator[Pipe | None]:
+    """The content of a pipe, standard input, or a file without a suffix; None where there is nothing.
+
+    Args:
+        path: is opened once.
+        suffix: of its kind; empty: by the first bytes, and none where these say nothing.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with ExitStack() as stack:
+        raw = sys.stdin.buffer if str(path) == STDIN else stack.enter_context(path.open("rb"))
+        head, stream = _with_head(cast("IO[bytes]", raw), _MAGIC_BYTES)
+        if not head:
+            yield None
+            return
+        if any(head.startswith(magic) for magic, _ in _MAGIC):
+            head, stream = _with_head(stream, _PACKED_HEAD)
+            head = unpacked_beginning(head)
+        suffix = suffix or next((name for sign, name in _SIGNS if sign.match(head)), "")
+        if suffix in _READ_TWICE:
+            stored = stack.enter_context(NamedTemporaryFile())
+            shutil.copyfileobj(stream, stored)
+            stored.flush()
+            yield Pipe(str(path), suffix, lambda: Path(stored.name).open("rb"))  # noqa: SIM115 - who asks closes it
+        else:
+            yield Pipe(str(path), suffix, lambda: stream)
+
+
+def unpacked_beginning(data: bytes) -> bytes:
+    """What the beginning of a compressed file holds, or the data itself where it is not compressed.
+
+    Raises:
+        OSError, EOFError, zlib.error, lzma.LZMAError: it is damaged.
+    """
+    packing = next((name for magic, name in _MAGIC if data.startswith(magic)), "")
+    if packing == ".gz":
+        return zlib.decompressobj(wbits=31).decompress(data)
+    if packing == ".zst":
+        return zstandard.ZstdDecompressor().decompressobj().decompress(data)
+    unpacker = {".xz": lzma.LZMADecompressor, ".bz2": bz2.BZ2Decompressor}.get(packing)
+    return unpacker().decompress(data) if unpacker else data
 
 
 def packing_of(path: Source) -> str:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from es_dedup.errors import MissingExtra
-from es_dedup.readers.port import InputFailure
+from es_dedup.readers.port import InputFailure, kind_of
 from es_dedup.readers.records import USUAL, leads_to, page_from_record
-from es_dedup.readers.streams import READ_ERRORS, open_text, plain_problem, printable, suffix_of
+from es_dedup.readers.streams import READ_ERRORS, open_text, plain_problem, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ def csv_records(path: Source, options: ReadOptions, *, raw: bool = False) -> Ite
             if _undecoded(header_line):
                 yield None, InputFailure(source, 1, _wrong_encoding(options))
                 return
-            delimiter = "\t" if suffix_of(path) == ".tsv" else _delimiter(header_line)
+            delimiter = "\t" if kind_of(path, options) == ".tsv" else _delimiter(header_line)
             header = next(csv.reader([header_line], delimiter=delimiter), [])
             if not any(header):
                 yield None, InputFailure(source, 1, "no header line with field names")

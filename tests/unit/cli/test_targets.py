@@ -96,7 +96,7 @@ def test_no_index_is_made_of_nothing() -> None:
 
 def test_standard_input_that_is_no_jsonl_is_explained_once() -> None:
     result = run("scan", "-", stdin="<html>\n<body>\n")
-    assert result.stderr.count("standard input must be JSON lines") == 1
+    assert result.stderr.count("standard input and pipes are read as JSON lines") == 1
 
 
 def test_devices_are_no_record_files() -> None:
