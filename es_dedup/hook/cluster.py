@@ -19,7 +19,8 @@ _ASK: Final[dict[str, Any]] = {"metric": "version", "filter_path": "cluster_uuid
 class ClusterCheck:
     """Compares the cluster of each client that is new with the one of the source index, by their UUIDs.
 
-    Who may not ask for it (cluster privilege ``monitor``), client or hook, or a client that gets no answer, passes.
+    What cannot be asked is unknown, and passes: who may not ask (cluster privilege ``monitor``), client or hook, a client that gets no answer,
+    and a wrapper of a client that has no ``cluster``. The hook asks its own connection first.
 
     Args:
         source_index: the source index as the hook sees it.
@@ -38,25 +39,26 @@ class ClusterCheck:
         """
         from elasticsearch import ApiError, TransportError  # noqa: PLC0415 - of an extra
 
-        if client.transport in self._same:
+        if client.transport in self._same or not hasattr(client, "cluster") or (own := self._own()) is None:
             return
         try:
             answer = client.cluster.state(**_ASK)
         except (ApiError, TransportError):
             return
-        self._compare(client.transport, _uuid_in(answer.body), self._own())
+        self._compare(client.transport, _uuid_in(answer.body), own)
 
     async def check_async(self, client: AsyncElasticsearch) -> None:
         """As ``check``."""
         from elasticsearch import ApiError, TransportError  # noqa: PLC0415 - of an extra
 
-        if client.transport in self._same:
+        if client.transport in self._same or not hasattr(client, "cluster"):
+            return
+        if (own := await asyncio.to_thread(self._own)) is None:
             return
         try:
             answer = await client.cluster.state(**_ASK)
         except (ApiError, TransportError):
             return
-        own = await asyncio.to_thread(self._own)
         self._compare(client.transport, _uuid_in(answer.body), own)
 
     def _own(self) -> str | None:
@@ -65,8 +67,8 @@ class ClusterCheck:
         except IndexRefused:
             return None
 
-    def _compare(self, transport: Any, found: str, own: str | None) -> None:
-        if own is not None and found != own:
+    def _compare(self, transport: Any, found: str, own: str) -> None:
+        if found != own:
             raise OtherCluster(found, own)
         self._same.add(transport)
 
