@@ -145,6 +145,8 @@ def search(
     unit = "groups (clusters and unique pages)" if collapse else "pages"
     total = result.total_groups if collapse else result.total_documents
     session.output.note(f"{len(result.hits)} of {total:,} {unit}, {result.total_documents:,} pages in all")
+    if result.not_indexed:
+        session.output.warn(f"{result.not_indexed:,} pages are still to be added to the full-text index")
 
 
 def _row(dedup: Deduplicator, cluster: Cluster) -> tuple[object, ...]:

@@ -61,6 +61,9 @@ def search(reader: IndexReader, language: str, query: str, offset: int) -> bytes
     body = total + table(heads, rows, class_="rows")
     if not rows:
         body = element("p", escape(translate(language, "No page has these words.")), class_="empty")
+    if found.not_indexed:
+        said = escape(translate(language, "pages are still to be added to the full-text index"))
+        body = element("p", f"{found.not_indexed:,} {said}", class_="note") + body
     if offset + LISTED < found.total_groups:
         address = path("search", q=query, offset=offset + LISTED)
         body += element("p", anchor(translate(language, "Next"), address, rel="next"))

@@ -556,7 +556,10 @@ class Deduplicator(IndexReader):
                 self._basis = None
             if whole:  # another command may follow at once
                 self._index.refresh()
-            return report
+        if whole or self._index.unsearchable() <= report.stored:  # else most are of others
+            tell = progress or silent
+            self._index.prepare_search(lambda done, total: tell(Progress("search", done, total)))
+        return report
 
 
 def _canonical_of(assigned: Iterable[Assignment]) -> dict[str, str]:

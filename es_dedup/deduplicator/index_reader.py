@@ -436,7 +436,8 @@ class IndexReader(ChangeReader, StoredReader):
             groups.setdefault(clusters.get(page_id, page_id), (page_id, score))
         listed = list(groups.values()) if collapse else found
         page = listed[offset : offset + limit]
-        return SearchResult(self._hits(page, clusters), len(groups), len(found))
+        missing = self._index.unsearchable()
+        return SearchResult(self._hits(page, clusters), len(groups), len(found), missing)
 
     def count(self) -> int:
         """Number of stored pages."""

@@ -12,7 +12,7 @@ from es_dedup.index.records import RecordBatch
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterSummary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from es_dedup.index.port import Assignment, ClusterBatch, WriteReport
@@ -76,6 +76,13 @@ class IndexBase(Closing, Index):
     def candidates_many(self, candidate_queries: Sequence[CandidateQuery]) -> list[CandidateResult]:
         """See ``FeatureIndex.candidates_many``."""
         return self.candidates_with_copies(candidate_queries, ())[0]
+
+    def prepare_search(self, tell: Callable[[int, int], None]) -> None:
+        """See ``FeatureIndex.prepare_search``: writes do so."""
+
+    def unsearchable(self) -> int:
+        """See ``FeatureIndex.unsearchable``: none."""
+        return 0
 
     def notes(self, names: Iterable[str]) -> dict[str, str | None]:
         """See ``FeatureIndex.notes``."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from types import TracebackType
 
@@ -209,6 +209,16 @@ class FeatureIndex(Protocol):
         with all words are found or, where there is none, pages with any of them. A query without words finds
         nothing.
         """
+
+    def prepare_search(self, tell: Callable[[int, int], None]) -> None:
+        """Add new texts to the full-text index, where that is not done with their writes.
+
+        Args:
+            tell: told of texts added and of all that have to be.
+        """
+
+    def unsearchable(self) -> int:
+        """Number of texts that ``search`` does not find yet: they are still to be added, and this object cannot do so now."""
 
     @abstractmethod
     def note(self, name: str) -> str | None:

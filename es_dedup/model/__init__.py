@@ -560,8 +560,12 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits, one per cluster when collapsed, with exact totals of groups and of documents."""
+    """Hits, one per cluster when collapsed, with exact totals of groups and of documents.
+
+    ``not_indexed`` counts stored texts that are still to be added to the full-text index, and that no search finds yet.
+    """
 
     hits: tuple[SearchHit, ...]
     total_groups: int
     total_documents: int
+    not_indexed: int = 0

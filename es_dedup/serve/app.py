@@ -125,11 +125,9 @@ class Service:
         return _json(await self.workers.in_time(work))
 
     async def search(self, call: Callable[..., bytes], *arguments: Any) -> bytes:
-        """The answer of a call that searches texts; where nobody writes, new ones are added to the full-text index before."""
-        if not self.workers.writes.inside:
+        """The answer of a call that searches texts; where nobody writes, new ones are added to the full-text index meanwhile."""
+        if not self.workers.writes.inside and (self._preparing is None or self._preparing.done()):
             self.prepare_search()
-        if self._preparing is not None:
-            await self.workers.in_time(asyncio.shield(self._preparing))
         return await self.workers.read(call, *arguments)
 
     def prepare_search(self) -> None:

@@ -89,6 +89,7 @@ HITS: Final = {
     ],
     "total_groups": 1,
     "total_documents": 2,
+    "not_indexed": 0,
 }
 JOB: Final = {
     "id": "20261123-120000-1a2b3c",

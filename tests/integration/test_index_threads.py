@@ -177,6 +177,8 @@ class Caller:
             assert self.call("candidates_with_copies", [query], [1])[0] == [answer]
 
     def ask_pages(self) -> None:
+        self.call("prepare_search", lambda _done, _total: None)
+        assert self.call("unsearchable") == 0
         assert {name for name, _ in self.call("search", f"word{self._number}", limit=100)} == {
             name for name, each in self.records.items() if each.text
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexLocked
@@ -18,7 +18,7 @@ from es_dedup.index.embedded import (
     schema,
     sizes,
 )
-from es_dedup.index.embedded.connection import Connection
+from es_dedup.index.embedded.connection import MEMORY, Connection
 from es_dedup.index.embedded.edit_distance_search import EditDistanceTrees
 from es_dedup.index.embedded.online_copy import online_copy
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
@@ -154,13 +154,13 @@ class EmbeddedIndex(IndexBase):
             last = found[-1].page_id
 
     def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
-        """See ``FeatureIndex.search``.
+        """See ``FeatureIndex.search``: new texts are added to the full-text index first.
 
-        The first search after writes takes longer: it adds the new texts to the full-text index.
+        Where the file cannot be written now, more than ``TEXTS_PER_STEP`` new texts are not found, see ``unsearchable``.
         """
-        aside = not self._catch_up()
+        self._catch_up()
         with self._connection.reading() as connection:
-            aside = aside or fulltext.missing(connection) > 0  # written, or emptied by ``erase``, just now
+            aside = 0 < fulltext.missing(connection) <= fulltext.TEXTS_PER_STEP
             if aside:
                 fulltext.catch_up_aside(connection, self._segment)
             return fulltext.search(connection, self._segment(query), limit, offset, aside=aside)
@@ -178,34 +178,30 @@ class EmbeddedIndex(IndexBase):
         """
         return online_copy(self._connection, place)
 
-    def prepare_search(self, tell: Callable[[int, int], None]) -> None:
-        """Add new texts to the full-text index now, which the next search would do; nothing while another process writes.
-
-        Args:
-            tell: told of texts added and of all that have to be.
-        """
-        self._catch_up(tell)
-
-    def _catch_up(self, tell: Callable[[int, int], None] | None = None) -> bool:
-        """Bring the full-text index up to date; False when the file cannot be written now."""
+    def unsearchable(self) -> int:
+        """See ``FeatureIndex.unsearchable``."""
         with self._connection.reading() as connection:
             missing = fulltext.missing(connection)
-        if not missing:
-            return True
-        if self._connection.read_only:
-            return False
-        try:
-            with self._connection.writing(lock_seconds=0):
-                done, more = 0, True
-                while more:
-                    with self._connection.transaction() as connection:
-                        more = fulltext.catch_up(connection, self._segment)
-                    done += fulltext.TEXTS_PER_STEP
-                    if tell is not None:
-                        tell(min(done, missing), missing)
-        except IndexLocked:
-            return False
-        return True
+        return missing if missing > fulltext.TEXTS_PER_STEP else 0
+
+    def prepare_search(self, tell: Callable[[int, int], None]) -> None:
+        """See ``FeatureIndex.prepare_search``; nothing while another process writes, and in memory, where the first search does it."""
+        if self._connection.name != MEMORY:
+            self._catch_up(tell)
+
+    def _catch_up(self, tell: Callable[[int, int], None] = lambda _done, _total: None) -> None:
+        """Bring the full-text index up to date, where the file can be written now."""
+        with self._connection.reading() as connection:
+            missing = fulltext.missing(connection)
+        if not missing or self._connection.read_only:
+            return
+        with suppress(IndexLocked), self._connection.writing(lock_seconds=0):
+            done, more = 0, True
+            while more:
+                with self._connection.transaction() as connection:
+                    more = fulltext.catch_up(connection, self._segment)
+                done += fulltext.TEXTS_PER_STEP
+                tell(min(done, missing), missing)
 
     def count(self) -> int:
         """See ``FeatureIndex.count``."""

@@ -1,8 +1,7 @@
-"""Full-text search: an index of segmented texts that is brought up to date when somebody searches.
+"""Full-text search: an index of segmented texts, to which texts are added after the pages were stored.
 
-Writing it with the pages would cost more than all the rest. A search first adds the texts that came since the
-last one. What it cannot add to the file (opened for reading only, or another process writes) it adds to a
-temporary table.
+A scan adds its texts at its end, other calls add a few, and a search those that came since. What it cannot add to the file (opened
+for reading only, or another process writes) it adds to a temporary table; many texts it leaves out, and says how many.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
 
-TEXTS_PER_STEP: Final = 1000
+TEXTS_PER_STEP: Final = 1000  # added within about a second
 MAX_QUERY_WORDS: Final = 64  # further ones are left out; FTS5 bounds the depth of an expression
 TITLE_WEIGHT: Final = 3.0  # a word of the title counts like three of the body
 MIN_GONE_ROWS: Final = 1000  # below this, dead rows are not worth a rebuild
