@@ -10,12 +10,14 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
+from es_dedup.batch.copies import DistinctPages, page_digest
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import InputError
-from es_dedup.readers import InputFailure, ReadOptions, Roots, UniquePages, read_pages
+from es_dedup.model import Outcome
+from es_dedup.readers import InputFailure, ReadOptions, read_pages
 from es_dedup.readers.dump_filter import DUMPS, copy_dump
 from es_dedup.readers.locations import Address, is_pattern, located, matches
-from es_dedup.readers.port import Tally, kind_of
+from es_dedup.readers.port import ReadPage, Tally, kind_of
 from es_dedup.readers.streams import STDIN, open_pipe, plain_problem, suffix_of
 from es_dedup.settings.loading import settings_in_force
 from es_dedup.temporary import temporary_folder
@@ -24,12 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.deduplicator.index_reader import IndexReader
-    from es_dedup.model import Progress
+    from es_dedup.model import Page, Progress
     from es_dedup.readers.locations import Named, Source
     from es_dedup.readers.port import Item
     from es_dedup.settings import Settings
 
 KEPT_FAILURES: Final = 1000
+PLACE_DIGITS: Final = 15
 _EMPTY: Final = "empty.jsonl"
 
 
@@ -56,17 +59,18 @@ class FilterReport:
     Attributes:
         kept: pages that stay.
         dropped: pages that are left out as duplicates (with ``contained`` also as contained in another page).
-        repeats: records that repeat an id with the same content; left out too.
+        empty: of all pages those without text: nothing but white space was given. They stay, or are left out where that is asked for.
+        shared_ids: with an index, pages whose id was read before with other content: they are compared by their content.
         unknown: pages that are not in the given index; they stay.
-        failed: records that give no page, or another page of an id that was read before. They are copied, but for what has no end (a
-            line that is too long, a damaged place).
+        failed: records that give no page. They are copied, but for what has no end (a line that is too long, a damaged place).
         failures: the first of these, each with its file and line.
         no_page: why records of archives hold no page (``status 404``), to the number of these; they are copied.
     """
 
     kept: int = 0
     dropped: int = 0
-    repeats: int = 0
+    empty: int = 0
+    shared_ids: int = 0
     unknown: int = 0
     failed: int = 0
     failures: list[InputFailure] = field(default_factory=list)
@@ -78,20 +82,23 @@ def filter_dumps(
     *,
     index: IndexReader | None = None,
     contained: bool = False,
+    drop_empty: bool = False,
     options: ReadOptions | None = None,
     settings: Settings | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> FilterReport:
     """Copy dumps without the duplicates among all their pages.
 
-    Without ``index`` the dumps are read twice: their pages are scanned into a temporary index, then records are copied. The canonical
-    document of each cluster stays, see section ``cluster`` of the settings for which page that is. Standard input and what addresses
-    name are stored in temporary files. With ``index`` the dumps are read once.
+    Without ``index`` the dumps are read twice: their pages are scanned into a temporary index, then records are copied. A record is what
+    stands at its place: ids and URLs may be missing or repeat. The canonical document of each cluster stays, see section ``cluster`` of
+    the settings for which page that is; of equal records the first. Standard input and what addresses name are stored in temporary
+    files. With ``index`` the dumps are read once, and ids say which pages of it the records are.
 
     Args:
         copies: the dumps; their pages are compared with each other.
         index: into which they were scanned or added before; its clusters decide, and pages of it that are in no dump count, too.
         contained: also leave out pages that are contained in a longer page.
+        drop_empty: also leave out records whose text is empty.
         options: how pages are read.
         settings: of the temporary index; None: those in force.
         progress: called with the progress of the scan.
@@ -104,17 +111,22 @@ def filter_dumps(
     with ExitStack() as stack:
         folder = stack.enter_context(temporary_folder("filter"))
         sources = [_file_of(each.source, folder / str(number), options) for number, each in enumerate(copies)]
-        if index is None:
-            index = stack.enter_context(_scanned(sources, folder, options, settings, progress))
+        report = FilterReport()
         shown = {str(file): str(each.source) for each, file in zip(copies, sources, strict=True)}
-        chooser = _Chooser(index, shown, contained=contained)
+        decide: Callable[[Sequence[Page]], Sequence[bool]]
+        if index is None:
+            options = replace(options, id_from="place")
+            decide = stack.enter_context(_scanned(sources, folder, options, settings, progress, contained))
+        else:
+            decide = _ById(index, report, contained=contained)
+        chooser = _Chooser(decide, report, shown, drop_empty=drop_empty)
         for each, file in zip(copies, sources, strict=True):
-            tally = Tally(no_page=chooser.report.no_page)
+            tally = Tally(no_page=report.no_page)
             try:
                 copy_dump(file, replace(options, tally=tally), chooser, each.kept, each.dropped)
             except InputError as error:
                 raise InputError(str(each.source), error.line, error.problem) from error
-        return chooser.report
+        return report
 
 
 def _file_of(source: str | Path, folder: Path, options: ReadOptions) -> Path:
@@ -191,48 +203,105 @@ def _scanned(
     options: ReadOptions,
     settings: Settings | None,
     progress: Callable[[Progress], None] | None,
-) -> Iterator[IndexReader]:
-    """A temporary index with the pages of some files."""
+    contained: bool,  # noqa: FBT001 - given by place
+) -> Iterator[_ByContent]:
+    """Decisions by a temporary index with the pages of some files."""
     settings = settings_in_force(settings)
     settings = settings.model_copy(update={"index": settings.index.model_copy(update={"keep_text": False})})
     with Deduplicator.open(folder / "pages.db", settings=settings, temporary=True) as dedup:
         pages = (each for each in read_pages(sources, options) if not isinstance(each, InputFailure))
-        dedup.scan(pages, progress=progress)
-        yield dedup
+        distinct = DistinctPages()
+        by_place = (replace(page, id=f"{place:0{PLACE_DIGITS}}") for place, page in enumerate(pages))
+        dedup.scan(distinct.of(by_place), progress=progress)
+        yield _ByContent(dedup, distinct.first, contained=contained)
+
+
+class _ByContent:
+    """Of pages of which the distinct ones were scanned: whether each is left out."""
+
+    def __init__(self, index: IndexReader, ids: Mapping[bytes, str], *, contained: bool) -> None:
+        """``ids``: by ``page_digest``."""
+        self._index, self._contained = index, contained
+        self._ids: dict[bytes, str | None] = {**ids}
+
+    def __call__(self, pages: Sequence[Page]) -> list[bool]:
+        """For each page, in the order of the scan; copies of one that came before are left out."""
+        digests = list(map(page_digest, pages))
+        names: list[str | None] = []
+        for page, digest in zip(pages, digests, strict=True):
+            if digest not in self._ids:
+                problem = f"{page.id} has changed since it was first read: nothing was decided on it"
+                raise InputError("", None, problem)
+            names.append(self._ids[digest])
+            self._ids[digest] = None
+        _, dropped = self._index.redundant(filter(None, names), contained=self._contained)
+        return [name is None or name in dropped for name in names]
+
+
+class _ById:
+    """Of pages that are stored under their ids: whether each is left out."""
+
+    def __init__(self, index: IndexReader, report: FilterReport, *, contained: bool) -> None:
+        self._index, self._contained = index, contained
+        self._report = report
+        self._read: dict[str, bytes] = {}
+
+    def __call__(self, pages: Sequence[Page]) -> list[bool]:
+        """For each page: the first of an id as that is clustered; a copy of it is left out; others are compared with all other ids."""
+        marks, shared = [False] * len(pages), []
+        first: dict[int, str] = {}
+        for at, page in enumerate(pages):
+            digest = page_digest(page)
+            if page.id not in self._read:
+                self._read[page.id], first[at] = digest, page.id
+            elif self._read[page.id] == digest:
+                marks[at] = True
+            else:
+                shared.append(at)
+        known, dropped = self._index.redundant(first.values(), contained=self._contained)
+        for at, page_id in first.items():
+            marks[at] = page_id in dropped
+        for at, decision in zip(shared, self._index.check_many([pages[at] for at in shared]), strict=True):
+            marks[at] = decision.outcome is Outcome.DUPLICATE or (
+                self._contained and decision.outcome is Outcome.CONTAINED
+            )
+        self._report.unknown += len(first) - len(known)
+        self._report.shared_ids += len(shared)
+        return marks
 
 
 class _Chooser:
     """Says which records are left out, and counts them."""
 
-    def __init__(self, index: IndexReader, shown: Mapping[str, str], *, contained: bool) -> None:
-        self.report = FilterReport()
-        self._index, self._contained = index, contained
-        self._shown = shown
-        self._pages = UniquePages((), Roots(), Tally())
+    def __init__(
+        self,
+        decide: Callable[[Sequence[Page]], Sequence[bool]],
+        report: FilterReport,
+        shown: Mapping[str, str],
+        *,
+        drop_empty: bool,
+    ) -> None:
+        self._decide, self._report, self._shown, self._drop_empty = decide, report, shown, drop_empty
 
     def __call__(self, items: Sequence[Item | None]) -> list[bool]:
         """Whether each record is left out; None is no page."""
-        report, marks = self.report, [False] * len(items)
-        pages: dict[int, str] = {}
-        for at, item in enumerate(items):
-            first = None if item is None else self._pages.first(item)
-            if isinstance(first, InputFailure):
-                self._fail(first)
-            elif first is not None:
-                pages[at] = first.id
-            elif item is not None:
-                marks[at] = True
-                report.repeats += 1
-        known, dropped = self._index.redundant(pages.values(), contained=self._contained)
-        for at, page_id in pages.items():
-            marks[at] = page_id in dropped
-        report.dropped += len(dropped)
-        report.kept += len(pages) - len(dropped)
-        report.unknown += len(pages) - len(known)
+        report, marks = self._report, [False] * len(items)
+        for failure in items:
+            if isinstance(failure, InputFailure):
+                self._fail(failure)
+        pages = {at: item.page for at, item in enumerate(items) if isinstance(item, ReadPage)}
+        full = {at: page for at, page in pages.items() if not page.is_empty}
+        for at in pages.keys() - full.keys():
+            marks[at] = self._drop_empty
+        for at, dropped in zip(full, self._decide(list(full.values())), strict=True):
+            marks[at] = dropped
+        report.empty += len(pages) - len(full)
+        report.dropped += sum(marks)
+        report.kept += len(pages) - sum(marks)
         return marks
 
     def _fail(self, failure: InputFailure) -> None:
-        self.report.failed += 1
-        if len(self.report.failures) < KEPT_FAILURES:
+        self._report.failed += 1
+        if len(self._report.failures) < KEPT_FAILURES:
             source = self._shown.get(failure.source, failure.source)
-            self.report.failures.append(replace(failure, source=source))
+            self._report.failures.append(replace(failure, source=source))

@@ -10,14 +10,12 @@ import numpy as np
 
 from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.ingest import (
-    AGAIN,
     NAMED_SKIPPED,
     changed,
     joined,
     keys_of,
     last_of_each,
     notes_of,
-    repeated,
 )
 from es_dedup.batch.overrides import decided_edges, load_constraints
 from es_dedup.batch.recluster import LOOKUP_PAGES, decide_corpus, page_keys
@@ -57,9 +55,7 @@ def dry_run_report(
     failed = {name: problem for chunk in made for name, problem in chunk.failed.items()}
     if not made:
         return AddReport(read=0, stored=0)
-    given = joined(made)
-    failed |= dict.fromkeys(repeated(given.records.ids), AGAIN)
-    chunk = last_of_each(given)
+    chunk, superseded, repeats = last_of_each(joined(made))
     known = index.get_many(chunk.records.ids)
     chunk, unchanged = changed(chunk, known)
     corpus = corpus_of(keys_of(chunk.records), chunk.table, chunk.records.named)
@@ -74,7 +70,8 @@ def dry_run_report(
     return AddReport(
         read=sum(each.read for each in made),
         stored=len(new),
-        unchanged=unchanged,
+        superseded=superseded,
+        unchanged=unchanged + repeats,
         replaced=sum(name in known for name in new),
         failed=failed,
         skipped=dict(Counter(skipped.values())),

@@ -33,7 +33,7 @@ from es_dedup.model import AddReport, Decision, Progress, WritePolicy
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.decision.candidate_search import CandidateSearch
     from es_dedup.index.port import Index
@@ -46,7 +46,6 @@ WRITE_BYTES: Final = 128 * 2**20
 INTERRUPTED_SECONDS: Final = 1.5  # an interrupted run goes on storing for so long, if what it stores is kept
 INTERRUPTED_CHUNKS: Final = 4  # and so many chunks at a time
 NAMED_SKIPPED: Final = 1_000  # pages without features that a report names
-AGAIN: Final = "given again later in the same call"
 FULL_SHARE: Final = 5  # a full run when one page in so many is new since the last one
 WORTH_SHARE: Final = (
     20  # and one in so many is new in this call; else the run would take far longer than the call itself
@@ -115,6 +114,7 @@ class Ingest:
         self._seconds: dict[str, float] = {}
         self._new: dict[str, None] = {}
         self._replaced: set[str] = set()
+        self._superseded = 0
         self._neighbours: set[str] = set()
         self._kept: list[tuple[list[PageKey], FeatureTable]] = []
         self._pipelined: PipelinedDecisions | None = None
@@ -172,6 +172,7 @@ class Ingest:
             unchanged=self._unchanged,
             left_out=len(left_out),
             replaced=len(self._replaced - left_out.keys()),
+            superseded=self._superseded,
             failed=self._failed,
             skipped=dict(Counter(self._skipped.values())),
             outcomes=outcomes_of(decisions.values(), stored),
@@ -198,9 +199,9 @@ class Ingest:
         if not waiting:
             return
         begun = time.perf_counter()
-        given = joined(waiting)
-        self._failed.update(dict.fromkeys(repeated(given.records.ids, self._new), AGAIN))
-        chunk = last_of_each(given)
+        chunk, superseded, repeats = last_of_each(joined(waiting))
+        self._superseded += superseded
+        self._unchanged += repeats
         stored: dict[str, FeatureRecord] = {}
         if self._before or self._new:
             stored = self._index.get_many(chunk.records.ids)
@@ -247,6 +248,7 @@ class Ingest:
         replaced = {name for name in chunk.records.ids if name in stored}
         if replaced:
             self._replaced |= replaced - self._new.keys()
+            self._superseded += len(replaced & self._new.keys())
             self._neighbours |= edge_neighbours(self._index, replaced)
             self._index.drop_edges(replaced)
         self._new.update(dict.fromkeys(chunk.records.ids))
@@ -303,11 +305,6 @@ class Ingest:
         return apply_policy(policy, stored, clustering, self._index, self._lookup(), self._settings)
 
 
-def repeated(ids: Iterable[str], before: Collection[str] = ()) -> list[str]:
-    """Ids that stand there more than once, or were there before."""
-    return [name for name, count in Counter(ids).items() if count > 1 or name in before]
-
-
 def notes_of(unread_times: int) -> tuple[str, ...]:
     """What a report says of times of publication that could not be read."""
     if not unread_times:
@@ -315,12 +312,16 @@ def notes_of(unread_times: int) -> tuple[str, ...]:
     return (f"the time of publication given for {unread_times:,} pages cannot be read and is left out",)
 
 
-def last_of_each(chunk: Chunk) -> Chunk:
-    """Of several pages with one id the last."""
-    last = {page_id: row for row, page_id in enumerate(chunk.records.ids)}
-    if len(last) == len(chunk.records.ids):
-        return chunk
-    return _take(chunk, sorted(last.values()))
+def last_of_each(chunk: Chunk) -> tuple[Chunk, int, int]:
+    """Of several pages with one id the last; how many others differ from the next one of their id, and how many are equal to it."""
+    records, equal = chunk.records, 0
+    last: dict[str, int] = {}
+    for row, page_id in enumerate(records.ids):
+        before = last.get(page_id)
+        equal += before is not None and _content(records, before) == _content(records, row)
+        last[page_id] = row
+    fewer = len(records.ids) - len(last)
+    return (_take(chunk, sorted(last.values())) if fewer else chunk), fewer - equal, equal
 
 
 def changed(chunk: Chunk, stored: Mapping[str, FeatureRecord]) -> tuple[Chunk, int]:
@@ -328,7 +329,7 @@ def changed(chunk: Chunk, stored: Mapping[str, FeatureRecord]) -> tuple[Chunk, i
     rows = [
         row
         for row, page_id in enumerate(chunk.records.ids)
-        if page_id not in stored or not _same(chunk.records, row, stored[page_id])
+        if page_id not in stored or _content(chunk.records, row) != _stored_content(stored[page_id])
     ]
     unchanged = len(chunk.records.ids) - len(rows)
     return (_take(chunk, rows) if unchanged else chunk), unchanged
@@ -351,16 +352,20 @@ def _bytes(chunk: Chunk) -> int:
     return sum(map(len, chunk.records.payloads)) + sum(map(len, chunk.records.texts))
 
 
-def _same(records: RecordBatch, row: int, old: FeatureRecord) -> bool:
-    """Whether a stored record has the same content and metadata."""
+def _content(records: RecordBatch, row: int) -> tuple[object, ...]:
+    """Content and metadata of a row, as those of a stored record in ``changed``."""
     return (
-        records.content_hashes[row] == old.content_hash
-        and records.payloads[row] == old.payload
-        and records.titles[row] == old.title
-        and records.urls[row] == old.url
-        and records.sites[row] == old.site
-        and records.published[row] == old.published
+        records.content_hashes[row],
+        records.payloads[row],
+        records.titles[row],
+        records.urls[row],
+        records.sites[row],
+        records.published[row],
     )
+
+
+def _stored_content(old: FeatureRecord) -> tuple[object, ...]:
+    return old.content_hash, old.payload, old.title, old.url, old.site, old.published
 
 
 def keys_of(records: RecordBatch) -> list[PageKey]:

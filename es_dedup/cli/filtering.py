@@ -80,6 +80,9 @@ def filter_(
         bool,
         typer.Option("--drop-contained", help="Also leave out pages that are contained in a longer page."),
     ] = False,
+    drop_empty: Annotated[
+        bool, typer.Option("--drop-empty", help="Also leave out records whose text is empty.")
+    ] = False,
     invert: Annotated[
         bool, typer.Option("--invert", help="Write the duplicates, and leave out what would be kept.")
     ] = False,
@@ -87,7 +90,7 @@ def filter_(
     """Write dumps without their duplicates, in the same format, with records as they are and in order.
 
     Without --stored the dumps are read twice: they are scanned into a temporary index, then copied; the index of --db is neither read
-    nor written. Ends with code 3 when some records gave no page.
+    nor written, and records need no ids. Ends with code 3 when some records gave no page.
     """
     from es_dedup.dumps import dump_names, filter_dumps
     from es_dedup.errors import InputError
@@ -107,6 +110,7 @@ def filter_(
             _copies(dumps, places, stack, invert=invert),
             index=index,
             contained=drop_contained,
+            drop_empty=drop_empty,
             options=replace(options, max_page_bytes=session.settings.extraction.max_bytes),
             settings=session.settings,
             progress=progress,
@@ -277,7 +281,8 @@ def _finish(session: Session, done: FilterReport, *, to_stdout: bool) -> None:
     facts = {
         "kept": done.kept,
         "dropped": done.dropped,
-        "identical repeats": done.repeats,
+        "empty": done.empty,
+        "with an id read before": done.shared_ids,
         "not in the index": done.unknown,
         "not decided": done.failed,
     }

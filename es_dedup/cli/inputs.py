@@ -17,6 +17,7 @@ from es_dedup.cli.output import clean
 from es_dedup.errors import InputError
 from es_dedup.readers import Fields, InputFailure, ReadOptions, read_pages
 from es_dedup.readers.port import FORMATS
+from es_dedup.readers.records import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -96,12 +97,16 @@ class Intake:
     Attributes:
         failures: the first ``KEPT_FAILURES``.
         failed: how many there were.
-        repeats: identical pages that were named twice.
     """
 
     def __init__(
         self, paths: Iterable[str], options: ReadOptions, session: Session, *, leave: Path | None = None
     ) -> None:
+        paths = list(paths)
+        if options.id_from == "place" and STDIN in paths:
+            raise typer.BadParameter(
+                "a line of standard input has no place to be found at", param_hint="--id-from"
+            )
         most = session.settings.extraction.max_bytes
         try:
             self._source = read_pages(paths, replace(options, max_page_bytes=most, leave=leave))
@@ -118,11 +123,6 @@ class Intake:
     def roots(self) -> Roots:
         """What the ids of page files are relative to."""
         return self._source.roots
-
-    @property
-    def repeats(self) -> int:
-        """Identical pages dropped so far."""
-        return self._source.repeats
 
     def pages(self) -> Iterator[Page]:
         """The pages; failures are taken out and noted."""
@@ -141,7 +141,6 @@ class Intake:
         kept = [{"source": f.source, "line": f.line, "problem": f.problem} for f in self.failures]
         return {
             "left_out": self.failed,
-            "repeats": self.repeats,
             "failures": kept,
             "ignored": dict(self._source.ignored),
             "no_page": dict(self._source.no_page),
@@ -234,19 +233,25 @@ def _option(name: str, kind: Any, help_text: str, default: Any = None) -> inspec
     )
 
 
+def _field(role: str, what: str) -> str:
+    """Help of the option that names the field of a role."""
+    *names, last = USUAL[role]
+    return f"Field with {what} (else {', '.join(names)} or {last})."
+
+
 _PARAMETERS: Final = [
-    _option("id_field", str | None, "Field with the page id (else id, _id, page_id, doc_id or url)."),
+    _option("id_field", str | None, _field("id", "the page id")),
+    _option("text_field", str | None, _field("text", "the main text")),
+    _option("html_field", str | None, _field("html", "HTML") + " A name in …base64 is decoded."),
+    _option("url_field", str | None, _field("url", "the URL")),
+    _option("title_field", str | None, _field("title", "the title")),
+    _option("time_field", str | None, _field("time", "the time of publication")),
     _option(
-        "text_field", str | None, "Field with the main text (else text, content, body, main_text or article)."
+        "id_from",
+        Literal["field", "place"],
+        "What becomes the id of a record: field, its own or, without one, a digest of its content; place, file and line.",
+        "field",
     ),
-    _option(
-        "html_field",
-        str | None,
-        "Field with HTML (else html, raw_html or html_base64); a name in …base64 is decoded.",
-    ),
-    _option("url_field", str | None, "Field with the URL (else url, link, uri or source_url)."),
-    _option("title_field", str | None, "Field with the title (else title or headline)."),
-    _option("time_field", str | None, "Field with the time of publication (else published, time, date …)."),
     _option(
         "format",
         Literal[*FORMATS] | None,

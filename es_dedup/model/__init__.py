@@ -135,6 +135,11 @@ class Page:
                 raise TypeError(f"{name} of a Page must be {wanted}, not {type(value).__name__}")
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing but white space is given."""
+        return not ((self.text and self.text.strip()) or (self.html and self.html.strip()))
+
+    @property
     def has_text(self) -> bool:
         """Whether the text is taken as it is: it is given, and not blank beside HTML."""
         return self.text is not None and (self.html is None or bool(self.text and not self.text.isspace()))
@@ -504,10 +509,10 @@ class AddReport:
         read: pages taken from the input.
         stored: pages written, new or replaced.
         replaced: of the stored pages those whose id was stored before with other content or metadata.
-        unchanged: pages that were stored already with the same content.
+        superseded: pages given before another page of their id in this call, which is the one that is stored.
+        unchanged: pages that were stored already with the same content, or given before in this call.
         left_out: pages not stored because of the write policy.
-        failed: page id (or place in the input) to reason, for pages that could not be processed, and for pages
-            whose id came again later in the call.
+        failed: page id (or place in the input) to reason, for pages that could not be processed.
         skipped: reason to count, for pages stored without features (empty, too short …): they match nothing.
         outcomes: outcome to count, over the stored pages.
         decisions: for each page of this call that is not unique, its decision, by page id; without detectors' verdicts
@@ -525,6 +530,7 @@ class AddReport:
     unchanged: int = 0
     left_out: int = 0
     replaced: int = 0
+    superseded: int = 0
     failed: Mapping[str, str] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
     outcomes: Mapping[str, int] = field(default_factory=dict)

@@ -5,8 +5,7 @@
 Traps:
 - a reader never raises for bad input, only for a missing optional package (``MissingExtra``);
 - nothing is read ahead: a file is open while its pages are taken, so pages should not be kept in a list;
-- ids must be unique over all the input of one call; a repeated id is dropped when the page is identical, and is a
-  failure when it is not;
+- ids may repeat: who stores pages keeps the last page of an id, who copies rows tells them apart by their place;
 - ids of page files are relative to a root, see ``Roots``. Who reads into an index more than once gives the roots that it has
   recorded, and records those of the call: ``pages = read_pages(paths, ReadOptions(roots=dedup.roots()))``, then
   ``dedup.record_roots(pages.roots)``.
@@ -19,6 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from es_dedup.readers.folders import SUFFIXES, read_folder, read_some
+from es_dedup.readers.input_pages import InputPages
 from es_dedup.readers.kinds import READERS, is_page_file, read_file
 from es_dedup.readers.locations import Address, is_pattern, located, matches, pattern_folder
 from es_dedup.readers.port import Fields, InputFailure, ReadOptions, Tally, kind_of
@@ -32,7 +32,6 @@ from es_dedup.readers.streams import (
     printable,
     suffix_of,
 )
-from es_dedup.readers.unique import UniquePages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,10 +40,10 @@ if TYPE_CHECKING:
     from es_dedup.readers.locations import Named, Source
     from es_dedup.readers.port import Items
 
-__all__ = ["Fields", "InputFailure", "ReadOptions", "Root", "Roots", "UniquePages", "read_pages"]
+__all__ = ["Fields", "InputFailure", "InputPages", "ReadOptions", "Root", "Roots", "read_pages"]
 
 
-def read_pages(paths: Iterable[str | Path], options: ReadOptions | None = None) -> UniquePages:
+def read_pages(paths: Iterable[str | Path], options: ReadOptions | None = None) -> InputPages:
     """Pages and failures of all the input, in the order named.
 
     Args:
@@ -53,8 +52,8 @@ def read_pages(paths: Iterable[str | Path], options: ReadOptions | None = None) 
         options: field names, encoding, limits.
 
     Returns:
-        A lazy iterator; its ``repeats`` counts identical pages that were named twice, ``ignored`` files of folders that are of no
-        known kind, and ``roots`` has the roots that the ids are relative to.
+        A lazy iterator; its ``ignored`` counts files of folders that are of no known kind, and ``roots`` has the roots that the ids are
+        relative to.
 
     Raises:
         TypeError: ``paths`` is not a list of paths, or ``options`` no ``ReadOptions``.
@@ -66,7 +65,7 @@ def read_pages(paths: Iterable[str | Path], options: ReadOptions | None = None) 
         raise TypeError(f"options must be a ReadOptions object, got a {type(options).__name__}")
     roots = options.roots.covering(_with_path_ids(named), root=options.root, namespace=options.namespace)
     options = replace(options, roots=roots, tally=Tally())
-    return UniquePages(_sources(named, options), roots, options.tally)
+    return InputPages(_sources(named, options), roots, options.tally)
 
 
 def _with_path_ids(named: Iterable[Named]) -> list[Path]:

@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from itertools import islice
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.readers.binary import binary_kind
 from es_dedup.readers.port import Fields, InputFailure, ReadPage
+from es_dedup.text.hashing import content_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,6 +32,7 @@ USUAL: Final[Mapping[str, tuple[str, ...]]] = {
     "time": ("published", "time", "date", "published_at", "publish_time", "pubdate", "datetime", "timestamp"),
 }
 """Field names that are tried in turn when none was given; case does not count."""
+NO_TEXT: Final = "no field of text or HTML (the names tried are {tried}); there are: {listed}; {advice}"
 BASE64_SUFFIX: Final = "base64"
 _LISTED: Final = 12
 _EPOCH_SECONDS: Final = range(10**8, 10**10)
@@ -47,8 +50,9 @@ def page_from_record(record: Any, source: str, line: int, options: ReadOptions) 
     """A page out of one record.
 
     The text is used when it is there and not blank, else the HTML; a field whose name ends in ``base64`` is decoded to
-    bytes first. A number is taken as an id and, in the range of Unix seconds or milliseconds, as a time. A record needs
-    an id and a text or HTML; a named field that it lacks is empty, and ``options.tally`` counts the records that have it.
+    bytes first. A number is taken as an id and, in the range of Unix seconds or milliseconds, as a time. A record needs a
+    field of text or HTML, which may be empty; another named field that it lacks is empty, and ``options.tally`` counts the
+    records that have it. ``options.id_from`` says what the id is made from.
 
     Args:
         record: a parsed JSON value or a row as a mapping.
@@ -57,7 +61,7 @@ def page_from_record(record: Any, source: str, line: int, options: ReadOptions) 
         options: the caller's field names.
     """
     try:
-        return ReadPage(_page(record, options), source, line)
+        return ReadPage(_page(record, source, line, options), source, line)
     except _BadField as problem:
         return InputFailure(source, line, str(problem))
 
@@ -81,12 +85,29 @@ def fields_in_no_record(options: ReadOptions) -> Iterator[InputFailure]:
             yield InputFailure(f"--{role}-field {name}", None, problem)
 
 
+def no_text(names: Mapping[str, Any] | Iterable[str], advice: str) -> str:
+    """What is said of rows with none of the usual fields of text or HTML, to all who give rows.
+
+    Args:
+        names: of the fields that there are; or a record.
+        advice: how a field is named there.
+    """
+    tried = ", ".join((*USUAL["text"], *USUAL["html"]))
+    return NO_TEXT.format(tried=tried, listed=_listed(names), advice=advice)
+
+
+def usual_columns(names: Iterable[Any]) -> dict[str, str]:
+    """For each role the first of its usual names that a table has a column of; case does not count."""
+    found = _names(tuple(name for name in names if isinstance(name, str)), Fields())
+    return {role: some[0] for role in USUAL if (some := getattr(found, role))}
+
+
 def leads_to(key: str, path: str) -> bool:
     """Whether a field of this name is, or may hold, what a path names."""
     return path == key or path.startswith((f"{key}.", f"{key}["))
 
 
-def _page(record: Any, options: ReadOptions) -> Page:
+def _page(record: Any, source: str, line: int, options: ReadOptions) -> Page:
     fields, tally = options.fields, options.tally
     if not isinstance(record, Mapping):
         raise _BadField(f"each record must be an object with named fields, got {_kind(record)}")
@@ -97,20 +118,25 @@ def _page(record: Any, options: ReadOptions) -> Page:
         tally.having[role] += 1
     if names.lacking and not tally.example:
         tally.example = tuple(islice(_paths(record), _LISTED + 1))
-    page_id = _id(record, _filled(record, names.id), fields)
+    page_id = _id(record, _filled(record, names.id), fields) if options.id_from == "field" else None
     text_field = _filled(record, names.text)
     text, html, html_field = _text(record, text_field), None, None
     if not text or text.isspace():
         html_field = _filled(record, names.html)
         html = _html(record, html_field)
     if text is None and html is None:
-        raise _BadField(_nothing_to_read(record, text_field, html_field, fields))
+        if text_field is None and html_field is None:
+            raise _BadField(_nothing_to_read(record, fields))
+        text = ""
+    title = _text(record, _filled(record, names.title)) or None
+    if page_id is None and options.id_from != "place":
+        page_id = content_id(html or text or "", title)
     return Page(
-        id=page_id,
+        id=page_id or f"{source}#{line}",
         html=html,
         text=None if html is not None else text,
         url=_text(record, _filled(record, names.url)) or None,
-        title=_text(record, _filled(record, names.title)) or None,
+        title=title,
         published=_time(record, _filled(record, names.time)),
     )
 
@@ -187,21 +213,39 @@ def _names(present: tuple[str, ...], fields: Fields) -> _Names:
 def _filled(record: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
     """The first name with a value, else the first name."""
     for name in names:
-        if record[name] not in (None, ""):
+        if not missing(record[name]) and record[name] != "":
             return name
     return names[0] if names else None
 
 
-def _id(record: Mapping[str, Any], name: str | None, fields: Fields) -> str:
+def missing(value: Any) -> bool:
+    """Whether a value of a table is None, NaN, or one of the marks of pandas."""
+    return (
+        value is None
+        or type(value).__name__ in {"NAType", "NaTType"}
+        or (isinstance(value, float) and math.isnan(value))
+    )
+
+
+def id_text(value: Any) -> str | None:
+    """An id that is text or a whole number as text, a number of a column of floats too; None for anything else."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, Integral | str):
+        return None
+    return str(value)
+
+
+def _id(record: Mapping[str, Any], name: str | None, fields: Fields) -> str | None:
+    """The id of a record; None where it has none, and no field was named."""
     if name is None and fields.id is not None:
         raise _BadField(f"no field {fields.id!r} (--id-field); it has: {_listed(record)}")
-    if name is None:
-        raise _BadField(f"no id field; it has: {_listed(record)}; name one with --id-field")
-    value = record[name]
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    if not isinstance(value, str):
-        raise _BadField(f"field {name!r} must be text or a whole number, got {_kind(value)}")
+    given = record[name] if name is not None else None
+    if fields.id is None and (missing(given) or given == ""):
+        return None
+    value = id_text(given)
+    if value is None:
+        raise _BadField(f"field {name!r} must be text or a whole number, got {_kind(given)}")
     if problem := id_problem(value := fitted_id(value)):
         raise _BadField(f"field {name!r}: {problem}")
     return value
@@ -209,7 +253,7 @@ def _id(record: Mapping[str, Any], name: str | None, fields: Fields) -> str:
 
 def _text(record: Mapping[str, Any], name: str | None) -> str | None:
     value = record[name] if name is not None else None
-    if value is None:
+    if missing(value):
         return None
     if not isinstance(value, str):
         first = f"; name one of its values: {name}[0]" if isinstance(value, list) else ""
@@ -245,12 +289,7 @@ def _time(record: Mapping[str, Any], name: str | None) -> str | datetime | None:
     raise _BadField(f"field {name!r} must be a time as text or Unix seconds, got {_kind(value)}")
 
 
-def _nothing_to_read(
-    record: Mapping[str, Any], text_field: str | None, html_field: str | None, fields: Fields
-) -> str:
-    empty = [repr(name) for name in (text_field, html_field) if name is not None]
-    if empty:
-        return f"no text: {' and '.join(empty)} hold nothing"
+def _nothing_to_read(record: Mapping[str, Any], fields: Fields) -> str:
     named = [
         f"{name!r} (--{role}-field)"
         for role, name in (("text", fields.text), ("html", fields.html))
@@ -258,7 +297,7 @@ def _nothing_to_read(
     ]
     if named:
         return f"no field {' and '.join(named)}; it has: {_listed(record)}"
-    return f"no text or HTML field; it has: {_listed(record)}; name one with --text-field or --html-field"
+    return no_text(record, "name one with --text-field or --html-field")
 
 
 def _listed(fields: Mapping[str, Any] | Iterable[str]) -> str:
@@ -268,6 +307,6 @@ def _listed(fields: Mapping[str, Any] | Iterable[str]) -> str:
 
 
 def _kind(value: object) -> str:
-    if value is None:
+    if missing(value):
         return "nothing"
     return _KINDS.get(type(value), f"a value of type {type(value).__name__}")

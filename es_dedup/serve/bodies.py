@@ -6,14 +6,16 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from es_dedup.batch.journal import MAX_CHARS
 from es_dedup.model import MAX_ID_BYTES, Page, id_problem
 from es_dedup.model.annotations import Label
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.readers.binary import binary_kind
+from es_dedup.readers.records import USUAL, no_text
 from es_dedup.serve.problems import InvalidBody
+from es_dedup.text.hashing import content_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,13 +51,21 @@ class Body(BaseModel):
 
 
 class PageBody(Body):
-    """A page: an id, and its main text or its HTML."""
+    """A page: its main text or its HTML, and an id; without one it has a digest of its content as its id."""
 
     id: str = Field(
-        "", max_length=MAX_ID_BYTES, description="unique in the index; with PUT that of the address"
+        "",
+        max_length=MAX_ID_BYTES,
+        description="unique in the index; with PUT that of the address; else a digest of the content",
     )
-    text: str | None = Field(None, description="main text that was extracted already; then HTML is ignored")
-    html: str | None = Field(None, description="decoded HTML")
+    text: str | None = Field(
+        None,
+        validation_alias=AliasChoices(*USUAL["text"]),
+        description="main text that was extracted already; then HTML is ignored",
+    )
+    html: str | None = Field(
+        None, validation_alias=AliasChoices("html", "raw_html"), description="decoded HTML"
+    )
     html_base64: str | None = Field(None, description="HTML as served, in base64")
     url: str | None = Field(None, description="where the page was found")
     title: str | None = Field(None, description="in place of the extracted title")
@@ -71,14 +81,14 @@ class PageBody(Body):
         """
         if page_id and self.id not in ("", page_id):
             raise InvalidBody((f"id: is {self.id!r}, the address names {page_id!r}",))
-        name = page_id or self.id
-        if problem := id_problem(name):
-            raise InvalidBody((f"id: {problem}",))
         html: str | bytes | None = self.html
         if self.html_base64 is not None and html is None:
             html = _decoded(self.html_base64)
         if self.text is None and html is None:
-            raise InvalidBody(("one of text, html and html_base64 is needed",))
+            raise InvalidBody((no_text(self.model_fields_set, "send one as text or html"),))
+        name = page_id or self.id or content_id((self.text or "").strip() or html or "", self.title)
+        if problem := id_problem(name):
+            raise InvalidBody((f"id: {problem}",))
         named = self.model_dump(include={"url", "title", "published", "site", "http_charset"})
         page = Page(id=name, text=self.text, html=html, **named)
         if not page.has_text and isinstance(html, bytes) and (kind := binary_kind(html)):

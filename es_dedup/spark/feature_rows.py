@@ -13,6 +13,7 @@ from es_dedup.batch.featurise import make_chunk, page_groups, problem_of
 from es_dedup.errors import ConfigError
 from es_dedup.extraction import create_extractor
 from es_dedup.model import Page
+from es_dedup.readers.records import no_text, usual_columns
 from es_dedup.settings.loading import settings_in_force
 from es_dedup.spark import tables
 from es_dedup.spark.batches import batch_of, mapped, signed
@@ -61,12 +62,16 @@ def _columns(pages: DataFrame) -> list[Column]:
         ConfigError: a column is missing, is there twice, or has another type than those of ``TYPES``.
     """
     sensitive = pages.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
-    given = [(field.name if sensitive else field.name.lower(), field) for field in pages.schema]
+    usual = {name: role for role, name in usual_columns(pages.columns).items() if role in ("text", "html")}
+    given = [
+        (usual.get(field.name, field.name if sensitive else field.name.lower()), field)
+        for field in pages.schema
+    ]
     names = [name for name, _ in given if name in COLUMNS]
-    if "id" not in names or not {"text", "html"}.intersection(names):
-        raise ConfigError(
-            (f"pages need columns id and text or html, not {', '.join(pages.columns)}",), "pages"
-        )
+    if not {"text", "html"}.intersection(names):
+        raise ConfigError((no_text(pages.columns, "rename one to text or html"),), "pages")
+    if "id" not in names:
+        raise ConfigError((f"pages need a column id, not only {', '.join(pages.columns)}",), "pages")
     problems = [
         f"there are {names.count(name)} columns {name}" for name in set(names) if names.count(name) > 1
     ]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from datetime import date, datetime
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from es_dedup.batch.copies import DistinctPages
 from es_dedup.deduplicator.deduplicator import Deduplicator
-from es_dedup.model import Page, id_problem
+from es_dedup.model import Page
+from es_dedup.readers.records import id_text, missing, no_text, usual_columns
 from es_dedup.settings.loading import settings_in_force
 from es_dedup.tables.kinds import rows_of
 from es_dedup.tables.result import DeduplicationResult
@@ -33,97 +35,104 @@ def deduplicate(  # noqa: PLR0913 - one for each column
 ) -> DeduplicationResult:
     """Near-duplicates among the rows of a list, a dictionary or a table, with the clusters that ``Deduplicator.scan`` gives.
 
-    Rows are read in small batches, never copied as a whole; the features of all rows are held in memory, about 2 KB a row. Ids are
-    row numbers unless there is a column for them; of equal rows the first one is then the canonical document.
+    Rows are read in small batches, never copied as a whole; the features of distinct rows are held in memory, about 2 KB a row. Of equal
+    rows the first one is the canonical document. In the result rows are called by their ids, or by their numbers where there is no
+    column of ids, or a value in it is missing or repeats; a warning says so.
 
     Args:
         data: a list of texts or of dictionaries, a dictionary of texts by id or of columns by name, a pandas or polars DataFrame, a
             pyarrow Table or RecordBatch, or a ``datasets.Dataset``.
-        text, html, title, id, url, published: names of columns, by default those that are named as the attribute of ``Page``. Needed is
-            ``text`` or ``html``; a row without either is unique. Ids may be numbers.
+        text, html, title, id, url, published: names of columns, by default ``id`` and the usual names of the others, as files of
+            records have them. Needed is ``text`` or ``html``; a row without either is unique. Ids may be numbers.
         settings: None: those of the settings file and the environment.
 
     Raises:
         TypeError: ``data`` is of another kind, or a value is of a wrong type; the row is named. Nothing was compared then.
-        ValueError: a column is missing, or an id is missing, empty, too long or given twice.
+        ValueError: a column is missing, or an id is neither text nor a whole number.
         ConfigError: the settings are wrong.
     """
     given = {"text": text, "html": html, "title": title, "id": id, "url": url, "published": published}
     rows = rows_of(data)
     columns = _columns(rows, given)
-    ids = _ids(rows, columns)
+    names, note = _names(rows, columns)
+    if note:
+        warnings.warn(note, stacklevel=2)
     chosen = settings_in_force(settings)
     chosen = chosen.model_copy(update={"index": chosen.index.model_copy(update={"keep_text": False})})
-    for _ in _pages(rows, columns, ids):  # wrong values are found before work begins
+    for _ in _pages(rows, columns):  # wrong values are found before work begins
         pass
     dedup = Deduplicator.open(":memory:", settings=chosen, temporary=True)
+    distinct = DistinctPages()
     try:
-        report = dedup.scan(_pages(rows, columns, ids))
+        report = dedup.scan(distinct.of(_pages(rows, columns)))
     except BaseException:
         dedup.close()
         raise
-    return DeduplicationResult(rows, columns, ids, dedup, report)
+    return DeduplicationResult(rows, columns, names, distinct.copies, dedup, report, note)
 
 
 def _columns(rows: Rows, given: Mapping[str, str | None]) -> dict[str, str]:
     """The column of each attribute of ``Page`` that has one."""
     known = Counter(rows.columns)
-    listed = ", ".join(map(repr, rows.columns[:12])) or "none"
+    usual = usual_columns(rows.columns)
+    usual["published"] = usual.pop("time", "")
+    usual["id"] = "id" if "id" in known else ""  # other usual ids, as a URL, may repeat
     columns = {}
     for attribute, asked in given.items():
-        name = attribute if asked is None else asked
+        name = usual.get(attribute, "") if asked is None else asked
         if known[name] > 1 or (asked is not None and not known[name]):
             problem = f"there are {known[name]} columns" if known[name] else "there is no column"
+            listed = ", ".join(map(repr, rows.columns[:12])) or "none"
             raise ValueError(f"{attribute}={name!r}: {problem} of this name; columns are {listed}")
         if known[name]:
             columns[attribute] = name
     if not columns.keys() & {"text", "html"}:
-        raise ValueError(f"name the column of the texts, as text='body'; columns are {listed}")
+        raise ValueError(no_text(rows.columns, "name one as text='…' or html='…'"))
     return columns
 
 
-def _ids(rows: Rows, columns: Mapping[str, str]) -> dict[str, Any]:
-    """The id of each row as it was given, by page id, in the order of rows."""
+def _names(rows: Rows, columns: Mapping[str, str]) -> tuple[list[Any], str]:
+    """What each row is called: its id, or its number where not every row has an id of its own; then also why.
+
+    Raises:
+        ValueError: an id is neither text nor a whole number.
+    """
+    numbers = list(range(rows.size))
     if "id" not in columns:
-        width = len(str(rows.size))
-        return {f"{row:0{width}}": row for row in range(rows.size)}  # page ids in the order of rows
-    ids: dict[str, Any] = {}
-    for row, (value,) in enumerate(rows.read((columns["id"],))):
-        if _missing(value) or isinstance(value, bool) or not isinstance(value, str | Integral):
+        return numbers, ""
+    column, given, first = columns["id"], [], dict[str, int]()
+    problem = ""
+    for row, (value,) in enumerate(rows.read((column,))):
+        name = id_text(value)
+        if name is None and not missing(value):
             raise ValueError(f"row {row}: an id must be a string or a whole number, not {value!r}")
-        if problem := id_problem(page_id := str(value)):
-            raise ValueError(f"row {row}: {problem}")
-        if page_id in ids:
-            raise ValueError(
-                f"row {row}: the id {page_id!r} was given before, in row {list(ids).index(page_id)}"
-            )
-        ids[page_id] = value
-    return ids
+        if not name:
+            problem = problem or f"row {row} has no value"
+        elif (before := first.setdefault(name, row)) != row:
+            problem = problem or f"row {row} has the value {name!r} of row {before}"
+        given.append(int(value) if isinstance(value, float) and not missing(value) else value)
+    return (
+        (numbers, f"rows are called by their numbers: of column {column!r}, {problem}")
+        if problem
+        else (given, "")
+    )
 
 
-def _pages(rows: Rows, columns: Mapping[str, str], ids: Mapping[str, Any]) -> Iterator[Page]:
-    """A page of each row, made lazily."""
+def _pages(rows: Rows, columns: Mapping[str, str]) -> Iterator[Page]:
+    """A page of each row, made lazily, under an id by which rows are in order."""
     attributes = [name for name in columns if name != "id"]
     values = rows.read([columns[name] for name in attributes])
-    for row, (page_id, some) in enumerate(zip(ids, values, strict=True)):
+    width = len(str(rows.size))
+    for row, some in enumerate(values):
         found = {
-            name: _value(value) for name, value in zip(attributes, some, strict=True) if not _missing(value)
+            name: _value(value) for name, value in zip(attributes, some, strict=True) if not missing(value)
         }
         if not found.keys() & {"text", "html"}:
             found["text"] = ""
         try:
-            yield Page(page_id, **found)
+            yield Page(f"{row:0{width}}", **found)
         except TypeError as error:
             raise TypeError(f"row {row}: {error}") from None
-
-
-def _missing(value: Any) -> bool:
-    """Whether a value is None, NaN, or one of the marks of pandas."""
-    return (
-        value is None
-        or type(value).__name__ in {"NAType", "NaTType"}
-        or (isinstance(value, float) and value != value)  # noqa: PLR0124 - NaN
-    )
 
 
 def _value(value: Any) -> Any:

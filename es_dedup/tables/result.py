@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import finalize
 
 from es_dedup.errors import UnknownPage
+from es_dedup.model import Member, Outcome, Relation
 from es_dedup.tables.kinds import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.model import AddReport, Cluster, PairDecision
@@ -30,6 +31,8 @@ COLUMNS: Final = {
     "canonical_cover": "double",
 }
 """Columns of the table of all rows, as those of ``es_dedup.spark``; None: the type of ids."""
+SAME: Final = {"left_cover": 1.0, "right_cover": 1.0}
+"""Evidence of rows with equal content and metadata."""
 PANDAS: Final = {"int64": "Int64", "uint64": "UInt64", "string": "string", "double": "Float64"}
 """Nullable types of pandas."""
 SHOWN_CLUSTERS: Final = 10
@@ -48,13 +51,28 @@ class DeduplicationResult:
         self,
         rows: Rows,
         columns: Mapping[str, str],
-        ids: Mapping[str, Any],
+        names: Sequence[Any],
+        copies: Mapping[str, str],
         dedup: Deduplicator,
         report: AddReport,
+        note: str,
     ) -> None:
-        self._rows, self._columns, self._ids, self._dedup = rows, columns, ids, dedup
-        self.report = report
-        self._names = {str(given): page_id for page_id, given in ids.items()}
+        self._rows, self._columns, self._copies, self._dedup = rows, columns, copies, dedup
+        width = len(str(len(names)))
+        self._ids = {f"{row:0{width}}": given for row, given in enumerate(names)}
+        self._names = {str(given): page_id for page_id, given in self._ids.items()}
+        self._groups: dict[str, list[str]] = {}
+        for copy, first in copies.items():
+            self._groups.setdefault(first, []).append(copy)
+        duplicates = report.outcomes.get(Outcome.DUPLICATE, 0) + len(copies)
+        self.report = replace(
+            report,
+            read=report.read + len(copies),
+            stored=report.stored + len(copies),
+            outcomes={**report.outcomes, **({Outcome.DUPLICATE: duplicates} if copies else {})},
+            decisions={},
+            notes=(*filter(None, (note,)), *report.notes),
+        )
         finalize(self, dedup.close)
 
     def __len__(self) -> int:
@@ -71,8 +89,9 @@ class DeduplicationResult:
 
     @cached_property
     def clusters(self) -> list[Cluster]:
-        """Clusters of at least two rows, each member with its evidence against the canonical document, by id; ids are strings."""
-        return [self._renamed(cluster) for cluster in self._dedup.clusters(min_size=2)]
+        """Clusters of at least two rows, in the order of rows, each member with its evidence against the canonical document; ids are strings."""
+        stored = self._dedup.clusters(min_size=1 if self._groups else 2)
+        return [self._renamed(each) for each in map(self._with_copies, stored) if each.members]
 
     @cached_property
     def _originals(self) -> dict[str, Cluster]:
@@ -105,7 +124,8 @@ class DeduplicationResult:
         for given in (left, right):
             if str(given) not in self._names:
                 raise UnknownPage(str(given))
-        decision = self._dedup.explain(self._names[str(left)], self._names[str(right)])
+        names = (self._names[str(given)] for given in (left, right))
+        decision = self._dedup.explain(*(self._copies.get(name, name) for name in names))
         return replace(decision, left=str(left), right=str(right))
 
     def to_dict(self) -> dict[str, list[Any]]:
@@ -158,6 +178,16 @@ class DeduplicationResult:
     def _taken(self, *, duplicates: bool) -> Any:
         at = [row for row, page_id in enumerate(self._ids) if (page_id in self._originals) is duplicates]
         return self._rows.take(at)
+
+    def _with_copies(self, cluster: Cluster) -> Cluster:
+        """A cluster with the rows that are equal to those of its pages."""
+        if not self._groups:
+            return cluster
+        copies = self._groups.get(cluster.canonical, ())
+        members = [*cluster.members, *(Member(name, Relation.EXACT, 1.0, SAME) for name in copies)]
+        for member in cluster.members:
+            members += (replace(member, page_id=name) for name in self._groups.get(member.page_id, ()))
+        return replace(cluster, members=tuple(sorted(members, key=lambda each: each.page_id)))
 
     def _renamed(self, cluster: Cluster) -> Cluster:
         """A cluster with the ids of rows as they were given."""

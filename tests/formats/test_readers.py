@@ -9,6 +9,7 @@ import io
 import json
 import lzma
 import os
+import re
 import sys
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
@@ -155,14 +156,14 @@ class TestJsonLines:
             (b'{"id": "x", "text": "\xff\xfe"}', "not utf-8 text (byte 22"),
             (b"[" * 100_000, "not valid JSON|nested too deeply"),
             ('"text"', "must be an object"),
-            ({"text": "t"}, "no id field; it has: text; name one with --id-field"),
-            ({"id": "x", "foo": "t"}, "no text or HTML field; it has: id, foo"),
+            (
+                {"id": "x", "foo": "t"},
+                "article, html, raw_html, html_base64); there are: id, foo; name one with --text-field or --html-field",
+            ),
             ({"id": "x", "text": 5}, "field 'text' must be text, got a number"),
             ({"id": "x", "text": ["a"]}, "field 'text' must be text, got a list"),
-            ({"id": "x", "text": None}, "no text: 'text' hold nothing"),
             ({"id": True, "text": "t"}, "must be text or a whole number, got true or false"),
-            ({"id": None, "text": "t"}, "field 'id' must be text or a whole number, got nothing"),
-            ({"id": "", "text": "t"}, "the page id is empty"),
+            ({"id": 1.5, "text": "t"}, "must be text or a whole number, got a number"),
             ({"id": "a\0b", "text": "t"}, "no text"),
             ({"id": "x", "html_base64": "***"}, "not valid base64"),
             ({"id": "x", "text": "t", "title": {}}, "field 'title' must be text, got an object"),
@@ -190,7 +191,9 @@ class TestJsonLines:
         assert str(whole) == "--text-field main: 0 of 1 records have this field; they have: id, text"
 
     def test_an_empty_text_is_a_page(self, tmp_path: Path) -> None:
-        assert read(write_lines(tmp_path / "a.jsonl", {"id": "1", "text": ""}))[0] == [Page(id="1", text="")]
+        for text in ("", None):
+            path = write_lines(tmp_path / "a.jsonl", {"id": 1.0, "text": text})
+            assert read(path)[0] == [Page(id="1", text="")]
 
     def test_lone_surrogates_do_not_reach_the_page(self, tmp_path: Path) -> None:
         path = write_lines(tmp_path / "a.jsonl", '{"id": "1", "text": "a\\ud83d\\ude00b\\ud800c"}')
@@ -314,19 +317,31 @@ class TestTables:
 
 
 class TestIds:
-    def test_an_identical_repeat_is_dropped_and_counted(self, tmp_path: Path) -> None:
-        path = write_lines(tmp_path / "a.jsonl", {"id": "1", "text": "t"}, {"id": "1", "text": "t"})
-        source = read_pages([path])
-        assert [type(item) for item in source] == [Page]
-        assert source.repeats == 1
+    def test_rows_without_one_have_a_digest_of_their_content_wherever_they_stand(
+        self, tmp_path: Path
+    ) -> None:
+        rows = [
+            {"text": "Caf\u00e9"},
+            {"body": " Cafe\u0301\r\n", "id": None},
+            {"text": "Caf\u00e9", "title": "T"},
+            {"text": "-5"},
+        ]
+        pages, failures = read(write_lines(tmp_path / "a.jsonl", *rows))
+        later, _ = read(write_lines(tmp_path / "b.jsonl", {"text": "5"}, *rows))
+        assert not failures
+        ids = [page.id for page in pages]
+        assert ids == [page.id for page in later[1:]]
+        assert [ids.index(each) for each in [*ids, later[0].id] if each in ids] == [0, 0, 2, 3]
+        assert all(re.fullmatch("content-[0-9a-f]{32}", each) for each in ids)
 
-    def test_another_page_with_a_known_id_is_a_failure_with_its_place(self, tmp_path: Path) -> None:
-        first = write_lines(tmp_path / "a.jsonl", {"id": "1", "text": "t"})
-        second = write_lines(tmp_path / "b.jsonl", {"id": "2", "text": "t"}, {"id": "1", "text": "other"})
-        pages, (failure,) = read(first, second)
-        assert [page.text for page in pages] == ["t", "t"]
-        assert (failure.source, failure.line) == (str(second), 2)
-        assert "'1' was read before" in failure.problem
+    def test_the_place_may_be_the_id(self, tmp_path: Path) -> None:
+        path = write_lines(tmp_path / "a.jsonl", {"id": "x", "text": "t"}, {"text": "t"})
+        assert [page.id for page in read(path, options=ReadOptions(id_from="place"))[0]] == [
+            f"{path}#1",
+            f"{path}#2",
+        ]
+        with pytest.raises(ValueError, match="id_from is 'field' or 'place'"):
+            ReadOptions(id_from="row")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

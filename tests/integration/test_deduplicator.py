@@ -124,10 +124,8 @@ class TestAddMany:
             story(71, "twice"),
         ]
         report = dedup.add_many([*given, Page("binary", html=b"%PDF-1.7\x00\x01" * 99)], dry_run=dry_run)
-        assert report.failed == {
-            "twice": "given again later in the same call",
-            "none": "neither text nor html",
-        }
+        assert report.failed == {"none": "neither text nor html"}
+        assert (report.superseded, report.unchanged) == (1, 0)
         assert report.skipped_pages == {"binary": "binary"}
         assert len(report.notes) == 1
         with pytest.raises(ValueError, match="'none': neither text nor html"):
@@ -135,9 +133,11 @@ class TestAddMany:
         assert "neither" in dedup.check(Page("none")).notes[0]
 
     def test_of_several_pages_with_one_id_the_last_wins(self, dedup: Deduplicator) -> None:
-        report = dedup.add_many([story(70, "twice"), story(1, "twice", day=5)])
-        assert (report.read, report.stored) == (2, 1)
-        assert report.failed == {"twice": "given again later in the same call"}
+        given = [story(70, "twice"), story(1, "twice", day=5), story(1, "twice", day=5)]
+        for dry_run in (True, False):
+            report = dedup.add_many(given, dry_run=dry_run)
+            assert (report.read, report.stored, report.superseded, report.unchanged) == (3, 1, 1, 1)
+            assert not report.failed
         assert dedup.text("twice") == story(1).text
         assert dedup.cluster("twice").canonical == "story-1"
 

@@ -1,0 +1,36 @@
+"""The pages of the input of one call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from es_dedup.readers.port import InputFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from es_dedup.model import Page
+    from es_dedup.readers.port import Items, Tally
+    from es_dedup.readers.roots import Roots
+
+
+class InputPages:
+    """Pages and failures of several sources, read lazily.
+
+    Attributes:
+        roots: what the ids of page files are relative to.
+    """
+
+    def __init__(self, sources: Iterable[Items], roots: Roots, tally: Tally) -> None:
+        self.roots = roots
+        self._sources, self._tally = sources, tally
+
+    @property
+    def ignored(self) -> Mapping[str, int]:
+        """Suffix to the number of files met in folders so far that are not read, because their kind is unknown."""
+        return self._tally.ignored
+
+    def __iter__(self) -> Iterator[Page | InputFailure]:
+        for source in self._sources:
+            for item in source:
+                yield item if isinstance(item, InputFailure) else item.page
