@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_dedup.text.hashing import content_digest
+from es_dedup.text.content import content_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

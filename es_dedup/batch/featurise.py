@@ -30,7 +30,7 @@ from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.metadata.dates import parse_moment
 from es_dedup.index.records import RecordBatch
 from es_dedup.kernels.dispatch import warm_up
-from es_dedup.model import NO_WORDS, Content, Page, Skipped, fitted_id, id_problem
+from es_dedup.model import EMPTY, NO_WORDS, Content, Page, Skipped, fitted_id, id_problem
 from es_dedup.model.batches import chunked_by_size
 from es_dedup.text.passages import without_passages
 
@@ -206,7 +206,8 @@ def make_chunk(
         published=list(map(_time, contents)),
         languages=[content.language for content in contents],
         skipped=[
-            skipped or ("" if has else NO_WORDS) for (_, _, skipped), has in zip(kept, words, strict=True)
+            skipped or ("" if has else EMPTY if page.is_empty else NO_WORDS)
+            for (page, _, skipped), has in zip(kept, words, strict=True)
         ],
     )
     unread = sum(_unread_time(page.published) for page, _, _ in kept)
@@ -258,7 +259,11 @@ def _read(pages: list[Page], extractor: Extractor) -> tuple[list[tuple[Page, Con
 
 
 def _table(contents: list[Content], settings: Settings) -> FeatureTable:
-    return featurise(*_texts_and_titles(contents), settings)
+    """Features of contents; those of equal texts and titles are made once."""
+    places: dict[tuple[str, str], int] = {}
+    rows = [places.setdefault((each.text, each.title), len(places)) for each in contents]
+    table = featurise([text for text, _ in places], [title for _, title in places], settings)
+    return table if len(places) == len(rows) else table.take(np.array(rows, dtype=np.int64))
 
 
 def _named(contents: list[Content], table: FeatureTable, settings: Settings) -> list[dict[str, Any]]:

@@ -88,6 +88,7 @@ def verify(
     if not worthwhile(len(left)):  # the kernel measures all in less time than numpy takes for this alone
         # the decision rules never accept less than this, so nothing is lost here
         likely = best_cover(cover, left, cover, right, weights, weights) >= thresholds.least_cover
+        likely |= pages.table.hashes[left] == pages.table.hashes[right]
         left, right = left[likely], right[likely]
     measures = measure(cover, left, cover, right, weights, weights)
     return _kept(left, right, decide_rows(measures, pages, left, pages, right, thresholds))
@@ -112,4 +113,4 @@ def verify_by(
 
 def _kept(left: NDArray[np.int64], right: NDArray[np.int64], decisions: PairDecisions) -> Verified:
     kept = decisions.rule == 0
-    return Verified(left[kept], right[kept], decisions.relation[kept], decisions.score[kept])
+    return Verified(left[kept], right[kept], decisions.relation[kept], decisions.score(kept))

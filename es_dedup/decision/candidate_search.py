@@ -90,7 +90,7 @@ class CandidateSearchResult:
         for pair in np.flatnonzero(decisions.rule == 0).tolist():
             left = self.pages.ids[int(self.comparison.left_rows[pair])]
             right = self.comparison.right.ids[int(self.comparison.right_rows[pair])]
-            relation, score = RELATIONS[int(decisions.relation[pair])], round(float(decisions.score[pair]), 4)
+            relation, score = RELATIONS[int(decisions.relation[pair])], round(float(decisions.score(pair)), 4)
             made.append(
                 Edge(left, right, relation, score)
                 if left < right

@@ -158,7 +158,7 @@ def pair_decision(
         left=comparison.left.ids[left_row],
         right=comparison.right.ids[right_row],
         relation=relation,
-        score=round(float(decisions.score[pair]), 4),
+        score=round(float(decisions.score(pair)), 4),
         reason=rules.REASONS[int(decisions.rule[pair])]
         if by_rules
         else reason(settings, relation, method_verdicts),

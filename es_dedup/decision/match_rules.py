@@ -112,8 +112,12 @@ DUPLICATES: Final = Fact(
     "both pages are covered enough for duplicates",
     "a page is covered too little for duplicates",
 )
-EXACT: Final = Fact(
-    "exact", lambda facts: facts.exact, "normalised texts are equal", "normalised texts differ"
+EXACT: Final = Fact("exact", lambda facts: facts.exact, "texts are equal", "texts differ")
+COPY: Final = Fact(
+    "copy",
+    lambda facts: facts.copy,
+    "texts are equal, and titles do not differ",
+    "texts or titles differ",
 )
 NOTE: Final = Fact("quotation", lambda facts: facts.note, "a quotation", "no quotation")
 PASSAGE: Final = Fact("passage", lambda facts: facts.passage, "a passage", "no passage")
@@ -165,7 +169,7 @@ RULES: Final = (
     ),
     Rule(
         "too little text in common",
-        (),
+        (COPY.no,),
         ((UNITS < LEAST_UNITS,),),
         "the body may be boilerplate only; a post of a dozen characters can be complete, but a titled page of that "
         "length has lost its text",
@@ -184,7 +188,7 @@ RULES: Final = (
     ),
     Rule(
         "same sentences with other numbers",
-        (),
+        (COPY.no,),
         ((OTHER_CLAUSES >= 3, OTHER_CLAUSES >= SAME_CLAUSES),),
         "typical of serial reports",
         SERIES,

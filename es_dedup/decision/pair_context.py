@@ -18,7 +18,7 @@ class PairContext:
         left_titles, right_titles: number of title terms of each page.
         titled: both pages have titles.
         days: days between the publications, 0 when one is unknown.
-        exact: the normalised texts are equal.
+        exact: the texts are equal, see ``FeatureTable.hashes``.
         lists: untitled texts of words (Latin and the like, not Chinese characters), with the menus or lists of a site in one.
     """
 

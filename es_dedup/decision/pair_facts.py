@@ -47,6 +47,7 @@ class PairFacts:
             was added or left out, not replaced.
         renamed: the titles are the same but for a name, which stands only in what is not shared.
         same: pairs that would be duplicates rather than containment.
+        copy: exact pairs whose titles are the same, or of which one has none: an equal body under two titles may be a site's notice.
         note: a note that stands as a whole in a digest; ``passage``: nearly all of one article, in another one.
         titled, days, exact, lists: see ``PairContext``.
         thresholds: of the decision rules.
@@ -74,6 +75,7 @@ class PairFacts:
     titled: Mask
     days: NDArray[np.int64]
     exact: Mask
+    copy: Mask
     lists: Mask
     thresholds: Thresholds
 
@@ -81,7 +83,8 @@ class PairFacts:
 def facts_of(measures: PairMeasures, known: PairContext, thresholds: Thresholds) -> PairFacts:
     """The facts about measured pairs."""
     left, right = measures.left, measures.right
-    better, both = np.maximum(left.cover, right.cover), np.minimum(left.cover, right.cover)
+    left_cover, right_cover = (np.where(known.exact, 1.0, side.cover) for side in (left, right))
+    better, both = np.maximum(left_cover, right_cover), np.minimum(left_cover, right_cover)
     share = np.maximum(_about(left, known.left_titles), _about(right, known.right_titles))
     overlap = np.maximum(measures.title_overlap, 0.0)
     distinguishing = np.minimum(_distinguishing(left), _distinguishing(right))
@@ -89,8 +92,8 @@ def facts_of(measures: PairMeasures, known: PairContext, thresholds: Thresholds)
     left_lost = left.lost_numbers / np.maximum(left.numbers, 1)
     right_lost = right.lost_numbers / np.maximum(right.numbers, 1)
     return PairFacts(
-        left_cover=left.cover,
-        right_cover=right.cover,
+        left_cover=left_cover,
+        right_cover=right_cover,
         better=better,
         both=both,
         needed=required_coverage(measures, known, thresholds),
@@ -111,6 +114,7 @@ def facts_of(measures: PairMeasures, known: PairContext, thresholds: Thresholds)
         titled=known.titled,
         days=known.days,
         exact=known.exact,
+        copy=known.exact & ~(known.titled & (overlap < SAME_TITLE)),
         lists=known.lists,
         thresholds=thresholds,
     )

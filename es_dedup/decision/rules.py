@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -54,13 +54,12 @@ class PairDecisions:
     relation: NDArray[np.int8]
     scores: Floats | None = None
 
-    @property
-    def score(self) -> Floats:
-        """Agreement in [0, 1]: the better cover when accepted, half of it when not."""
+    def score(self, pairs: int | NDArray[Any]) -> Any:
+        """Agreement of one pair or some, in [0, 1]: the better cover when accepted, half of it when not."""
         if self.scores is not None:
-            return self.scores
-        better = np.maximum(self.left_cover, self.right_cover)
-        return np.where(self.rule == 0, better, better / 2)
+            return self.scores[pairs]
+        better = np.maximum(self.left_cover[pairs], self.right_cover[pairs])
+        return np.where(self.rule[pairs] == 0, better, better / 2)
 
 
 RELATIONS: Final = (

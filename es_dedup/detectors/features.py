@@ -26,6 +26,7 @@ from es_dedup.detectors.others import (
 )
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.errors import DamagedData
+from es_dedup.text.content import content_form
 from es_dedup.text.hashing import hash64, tagged_terms
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.ragged import concatenate, offsets_of, owners_of, take
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 PAYLOAD_VERSION: Final = 1
 WITH_OTHERS: Final = 2  # first byte where features of further methods stand before the rest
+SHORT_UNITS: Final = 20  # below, the decision rules accept hardly any pair, and marks are much of a text
 _HEAD: Final = struct.Struct(
     "<BHIQ?Q"
 )  # version, bytes of signatures, length, content hash, has words, fingerprint
@@ -53,7 +55,8 @@ class FeatureTable:
 
     Attributes:
         lengths: characters of the normalised text.
-        hashes: 64-bit hash of the normalised text without white space; 0 for a page without words.
+        hashes: 64-bit hash of what exact copies have in common; 0 for an empty page. That is the normalised text without white space; of a
+            text of fewer than ``SHORT_UNITS`` units ``text.content.content_form``, because "-5" is no copy of "5".
         fingerprints, has_words: SimHash, and whether the page has any feature it is made of.
         periods: period signatures.
         coverage: grams, clauses, numbers and title terms.
@@ -113,13 +116,18 @@ def featurise(texts: Sequence[str], titles: Sequence[str], settings: Settings) -
     if Ccdet.name not in enabled:
         periods = take(periods, np.zeros(0, dtype=np.int64))
         periods = PeriodTable.whole(np.zeros(len(batch) + 1, dtype=np.int64), periods.signatures)
+    coverage_table = build_from(batch, tokens, titles)
+    hashes = content_hashes(dense)
+    for row in np.flatnonzero(coverage_table.tokens < SHORT_UNITS).tolist():
+        form = content_form(texts[row])
+        hashes[row] = hash64(form) if form else 0
     return FeatureTable(
         lengths=np.diff(batch.offsets),
-        hashes=np.where(has_words, content_hashes(dense), np.uint64(0)),
+        hashes=hashes,
         fingerprints=values,
         has_words=has_words,
         periods=periods,
-        coverage=build_from(batch, tokens, titles),
+        coverage=coverage_table,
         others=featurise_others(texts, titles, settings),
     )
 

@@ -27,7 +27,7 @@ class PageFeatures:
         page_id, title: of the page.
         origin: where ``fields`` come from, in words.
         length: characters of the normalised main text.
-        content_hash: of the normalised main text, 16 hexadecimal digits; empty for a page without words.
+        content_hash: what exact copies share, 16 hexadecimal digits; empty for an empty page.
         fields: named features, see ``named_fields``.
         counts: how many units, clauses, samples, numbers and title terms ``coverage`` compares; its features are hashes.
         skipped: methods that have nothing to compare on the page, with the reason; of the methods asked for.

@@ -24,7 +24,7 @@ class FeatureRecord:
     Attributes:
         page_id: the caller's key.
         length: characters of the normalised main text.
-        content_hash: 64-bit hash of the normalised main text; 0 when the page has no features.
+        content_hash: 64-bit hash that exact copies share, see ``FeatureTable.hashes``; 0 for an empty page.
         terms: candidate terms, each an unsigned 48-bit number whose top 8 bits name the detector; distinct.
         payload: the detectors' features, packed; opaque to the index.
         url, site, title, published: metadata; ``published`` is ISO 8601 or empty.
@@ -57,7 +57,7 @@ class RecordBatch:
     Attributes:
         ids: page ids.
         lengths: characters of the normalised main text.
-        content_hashes: in [0, 2^64); 0 for a page without features.
+        content_hashes: in [0, 2^64); 0 for an empty page.
         payloads: packed features.
         terms: all pages' terms one after the other; page ``i`` has those from ``term_offsets[i]`` up to, not
             with, ``term_offsets[i + 1]``.

@@ -201,9 +201,10 @@ class Skipped:
 
 
 NO_WORDS: Final = "no-words"
+EMPTY: Final = "empty"
 NO_MAIN_TEXT: Final = "no-main-text"
-READ_WITHOUT_FEATURES: Final = frozenset((NO_WORDS, NO_MAIN_TEXT))
-"""Reasons of pages that were read, but hold nothing to compare: no word, or only notices of rights and consent."""
+READ_WITHOUT_FEATURES: Final = frozenset((NO_WORDS, EMPTY, NO_MAIN_TEXT))
+"""Reasons of pages that were read, but hold nothing to compare: no word (only exact copies match), nothing at all, or only notices."""
 
 
 @dataclass(frozen=True, slots=True)

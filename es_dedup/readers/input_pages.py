@@ -30,6 +30,11 @@ class InputPages:
         """Suffix to the number of files met in folders so far that are not read, because their kind is unknown."""
         return self._tally.ignored
 
+    @property
+    def no_page(self) -> Mapping[str, int]:
+        """Why records of archives read so far hold no page, to the number of these."""
+        return self._tally.no_page
+
     def __iter__(self) -> Iterator[Page | InputFailure]:
         for source in self._sources:
             for item in source:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.readers.binary import binary_kind
 from es_dedup.readers.port import Fields, InputFailure, ReadPage
-from es_dedup.text.hashing import content_id
+from es_dedup.text.content import content_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -132,7 +132,7 @@ def _page(record: Any, source: str, line: int, options: ReadOptions) -> Page:
     if page_id is None and options.id_from != "place":
         page_id = content_id(html or text or "", title)
     return Page(
-        id=page_id or f"{source}#{line}",
+        id=page_id or fitted_id(f"{source}#{line}"),
         html=html,
         text=None if html is not None else text,
         url=_text(record, _filled(record, names.url)) or None,

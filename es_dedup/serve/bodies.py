@@ -15,7 +15,7 @@ from es_dedup.model.overrides import OverrideKind
 from es_dedup.readers.binary import binary_kind
 from es_dedup.readers.records import USUAL, no_text
 from es_dedup.serve.problems import InvalidBody
-from es_dedup.text.hashing import content_id
+from es_dedup.text.content import content_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -88,7 +88,7 @@ def _related(
         compared = compare(pages, left, pages, right, statistics.value, thresholds)
         decisions = decided(compared, settings, statistics.value).decisions
         kept = decisions.rule == 0
-        related = Verified(left[kept], right[kept], decisions.relation[kept], decisions.score[kept])
+        related = Verified(left[kept], right[kept], decisions.relation[kept], decisions.score(kept))
         edges = related.edges(pages.ids)
         made.append(
             pd.DataFrame(

@@ -12,7 +12,7 @@ FEATURES: Final = (
 
 - ``published``: ISO 8601 or empty; ``site``, ``url``, ``title``: as given or extracted, empty when unknown
 - ``language``: ``zh``, ``en`` or ``und``
-- ``length``, ``content_hash``: characters and hash of the normalised main text
+- ``length``, ``content_hash``: characters and hash that exact copies share
 - ``place_key``: hash of the page id; statistics are learned from the pages with the smallest ones
 - ``payload``: the features, packed as an index stores them
 - ``named``: named fields of the features as JSON, for an index that keeps them; empty when they were not asked for

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
-from unicodedata import normalize
 
 import numpy as np
 import xxhash
@@ -13,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SIGNATURE_VERSION: Final = (
-    2  # raised when any stored feature of an unchanged text changes; part of the fingerprint
+    3  # raised when any stored feature of an unchanged text changes; part of the fingerprint
 )
 SIGNATURE_SEED: Final = 0x6573_6465_6475_7031  # "esdedup1"
 
@@ -36,27 +34,6 @@ def hash64(data: bytes | memoryview | str) -> int:
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogatepass")
     return int(xxhash.xxh3_64_intdigest(data, seed=SIGNATURE_SEED))
-
-
-def content_form(text: str) -> str:
-    """What exact copies of a text have in common: the text in Unicode NFC, with newlines as line ends and without outer white space."""
-    if not text.isascii():
-        text = normalize("NFC", text)
-    return (text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text).strip()
-
-
-def content_digest(*parts: str | bytes | None) -> bytes:
-    """16 bytes that texts share with their exact copies, see ``content_form``; bytes count as they are."""
-    digest = blake2b(digest_size=16)
-    for part in parts:
-        raw = content_form(part).encode("utf-8", "surrogatepass") if isinstance(part, str) else part or b""
-        digest.update(b"%d:" % len(raw) + raw)
-    return digest.digest()
-
-
-def content_id(content: str | bytes, title: str | None) -> str:
-    """The page id of a row without one: a digest of its text or HTML and its title."""
-    return f"content-{content_digest(content, title).hex()}"
 
 
 def mix64(values: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -175,8 +175,9 @@ def test_bad_input_is_left_out_and_the_rest_goes_on(folder: Path) -> None:
         stream.write(b'broken\n{"id": "x"}\n\xff\xfe\n{"id": "p000001", "text": "other"}\n')
     done = run("scan", "corpus.jsonl", "--json", folder=folder, code=3)
     (summary,) = lines(done)
-    assert (summary["stored"], summary["input"]["left_out"]) == (30, 4)
-    assert [failure["line"] for failure in summary["input"]["failures"]] == [31, 32, 33, 34]
+    assert (summary["stored"], summary["input"]["left_out"]) == (30, 3)
+    assert [failure["line"] for failure in summary["input"]["failures"]] == [31, 32, 33]
+    assert (summary["superseded"], summary["read"]) == (1, 31)
 
 
 def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:

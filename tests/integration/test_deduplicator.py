@@ -108,8 +108,8 @@ class TestAddMany:
         report = dedup.add_many(given)
         assert (report.read, report.stored, report.unchanged, len(report.failed)) == (6, 4, 1, 1)
         assert report.outcomes == {"duplicate": 2, "unique": 2}
-        assert report.skipped == {"no-words": 1}
-        assert report.skipped_pages == {"e": "no-words"}
+        assert report.skipped == {"empty": 1}
+        assert report.skipped_pages == {"e": "empty"}
         assert {name: each.duplicate_of for name, each in report.decisions.items()} == {
             "c1": "story-1",
             "c60": "story-60",

@@ -93,7 +93,7 @@ class Oracle:
         judged = compare(pages, rows[0], pages, rows[1], statistics).decisions
         for at, pair in enumerate(pairs):
             related = judged.rule[at] == 0
-            said = (str(RELATIONS[int(judged.relation[at])]), round(float(judged.score[at]), 4))
+            said = (str(RELATIONS[int(judged.relation[at])]), round(float(judged.score(at)), 4))
             known[pair] = said if related else None
 
     def _pages(self, versions: Iterable[Version]) -> Pages:

@@ -157,14 +157,14 @@ class TestInputs:
     @pytest.mark.parametrize(
         ("page", "reason"),
         [
-            (Page("a", text=""), "no-words"),
+            (Page("a", text=""), "empty"),
             (Page("a", text="……！"), "no-words"),
         ],
     )
     def test_a_page_without_words_is_stored_with_the_reason(self, page: Page, reason: str) -> None:
         chunk = one(page)
         assert list(chunk.records.skipped) == [reason]
-        assert list(chunk.records.content_hashes) == [0]
+        assert bool(chunk.records.content_hashes[0]) is (reason != "empty")
         assert len(chunk.records.terms) == 0
 
     def test_binary_is_stored_with_a_reason(self) -> None:

@@ -59,7 +59,7 @@ def test_the_cheap_pass_loses_nothing(corpus: Pages, statistics: Statistics) -> 
     assert np.array_equal(found.left, left[wanted])
     assert np.array_equal(found.right, right[wanted])
     assert np.array_equal(found.relation, decisions.relation[wanted])
-    assert np.allclose(found.score, decisions.score[wanted], atol=0)
+    assert np.allclose(found.score, decisions.score(wanted), atol=0)
 
 
 def test_the_judge_says_the_same_from_both_sides(corpus: Pages, statistics: Statistics) -> None:

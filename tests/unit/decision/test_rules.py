@@ -68,7 +68,7 @@ CASES: Final = (
     case(
         "too little text in common",
         Small((STORY[0][:15],), TITLE),
-        Small((STORY[0][:15],), TITLE),
+        Small((STORY[0][:15] + "！",), TITLE),
         left_cure=PAGE,
         right_cure=PAGE,
     ),
@@ -171,11 +171,12 @@ def test_untitled_prose_in_words_needs_no_more_than_chinese() -> None:
 
 def test_a_short_post_without_title_needs_less_text() -> None:
     post = Small((STORY[0][:15],))
+    marked = Small((STORY[0][:15] + "！",))
     assert decide_pair(post, post).relation is Relation.EXACT
-    assert (
-        decide_pair(replace(post, title=TITLE), replace(post, title=TITLE)).reason
-        == "too little text in common"
-    )
+    assert decide_pair(post, marked).relation is Relation.DUPLICATE
+    titled = replace(post, title=TITLE)
+    assert decide_pair(titled, titled).relation is Relation.EXACT
+    assert decide_pair(titled, replace(marked, title=TITLE)).reason == "too little text in common"
 
 
 def test_a_note_quoted_in_a_long_page_is_contained_whatever_that_page_is_called() -> None:
@@ -327,8 +328,10 @@ class TestRelations:
         assert decide_pair(part, whole).relation is Relation.CONTAINED
         assert decide_pair(whole, part).relation is Relation.CONTAINS
 
-    def test_a_page_without_words_is_different_from_its_copy(self) -> None:
-        assert decide_pair(Small(("……",)), Small(("……",))).relation is Relation.DIFFERENT
+    def test_a_page_without_words_matches_its_copy_alone(self) -> None:
+        assert decide_pair(Small(("……",)), Small(("……",))).relation is Relation.EXACT
+        assert decide_pair(Small(("……",)), Small(("。",))).relation is Relation.DIFFERENT
+        assert decide_pair(Small(("",)), Small(("",))).relation is Relation.DIFFERENT
 
     def test_evidence_names_the_numbers_and_their_limits(self) -> None:
         evidence = decide_pair(PAGE, Small((*STORY[:4], *lines(3, 8)), TITLE)).evidence

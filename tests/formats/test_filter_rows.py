@@ -1,0 +1,132 @@
+"""What a filter takes for a record: what stands at its place, or, with an index, the page of its id."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_dedup import Deduplicator, Page
+from es_dedup.errors import InputError
+from tests.formats.test_filter import FERRY, LIBRARY, ROWS, filtered, json_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        (),
+        ("id",),
+        ("url",),
+        ("id", "url"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["jsonl", "json", "csv", "parquet"])
+def test_a_record_is_what_stands_at_its_place(tmp_path: Path, kind: str, columns: tuple[str, ...]) -> None:
+    """Ids and addresses may be missing, repeat, or be no ids: they decide nothing."""
+    texts = [
+        FERRY,
+        LIBRARY,
+        "",
+        FERRY.replace("ninety", "forty") + " Later it sank.",
+        "Other.",
+        LIBRARY + "\r\n",
+        " ",
+        FERRY,
+    ]
+    ids = ["a", "a", "b", "a", "", "b", "b", "a" * 600]
+    rows = [
+        {
+            "body": text,
+            "n": place,
+            **{name: f"https://a.example/{page_id}" if name == "url" else page_id for name in columns},
+        }
+        for place, (text, page_id) in enumerate(zip(texts, ids, strict=True))
+    ]
+    path = tmp_path / f"dump.{kind}"
+    write_rows(path, rows)
+    expected = [
+        0,
+        1,
+        2,
+        4,
+        6,
+    ]  # of pages without a time the longest ferry would be canonical, but its number differs
+    for empty in (False, True):
+        kept, dropped, report = filtered(path, drop_empty=empty)
+        places = [number for number in (0, 1, 2, 3, 4, 5, 6, 7) if str(number) in kept_numbers(kept, kind)]
+        assert set(places) | set(map(int, kept_numbers(dropped, kind))) == set(range(8))
+        assert {1, 4} < set(places)
+        assert ({2, 6} <= set(places)) is not empty
+        assert len(places) == len(expected) - 2 * empty
+        assert (report.kept, report.dropped, report.empty, report.failed) == (
+            len(places),
+            8 - len(places),
+            2,
+            0,
+        )
+
+
+def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
+    """A file of these rows, of the kind that its suffix names."""
+    if path.suffix == ".parquet":
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    elif path.suffix == ".csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    else:
+        text = json.dumps(rows) if path.suffix == ".json" else "".join(json.dumps(row) + "\n" for row in rows)
+        path.write_text(text, encoding="utf-8")
+
+
+def kept_numbers(data: bytes, kind: str) -> list[str]:
+    """The column ``n`` of a filtered file."""
+    if kind == "parquet":
+        return [
+            str(number)
+            for number in pytest.importorskip("pyarrow.parquet").read_table(io.BytesIO(data))["n"].to_pylist()
+        ]
+    if kind == "csv":
+        return [row["n"] for row in csv.DictReader(io.StringIO(data.decode(), newline=""))]
+    rows = json.loads(data) if kind == "json" else map(json.loads, data.splitlines())
+    return [str(row["n"]) for row in rows]
+
+
+def test_rows_that_share_an_id_of_an_index_are_kept_compared_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "dump.jsonl"
+    rows = [
+        json_line(*row)
+        for row in (
+            ("a", FERRY),
+            ("a", FERRY),
+            ("a", "A new text of this page."),
+            ("a", LIBRARY),
+            ("b", LIBRARY),
+        )
+    ]
+    path.write_bytes(b"".join(rows))
+    with Deduplicator.open(tmp_path / "pages.db") as dedup:
+        dedup.scan([Page(id="a", text=FERRY), Page(id="b", text=LIBRARY)])
+        kept, dropped, report = filtered(path, index=dedup)
+    assert kept == rows[0] + rows[2] + rows[4]
+    assert dropped == rows[1] + rows[3]
+    assert (report.kept, report.dropped, report.shared_ids, report.unknown) == (3, 2, 2, 0)
+
+
+def test_a_dump_that_changes_meanwhile_is_not_decided_on(tmp_path: Path) -> None:
+    path = tmp_path / "dump.jsonl"
+    path.write_bytes(json_line(*ROWS[0]))
+
+    def progress(_: object) -> None:
+        path.write_bytes(json_line(*ROWS[1]))
+
+    with pytest.raises(InputError, match=r"dump\.jsonl#1 has changed since it was first read"):
+        filtered(path, progress=progress)
