@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_dedup.errors import DuplicatePage
 from es_dedup.hook.bulk import until
-from es_dedup.hook.run import BulkCounts, Run
+from es_dedup.hook.run import BulkCounts, Run, take
 from es_dedup.index.opensearch import as_elasticsearch
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from es_dedup.hook.documents import Item
     from es_dedup.hook.hook import DedupHook
     from es_dedup.hook.report import HookReport
-    from es_dedup.hook.run import BulkResult
+    from es_dedup.hook.run import Answer, BulkResult, Sent
     from es_dedup.model import WritePolicy
 
     Action = bytes | str | Mapping[str, Any]
@@ -90,15 +90,15 @@ async def _written(client: AsyncElasticsearch, run: Run, items: list[Item]) -> A
             except asyncio.CancelledError:
                 await _in_thread(run.withdraw, waiting)
                 raise
-            results: list[Result] = []
+            answers: list[Answer] = []
             try:
-                await _send(client, run, run.actions(batch), results)
-                await _send(client, run, run.withdrawals(batch, results), results)
+                await _send(client, run, run.actions(batch), answers)
+                await _send(client, run, run.withdrawals(batch, answers), answers)
             except BaseException:  # a cancelled task too
-                await _in_thread(run.lost, batch, results)
+                await _in_thread(run.lost, batch, answers)
                 raise
-            again = await _in_thread(run.finish, batch, results)
-            for result in run.results(batch, results, again):
+            again = await _in_thread(run.finish, batch, answers)
+            for result in run.results(batch, answers, again):
                 yield result
             waiting, made = again, None
     run.raise_errors(items)
@@ -119,13 +119,18 @@ async def _in_thread(call: Callable[..., T], *given: Any) -> T:
         raise
 
 
-async def _send(client: AsyncElasticsearch, run: Run, actions: list[Any], results: list[Result]) -> None:
-    """Write by the client's helper; results before an error are kept."""
+async def _send(client: AsyncElasticsearch, run: Run, actions: list[Sent], answers: list[Answer]) -> None:
+    """As ``_send`` of ``es_dedup.hook.bulk``."""
     from elasticsearch.helpers import async_streaming_bulk  # noqa: PLC0415 - of an extra
 
-    if actions:
-        async for result in async_streaming_bulk(client, actions, **run.helper_options):
-            results.append(result)  # noqa: PERF401 - those before an error are needed
+    for pause, repeated in run.attempts():
+        if not actions:
+            return
+        await asyncio.sleep(pause)
+        coming = async_streaming_bulk(client, [action for _, action in actions], **run.helper_options)
+        sent, actions = iter(actions), []
+        async for result in coming:
+            take(next(sent), result, repeated, actions, answers)
 
 
 async def _batches(actions: Actions, run: Run) -> AsyncIterator[list[Item]]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import DuplicatePage
-from es_dedup.hook.run import BulkCounts, Run
+from es_dedup.hook.run import BulkCounts, Run, take
 from es_dedup.hook.stages import Stages
 from es_dedup.index.opensearch import as_elasticsearch
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from es_dedup.hook.documents import Batch, Item
     from es_dedup.hook.hook import DedupHook
     from es_dedup.hook.report import HookReport
-    from es_dedup.hook.run import BulkResult
+    from es_dedup.hook.run import Answer, BulkResult, Sent
     from es_dedup.model import WritePolicy
 
     Action = bytes | str | Mapping[str, Any]
@@ -191,25 +192,31 @@ def written(
             except KeyboardInterrupt:
                 run.withdraw(waiting)
                 raise
-            results: list[Result] = []
+            answers: list[Answer] = []
             try:
-                _send(client, run, run.actions(batch), results)
-                _send(client, run, run.withdrawals(batch, results), results)
+                _send(client, run, run.actions(batch), answers)
+                _send(client, run, run.withdrawals(batch, answers), answers)
             except BaseException:  # an interrupt too
-                run.lost(batch, results)
+                run.lost(batch, answers)
                 raise
-            again = run.finish(batch, results)
-            yield from run.results(batch, results, again)
+            again = run.finish(batch, answers)
+            yield from run.results(batch, answers, again)
             waiting, batch, features = again, None, None
     run.raise_errors(items)
 
 
-def _send(client: Elasticsearch, run: Run, actions: list[Any], results: list[Result]) -> None:
-    """Write by the client's helper; results before an error are kept."""
+def _send(client: Elasticsearch, run: Run, actions: list[Sent], answers: list[Answer]) -> None:
+    """Write by the client's helper; answers before an error are kept."""
     from elasticsearch.helpers import streaming_bulk  # noqa: PLC0415 - of an extra
 
-    for result in streaming_bulk(client, actions, **run.helper_options) if actions else ():
-        results.append(result)  # noqa: PERF402 - those before an error are needed
+    for pause, repeated in run.attempts():
+        if not actions:
+            return
+        time.sleep(pause)
+        results = streaming_bulk(client, [action for _, action in actions], **run.helper_options)
+        sent, actions = iter(actions), []
+        for result in results:
+            take(next(sent), result, repeated, actions, answers)
 
 
 def until(items: list[Item], duplicate: DuplicatePage) -> list[Item]:

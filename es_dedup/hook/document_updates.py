@@ -39,7 +39,7 @@ class DocumentUpdates:
 
     def correct(self, batch: Batch, own: set[str], gone: set[str], report: HookReport) -> None:
         """Decide again on documents of a batch whose decisions name pages that turned out to be gone."""
-        named = {item.page_id: item for item in batch if item.decision and item.page_id in own - gone}
+        named = {item.written_id: item for item in batch if item.decision and item.written_id in own - gone}
         wrong = {name: item for name, item in named.items() if not gone.isdisjoint(_named(item.decision))}
         for name, item in wrong.items():
             report.forget(name, item.decision)

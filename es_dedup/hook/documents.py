@@ -50,8 +50,9 @@ class Item:
         operation: ``index``, ``create``, ``update`` or ``delete``.
         head: parameters of the action (``_index``, ``_id``, ``routing`` …).
         body: as the caller gave it: the document, or what ``update`` takes; None for ``delete``.
-        key: where the document is; its index is a concrete one as far as that is known before the write, its routing maybe that of an alias.
+        key: where the document is to be; its index is a concrete one as far as that is known before the write, its routing maybe that of an alias.
         target, routing: the index or alias that the action names, and the routing.
+        place: where the server has put it, if that is elsewhere: a rollover or a pipeline has changed its index or ``_id``.
         source: the fields of a whole document.
         problem: why the hook does not decide on the document; it is then sent as it was given. Empty: it decides.
         size: bytes of the action in a request.
@@ -71,6 +72,7 @@ class Item:
     key: DocumentKey
     target: str
     routing: str = ""
+    place: DocumentKey | None = None
     source: dict[str, Any] = field(default_factory=dict)
     problem: str = ""
     size: int = 0
@@ -85,8 +87,13 @@ class Item:
 
     @property
     def page_id(self) -> str:
-        """The page's id."""
+        """The page's id, as it is decided on."""
         return self.key.page_id
+
+    @property
+    def written_id(self) -> str:
+        """The page's id, as it is written."""
+        return (self.place or self.key).page_id
 
     @property
     def whole(self) -> bool:
@@ -139,12 +146,10 @@ class Batch:
     Attributes:
         items: in the order of the call.
         decided: decisions, and the ``dedup`` fields of these and of other documents.
-        moved: page id as decided on to page id as written, of documents that a rollover or a pipeline has sent elsewhere.
     """
 
     items: list[Item]
     decided: BatchDecisions = field(default_factory=BatchDecisions)
-    moved: dict[str, str] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Item]:
         """The documents, in order."""
@@ -155,22 +160,26 @@ class Batch:
         return len(self.items)
 
     @property
+    def moved(self) -> dict[str, str]:
+        """Page id as decided on to page id as written, of documents that were put elsewhere."""
+        return {item.page_id: item.written_id for item in self.items if item.place is not None}
+
+    @property
     def others(self) -> set[str]:
         """Documents of earlier batches whose ``dedup`` field has to be written."""
         return self.decided.dedup_fields.keys() - {item.page_id for item in self.items}
 
     def written(self, failed: Collection[str]) -> set[str]:
-        """Pages whose whole document was written with its ``dedup`` field."""
-        return {
-            item.page_id for item in self.items if item.whole and item.kept and item.page_id not in failed
-        }
+        """Pages whose whole document was written with its ``dedup`` field, as they were written."""
+        read = self.to_read(failed)
+        return {item.written_id for item in self.items if not item.problem and item.page_id not in read}
 
     def replaced(self, written: Collection[str]) -> dict[str, set[str]]:
         """Pages whose place written ones take by policy ``overwrite``, each with these.
 
         Not those of the batch that were not written, whose older version is no copy, nor those that another document was moved to.
         """
-        moved, places = self.moved, Counter(item.page_id for item in self.items)
+        moved, places = self.moved, Counter(item.written_id for item in self.items)
         taken = set(moved.values())
         found: dict[str, set[str]] = {}
         for name, others in self.decided.replaces.items():
@@ -186,8 +195,11 @@ class Batch:
 
     def to_read(self, failed: Collection[str]) -> list[str]:
         """Pages of which only the source index can say what they are now."""
-        done = self.written(failed)
-        return [item.page_id for item in self.items if not item.problem and item.page_id not in done]
+        return [
+            item.page_id
+            for item in self.items
+            if not item.problem and not (item.whole and item.kept and item.page_id not in failed)
+        ]
 
 
 def item_of(
@@ -221,7 +233,7 @@ def item_of(
         DocumentKey(index, name or "", routing),
         index,
         routing,
-        source or {},
+        source=source or {},
         size=size,
     )
     item.problem = _problem(item, source)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from es_dedup.hook.redis_window import Window
     from es_dedup.index.claims import Claims
     from es_dedup.index.port import Index
-    from es_dedup.index.source_index import DocumentKey, SourceFields, SourceIndex
+    from es_dedup.index.source_index import SourceFields, SourceIndex
     from es_dedup.model import Decision
     from es_dedup.settings import Settings
 
@@ -275,13 +275,14 @@ class DedupHook(Closing):
 
     def withdraw(self, items: Sequence[Item], report: HookReport) -> None:
         """Update features and clusters to what the source index holds: the documents were prefetched and not written."""
-        self._withdraw([item.page_id for item in items if not item.problem], report)
+        self.read_again([item.page_id for item in items if not item.problem], report)
 
-    def _withdraw(self, names: Sequence[str], report: HookReport) -> None:
+    def read_again(self, page_ids: Sequence[str], report: HookReport) -> None:
+        """Update features and clusters to what documents hold now; the report only says where that failed."""
         try:
-            self._updates.reconcile(names, HookReport())
+            self._updates.reconcile(page_ids, HookReport())
         except IndexError_ as error:
-            report.not_repaired.update(dict.fromkeys(names, str(error)))
+            report.not_repaired.update(dict.fromkeys(page_ids, str(error)))
 
     def prepare(
         self,
@@ -319,10 +320,10 @@ class DedupHook(Closing):
             self._targets.resolve(items, creates=creates)
         except REFUSALS:
             if prefetched:
-                self._withdraw(names, report)
+                self.read_again(names, report)
             raise
         if (features or prefetched) and names != [item.page_id for item in whole]:  # a rollover since then
-            self._withdraw(names, report)
+            self.read_again(names, report)
             features = prefetched = None
         batch = Batch(list(items))
         report.pages += len(items)
@@ -346,7 +347,7 @@ class DedupHook(Closing):
         if not moved:
             return batch
         # a rollover since the index was asked for
-        self._withdraw([item.page_id for item in whole], report)
+        self.read_again([item.page_id for item in whole], report)
         documents.without_decision(items, report)
         return self.prepare(items, policy, report, creates=creates)
 
@@ -372,7 +373,7 @@ class DedupHook(Closing):
         report = HookReport() if report is None else report
         report.written += sum(item.kept and item.page_id not in failed for item in batch.items)
         if self.dispatcher is not None:
-            names = [item.page_id for item in batch if not item.problem and item.page_id not in failed]
+            names = [item.written_id for item in batch if not item.problem and item.page_id not in failed]
             hand_over(self.dispatcher, names, report)
             return []
         again = [item for item in batch.items if item.rests_on(failed)]
@@ -426,19 +427,33 @@ class DedupHook(Closing):
             self._updates.reconcile(names, report, again=True)
         return report
 
-    def moved(self, batch: Batch, item: Item, place: DocumentKey, report: HookReport) -> None:
-        """Decide on a document of a batch where it is: its write alias was moved, or a pipeline changed its index or ``_id``."""
-        self._targets.forget(item.target)
-        before, item.key = item.page_id, place
-        batch.moved[before] = item.page_id
-        report.forget(before, item.decision)
-        item.decision = None
+    def moved(self, batch: Batch, report: HookReport) -> None:
+        """Decide on documents of a batch where they are: a write alias was moved, or a pipeline changed their index or ``_id``.
+
+        One may have taken the place of another one of the batch, and several may be in one place.
+        """
+        places: dict[str, list[Item]] = {}
+        for item in batch:
+            if item.place is not None:
+                self._targets.forget(item.target)
+                report.forget(item.page_id, item.decision)
+                item.decision = None
+                places.setdefault(item.place.index, []).append(item)
         try:
-            self._updates.reconcile([before], report)  # its features go even if the new index is refused
-            self._source_index.prepare([place.index])
-            item.decision = self._updates.reconcile([item.page_id], report).get(item.page_id)
+            # their features go even if the new index is refused
+            self._updates.reconcile(sorted({*batch.moved} - {*batch.moved.values()}), report)
         except IndexError_ as error:
-            report.not_repaired[item.page_id] = str(error)
+            report.not_repaired.update(dict.fromkeys(batch.moved, str(error)))
+        for index, items in places.items():
+            names = [item.written_id for item in items]
+            try:
+                self._source_index.prepare([index])
+                decisions = self._updates.reconcile(list(dict.fromkeys(names)), report)
+            except IndexError_ as error:
+                report.not_repaired.update(dict.fromkeys(names, str(error)))
+            else:
+                for item in items:
+                    item.decision = decisions.get(item.written_id)
 
     def begun(self, index: str, written: Iterable[str], report: HookReport) -> None:
         """Check an index to a shard of which a batch wrote first.
@@ -509,7 +524,7 @@ class DedupHook(Closing):
         if not self._fail_closed:
             documents.undecided(items, str(error), report)
             return
-        self._withdraw([item.page_id for item in items], HookReport())  # what of their features was stored
+        self.read_again([item.page_id for item in items], HookReport())  # what of their features was stored
         raise NotDecided(len(items), str(error)) from error
 
     def _repair(self, batch: Batch, failed: set[str], report: HookReport) -> None:
@@ -521,7 +536,7 @@ class DedupHook(Closing):
         if dedup_fields and stale:
             dedup_fields = self._decider.dedup_fields({*dedup_fields, *batch.moved.values()})
             session = self._decider.session
-            sure = {item.page_id for item in batch.items if item.sure}
+            sure = {item.written_id for item in batch.items if item.sure}
             written = {name: each for name, each in dedup_fields.items() if name in own & sure}
             self._updates.write(written, report, session, own=True)
             # taken for pages of deleted documents, before they were written

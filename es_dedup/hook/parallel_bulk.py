@@ -76,21 +76,24 @@ def dedup_parallel_bulk(
     cutter = Run(hook, policy, total, chunk_size, options, sender)
     hook.cluster.check(sender)
     pool = _Writers(hook, thread_count, lambda own, said: Run(own, policy, said, chunk_size, options, sender))
-    running: deque[tuple[Future[Outcome], set[str]]] = deque()
+    running: deque[tuple[Future[Outcome], Chunk, set[str]]] = deque()
+    recent: deque[set[str]] = deque(maxlen=most)  # names in chunks before, as given and as written
+    crossed: set[str] = set()
     with pool:
         try:
             for chunk in _chunks(actions, cutter):
                 names = {item.key.id for items in chunk for item in items}
-                while len(running) >= most or any(names & other for _, other in running):
-                    yield from _results(running.popleft()[0], total)
-                running.append((pool.submit(sender, chunk), names))
+                while len(running) >= most or any(names & other for _, _, other in running):
+                    yield from _first(running, total, recent, crossed)
+                running.append((pool.submit(sender, chunk), chunk, names))
             while running:
-                yield from _results(running.popleft()[0], total)
+                yield from _first(running, total, recent, crossed)
         finally:
             pool.stop()
-            for future, _ in running:
+            for future, _, _ in running:
                 if not future.cancelled():
                     total.merge(future.result()[1])
+            hook.read_again(sorted(crossed), total)
 
 
 class _Writers:
@@ -145,9 +148,22 @@ def _chunks(actions: Iterable[Action], run: Run) -> Iterator[Chunk]:
             chunk = []
 
 
-def _results(future: Future[Outcome], total: HookReport) -> Iterator[Result]:
+def _first(
+    running: deque[tuple[Future[Outcome], Chunk, set[str]]],
+    total: HookReport,
+    recent: deque[set[str]],
+    crossed: set[str],
+) -> Iterator[Result]:
+    """Results of the first chunk under way; ``crossed`` gets documents that a pipeline put where one of another chunk may be."""
+    future, chunk, names = running.popleft()
     results, report, error = future.result()
     total.merge(report)
+    elsewhere = {
+        (item.place.id, item.written_id) for items in chunk for item in items if item.place is not None
+    }
+    others = set().union(*recent, *(other for _, _, other in running))
+    crossed.update(page_id for name, page_id in elsewhere if name in others)
+    recent.append(names | {name for name, _ in elsewhere})
     yield from results
     if error is not None:
         raise error

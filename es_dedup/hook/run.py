@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -14,7 +15,7 @@ from es_dedup.index.source_index import DEDUP
 from es_dedup.model import WritePolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
@@ -26,9 +27,13 @@ if TYPE_CHECKING:
     Featurised = tuple[Features | None, float]
     Action = Any  # bytes, str, a mapping, or the helper's constant BULK_FLUSH
     Result = tuple[bool, dict[str, Any]]
+    Sent = tuple[Item, Any]  # the action, and what is sent for it
+    Answer = tuple[Item, bool, dict[str, Any]]
 
 MAX_CHUNK_BYTES: Final = 100 * 1024 * 1024
 NOT_FOUND: Final = 404
+TOO_MANY_REQUESTS: Final = 429
+MOST_AHEAD: Final = 16  # finished batches since a batch was prefetched, far fewer as a rule
 
 
 class BulkResult(tuple[int, Any]):  # noqa: SLOT001 - a tuple with an attribute beside it
@@ -111,8 +116,14 @@ class Run:
         self.yield_ok = bool(self._rest.pop("yield_ok", True))
         ignored = self._rest.pop("ignore_status", ())
         self._ignored: Collection[int] = (ignored,) if isinstance(ignored, int) else ignored
+        self._retries = int(self._rest.pop("max_retries", 0))
+        self._first_pause = self._rest.pop("initial_backoff", 2)
+        self._most_pause = self._rest.pop("max_backoff", 600)
+        retried = self._rest.pop("retry_on_status", (TOO_MANY_REQUESTS,))
+        self._retried: Collection[int] = (retried,) if isinstance(retried, int) else retried
         self._creates = not self._rest.get("require_alias")
         self._refreshes = self._rest.get("refresh") not in (None, False, "false")
+        self._elsewhere: deque[set[str]] = deque(maxlen=MOST_AHEAD)  # places that pipelines chose
         self._items: list[Item] = []
         self._ids: set[str] = set()
         self._count = self._size = 0  # of the chunk that the client's helper would make
@@ -184,6 +195,8 @@ class Run:
         Raises:
             DuplicatePage: see ``DedupHook.prepare``.
         """
+        if any(item.page_id in names for names in self._elsewhere for item in items):
+            prefetched = None  # a batch before has put another document in the place of one of these since
         return self._hook.prepare(
             items, self._policy, self.report, features=features, prefetched=prefetched, creates=self._creates
         )
@@ -223,24 +236,34 @@ class Run:
         self._hook.withdraw(items, self.report)
 
     @staticmethod
-    def actions(batch: Batch) -> list[Any]:
+    def actions(batch: Batch) -> list[Sent]:
         """What is written, in order."""
-        return [item.action for item in batch if item.kept]
+        return [(item, item.action) for item in batch if item.kept]
 
     @staticmethod
-    def withdrawals(batch: Batch, results: Iterable[Result]) -> list[Any]:
+    def withdrawals(batch: Batch, answers: Iterable[Answer]) -> list[Sent]:
         """Deletes of older versions of documents that are left out, once what they are left out for is written."""
-        failed = [
-            item.page_id for item, ok, said in matched(batch, results) if not _is_written(item, ok, said)
-        ]
-        return [item.withdrawal for item in batch if item.withdrawn and not item.rests_on(failed)]
+        failed = [item.page_id for item, ok, said in answers if not _is_written(item, ok, said)]
+        return [(item, item.withdrawal) for item in batch if item.withdrawn and not item.rests_on(failed)]
 
-    def finish(self, batch: Batch, results: Iterable[Result]) -> Items:
+    def attempts(self) -> Iterator[tuple[float, Collection[int]]]:
+        """For each time that actions are sent the seconds to wait before, and statuses of which an action is sent once more.
+
+        The client's helper would give results of repeated actions in another order than that of the actions, and a pipeline may have
+        changed the ``_id`` of each.
+        """
+        pause: float = 0
+        for attempt in range(self._retries):
+            yield pause, self._retried
+            pause = min(self._most_pause, self._first_pause * 2**attempt)
+        yield pause, ()
+
+    def finish(self, batch: Batch, answers: Iterable[Answer]) -> Items:
         """Repair after the write; gives documents that are to be sent again."""
         failed, unmapped = [], []
         written: dict[str, list[str]] = {}
         begun: set[str] = set()
-        for item, ok, said in matched(batch, results):
+        for item, ok, said in answers:
             if item.problem:
                 continue
             if not ok and not item.repeated and _unmapped(said):
@@ -249,15 +272,18 @@ class Run:
                 if ok:
                     self.report.removed.append(item.page_id)
                 continue
-            place = replace(item.key, index=str(said.get("_index", "")), id=str(said.get("_id")))
             if not _is_written(item, ok, said):
                 failed.append(item.page_id)
                 continue
-            if place != item.key:
-                self._hook.moved(batch, item, place, self.report)
-            written.setdefault(place.index, []).append(item.page_id)
+            place = replace(item.key, index=str(said.get("_index", "")), id=str(said.get("_id")))
+            item.place = place if place != item.key else None
+            written.setdefault(place.index, []).append(item.written_id)
             if said.get("_seq_no") == 0:
                 begun.add(place.index)
+        moved = batch.moved
+        self._elsewhere.append({*moved.values()})
+        if moved:
+            self._hook.moved(batch, self.report)
         for index in begun:
             self._hook.begun(index, written[index], self.report)
         again = self._hook.finish(batch, failed, self.report, refresh=self._refreshes)
@@ -266,20 +292,20 @@ class Run:
             item.dedup_field, item.decision, item.repeated = None, None, True
         return [*again, *unmapped]
 
-    def lost(self, batch: Batch, results: Iterable[Result]) -> None:
+    def lost(self, batch: Batch, answers: Iterable[Answer]) -> None:
         """After a write of which the outcome is unknown: ask the source index what was written, if it answers."""
-        known = {item.page_id for item, ok, _ in matched(batch, results) if ok}
+        known = {item.page_id for item, ok, _ in answers if ok}
         unknown = [item.page_id for item in batch if item.page_id not in known]
         with suppress(IndexError_):
             self._hook.finish(batch, unknown, self.report, refresh=self._refreshes)
 
-    def results(self, batch: Batch, results: Iterable[Result], again: Items) -> Iterator[Result]:
+    def results(self, batch: Batch, answers: Sequence[Answer], again: Items) -> Iterator[Result]:
         """What the caller is given of a batch, with decisions; errors wait for the end of the chunk.
 
         Raises:
             ApiError: a request failed, and the caller wants it raised.
         """
-        for item, ok, said in matched(batch, results):
+        for item, ok, said in answers:
             if item.withdrawn and (ok or said.get("status") == NOT_FOUND):
                 continue
             if not ok and any(item is each for each in again):
@@ -298,7 +324,7 @@ class Run:
             if (ok and self.yield_ok) or (not ok and not self._errors):
                 yield ok, {item.operation: said}
         if self.yield_ok:
-            failed = {item.page_id for item, ok, _ in matched(batch, results) if not ok}
+            failed = {item.page_id for item, ok, _ in answers if not ok}
             waiting = {item.page_id for item in again} | failed
             yield from (
                 (True, _left_out(item)) for item in batch if not item.kept and item.page_id not in waiting
@@ -321,15 +347,16 @@ class Run:
 Items = list["Item"]
 
 
-def matched(batch: Batch, results: Iterable[Result]) -> list[tuple[Item, bool, dict[str, Any]]]:
-    """Each result with its item: by ``_id``, and what a pipeline has renamed in the order of the actions."""
-    places = {item.key.id: item for item in batch}
-    found: list[tuple[Item | None, bool, dict[str, Any]]] = []
-    for ok, result in results:
-        ((_, said),) = result.items()
-        found.append((places.pop(str(said.get("_id", "")), None), ok, said))
-    others = (item for item in places.values() if item.kept or item.withdrawn)
-    return [(item or next(others), ok, said) for item, ok, said in found]
+def take(
+    sent: Sent, result: Result, repeated: Collection[int], again: list[Sent], answers: list[Answer]
+) -> None:
+    """Add the result of an action, the next in order, to the answers, or the action to those that are sent once more."""
+    ok, answer = result
+    (said,) = answer.values()
+    if not ok and said.get("status") in repeated:
+        again.append(sent)
+    else:
+        answers.append((sent[0], ok, said))
 
 
 def _is_written(item: Item, ok: bool, said: Mapping[str, Any]) -> bool:  # noqa: FBT001 - of the helper's result

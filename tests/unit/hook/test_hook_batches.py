@@ -17,7 +17,7 @@ from es_dedup.hook import DedupHook, HookReport, InlineDispatcher, SourceFields
 from es_dedup.hook.bulk import batches, timed
 from es_dedup.hook.decide_and_write import BatchDecider
 from es_dedup.hook.documents import Batch, item_of
-from es_dedup.hook.run import BulkCounts, BulkResult, Run, matched
+from es_dedup.hook.run import BulkCounts, BulkResult, Run
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.source_index import DedupField
 from es_dedup.model import Decision, Outcome
@@ -148,12 +148,6 @@ class TestBatches:
 
 
 class TestResults:
-    def test_results_belong_to_items_by_id_and_what_was_renamed_by_order(self) -> None:
-        items = [item_of({"index": {"_index": "i", "_id": name}}, {}, {}) for name in ("a", 7, "c", "d")]
-        items[2].kept = False
-        results = [(True, {"index": {"_id": name}}) for name in ("7", "a-new", "d")]
-        assert [item.key.id for item, _, _ in matched(Batch(items), results)] == ["7", "a", "d"]
-
     def test_counts_are_those_of_the_helper(self) -> None:
         for stats_only, errors in ((True, 1), (False, [{"index": {"_id": "2"}}])):
             tally = BulkCounts(None, stats_only=stats_only)
