@@ -477,6 +477,26 @@ class PreflightFailed(DedupError):
         )
 
 
+class ContentMissing(DedupError):
+    """No document of a bulk call has the field that holds the page."""
+
+    field: str
+    documents: int
+    names: tuple[str, ...]
+
+    @property
+    def finding(self) -> str:
+        """What is wrong, whether or not the documents are written."""
+        names = ", ".join(self.names) or "no fields"
+        return f"none of {self.documents} documents has the content field {self.field!r}, so that each is unique; the first has {names}"
+
+    def __str__(self) -> str:
+        return (
+            f"{self.finding}. Nothing was written: name the field in SourceFields(content=…), or pass "
+            f'on_missing_content="warn" to write documents without text'
+        )
+
+
 class QueueUnavailable(DedupError):
     """Redis, the message queue, did not answer; Elasticsearch still holds what was to be sent."""
 

@@ -52,7 +52,8 @@ def dedup_streaming_bulk(
         hook: decides; with a dispatcher, documents get the relation ``pending`` and are decided on later.
         policy: ``mark`` (default), ``skip``, ``overwrite`` or ``fail``.
         report: counts and decisions are added to it.
-        options: all others of the helper.
+        options: all others of the helper, and ``on_missing_content``: what to do when none of the first 100 documents has the content
+            field, ``raise`` (default) or ``warn``.
 
     Yields:
         What the helper yields. A result of a document also has ``dedup``, its decision with the evidence; the result of
@@ -62,6 +63,7 @@ def dedup_streaming_bulk(
         DuplicatePage: policy ``fail``, and a document is a duplicate; nothing of its batch is written.
         BulkIndexError, ApiError, TransportError: as the helper, after its batch was repaired. Items with status 429 are
             repeated ``max_retries`` times also where the helper would raise at once.
+        ContentMissing: none of the first 100 documents has the content field; nothing was written.
         OtherCluster: the client writes to another cluster than the hook; nothing was written.
         ValueError: an action names no index, or its body is no object.
     """

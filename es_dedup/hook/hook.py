@@ -26,7 +26,7 @@ from es_dedup.hook.report import HookReport
 from es_dedup.hook.targets import REFUSALS, Targets
 from es_dedup.index import factory
 from es_dedup.index.closing import Closing
-from es_dedup.index.source_index import checked_fields
+from es_dedup.index.source_index import checked_fields, text_of
 from es_dedup.model import WritePolicy
 from es_dedup.model.batches import chunked
 from es_dedup.settings.loading import settings_in_force
@@ -191,6 +191,11 @@ class DedupHook(Closing):
         self.finish(batch, failed, report)
 
     # What the bulk helpers are made of
+
+    @property
+    def content(self) -> str:
+        """Name of the field that holds the page."""
+        return self._fields.content
 
     def keep_writer_lock(self) -> AbstractContextManager[None]:
         """Batches of one call inside follow each other more quickly; see ``Index.keep_writer_lock``."""
@@ -371,10 +376,13 @@ class DedupHook(Closing):
             Documents that were left out because of one that then failed: send them again.
         """
         report = HookReport() if report is None else report
-        report.written += sum(item.kept and item.page_id not in failed for item in batch.items)
+        done = [item for item in batch if item.kept and item.page_id not in failed]
+        report.written += len(done)
+        report.without_text += sum(
+            item.whole and not text_of(item.source, self._fields.content).strip() for item in done
+        )
         if self.dispatcher is not None:
-            names = [item.written_id for item in batch if not item.problem and item.page_id not in failed]
-            hand_over(self.dispatcher, names, report)
+            hand_over(self.dispatcher, [item.written_id for item in done if not item.problem], report)
             return []
         again = [item for item in batch.items if item.rests_on(failed)]
         report.left_out.update(

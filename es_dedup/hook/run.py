@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections import deque
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from es_dedup.errors import IndexError_, wrong_type
+from es_dedup.errors import ContentMissing, IndexError_, wrong_type
 from es_dedup.hook.documents import item_of
 from es_dedup.hook.report import HookReport
-from es_dedup.index.source_index import DEDUP
+from es_dedup.index.source_index import DEDUP, value_of
 from es_dedup.model import WritePolicy
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 MAX_CHUNK_BYTES: Final = 100 * 1024 * 1024
 NOT_FOUND: Final = 404
 TOO_MANY_REQUESTS: Final = 429
+CONTENT_SAMPLE: Final = 100  # documents of which one has to have the content field
 MOST_AHEAD: Final = 16  # finished batches since a batch was prefetched, far fewer as a rule
 
 
@@ -123,6 +125,12 @@ class Run:
         self._retried: Collection[int] = (retried,) if isinstance(retried, int) else retried
         self._creates = not self._rest.get("require_alias")
         self._refreshes = self._rest.get("refresh") not in (None, False, "false")
+        self._on_missing = self._rest.pop("on_missing_content", "raise")
+        if self._on_missing not in ("raise", "warn"):
+            raise ValueError('on_missing_content must be "raise" or "warn"')
+        self._held: list[Items] | None = []  # None: the content field is known to be there, or to be missing
+        self._without: list[Item] = []  # documents that lack it
+        self._found = False
         self._elsewhere: deque[set[str]] = deque(maxlen=MOST_AHEAD)  # places that pipelines chose
         self._items: list[Item] = []
         self._ids: set[str] = set()
@@ -149,11 +157,21 @@ class Run:
         """
         if action is self._flush:
             return self.flush()
+        full = self._added(action)
+        if self._held is None:
+            return full
+        self._held += full
+        return self._release() if self._found or len(self._without) == CONTENT_SAMPLE else []
+
+    def _added(self, action: Action) -> list[Items]:
         head, body = self._expand(action)
         item = item_of(head, body, self._rest, self._dumps)
+        if self._held is not None and item.whole:
+            self._found = value_of(item.source, self._hook.content) is not None
+            self._without += () if self._found else (item,)
         full = []
         if self._count and self._size + item.size > self._max_bytes:
-            full += self.flush()
+            full += self._chunk()
         elif item.key.id in self._ids:
             full.append(self._cut())
         self._items.append(item)
@@ -161,11 +179,36 @@ class Run:
         self._count += 1
         self._size += item.size
         if self._count == self._chunk_size:
-            full += self.flush()
+            full += self._chunk()
         return full
 
     def flush(self) -> list[Items]:
-        """What waits, as the last batch of a chunk."""
+        """What waits, as the last batch of a chunk.
+
+        Raises:
+            ContentMissing: no document of the call has the content field.
+        """
+        full = self._chunk()
+        if self._held is None:
+            return full
+        self._held += full
+        return self._release()
+
+    def _release(self) -> list[Items]:
+        """The first batches, which wait until a document has the content field, or enough lack it."""
+        full, without = self._held or [], self._without
+        if without and not self._found:
+            problem = ContentMissing(self._hook.content, len(without), tuple(sorted(without[0].source)))
+            if self._on_missing == "raise":
+                raise problem
+            warnings.warn(problem.finding, stacklevel=2)
+        if self._found or without:
+            self._held, self._without = None, []
+        else:
+            self._held = []
+        return full
+
+    def _chunk(self) -> list[Items]:
         self._count = self._size = 0
         if not self._items:
             return []

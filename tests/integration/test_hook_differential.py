@@ -200,7 +200,14 @@ def compared(server: tuple[Elasticsearch, str, DedupHook], actions: Any, options
         )
         ours = outcome(
             lambda index: tuple(
-                dedup_bulk(client, copy.deepcopy(actions), index=index, hook=hook, **options)
+                dedup_bulk(
+                    client,
+                    copy.deepcopy(actions),
+                    index=index,
+                    hook=hook,
+                    on_missing_content="warn",
+                    **options,
+                )
             ),
             client,
             mine,
@@ -317,6 +324,7 @@ actions_of = st.one_of(
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:none of .* has the content field")
 @settings(
     max_examples=25,
     deadline=None,

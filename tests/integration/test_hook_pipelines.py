@@ -12,6 +12,7 @@ import pytest
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
+from es_dedup.errors import ContentMissing
 from es_dedup.hook import (
     DedupHook,
     HookReport,
@@ -21,7 +22,7 @@ from es_dedup.hook import (
     dedup_parallel_bulk,
     dedup_streaming_bulk,
 )
-from tests.servers import async_client_of, client_of, fresh_name, remove, url_with_processors
+from tests.servers import async_client_of, client_of, fresh_name, remove, url_of, url_with_processors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -270,3 +271,47 @@ def test_documents_that_a_pipeline_puts_elsewhere_by_each_helper(
 ) -> None:
     actions = [action for actions in MOVES.values() for action in actions]
     check_moves(server, BEFORE | {"all": actions}, helper, chunk_size=chunk_size)
+
+
+@pytest.mark.parametrize("chunk_size", [1, 500])
+@pytest.mark.parametrize("count", [12, 150])
+@pytest.mark.parametrize("helper", HELPERS)
+def test_a_wrong_content_field_is_refused_before_anything_is_written(
+    content_hook: tuple[Elasticsearch, str, DedupHook], helper: str, count: int, chunk_size: int
+) -> None:
+    client, index, hook = content_hook
+    actions = [{"_id": str(at), "body": FOX, "title": "fox"} for at in range(count)]
+    given = {"index": index, "hook": hook, "chunk_size": chunk_size}
+    with pytest.raises(ContentMissing, match=rf"none of {min(count, 100)} .* 'bdoy'.* body, title\."):
+        HELPERS[helper](client, actions, **given)
+    assert not client.indices.exists(index=index)
+
+
+def test_documents_without_text_are_counted(content_hook: tuple[Elasticsearch, str, DedupHook]) -> None:
+    client, index, hook = content_hook
+    with pytest.warns(UserWarning, match="none of 2 documents has the content field"):
+        dedup_bulk(client, [{"_id": "a"}, {"_id": "b"}], index=index, hook=hook, on_missing_content="warn")
+    actions: list[dict[str, Any]] = [
+        {"_op_type": "update", "_id": "a", "doc": {"n": 1}},
+        {"_op_type": "delete", "_id": "b"},
+        {"_id": "c"},
+        {"_id": "d", "bdoy": " "},
+        {"_id": "e", "bdoy": FOX},
+    ]
+    report = dedup_bulk(client, actions, index=index, hook=hook).report
+    assert (report.pages, report.without_text) == (5, 2)
+    report = dedup_bulk(client, actions[:1], index=index, hook=hook).report
+    assert (report.pages, report.without_text) == (1, 0)
+
+
+@pytest.fixture(scope="module")
+def content_hook() -> Iterator[tuple[Elasticsearch, str, DedupHook]]:
+    """A hook with a wrong content field."""
+    url, index = url_of("es8"), fresh_name()
+    with (
+        client_of(url) as client,
+        DedupHook.open(f"{url}/{index}-features", SourceFields("bdoy")) as hook,
+    ):
+        yield client, index, hook
+        client.indices.delete(index=index, ignore_unavailable=True)
+    remove(f"{url}/{index}-features")
