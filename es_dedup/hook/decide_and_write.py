@@ -130,6 +130,10 @@ class BatchDecider:
         stored = self._index.get_many(chunk.records.ids)
         return stored.keys(), stored.keys() & changed(chunk, stored)[0].records.ids
 
+    def stored(self, page_ids: Collection[str]) -> Collection[str]:
+        """Those of some pages that have features."""
+        return self._index.get_many(page_ids).keys()
+
     def changed(self, pages: Sequence[Page]) -> Collection[str]:
         """Ids of those of some pages that are stored with other features; errors as of ``known``."""
         return self.known(self.featurise(pages))[1] if pages else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.hook import documents
-from es_dedup.index.source_index import document_key
+from es_dedup.index.source_index import document_key, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from es_dedup.hook.decide_and_write import BatchDecider
     from es_dedup.hook.documents import Batch
     from es_dedup.hook.report import HookReport
-    from es_dedup.index.source_index import DedupField, SourceFields, SourceIndex
+    from es_dedup.index.source_index import DedupField, SourceDocument, SourceFields, SourceIndex
     from es_dedup.model import Decision
 
     Decisions = Mapping[str, Decision]
@@ -31,11 +31,13 @@ class DocumentUpdates:
 
     Attributes:
         changed: indices in which documents of others were changed by a batch.
+        unread: indices whose stored documents lack the content field, because a pipeline takes it away.
     """
 
     def __init__(self, source_index: SourceIndex, decider: BatchDecider, fields: SourceFields) -> None:
         self._source_index, self._decider, self._fields = source_index, decider, fields
         self.changed: set[str] = set()
+        self.unread: set[str] = set()
 
     def correct(self, batch: Batch, own: set[str], gone: set[str], report: HookReport) -> None:
         """Decide again on documents of a batch whose decisions name pages that turned out to be gone."""
@@ -49,8 +51,11 @@ class DocumentUpdates:
 
     def reconcile(self, page_ids: Sequence[str], report: HookReport, *, again: bool = False) -> Decisions:
         """Update features and clusters to what documents hold now, and write their ``dedup`` fields; gives the decisions on those that are there."""
-        found = self._source_index.read(page_ids, self._fields.names)
+        found = dict(self._source_index.read(page_ids, self._fields.names))
+        stripped = [name for name, each in found.items() if self._is_stripped(each)]
         self.forget([name for name in page_ids if name not in found], report)
+        for name in self._decider.stored(stripped) if stripped else ():
+            del found[name]  # its text is known from the write alone
         if not found:
             return {}
         pages = [self._fields.page(name, each.source) for name, each in found.items()]
@@ -67,6 +72,9 @@ class DocumentUpdates:
             (each for name, each in found.items() if name not in waiting), self._fields.names
         )
         return decided.decisions
+
+    def _is_stripped(self, document: SourceDocument) -> bool:
+        return document.key.index in self.unread and value_of(document.source, self._fields.content) is None
 
     def forget(self, page_ids: Collection[str], report: HookReport) -> set[str]:
         """Remove pages whose documents have gone, and write the clusters that are left; gives those that were removed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from contextlib import suppress
 from functools import partial
@@ -22,11 +23,12 @@ from es_dedup.hook.decide_and_write import BatchDecider
 from es_dedup.hook.dispatch import hand_over
 from es_dedup.hook.document_updates import DocumentUpdates
 from es_dedup.hook.documents import INCONCLUSIVE, PENDING, Batch, items_of, waiting_field
+from es_dedup.hook.pipelines import PipelineCheck
 from es_dedup.hook.report import HookReport
 from es_dedup.hook.targets import REFUSALS, Targets
 from es_dedup.index import factory
 from es_dedup.index.closing import Closing
-from es_dedup.index.source_index import checked_fields, text_of
+from es_dedup.index.source_index import ATTACHMENTS, checked_fields, text_of
 from es_dedup.model import WritePolicy
 from es_dedup.model.batches import chunked
 from es_dedup.settings.loading import settings_in_force
@@ -61,7 +63,7 @@ class DedupHook(Closing):
 
     Traps:
         - Corpus statistics are not learned here but by ``recluster`` (maintenance, or ``Deduplicator.recluster``).
-        - An ingest pipeline that changes the text, the ``_id`` or the index of a document runs after the hook.
+        - An ingest pipeline that changes the text of a document runs after the hook.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class DedupHook(Closing):
         self._fail_closed = chosen.hook.on_failure == "fail_closed"
         self._targets, self.cluster = Targets(source_index), ClusterCheck(source_index)
         self._updates = DocumentUpdates(source_index, self._decider, self._fields)
+        self._pipelines = PipelineCheck(source_index, self._fields, self._updates.unread)
         self.dispatcher = dispatcher
         self._another: Callable[[], DedupHook] | None = None
 
@@ -123,6 +126,8 @@ class DedupHook(Closing):
             claims = factory.open_claims(address, settings) if claiming else None
             given: dict[str, Any] = {"settings": settings, "dispatcher": dispatcher, "window": window}
             hook = cls(index, source_index, fields, claims=claims, **given)
+            for each in json.loads(index.note(ATTACHMENTS) or "[]"):
+                hook._pipelines.simulate(source_index.indices(each["target"]))
         except BaseException:
             index.close()
             raise
@@ -327,6 +332,7 @@ class DedupHook(Closing):
             if prefetched:
                 self.read_again(names, report)
             raise
+        self._pipelines.simulate({item.key.index for item in items if not item.problem}, report)
         if (features or prefetched) and names != [item.page_id for item in whole]:  # a rollover since then
             self.read_again(names, report)
             features = prefetched = None
@@ -382,6 +388,7 @@ class DedupHook(Closing):
             item.whole and not text_of(item.source, self._fields.content).strip() for item in done
         )
         if self.dispatcher is not None:
+            self._pipelines.read_back(done, report)
             hand_over(self.dispatcher, [item.written_id for item in done if not item.problem], report)
             return []
         again = [item for item in batch.items if item.rests_on(failed)]
@@ -392,6 +399,7 @@ class DedupHook(Closing):
         )
         with report.timed("repair"):
             try:
+                self._pipelines.read_back(done, report)
                 self._repair(batch, set(failed), report)
             except (SettingsMismatch, SchemaMismatch) as error:
                 self._put_off(batch, failed, str(error), report)

@@ -24,6 +24,7 @@ class HookReport:
     Attributes:
         pages: documents that were looked at; one that had to be sent again counts once.
         written: documents that the server took, updates included.
+        pipelines: index to what its ingest pipelines do with documents that makes clusters wrong or hides them, or that cannot be told.
         without_text: of these, whole documents whose content field is missing or blank: they are unique.
         left_out: page ids that the policy did not write, with their decisions.
         removed: page ids whose documents were removed: those that policy ``overwrite`` replaced, and older versions of
@@ -46,6 +47,7 @@ class HookReport:
     pages: int = 0
     written: int = 0
     without_text: int = 0
+    pipelines: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, Decision] = field(default_factory=dict)
     removed: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
@@ -110,6 +112,7 @@ class HookReport:
             "pages": self.pages,
             "written": self.written,
             "without_text": self.without_text,
+            "pipelines": dict(self.pipelines),
             "left_out": {name: each.as_dict() for name, each in self.left_out.items()},
             "removed": list(self.removed),
             "gone": list(self.gone),

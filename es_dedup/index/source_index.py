@@ -109,6 +109,24 @@ class SourceFields:
             site=text_of(source, self.site) or None,
         )
 
+    def sample(self) -> dict[str, Any]:
+        """A document with all fields, and a ``dedup`` field, that shows what a pipeline does with them."""
+        text = "This is a sample document of es-dedup."
+        made: dict[str, Any] = {DEDUP: {"cluster_id": "sample", "canonical": True, "relation": "unique"}}
+        values = {name: text for name in (self.title, self.site) if name} | {
+            self.url: "https://sample.example/",
+            self.published: "2026-01-01T00:00:00.000Z",
+            self.content: f"<html><body><p>{text}</p></body></html>" if self.html else text,
+        }
+        for name, value in values.items():
+            *parents, last = name.split(".")
+            place = made
+            for parent in parents:
+                place = place.setdefault(parent, {})
+            if last:
+                place[last] = value
+        return made
+
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form; ``SourceFields(**…)`` reads it."""
         return asdict(self)
@@ -298,6 +316,21 @@ class FieldUpdateReport:
 
 
 @dataclass(frozen=True, slots=True)
+class PipelineEffects:
+    """What ingest pipelines do with a sample document.
+
+    Attributes:
+        problems: why clusters would be wrong, or not be found.
+        notes: what may be meant so, or could not be tried.
+        unread: the content field is not in what is stored.
+    """
+
+    problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    unread: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ServerFacts:
     """Lowest version of the nodes, and seconds by which its clock is ahead of ours, about."""
 
@@ -327,6 +360,15 @@ class SourceIndex(Protocol):
 
     def prepared(self, index: str) -> bool:
         """Whether a concrete index has the mapping of ``dedup``."""
+
+    def pipeline_effects(self, index: str, source: Mapping[str, Any], content: str) -> PipelineEffects:
+        """What the default and the final pipeline of a concrete index do with a document, which is not written.
+
+        Args:
+            index: as it is known; no effects where there is none.
+            source: the document, with its ``dedup`` field.
+            content: name of the field that holds the page.
+        """
 
     def external_versions(self, index: str) -> bool:
         """Whether documents of a concrete index keep external versions, see ``prepare``."""

@@ -62,6 +62,9 @@ def check_fields(
     indices = context.source_index.indices(target)
     size = max(MIN_SAMPLE, SAMPLE // max(1, len(indices)))
     found = [_look(context, index, fields, size, external_versions=external_versions) for index in indices]
+    for index in indices:
+        effects = context.source_index.pipeline_effects(index, fields.sample(), fields.content)
+        found.append(Preflight(effects.problems, effects.notes))
     problems = [problem for each in found for problem in each.problems]
     if not indices:
         problems = [f"no index matches {target} yet: the fields cannot be checked"]

@@ -353,7 +353,7 @@ def test_what_is_no_page_is_reported(server: tuple[Elasticsearch, str, DedupHook
         client, [{"_id": LONG, "text": "a"}, {"_id": 1, "text": "b"}], index=index, hook=hook
     ).report
     assert report.written == 2
-    assert report.failed == {f"{index}/{LONG}": "index name and _id have more than 511 characters together"}
+    assert report.failed == {f"{index}/{LONG}": "index name and _id have more than 511 bytes together"}
     assert "dedup" not in client.get(index=index, id=LONG)["_source"]
     assert client.get(index=index, id="1")["_source"]["dedup"]["relation"] == "unique"
 
@@ -366,5 +366,5 @@ def test_an_id_that_is_too_long_for_the_index_behind_an_alias_is_reported(
     client.indices.create(index=index, aliases={alias: {}})
     long = "x" * (511 - len(alias))
     report = dedup_bulk(client, [{"_id": long, "text": "a"}], index=alias, hook=hook).report
-    assert report.failed == {f"{index}/{long}": "index name and _id have more than 511 characters together"}
+    assert report.failed == {f"{index}/{long}": "index name and _id have more than 511 bytes together"}
     assert client.get(index=index, id=long)["_source"]["text"] == "a"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,7 +14,8 @@ import pytest
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
-from es_dedup.errors import ContentMissing
+from es_dedup import Settings
+from es_dedup.errors import ContentMissing, PreflightFailed
 from es_dedup.hook import (
     DedupHook,
     HookReport,
@@ -22,7 +25,10 @@ from es_dedup.hook import (
     dedup_parallel_bulk,
     dedup_streaming_bulk,
 )
+from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.context import open_context
 from tests.servers import async_client_of, client_of, fresh_name, remove, url_of, url_with_processors
+from tests.source_indices import remove_templates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -315,3 +321,85 @@ def content_hook() -> Iterator[tuple[Elasticsearch, str, DedupHook]]:
         yield client, index, hook
         client.indices.delete(index=index, ignore_unavailable=True)
     remove(f"{url}/{index}-features")
+
+
+EFFECTS: Final[dict[str, tuple[list[dict[str, Any]], str]]] = {
+    "a keep list": ([{"remove": {"keep": ["text", "title"]}}], "removes the field dedup"),
+    "the content renamed": ([{"rename": {"field": "text", "target_field": "body"}}], "renames the content field 'text' to 'body'"),
+    "the content changed": ([{"script": {"source": "ctx.text = ctx.text + '!'"}}], "changes the content field 'text'"),
+    "moved": ([{"set": {"field": "_index", "value": "INDEX-moved"}}], "moves documents to .*-moved"),
+    "a new id": ([{"set": {"field": "_id", "value": "x{{{_id}}}"}}], "gives documents another _id"),
+    "refused": ([{"fail": {"message": "none today"}}], "refuses a sample document: none today"),
+    "dropped": ([{"drop": {}}], "drops a sample document"),
+    "nothing": ([{"set": {"field": "seen", "value": True}}], ""),
+}  # fmt: skip
+
+
+NOT_TRIED: Final = {
+    ("a keep list", "default_pipeline"),  # each time
+    ("moved", "final_pipeline"),  # the server refuses it
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "setting"),
+    [
+        ("a keep list", "default_pipeline"),
+        *(
+            pytest.param(case, setting, marks=pytest.mark.slow)
+            for case in EFFECTS
+            for setting in ("default_pipeline", "final_pipeline")
+            if (case, setting) not in NOT_TRIED
+        ),
+    ],
+)
+def test_what_a_pipeline_of_the_index_does_is_told_before_anything_is_written(
+    server: tuple[Elasticsearch, str], case: str, setting: str
+) -> None:
+    client, url = server
+    index, (processors, said) = fresh_name(), EFFECTS[case]
+    fields = SourceFields("text")
+    with pipeline_of(client, index, processors) as pipeline:
+        client.indices.create(index=index, settings={f"index.{setting}": pipeline})
+        try:
+            with open_context(f"{url}/{index}-features", Settings()) as context:
+                if said.startswith(("removes", "renames")):
+                    with pytest.raises(PreflightFailed, match=said):
+                        attach(context, index, fields)
+                warned = attach(context, index, fields, force=True).warnings
+                assert any(re.search(said or "pipeline ", warning) for warning in warned) == bool(said)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                DedupHook.open(f"{url}/{index}-features", fields).close()
+            assert [bool(re.search(said, str(each.message))) for each in caught] == [True] * bool(said)
+        finally:
+            remove(f"{url}/{index}-features")
+            remove_templates(client, f"{index}-features-dedup-source")
+
+
+@pytest.mark.parametrize("how", ["default", pytest.param("named in the call", marks=pytest.mark.slow)])
+def test_documents_whose_content_is_renamed_stay_in_their_clusters(
+    server: tuple[Elasticsearch, str], how: str
+) -> None:
+    client, url = server
+    index = fresh_name()
+    renamed = [{"rename": {"field": "text", "target_field": "body", "ignore_missing": True}}]
+    with pipeline_of(client, index, renamed) as pipeline:
+        client.indices.create(
+            index=index, settings={"index.default_pipeline": pipeline} if how == "default" else {}
+        )
+        with DedupHook.open(f"{url}/{index}-features", SourceFields("text")) as hook:
+            try:
+                options: dict[str, Any] = {} if how == "default" else {"pipeline": pipeline}
+                with pytest.warns(UserWarning, match=r"content field 'text'.* name that field as content"):
+                    report = dedup_bulk(client, stories(), index=index, hook=hook, **options).report
+                assert "content field 'text'" in report.pipelines[index]
+                before = found_in(client, index)
+                assert [each["dedup"]["cluster_size"] for each in before.values()] == [2] * 4
+                updates = [{"_op_type": "update", "_id": name, "doc": {"n": 1}} for name in "abcd"]
+                report = dedup_bulk(client, updates, index=index, hook=hook).report
+                assert (report.without_text, report.pipelines) == (0, {})
+                after = found_in(client, index)
+                assert after == {place: source | {"n": 1} for place, source in before.items()}
+            finally:
+                remove(f"{url}/{index}-features")

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexRefused, IndexUnavailable, MappingConflict, SourceIncomplete
-from es_dedup.index.elastic import deletion, targets, templates
+from es_dedup.index.elastic import deletion, pipelines, targets, templates
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
 from es_dedup.index.elastic.mappings import KINDS, SOURCE_INDEX, load_mapping
 from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, mget
@@ -28,6 +28,7 @@ from es_dedup.index.elastic.source_metadata import EXTERNAL_VERSIONS, INDICES_AT
 from es_dedup.index.source_index import (
     DEDUP,
     DocumentKey,
+    PipelineEffects,
     ServerFacts,
     Shard,
     SourceDocument,
@@ -118,16 +119,18 @@ class ElasticSourceIndex(WritesOfOthers):
             for some in chunked(wanted, INDICES_AT_A_TIME):
                 self._server.call(partial(_put_mapping, some, source_properties(external)), writing=True)
 
+    def pipeline_effects(self, index: str, source: Mapping[str, Any], content: str) -> PipelineEffects:
+        """See ``SourceIndex.pipeline_effects``."""
+        return pipelines.effects(self._server, index, self._last.get(index, (0, None))[1], source, content)
+
     def external_versions(self, index: str) -> bool:
         """See ``SourceIndex.external_versions``."""
-        facts = read_facts(self._server, [index]).get(index)
-        return facts is not None and facts.external
+        return any(facts.external for facts in read_facts(self._server, [index]).values())
 
     def _not_rewritable(self, facts: IndexFacts) -> str:
         """Why a document cannot be indexed again as it was read; empty when it can."""
-        if facts.final_pipeline:
-            return f"index.final_pipeline {facts.final_pipeline} would change documents"
-        return self._hidden()
+        final = facts.final_pipeline
+        return f"index.final_pipeline {final} would change documents" if final else self._hidden()
 
     def _hidden(self) -> str:
         """Why documents may not be read whole; empty when they are."""
@@ -136,8 +139,7 @@ class ElasticSourceIndex(WritesOfOthers):
 
     def prepared(self, index: str) -> bool:
         """See ``SourceIndex.prepared``."""
-        facts = read_facts(self._server, [index]).get(index)
-        return facts is not None and _prepared(facts)
+        return any(map(_prepared, read_facts(self._server, [index]).values()))
 
     def check(self, indices: Iterable[str], *, readable: bool = False) -> None:
         """See ``SourceIndex.check``."""

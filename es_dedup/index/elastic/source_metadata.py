@@ -30,6 +30,7 @@ FILTER: Final = (
     f"*.mappings.properties.{DEDUP}",
     "*.settings.index.mode",
     "*.settings.index.mapping.source",
+    "*.settings.index.default_pipeline",
     "*.settings.index.final_pipeline",
     "*.settings.index.uuid",
 )
@@ -68,6 +69,7 @@ class IndexFacts:
         source_problem: why a partial update would lose data; empty when it loses none.
         types: the type of each field below ``dedup``, by name.
         external: its documents keep the ``_version`` that their owner gives them; noted in the mapping, where all writers see it.
+        default_pipeline: of the index, for documents that name none; empty when there is none.
         final_pipeline: of the index, which a document that is indexed again cannot pass by; empty when there is none.
         aliases: its aliases by name, and what each does.
     """
@@ -75,6 +77,7 @@ class IndexFacts:
     source_problem: str
     types: Mapping[str, str]
     external: bool = False
+    default_pipeline: str = ""
     final_pipeline: str = ""
     aliases: Mapping[str, Alias] = field(default_factory=dict)
 
@@ -97,13 +100,14 @@ def _ask(names: Sequence[str], client: Elasticsearch) -> Mapping[str, Any]:
 
 def _facts(said: Mapping[str, Any]) -> IndexFacts:
     mappings, settings = said.get("mappings", {}), said.get("settings", {}).get("index", {})
-    pipeline = settings.get("final_pipeline", NO_PIPELINE)
+    default, final = (settings.get(f"{name}_pipeline", NO_PIPELINE) for name in ("default", "final"))
     fields = mappings.get("properties", {}).get(DEDUP, {}).get("properties", {})
     return IndexFacts(
         _source_problem(mappings.get("_source", {}), settings),
         {name: field.get("type", "object") for name, field in fields.items()},
         fields.get("cluster_id", {}).get("meta") == EXTERNAL_VERSIONS,
-        "" if pipeline == NO_PIPELINE else pipeline,
+        "" if default == NO_PIPELINE else default,
+        "" if final == NO_PIPELINE else final,
         {name: Alias.of(each) for name, each in said.get("aliases", {}).items()},
     )
 

@@ -53,7 +53,7 @@ class TestItems:
             ({"index": {"_index": "i"}}, "[1]", "object"),
             ({"index": {"_index": "i", "_id": 1}}, None, "object"),
             ({"index": {"_index": "i", "_id": ""}}, {}, "empty _id"),
-            ({"index": {"_index": "i", "_id": "x" * 520}}, {}, "511 characters"),
+            ({"index": {"_index": "i", "_id": "x" * 520}}, {}, "511 bytes"),
             ({"index": {"_index": "i", "_id": "\ud800"}}, {}, "surrogate"),
             ({"index": {"_index": "i", "_id": ["\ud800"]}}, {}, "no simple value"),
             ({"index": {"_index": "i", "_id": "1", "routing": "\ud800"}}, {}, "surrogate"),
@@ -114,12 +114,15 @@ class TestItems:
 
 class TestBatches:
     def test_one_id_comes_once_in_a_batch(self) -> None:
-        actions = [{"_index": "i", "_id": name} for name in "aabca"]
+        actions = [{"_index": "i", "_id": name, "text": "x"} for name in "aabca"]
         made = [[item.key.id for item in items] for items in batches(actions, run())]
         assert made == [["a"], ["a", "b"], ["c", "a"]]  # chunks of three, the first one cut in two
 
     def test_documents_of_one_id_are_not_independent_whatever_names_their_index(self) -> None:
-        actions = [{"_index": index, "_id": name} for index, name in (("i", "a"), ("alias", "a"), ("i", "b"))]
+        actions = [
+            {"_index": index, "_id": name, "text": "x"}
+            for index, name in (("i", "a"), ("alias", "a"), ("i", "b"))
+        ]
         by_index, by_alias, other = batches(actions, run(1))
         assert not run().independent(by_alias, by_index)
         assert run().independent(other, by_alias)
@@ -132,7 +135,7 @@ class TestBatches:
 
     @given(st.lists(st.sampled_from("abcd"), max_size=30), st.integers(1, 5))
     def test_nothing_is_lost_or_turned_around(self, names: list[str], size: int) -> None:
-        made = list(batches(({"_index": "i", "_id": name} for name in names), run(size)))
+        made = list(batches(({"_index": "i", "_id": name, "text": "x"} for name in names), run(size)))
         assert [item.key.id for items in made for item in items] == names
         assert all(len({item.key.id for item in items}) == len(items) <= size for items in made)
 
