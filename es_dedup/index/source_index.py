@@ -437,7 +437,7 @@ class SourceIndex(Protocol):
         """Documents as they are now, by page id; those that are not there are absent.
 
         Args:
-            page_ids: of the documents.
+            page_ids: of the documents; what an alias or another routing leads to is not there.
             fields: that are read; None: all.
         """
 

@@ -8,6 +8,7 @@ import pytest
 
 from es_dedup.errors import ConfigError
 from es_dedup.hook import DedupHook, dedup_bulk
+from es_dedup.hook.dispatch import InlineDispatcher
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
@@ -132,3 +133,19 @@ def test_an_alias_that_shows_a_part_of_an_index_is_not_attached(
         with pytest.raises(ConfigError, match=f"shows a part of {name}-000001"):
             attach(site, alias, FIELDS, force=True)
         assert site.attachments == []
+
+
+def test_documents_that_are_decided_later_are_known_by_their_index_alone(
+    hook: DedupHook, client: Elasticsearch, address: str, name: str, alias: str
+) -> None:
+    """Those that were there before another hook meets the alias for the first time."""
+    client.indices.create(index=f"{name}-000001", settings=SHARDS, aliases={alias: {}})
+    actions = [action_of(story(0), alias), action_of(story(0, "copy", day=2), alias)]
+    dedup_bulk(client, actions, hook=hook)
+    with DedupHook.open(address, FIELDS) as later:
+        later.dispatcher = InlineDispatcher(later)
+        dedup_bulk(client, actions, hook=later)
+    assert clusters(client, alias) == {frozenset({"story-0", "copy"})}
+    with open_context(address, settings()) as site:
+        attach(site, alias, FIELDS)
+        assert audit(site).clean

@@ -246,7 +246,9 @@ class ElasticSourceIndex(WritesOfOthers):
             answers = self._server.call(partial(mget, docs))
             for key, answer in zip(keys, answers, strict=True):
                 if is_there(answer, self._server):
-                    found[key.page_id] = _document(answer, answer["_seq_no"])
+                    document = _document(answer, answer["_seq_no"])
+                    if document.key == key:  # not when an alias named it, or it has another routing
+                        found[key.page_id] = document
         return found
 
     def scan(
