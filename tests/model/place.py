@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from elasticsearch.helpers import bulk
 from es_dedup_tasks.dispatch import CeleryDispatcher
+from typer.testing import CliRunner
 
+from es_dedup.cli.main import app
 from es_dedup.hook import DedupHook, SourceFields, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attach import attach
@@ -35,17 +38,29 @@ if TYPE_CHECKING:
 FIELDS: Final = SourceFields("body", url="", published="at")
 SHAPES: Final[tuple[dict[str, int], ...]] = ({}, {"window": 8})
 """Settings of ``ccdet`` that shape features and decide nothing: ``reindex`` goes from one to the other."""
+SMALL: Final = {"batch": 16, "part_documents": 100, "lease_seconds": 1, "tend_seconds": 1}
 DATABASE: Final = 12  # of Redis
+PIPELINES: Final[dict[str, list[dict[str, Any]]]] = {
+    "set": [{"set": {"field": "piped", "value": "yes"}}],
+    "rename": [{"rename": {"field": "sort", "target_field": "kind"}}],
+    "drop": [{"drop": {"if": "ctx.kind == 'part'"}}],
+    "fail": [{"fail": {"message": "no parts", "if": "ctx.kind == 'part'"}}],
+    "digest": [
+        {"fingerprint": {"fields": ["body"], "target_field": "digest"}},
+        {"set": {"field": "_id", "value": "{{{digest}}}"}},
+        {"remove": {"field": ["digest"]}},
+    ],
+}
+"""Pipelines that documents are sent through, by name: what they do leaves the page as it is, but for its id."""
 
 
 def settings(shape: int) -> Settings:
     """Settings with one of the shapes: small batches and short leases."""
-    small = {"batch": 16, "part_documents": 100, "lease_seconds": 1, "tend_seconds": 1}
     return Settings.model_validate(
         {
             "workers": 1,
             "ccdet": CcdetConfig(**SHAPES[shape]),
-            "maintenance": small,
+            "maintenance": SMALL,
             "index": {"lock_seconds": 60},
         }
     )
@@ -91,6 +106,21 @@ class Place:
         """Let go of everything."""
         self._open.close()
 
+    def pipeline(self, kind: str) -> str:
+        """Name of one of ``PIPELINES``."""
+        return f"{self.name}-{kind}"
+
+    def put_pipelines(self) -> None:
+        """Make the pipelines."""
+        for kind, processors in PIPELINES.items():
+            self.client.ingest.put_pipeline(id=self.pipeline(kind), processors=processors)
+
+    def digest(self, content: str) -> str:
+        """The id that the pipeline ``digest`` gives a document of this content."""
+        document = {"_index": self.index(0), "_id": "given", "_source": source_of(Version(content, 0))}
+        (answer,) = self.client.ingest.simulate(id=self.pipeline("digest"), docs=[document])["docs"]
+        return str(answer["doc"]["_id"])
+
     def index(self, number: int) -> str:
         """Concrete index of that number."""
         return f"{self.name}-pages-{number + 1:06}"
@@ -101,8 +131,17 @@ class Place:
 
     def _bulk(self, step: Step) -> Any:
         options = {"policy": step["policy"], "chunk_size": step["chunk"], "raise_on_error": False}
+        if "pipeline" in step:
+            options["pipeline"] = self.pipeline(step["pipeline"])
         hook = self.hook(step["writer"])
         return dedup_bulk(self.client, self.actions(step), hook=hook, refresh=True, **options)
+
+    _piped = _bulk
+
+    def _vanish(self, step: Step) -> Any:
+        """Documents are deleted past the hook, then a copy of each goes through it."""
+        bulk(self.client, [{"_op_type": "delete", **address_of(key)} for key in step["gone"]], refresh=True)
+        return self._bulk(step)
 
     def _together(self, step: Step) -> list[Any]:
         """Both writers at once, each with documents of its own."""
@@ -175,6 +214,15 @@ class Place:
     def _rollback(self, step: Step) -> None:
         roll_back(self.address, settings(step["shape"]))
 
+    def _route(self, step: Step) -> None:
+        (index,) = (
+            name
+            for name, found in self.client.indices.get_alias(name=self.alias).items()
+            if found["aliases"][self.alias].get("is_write_index")
+        )
+        alias = {"index": index, "alias": self.alias, "is_write_index": True, **step["alias"]}
+        self.client.indices.update_aliases(actions=[{"add": alias}])
+
     def _rollover(self, _: Step) -> None:
         self.client.indices.rollover(alias=self.alias)
 
@@ -187,10 +235,14 @@ class Place:
     def actions(self, step: Step) -> list[dict[str, Any]]:
         """Bulk actions of a step."""
         made = []
-        for operation, name, content, day, number in step["actions"]:
+        for operation, name, content, day, number, routing in step["actions"]:
             index = self.alias if number < 0 else self.index(number)
-            action: dict[str, Any] = {"_index": index, "_id": name}
+            action: dict[str, Any] = {"_index": index, "_id": name + routing}
+            if routing and number >= 0:  # else the alias gives it
+                action["routing"] = routing
             source = source_of(Version(content, day))
+            if step.get("pipeline") == "rename":
+                source["sort"] = source.pop("kind")
             if operation in ("index", "create"):
                 action |= {"_op_type": operation, "_source": source}
             elif operation == "delete":
@@ -239,8 +291,30 @@ def act_alone(name: str, shape: int, step: Step) -> None:
     Place(name, shape).act(step)
 
 
+def command_alone(name: str, shape: int, *arguments: str) -> None:
+    """Run the command line in a process of its own."""
+    small = {f"ES_DEDUP_MAINTENANCE__{key.upper()}": str(value) for key, value in SMALL.items()}
+    os.environ.update(shaped(shape) | small | {"ES_DEDUP_WORKERS": "1", "ES_DEDUP_INDEX__LOCK_SECONDS": "60"})
+    said = CliRunner().invoke(app, ["--db", Place(name, shape).address, *arguments])
+    demand(said.exit_code == 0, "a command failed", arguments, said.output)
+
+
+def address_of(key: str) -> dict[str, str]:
+    """Index, id and routing of a document, as a bulk action names them, of its page id."""
+    place, _, name = key.partition("/")
+    index, _, routing = place.partition("?")
+    return {"_index": index, "_id": name} | ({"routing": routing} if routing else {})
+
+
+def key_of(hit: Mapping[str, Any]) -> str:
+    """The page id of a document that a search found."""
+    routing = f"?{hit['_routing']}" if "_routing" in hit else ""
+    return f"{hit['_index']}{routing}/{hit['_id']}"
+
+
 def version_of(source: Mapping[str, Any]) -> Version:
-    """What a document holds, every field of it."""
+    """What a document holds, every field of it but that of the pipeline ``set``."""
+    source = {name: value for name, value in source.items() if name != "piped"}
     content = contents()[source["body"]]
     days = {Version(content, day).published: day for day in range(10)}
     version = Version(content, days[source["at"]])

@@ -13,7 +13,7 @@ from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.reindex import abandon
 from tests.model.material import Version, drawn
-from tests.model.place import Place, act_alone, settings, version_of
+from tests.model.place import PIPELINES, Place, act_alone, command_alone, key_of, settings, version_of
 from tests.model.plain import SAME, Oracle, Plain
 from tests.model.system import (
     PAGES,
@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 
 WEIGHTS: Final = {
     "bulk": 16,
+    "piped": 4,
+    "vanish": 4,
+    "route": 2,
+    "inline": 1,
     "together": 4,
     "foreign": 3,
     "deferred": 2,
@@ -57,11 +61,20 @@ WEIGHTS: Final = {
     "resume": 1,
     "kill": 2,
 }
-HEALING: Final = ("backfill", "audit", "reindex", "rollback")
+HEALING: Final = ("backfill", "audit", "reindex", "rollback", "inline")
 HEALED: Final = 0.3  # share of steps that put right what may be wrong
-KILLABLE: Final = ("bulk", "bulk", "backfill", "audit", "recluster", "reindex", "detach")
+KILLABLE: Final = ("bulk", "bulk", "piped", "vanish", "backfill", "audit", "recluster", "reindex", "detach")
 OPERATIONS: Final = ("index", "index", "index", "index", "create", "update", "touch", "delete")
 LAST_WRITE: Final = 40
+ALIASES: Final[tuple[dict[str, str], ...]] = (
+    {},
+    {"index_routing": "r"},
+    {"index_routing": "s", "search_routing": "r"},
+    {"search_routing": "s"},
+    {"routing": "r"},
+)
+"""What the alias that documents are written to may do beside naming the index."""
+ROUTINGS: Final = ("", "", "", "r", "s")
 
 
 class SiteSystem:
@@ -81,7 +94,8 @@ class SiteSystem:
         rare = {"crash": restarts, "worker": workers}
         self._weights = WEIGHTS | {op: RARELY for op, wanted in rare.items() if wanted}
         self._model = Plain(Oracle(learns=templates))
-        self._numbers, self._previous = 1, -1
+        self._numbers, self._previous, self._routing = 1, -1, ""
+        self._digests: dict[str, str] = {}
         self._attached, self._learned = False, True
         self._wrong: set[str] = set()
         self._place = Place(fresh_name(), 0)
@@ -99,6 +113,7 @@ class SiteSystem:
                 "settings": {"number_of_shards": 2, "number_of_replicas": 0},
             },
         )
+        self._place.put_pipelines()
         self._place.client.indices.create(
             index=self._place.index(0), aliases={self._place.alias: {"is_write_index": True}}
         )
@@ -115,18 +130,29 @@ class SiteSystem:
             inner = self._drawn(rng, rng.choice(KILLABLE)) | {"policy": "mark"}
             return {"op": op, "step": inner, "at": int(LAST_WRITE ** rng.random()), "after": rng.random()}
         step: Step = {"op": op, "writer": rng.randrange(2)}
-        if op in ("bulk", "together", "foreign", "deferred", "worker"):
+        if op == "route":
+            step["alias"] = rng.choice(ALIASES)
+        elif op == "inline":
+            step["at"] = int(LAST_WRITE ** rng.random())
+        if op in ("bulk", "piped", "vanish", "together", "foreign", "deferred", "worker"):
             policy = "mark"
-            if op == "bulk" and not self._templates:
+            if op in ("bulk", "vanish") and not self._templates:
                 policy = rng.choice(("mark", "mark", "mark", "skip", "overwrite"))
-            operations = list(OPERATIONS) if policy == "mark" else ["index"]
+            operations = list(OPERATIONS) if policy == "mark" and op not in ("piped", "vanish") else ["index"]
+            if op == "piped":
+                step["pipeline"] = rng.choice(list(PIPELINES))
             if self._templates:  # whose times are of their own
                 operations = [each for each in operations if each != "touch"]
             step |= {"policy": policy, "chunk": rng.choice((1, 2, 3, 500)), "lost": rng.random() < 0.5}
             step["actions"] = []
             for name in map(name_of, rng.choices(range(PAGES), k=rng.choice((1, 1, 2, 4, 8, 16)))):
                 version, number = drawn(rng, templates=self._templates), rng.choice((-1, -1, -1, 0, 1))
-                step["actions"].append([rng.choice(operations), name, version.content, version.day, number])
+                routing = rng.choice(ROUTINGS)
+                step["actions"].append(
+                    [rng.choice(operations), name, version.content, version.day, number, routing]
+                )
+            if op == "vanish":
+                step["which"] = [rng.random() for _ in step["actions"]]
         return step
 
     def run(self, step: Step) -> None:
@@ -153,6 +179,7 @@ class SiteSystem:
             "detach",
             "resume",
             "worker",
+            "inline",
         )
         if (op in needs and not self._attached) or (op == "worker" and self._wrong):
             return False
@@ -161,17 +188,41 @@ class SiteSystem:
     def _fitted(self, step: Step) -> Step:
         """The step with indices that are there, and with the settings that it leads to."""
         if "actions" in step:
-            fitted = [[*action[:4], min(action[4], self._numbers - 1)] for action in step["actions"]]
-            return {**step, "actions": fitted}
+            last = self._numbers - 1
+            actions = [[*action[:4], min(action[4], last), action[5]] for action in step["actions"]]
+            for action in actions:
+                if step.get("pipeline") == "digest":  # ids that are given anew are of one routing
+                    action[4:] = max(action[4], 0), ""
+                elif action[4] < 0:
+                    action[5] = self._routing
+            if step["op"] == "vanish":
+                return self._vanishing(step, actions)
+            return {**step, "actions": actions}
         if step["op"] == "reindex":
             return {**step, "shape": 1 - self._place.shape}
         return {**step, "shape": self._previous}
+
+    def _vanishing(self, step: Step, actions: list[Any]) -> Step:
+        """Documents that are deleted, rather canonical ones, and actions that write a copy of each."""
+        expected = self._model.expected()
+        names = sorted(expected, key=lambda name: (expected[name].canonical != name, name))
+        gone = list(dict.fromkeys(names[int(len(names) * share**2)] for share in step["which"] if names))
+        copies = [
+            [*action[:2], self._model.live[name].content, *action[3:]]
+            for action, name in zip(actions, gone, strict=False)
+        ]
+        return {**step, "actions": copies, "gone": gone}
 
     def _take(self, step: Step) -> None:
         op = step["op"]
         if op == "reopen":
             self._reopen(self._place.shape)
             return
+        if op == "inline":
+            self._inline(step)
+            return
+        for name in step.get("gone", ()):
+            del self._model.live[name]
         before = dict(self._model.live)
         done = self._place.act(step)
         if self._wrong and step.get("policy", "mark") != "mark":
@@ -181,24 +232,48 @@ class SiteSystem:
         if op in ("reindex", "rollback"):
             self._previous = self._place.shape
             self._reopen(step["shape"])
-        elif op == "bulk":
+        elif op in ("bulk", "piped", "vanish"):
             report = done.report
             demand(self._wrong or not (report.inconclusive or report.not_repaired), "not decided", report)
+            demand(self._model.live.keys().isdisjoint(report.gone), "not gone", report)
         elif op == "together":
             reports = [each.report for each in done]
             self._wrong |= {"waiting"} if any(report.inconclusive for report in reports) else set()
             self._wrong |= {"killed"} if any(report.not_repaired for report in reports) else set()
+        if op == "route":
+            self._routing = step["alias"].get("index_routing", step["alias"].get("routing", ""))
         if op in ("backfill", "recluster", "reindex", "rollback"):
             self._learned = True
-        elif op in ("bulk", "together", "foreign", "deferred", "worker", "audit", "recheck"):
+        elif op in (
+            "bulk",
+            "piped",
+            "vanish",
+            "together",
+            "foreign",
+            "deferred",
+            "worker",
+            "audit",
+            "recheck",
+        ):
             self._learned = False
         self._account(op, lost=bool(step.get("lost")))
+        if op == "vanish" and step["policy"] != "mark":
+            self._wrong.add("foreign")  # a copy that is left out meets one other document
+
+    def _inline(self, step: Step) -> None:
+        """A command that works on its job itself is killed; the same command goes on with the job."""
+        command = (self._place.name, self._place.shape, "backfill", "--inline")
+        before = {job.id for job in self._place.site.jobs.jobs(unfinished=True)}
+        dies(command_alone, *command, at=step["at"])
+        dies(command_alone, *command, at=0)  # never
+        unfinished = {job.id for job in self._place.site.jobs.jobs(unfinished=True)}
+        demand(unfinished <= before, "a job is left", unfinished - before)
+        self._learned = True
+        self._account("inline", lost=False)
 
     def _doubtful(self, step: Step, before: Mapping[str, Version]) -> None:
         """A policy while features may be of older versions: it may overlook copies, but takes out nothing else that is no copy."""
-        given = {
-            (self._key(name, at), Version(content, day)) for _, name, content, day, at in step["actions"]
-        }
+        given = {(self._key(step, action), Version(*action[2:4])) for action in step["actions"]}
         real = self._versions()
         for name in before.keys() - real.keys() - {name for name, _ in given}:
             copies = any(self._model.relation(before[name], version) in SAME for _, version in given)
@@ -225,19 +300,20 @@ class SiteSystem:
         elif op == "attach":
             self._attached = True
         elif op == "rollover":
-            self._numbers += 1
+            self._numbers, self._routing = self._numbers + 1, ""
 
     def _expect(self, step: Step) -> None:
         """What the documents are after a step."""
         live = self._model.live
         if step.get("policy", "mark") != "mark":
-            written = (
-                (self._key(name, at), Version(content, day)) for _, name, content, day, at in step["actions"]
-            )
+            written = ((self._key(step, action), Version(*action[2:4])) for action in step["actions"])
             by_policy(self._model, step["policy"], written)
             return
-        for operation, name, content, day, number in step.get("actions", ()):
-            key = self._key(name, number)
+        for action in step.get("actions", ()):
+            operation, _, content, day, _, _ = action
+            key = self._key(step, action)
+            if step.get("pipeline") in ("drop", "fail") and content.startswith("part"):
+                continue
             if operation == "delete":
                 live.pop(key, None)
             elif operation == "touch" and key in live:
@@ -249,11 +325,15 @@ class SiteSystem:
             ):
                 live[key] = Version(content, day)
 
-    def _named(self, step: Step) -> set[str]:
-        return {self._key(name, number) for _, name, _, _, number in step["actions"]}
-
-    def _key(self, name: str, number: int) -> str:
-        return f"{self._place.index(number if number >= 0 else self._numbers - 1)}/{name}"
+    def _key(self, step: Step, action: list[Any]) -> str:
+        """The page id that an action gives its document."""
+        _, name, content, _, number, routing = action
+        if step.get("pipeline") == "digest":
+            if content not in self._digests:
+                self._digests[content] = self._place.digest(content)
+            name = self._digests[content]
+        index = self._place.index(number if number >= 0 else self._numbers - 1)
+        return f"{index}?{routing}/{name}{routing}" if routing else f"{index}/{name}"
 
     def _reopen(self, shape: int) -> None:
         self._place.close()
@@ -269,9 +349,12 @@ class SiteSystem:
         """The server dies: a step that ends well all the same has done all of it; after another one somebody puts it right."""
         before, wrong = dict(self._model.live), set(self._wrong)
         done, error = crossed(self._place.act, step, after)
-        if step["op"] == "bulk" and error is None:
+        if step["op"] in ("bulk", "piped", "vanish") and error is None:
             report, (_, refused) = done.report, done
-            error = AssertionError(report) if report.inconclusive or report.not_repaired or refused else None
+            whole = not refused or step.get("pipeline") == "fail"
+            error = (
+                AssertionError(report) if report.inconclusive or report.not_repaired or not whole else None
+            )
         self._reopen(self._place.shape)
         self._adopt(step, before)
         if error is None and step["op"] not in ("reindex", "detach"):
@@ -282,9 +365,11 @@ class SiteSystem:
         """Take each document as it is: its old version, or one that the step gave it."""
         given: dict[str, list[Version | None]] = {}
         for action in step.get("actions", ()):
-            self._expect({"actions": [action]})
-            (name,) = self._named({"actions": [action]})
+            self._expect({**step, "actions": [action]})
+            name = self._key(step, action)
             given.setdefault(name, []).append(self._model.live.get(name))
+        for name in step.get("gone", ()):
+            given.setdefault(name, []).append(None)
         real = self._versions()
         for name in {*real, *before, *self._model.live}:
             versions = (before.get(name), *given.get(name, ()))
@@ -329,6 +414,8 @@ class SiteSystem:
         client, name = self._place.client, self._place.name
         client.indices.delete(index=f"{name}*", expand_wildcards="all", ignore_unavailable=True)
         client.options(ignore_status=404).indices.delete_index_template(name=f"{name}-own")
+        for kind in PIPELINES:
+            client.ingest.delete_pipeline(id=self._place.pipeline(kind))
         remove_templates(client, f"{name}-dedup-source")
         self._place.close()
 
@@ -338,7 +425,7 @@ class SiteSystem:
         index = f"{self._place.name}-pages-0*"
         self._place.client.indices.refresh(index=index)
         hits = scan(self._place.client, index=index)
-        return {f"{hit['_index']}/{hit['_id']}": hit["_source"] for hit in hits}
+        return {key_of(hit): hit["_source"] for hit in hits}
 
     def _versions(self) -> dict[str, Version]:
         documents = self._documents()
