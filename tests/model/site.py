@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from elasticsearch.helpers import scan
 
-from es_dedup.collapse import DedupSearch
 from es_dedup.errors import SettingsMismatch
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.reindex import abandon
+from tests.model.answers import compare_clusters, compare_totals, said, wanted
 from tests.model.material import Version, drawn
 from tests.model.place import PIPELINES, Place, act_alone, command_alone, key_of, settings, version_of
 from tests.model.plain import SAME, Oracle, Plain
@@ -26,7 +25,6 @@ from tests.model.system import (
     dies,
     equal,
     name_of,
-    partition,
 )
 from tests.servers import fresh_name
 from tests.source_indices import remove_templates
@@ -34,8 +32,6 @@ from tests.source_indices import remove_templates
 if TYPE_CHECKING:
     import random
     from collections.abc import Mapping
-
-    from tests.model.plain import Expected
 
     Documents = dict[str, dict[str, Any]]
 
@@ -448,73 +444,13 @@ class SiteSystem:
         expected = self._model.expected()
         equal(
             "dedup fields",
-            {name: _said(dedup_field) for name, dedup_field in dedup_fields.items()},
-            _wanted(expected),
+            {name: said(dedup_field) for name, dedup_field in dedup_fields.items()},
+            wanted(expected),
         )
         ids = {
             name: (dedup_field["cluster_id"], expected[name].members)
             for name, dedup_field in dedup_fields.items()
         }
         cluster_ids(ids, self._model.live.keys())
-        self._compare_clusters(expected, dedup_fields)
-        self._compare_totals(expected)
-
-    def _compare_clusters(self, expected: Mapping[str, Expected], dedup_fields: Mapping[str, Any]) -> None:
-        found = {}
-        self._place.site.index.refresh()  # searches see what another object wrote within a second, or after this
-        self._place.site.index.refresh_clusters()
-        for cluster in self._place.site.dedup.clusters():
-            pages = {cluster.canonical: "exact"} | {m.page_id: str(m.relation) for m in cluster.members}
-            for name, relation in pages.items():
-                demand(
-                    dedup_fields[name]["cluster_id"] == cluster.id,
-                    "cluster id",
-                    name,
-                    dedup_fields[name],
-                    cluster.id,
-                )
-                found[name] = (cluster.canonical, sorted(pages), relation)
-        equal("clusters", found, partition(expected))
-
-    def _compare_totals(self, expected: Mapping[str, Expected]) -> None:
-        search = DedupSearch(self._place.client, self._place.pattern)
-        live = self._model.live
-        for kind in (None, "edit", "template" if self._templates else "part"):
-            matching = [n for n, each in live.items() if kind in (None, each.content.partition(":")[0])]
-            clusters = {expected[name].canonical for name in matching}
-            totals = {
-                "canonical": sum(expected[name].canonical == name for name in matching),
-                "collapse": len(clusters),
-                "group": len(clusters),
-                "off": len(matching),
-            }
-            query = {"match_all": {}} if kind is None else {"term": {"kind": kind}}
-            real = {}
-            for mode in totals:
-                options: Any = {"mode": mode, "group_total": "exact", "window": 1000}
-                page = search.search({"query": query, "size": 3}, **options)
-                demand(page.total_groups is not None and page.total_groups.exact, "not exact", mode, page)
-                real[mode] = page.total_groups.value if page.total_groups else None
-            equal(f"totals of {kind}", real, totals)
-
-
-MARKED: Final = ("canonical", "relation", "duplicate_of", "contained_in", "cluster_size", "waiting")
-
-
-def _said(dedup_field: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: dedup_field.get(name) or None for name in MARKED}
-
-
-def _wanted(expected: Mapping[str, Expected]) -> dict[str, dict[str, Any]]:
-    counted = Counter(each.canonical for each in expected.values())
-    return {
-        name: {
-            "canonical": each.canonical == name or None,
-            "relation": each.relation,
-            "duplicate_of": None if each.canonical == name else each.canonical,
-            "contained_in": list(each.contained_in) or None,
-            "cluster_size": counted[each.canonical],
-            "waiting": None,
-        }
-        for name, each in expected.items()
-    }
+        compare_clusters(self._place, expected, dedup_fields)
+        compare_totals(self._place, self._model.live, expected, templates=self._templates)

@@ -232,9 +232,8 @@ class ElasticSourceIndex(WritesOfOthers):
                 "track_total_hits": True,
             },
         )
-        hits = answer["hits"]
-        last = hits["hits"][0]["sort"][0] if hits["hits"] else -1
-        return Shard(index, number, int(hits["total"]["value"]), int(last))
+        last = [hit["sort"][0] for hit in answer["hits"]["hits"]] or [-1]
+        return Shard(index, number, int(answer["hits"]["total"]["value"]), int(last[0]))
 
     def read(self, page_ids: Iterable[str], fields: Sequence[str] | None) -> dict[str, SourceDocument]:
         """See ``SourceIndex.read``."""
@@ -245,10 +244,9 @@ class ElasticSourceIndex(WritesOfOthers):
             docs = [place_of(key) | {"_source": wanted} for key in keys]
             answers = self._server.call(partial(mget, docs))
             for key, answer in zip(keys, answers, strict=True):
-                if is_there(answer, self._server):
-                    document = _document(answer, answer["_seq_no"])
-                    if document.key == key:  # not when an alias named it, or it has another routing
-                        found[key.page_id] = document
+                document = _document(answer, answer["_seq_no"]) if is_there(answer, self._server) else None
+                if document and document.key == key:  # not when an alias named it, or it has another routing
+                    found[key.page_id] = document
         return found
 
     def scan(
