@@ -13,12 +13,12 @@ from typing import IO, TYPE_CHECKING, Final
 from es_dedup.batch.copies import DistinctPages, page_digest
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import InputError
-from es_dedup.model import Outcome
+from es_dedup.model import Outcome, Page
 from es_dedup.readers import InputFailure, ReadOptions, read_pages
 from es_dedup.readers.dump_filter import DUMPS, copy_dump
 from es_dedup.readers.locations import Address, is_pattern, located, matches
-from es_dedup.readers.port import ReadPage, Tally, kind_of
-from es_dedup.readers.streams import STDIN, open_pipe, plain_problem, suffix_of
+from es_dedup.readers.port import Tally, kind_of
+from es_dedup.readers.streams import STDIN, is_pipe, open_pipe, plain_problem, suffix_of
 from es_dedup.settings.loading import settings_in_force
 from es_dedup.temporary import temporary_folder
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.deduplicator.index_reader import IndexReader
-    from es_dedup.model import Page, Progress
+    from es_dedup.model import Progress
     from es_dedup.readers.locations import Named, Source
     from es_dedup.readers.port import Item
     from es_dedup.settings import Settings
@@ -134,7 +134,7 @@ def _file_of(source: str | Path, folder: Path, options: ReadOptions) -> Path:
     dump, *others = _dumps([source], options)
     if others:
         raise InputError(str(source), None, "names several dumps: copy each to a target of its own")
-    if isinstance(dump, Path) and not _is_pipe(dump):
+    if isinstance(dump, Path) and not is_pipe(dump):
         return dump
     folder.mkdir()
     try:
@@ -147,10 +147,6 @@ def _file_of(source: str | Path, folder: Path, options: ReadOptions) -> Path:
     except OSError as error:
         raise InputError(str(source), None, plain_problem(error)) from error
     return path
-
-
-def _is_pipe(dump: Path) -> bool:
-    return str(dump) == STDIN or dump.is_fifo()
 
 
 def dump_names(sources: Iterable[str | Path], options: ReadOptions) -> list[str]:
@@ -179,7 +175,7 @@ def _dumps(sources: Iterable[str | Path], options: ReadOptions) -> list[Source]:
             raise InputError(str(place), None, problem)
         found += some
     for dump in found:
-        if isinstance(dump, Path) and _is_pipe(dump) and kind_of(dump, options) in ("", *DUMPS):
+        if isinstance(dump, Path) and is_pipe(dump) and kind_of(dump, options) in ("", *DUMPS):
             continue
         no_file = isinstance(dump, Path) and not dump.is_file()
         if no_file or (options.format is None and suffix_of(dump) not in DUMPS):
@@ -289,7 +285,7 @@ class _Chooser:
         for failure in items:
             if isinstance(failure, InputFailure):
                 self._fail(failure)
-        pages = {at: item.page for at, item in enumerate(items) if isinstance(item, ReadPage)}
+        pages = {at: item for at, item in enumerate(items) if isinstance(item, Page)}
         full = {at: page for at, page in pages.items() if not page.is_empty}
         for at in pages.keys() - full.keys():
             marks[at] = self._drop_empty

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from es_dedup.cli.group import ExitCode
-from es_dedup.cli.inputs import STDIN, Intake, Paths, is_pipe, with_input_options
+from es_dedup.cli.inputs import Intake, Paths, with_input_options
 from es_dedup.cli.output import Output, clean
 from es_dedup.cli.session import session_of
 from es_dedup.model import Outcome, Page
 from es_dedup.model.batches import chunked
 from es_dedup.readers import InputFailure, ReadOptions, read_pages
+from es_dedup.readers.streams import STDIN, is_pipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

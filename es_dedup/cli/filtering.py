@@ -14,11 +14,12 @@ import typer
 
 from es_dedup.cli.checking import UNCLUSTERED
 from es_dedup.cli.group import ExitCode, fail
-from es_dedup.cli.inputs import SHOWN_FAILURES, is_pipe, kinds_of, with_input_options
+from es_dedup.cli.inputs import SHOWN_FAILURES, kinds_of, with_input_options
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import Session, session_of
 from es_dedup.cli.targets import Target, output_target
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
+from es_dedup.readers.streams import is_pipe
 
 if TYPE_CHECKING:
     from es_dedup.dumps import DumpCopy, FilterReport

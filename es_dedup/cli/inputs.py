@@ -18,6 +18,7 @@ from es_dedup.errors import InputError
 from es_dedup.readers import Fields, InputFailure, ReadOptions, read_pages
 from es_dedup.readers.port import FORMATS
 from es_dedup.readers.records import USUAL
+from es_dedup.readers.streams import STDIN, is_pipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from es_dedup.model import Page
     from es_dedup.readers import Roots
 
-STDIN: Final = "-"
 SHOWN_FAILURES: Final = 20
 KEPT_FAILURES: Final = 1000
 SHOWN_KINDS: Final = 8
@@ -175,11 +175,6 @@ class Intake:
                 f"does or --format names it ({', '.join(FORMATS)})"
             )
         self._jsonl_said = True
-
-
-def is_pipe(name: str) -> bool:
-    """Whether an argument is standard input or another pipe, which is read once."""
-    return name == STDIN or Path(name).is_fifo()
 
 
 def kinds_of(counts: Mapping[str, int]) -> str:

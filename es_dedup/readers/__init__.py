@@ -1,4 +1,4 @@
-"""Input → pages: folders, page files, JSON lines, tables, Parquet, WARC, standard input, object storage.
+"""Input → pages: folders, page files, JSON lines, tables, Parquet, WARC, WET, pipes, object storage.
 
 ``read_pages`` is all a caller needs; each item is a ``Page``, or an ``InputFailure`` that names file and line.
 
@@ -48,8 +48,8 @@ def read_pages(paths: Iterable[str | Path], options: ReadOptions | None = None) 
 
     Args:
         paths: folders, files, patterns (``crawl/**/*.jsonl.gz``), addresses of object storage (``s3://bucket/folder``, with the extra
-            ``remote``), ``-`` for JSON lines on standard input.
-        options: field names, encoding, limits.
+            ``remote``), pipes, ``-`` for standard input; the kind of the last two is that of ``options.format`` or of their content.
+        options: field names, format, encoding, limits.
 
     Returns:
         A lazy iterator; its ``ignored`` counts files of folders that are of no known kind, and ``roots`` has the roots that the ids are
@@ -136,7 +136,7 @@ def _read(path: Path, options: ReadOptions) -> Items:
 
 
 def _read_pipe(path: Path, options: ReadOptions) -> Items:
-    """What has no name that says its kind is taken by its content, a pipe of which that says nothing as JSON lines."""
+    """The pages of a pipe, or of a file whose name does not say its kind."""
     source = printable(path)
     try:
         with open_pipe(path, kind_of(path, options)) as pipe:
@@ -145,8 +145,6 @@ def _read_pipe(path: Path, options: ReadOptions) -> Items:
                     source, None, f"{'standard input' if source == STDIN else 'the file'} is empty"
                 )
                 return
-            if not pipe.suffix and (source == STDIN or path.is_fifo()):
-                pipe.suffix = ".jsonl"
             yield from _read_known(pipe, options)
     except READ_ERRORS as error:
         yield InputFailure(source, None, plain_problem(error))

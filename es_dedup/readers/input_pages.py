@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
-
-from es_dedup.readers.port import InputFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from es_dedup.model import Page
-    from es_dedup.readers.port import Items, Tally
+    from es_dedup.readers.port import InputFailure, Items, Tally
     from es_dedup.readers.roots import Roots
 
 
@@ -36,6 +35,4 @@ class InputPages:
         return self._tally.no_page
 
     def __iter__(self) -> Iterator[Page | InputFailure]:
-        for source in self._sources:
-            for item in source:
-                yield item if isinstance(item, InputFailure) else item.page
+        return chain.from_iterable(self._sources)

@@ -97,8 +97,8 @@ class Pipe:
 
     @property
     def name(self) -> str:
-        """For a file that holds its content; JSON lines where its kind is unknown."""
-        return f"pipe{self.suffix or '.jsonl'}"
+        """For a file that holds its content."""
+        return f"pipe{self.suffix}"
 
     @property
     def suffixes(self) -> list[str]:

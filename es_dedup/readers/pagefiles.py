@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.readers.binary import binary_kind
-from es_dedup.readers.port import InputFailure, ReadPage
+from es_dedup.readers.port import InputFailure
 from es_dedup.readers.streams import READ_ERRORS, open_unpacked, plain_problem, printable, suffix_of
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ def _page(path: Source, options: ReadOptions) -> Item:
     if kind := binary_kind(data):
         return InputFailure(source, None, f"{kind}, not a page")
     if suffix_of(path) in HTML_SUFFIXES:
-        return ReadPage(Page(id=page_id, html=data), source, None)
+        return Page(id=page_id, html=data)
     if (text := decode_text(data, cut=len(data) > options.max_page_bytes)) is not None:
-        return ReadPage(Page(id=page_id, text=text), source, None)
+        return Page(id=page_id, text=text)
     return InputFailure(
         source, None, "text in an unknown encoding (neither UTF-8, UTF-16 with mark, nor GB18030)"
     )

@@ -45,15 +45,6 @@ class InputFailure:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadPage:
-    """A page with its place in the input, so that a repeated id can be reported there."""
-
-    page: Page
-    source: str
-    line: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Fields:
     """Names of the fields of a record; None: found by the usual names (see ``records.USUAL``).
 
@@ -167,7 +158,7 @@ def kind_of(path: Source, options: ReadOptions) -> str:
 
 
 if TYPE_CHECKING:
-    Item = ReadPage | InputFailure
+    Item = Page | InputFailure
     Items = Iterator[Item]
     RawRecord = tuple[bytes | None, Item | None]
     """A record as it stands in the file (None: it cannot be copied), and its page or failure (None: it is no page)."""

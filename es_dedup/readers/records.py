@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.readers.binary import binary_kind
-from es_dedup.readers.port import Fields, InputFailure, ReadPage
+from es_dedup.readers.port import Fields, InputFailure
 from es_dedup.text.content import content_id
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def page_from_record(record: Any, source: str, line: int, options: ReadOptions) 
         options: the caller's field names.
     """
     try:
-        return ReadPage(_page(record, source, line, options), source, line)
+        return _page(record, source, line, options)
     except _BadField as problem:
         return InputFailure(source, line, str(problem))
 

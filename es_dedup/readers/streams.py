@@ -77,13 +77,18 @@ def open_unpacked(path: Source) -> Iterator[IO[bytes]]:
         yield stack.enter_context(opener(stream)) if opener and head else stream
 
 
+def is_pipe(path: str | Path) -> bool:
+    """Whether a name is that of standard input or of another pipe, which is read once."""
+    return str(path) == STDIN or Path(path).is_fifo()
+
+
 @contextmanager
 def open_pipe(path: Path, suffix: str) -> Iterator[Pipe | None]:
     """The content of a pipe, standard input, or a file without a suffix; None where there is nothing.
 
     Args:
         path: is opened once.
-        suffix: of its kind; empty: by the first bytes, and none where these say nothing.
+        suffix: of its kind; empty: by the first bytes. Where these say nothing, a pipe holds JSON lines, and a file is of no kind.
 
     Raises:
         OSError: it cannot be read.
@@ -97,7 +102,8 @@ def open_pipe(path: Path, suffix: str) -> Iterator[Pipe | None]:
         if any(head.startswith(magic) for magic, _ in _MAGIC):
             head, stream = _with_head(stream, _PACKED_HEAD)
             head = unpacked_beginning(head)
-        suffix = suffix or next((name for sign, name in _SIGNS if sign.match(head)), "")
+        unsaid = ".jsonl" if is_pipe(path) else ""
+        suffix = suffix or next((name for sign, name in _SIGNS if sign.match(head)), unsaid)
         if suffix in _READ_TWICE:
             stored = stack.enter_context(NamedTemporaryFile())
             shutil.copyfileobj(stream, stored)

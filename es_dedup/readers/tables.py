@@ -56,8 +56,9 @@ def csv_records(path: Source, options: ReadOptions, *, raw: bool = False) -> Ite
                 return
             yield header_line.encode(encoding, _UNDECODED) if raw else None, None
             lines = _Lines(text, options.max_record_bytes)
-            for item in _rows(csv.reader(lines, delimiter=delimiter), header, source, options):
-                line = (item and item.line) or line
+            rows = csv.reader(lines, delimiter=delimiter)
+            for item in _rows(rows, header, source, options):
+                line = rows.line_num + 1
                 taken = lines.taken()
                 yield taken.encode(encoding, _UNDECODED) if raw and taken else None, item
     except UnicodeError:  # UTF-16 and UTF-32 cannot go on behind a damaged place

@@ -21,7 +21,7 @@ import zstandard
 from es_dedup.errors import MissingExtra
 from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.readers.binary import binary_kind
-from es_dedup.readers.port import InputFailure, ReadPage
+from es_dedup.readers.port import InputFailure
 from es_dedup.readers.streams import PACKED, READ_ERRORS, open_unpacked, plain_problem, printable
 
 if TYPE_CHECKING:
@@ -258,8 +258,8 @@ def _item(record: Any, source: str, number: int, options: ReadOptions) -> Item:
     if problem := id_problem(page_id):
         return InputFailure(source, number, problem)
     if kind == TEXT_TYPE:
-        return ReadPage(Page(id=page_id, text=_plain(body, charset), url=url), source, number)
-    return ReadPage(Page(id=page_id, html=body, url=url, http_charset=charset), source, number)
+        return Page(id=page_id, text=_plain(body, charset), url=url)
+    return Page(id=page_id, html=body, url=url, http_charset=charset)
 
 
 def _media_type(record: Any, url: str) -> tuple[str, str | None]:
