@@ -54,9 +54,9 @@ if TYPE_CHECKING:
     ProgressListener = Callable[[Progress], None]
     Rows = NDArray[np.int64]
 
-CLUSTERS_PENDING: Final = "clusters_pending"
 QUICK_PAGES: Final = 1_000
 """An index of so many pages is clustered anew within about a second, so this is done without being asked for."""
+CLUSTERS_PENDING: Final = "clusters_pending"
 """Note: pages were stored or removed whose clusters are not made yet."""
 DOCUMENTS_PENDING: Final = "documents_pending"
 """Note: pages whose clusters overrides have changed, and whose documents are not written yet, by the change."""

@@ -237,13 +237,13 @@ def _jobs(site: MaintenanceContext) -> Iterator[CheckResult]:
     from es_dedup.maintenance.status import unfinished_jobs
 
     unfinished = unfinished_jobs(site)
-    for job in unfinished:
-        if job.state == JobState.ABANDONED:
-            advice = f"run `es-dedup {job.what}` again, which goes on, or `es-dedup jobs {job.id} --cancel`"
-            yield CheckResult(
-                "jobs", "fault", f"{job.what} {job.id} is abandoned, its process has ended: {advice}"
-            )
-    if all(job.state != JobState.ABANDONED for job in unfinished):
+    abandoned = [job for job in unfinished if job.state == JobState.ABANDONED]
+    for job in abandoned:
+        advice = f"run `es-dedup {job.what}` again, which goes on, or `es-dedup jobs {job.id} --cancel`"
+        yield CheckResult(
+            "jobs", "fault", f"{job.what} {job.id} is abandoned, its process has ended: {advice}"
+        )
+    if not abandoned:
         yield CheckResult("jobs", "ok", f"{len(unfinished)} unfinished")
 
 

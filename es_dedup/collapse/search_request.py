@@ -98,9 +98,7 @@ def request_of(index: str, body: Mapping[str, Any] | None, options: SearchOption
         raise SearchRefused("stored_fields _none_ leaves out the ids of hits", "use _source: false")
     if options.mode in (Mode.COLLAPSE, Mode.GROUP) and "slice" in given:
         raise SearchRefused(f"a slice in mode '{options.mode}' would cut clusters", "choose mode 'canonical'")
-    if (
-        options.mode is Mode.COLLAPSE and "rescore" in given
-    ):  # which the server does after it has collapsed, by shard
+    if options.mode is Mode.COLLAPSE and "rescore" in given:  # done after collapsing, in each shard
         raise SearchRefused("rescore in mode 'collapse' would show clusters twice", "choose mode 'group'")
     if options.mode in (Mode.COLLAPSE, Mode.GROUP) and "search_after" in given:
         raise SearchRefused(

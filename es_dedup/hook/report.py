@@ -24,8 +24,8 @@ class HookReport:
     Attributes:
         pages: documents that were looked at; one that had to be sent again counts once.
         written: documents that the server took, updates included.
-        pipelines: index to what its ingest pipelines do with documents that makes clusters wrong or hides them, or that cannot be told.
         without_text: of these, whole documents whose content field is missing or blank: they are unique.
+        pipelines: index to what its ingest pipelines do that makes clusters wrong or hides them, or why they could not be tried.
         left_out: page ids that the policy did not write, with their decisions.
         removed: page ids whose documents were removed: those that policy ``overwrite`` replaced, and older versions of
             documents that policy ``skip`` left out.

@@ -92,7 +92,8 @@ def copy_index(
     """Copy an index: pages with features, texts, edges, clusters, statistics, overrides, annotations and recorded settings.
 
     Memory is that of a few hundred pages, beside the statistics and one note. Nobody is kept from writing to the original. From file to
-    file the copy is the file as it is when the call begins, read once; else what was written meanwhile is copied by a further pass. Attached indices, jobs and dead letters are not copied: attach the indices to the copy.
+    file the copy is the file as it is when the call begins, read once; else what was written meanwhile is copied by a further pass.
+    Attached indices, jobs and dead letters are not copied: attach the indices to the copy.
 
     Args:
         origin: the index that is read.

@@ -71,7 +71,7 @@ class Runner:
         return job
 
     def begin(self, what: str, options: Mapping[str, Any]) -> tuple[Job, bool]:
-        """Go on with the job that was started with the same options and is not over, but for its ``rate``; without one, start it.
+        """Go on with an unfinished job of the same options, whatever its ``rate``; where there is none, start one.
 
         Returns:
             The job, and whether it was started now.

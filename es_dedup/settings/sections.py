@@ -46,7 +46,7 @@ def feature_setting(default: Any, **options: Any) -> Any:
 IdfFile = Annotated[
     str,
     Field(
-        description="file of inverse document frequencies for tf-idf weights, as es-dedup idf writes; empty: the built-in list for general Chinese",
+        description="file of inverse document frequencies for tf-idf weights, a word and its number on each line; empty: the built-in list for general Chinese",
         json_schema_extra=FILE,
     ),
 ]

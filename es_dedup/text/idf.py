@@ -1,8 +1,8 @@
 """How rare a word is: inverse document frequencies of general Chinese, or of a file.
 
 A file has a word and its number on each line, separated by a space, as jieba's list has. A line ``# unknown NUMBER`` says what
-every other word has, and a line ``# words COUNT`` how many there are; with both, a file that was cut off
-is recognised.
+every other word has, and a line ``# words COUNT`` how many there are, by which a file that was cut
+off is recognised.
 """
 
 from __future__ import annotations

@@ -57,12 +57,10 @@ class Store:
         self._dirty: dict[str, object] = {}
         self._recent = PageWriteCache()
         self._changes = ClusterChanges()  # sent within sessions
-        self._sent = self._shown = (
-            0  # how often changes were sent within sessions, and how many of these searches see
-        )
-        self._others = self._trusted = (
-            0  # how often changes were sent outside of sessions, and how many of these ``_changes`` allows for
-        )
+        # how often changes were sent within sessions, and how many of these searches see
+        self._sent = self._shown = 0
+        # how often changes were sent outside of sessions, and how many of these ``_changes`` allows for
+        self._others = self._trusted = 0
 
     @contextmanager
     def writing(self) -> Iterator[bool]:
