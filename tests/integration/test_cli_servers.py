@@ -185,7 +185,7 @@ ELASTICSEARCH: Final[dict[str, tuple[Fault, dict[str, Any], str]]] = {
     "no-privilege": (
         answering,
         {"status": 403, "body": refusal(403, "security_exception")},
-        "role of the user",
+        "a role that allows it",
     ),
     "too-old": (answering, {"body": b'{"nodes":{"a":{"version":"8.10.4"}}}'}, "8.16.6"),
     "another-product": (answering, {"product": False}, "Elasticsearch"),
