@@ -230,6 +230,17 @@ class TestFileToFile:
         fill(str(tmp_path / "pages.db"))
         return tmp_path / "pages.db"
 
+    def test_a_device_and_a_file_of_another_kind_are_named_and_stay(self, place: Path) -> None:
+        pipe, text = place.with_name("pipe"), place.with_name("text.db")
+        os.mkfifo(pipe)
+        text.write_text("no index")
+        for target in (pipe, text):
+            done = CliRunner().invoke(app, ["copy", str(place), str(target)])
+            assert done.exit_code == 1, done.output
+            assert str(target) in done.stderr
+        assert pipe.is_fifo()
+        assert text.read_text() == "no index"
+
     def copy(self, origin: Path, to: Path) -> int:
         done = CliRunner().invoke(app, ["copy", str(origin), str(to)])
         assert done.exception is None or isinstance(done.exception, SystemExit), done.exception

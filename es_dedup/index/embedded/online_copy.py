@@ -64,16 +64,19 @@ def _check(file: Path, source: Connection) -> None:
     Raises:
         IndexUnavailable: it must not be replaced.
     """
+    if file.exists() and not file.is_file():  # a device would be replaced, not written to
+        raise IndexUnavailable(str(file), _IS_NO_COPY)
     if not file.exists() or not file.stat().st_size:
         if _is_open(file) or (file.exists() and Path(f"{file}.lock").exists()):
             raise IndexUnavailable(str(file), _IS_IN_USE)
         return
     way = "mode=ro" if _is_open(file) else "immutable=1"  # which makes no file beside it
-    try:
-        with closing(sqlite3.connect(f"{file.as_uri()}?{way}", uri=True)) as copy, source.reading() as own:
-            earlier = schema.is_copy_of(copy, own)
-    except sqlite3.Error:
-        earlier = False
+    with source.reading() as own:
+        try:
+            with closing(sqlite3.connect(f"{file.as_uri()}?{way}", uri=True)) as copy:
+                earlier = schema.is_copy_of(copy, own)
+        except sqlite3.Error:
+            earlier = False
     if not earlier:
         raise IndexUnavailable(str(file), _IS_NO_COPY)
     if _is_open(file):
