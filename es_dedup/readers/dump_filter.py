@@ -229,7 +229,7 @@ class _Run(NamedTuple):
 
 def _copy_warc(path: Path, options: ReadOptions, drops: Drops, targets: Targets, packing: str) -> None:
     try:
-        with open_by_record(path) as stream, _archive(targets, packing) as write:
+        with open_by_record(path) as (stream, damage), _archive(targets, packing) as write:
             for run in _runs(stream, printable(path), options, drops):
                 marks = run.marks(drops([item for *_, item in run.records]))
                 for (record, end, _), mark in zip(run.records, marks, strict=True):
@@ -237,6 +237,8 @@ def _copy_warc(path: Path, options: ReadOptions, drops: Drops, targets: Targets,
                     write(mark, partial(_pieces, stream.fileno(), record.start, end))
                     if not record.url and not mark:  # warcinfo describes all that follow it
                         write(not mark, partial(_pieces, stream.fileno(), record.start, end))
+            if damage:
+                drops([InputFailure(printable(path), None, damage)])
     except READ_ERRORS as error:
         raise InputError(printable(path), None, plain_problem(error)) from error
 

@@ -79,8 +79,10 @@ def read_warc(path: Source, options: ReadOptions) -> Items:
     """
     source = printable(path)
     try:
-        with open_by_record(path) as stream:
+        with open_by_record(path) as (stream, damage):
             yield from (item for _, item in warc_records(stream, source, options) if item is not None)
+            if damage:
+                yield InputFailure(source, None, damage)
     except READ_ERRORS as error:
         yield InputFailure(source, None, plain_problem(error))
 
@@ -127,8 +129,11 @@ def warc_records(
 
 
 @contextmanager
-def open_by_record(path: Source) -> Iterator[IO[bytes]]:
-    """The file itself where its records can be read one by one, plain or each compressed by gzip; else an unpacked temporary file."""
+def open_by_record(path: Source) -> Iterator[tuple[IO[bytes], str]]:
+    """The file itself where its records can be read one by one, plain or each compressed by gzip; else an unpacked temporary file.
+
+    The second value says what is wrong with a file that could be unpacked only in part; else it is empty.
+    """
     with path.open("rb") as stream:
         head = stream.read(len(_VERSION))
         by_record = not head or head.startswith((_GZIP_MARK, _VERSION)) or path.suffix.lower() not in PACKED
@@ -138,19 +143,17 @@ def open_by_record(path: Source) -> Iterator[IO[bytes]]:
             by_record = stream.read(len(_GZIP_MARK)) == _GZIP_MARK
         if by_record:
             stream.seek(0)
-            yield stream
+            yield stream, ""
             return
     with open_unpacked(path) as unpacked, TemporaryFile() as stream:
-        damage: BaseException | None = None
+        damage = ""
         try:
             while piece := unpacked.read1(_SCAN_BYTES):  # type: ignore[attr-defined]  # read() drops what comes before damage
                 stream.write(piece)
         except READ_ERRORS as error:
-            damage = error  # what came before can be read
+            damage = plain_problem(error)  # what came before can be read
         stream.seek(0)
-        yield stream
-        if damage is not None:
-            raise damage
+        yield stream, damage
 
 
 def record_end(stream: IO[bytes], start: int) -> int | None:

@@ -201,6 +201,24 @@ def test_archive_records_go_with_their_response(tmp_path: Path, packing: str) ->
     assert (report.kept, report.dropped, report.failed) == (3, 2, 0)
 
 
+@pytest.mark.parametrize("packing", ["one member", ".xz"])
+def test_of_a_truncated_archive_what_can_be_read_is_copied(tmp_path: Path, packing: str) -> None:
+    pytest.importorskip("fastwarc")
+    records = [
+        wet_record(n, "conversion", "".join(f"{n} tells {n * at} of {at}. " for at in range(90)))
+        for n in range(40)
+    ]
+    plain = [gzip.decompress(record) for record in records]
+    pack = PACKERS[".xz"] if packing == ".xz" else (lambda data: gzip.compress(data, mtime=0))
+    whole = pack(b"".join(plain))
+    path = tmp_path / ("dump.warc.wet" + (".gz" if packing == "one member" else packing))
+    path.write_bytes(whole[: len(whole) * 2 // 3])
+    kept, _, report = filtered(path)
+    unpack = UNPACKERS[".xz"] if packing == ".xz" else gzip.decompress
+    assert unpack(kept).startswith(b"".join(plain[:10]))
+    assert report.failed
+
+
 def wet_record(number: int, kind: str, text: str) -> bytes:
     """A member of a WET file as Common Crawl publishes them: a description, or the text of a page."""
     target = f"WARC-Target-URI: http://site.example/{number}\r\n" if kind == "conversion" else ""
