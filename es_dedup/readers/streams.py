@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PACKED: Final = (".gz", ".xz", ".zst", ".bz2")
 STDIN: Final = "-"
-READ_ERRORS: Final = (OSError, EOFError, UnicodeDecodeError, zlib.error, lzma.LZMAError)
+READ_ERRORS: Final = (OSError, EOFError, UnicodeDecodeError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 """What reading, decompressing or recoding a damaged or vanished file may raise."""
 _PIECE: Final = 2**18
 _MAGIC: Final = (
@@ -117,7 +117,7 @@ def unpacked_beginning(data: bytes) -> bytes:
     """What the beginning of a compressed file holds, or the data itself where it is not compressed.
 
     Raises:
-        OSError, EOFError, zlib.error, lzma.LZMAError: it is damaged.
+        OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError: it is damaged.
     """
     packing = next((name for magic, name in _MAGIC if data.startswith(magic)), "")
     if packing == ".gz":
