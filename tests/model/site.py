@@ -231,7 +231,8 @@ class SiteSystem:
         elif op in ("bulk", "piped", "vanish"):
             report = done.report
             demand(self._wrong or not (report.inconclusive or report.not_repaired), "not decided", report)
-            demand(self._model.live.keys().isdisjoint(report.gone), "not gone", report)
+            stayed = before.keys() & self._model.live.keys()
+            demand(stayed.isdisjoint(report.gone), "not gone", report)
         elif op == "together":
             reports = [each.report for each in done]
             self._wrong |= {"waiting"} if any(report.inconclusive for report in reports) else set()
