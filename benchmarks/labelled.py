@@ -36,6 +36,7 @@ LABELLED: Final = {
     "judged-en": "en",
     "judged-gov": "en",
     "news-en": "en",
+    "weekly-rust": "en",
 }
 GROUPED: Final = {"edits-zh": "zh"}
 GRADED: Final = ", but for grade 1"

@@ -14,7 +14,7 @@ from es_dedup.decision.thresholds import BALANCED
 from es_dedup.decision.voting import decided_by, reason
 from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.coverage import Coverage
-from es_dedup.detectors.coverage_pairs import PairMeasures, listed, measure
+from es_dedup.detectors.coverage_pairs import PairMeasures, measure, run_shares
 from es_dedup.detectors.others import verdicts_of_other
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.model import PairDecision, Verdict
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 BLOCK: Final = 4096  # pairs measured at a time: about 30 MB of arrays
 WORD_CHARS: Final = 2.5  # characters a unit of coverage: Chinese prose has 1.0 to 1.3, with commands and code 2, English 2.5 to 3.8
-# Of a text that is no prose, in runs and in scraps: six articles in seven have less, of whole web pages one in four or fewer.
-RUNS_SHARE: Final = 0.04
-SCRAPS_SHARE: Final = 0.08
+MENU_SHARE: Final = (
+    0.04  # of a page's characters in runs without a clause mark: menus, lists and tables printed in a row
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +104,15 @@ def context_of(
     """What the decision rules know of these pairs beside their measures."""
     ours, theirs = left.table, right.table
     same = (ours.hashes[left_rows] == theirs.hashes[right_rows]) & (ours.hashes[left_rows] != 0)
+    in_words, menus = _untitled_in_words(ours, left_rows, theirs, right_rows)
     return PairContext(
         np.diff(ours.coverage.title_offsets)[left_rows],
         np.diff(theirs.coverage.title_offsets)[right_rows],
         ours.coverage.titled[left_rows] & theirs.coverage.titled[right_rows],
         _days_between(left.days[left_rows], right.days[right_rows]),
         same,
-        _of_lists(ours, left_rows, theirs, right_rows),
+        in_words,
+        menus,
     )
 
 
@@ -119,20 +121,18 @@ def _days_between(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[
     return np.where((left > 0) & (right > 0), np.abs(left - right), 0)
 
 
-def _of_lists(
+def _untitled_in_words(
     left: FeatureTable, left_rows: NDArray[np.int64], right: FeatureTable, right_rows: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Pairs without titles, both written in words, one of them with the menus and lists of its site."""
-    found = ~(left.coverage.titled[left_rows] & right.coverage.titled[right_rows])
-    for table, rows in ((left, left_rows), (right, right_rows)):
-        found[found] = _of_words(table, rows[found])
-    if found.any():
-        sides = (
-            listed(table.coverage, rows[found]) for table, rows in ((left, left_rows), (right, right_rows))
-        )
-        either = [(runs >= RUNS_SHARE) | (scraps >= SCRAPS_SHARE) for runs, scraps in sides]
-        found[found] = either[0] | either[1]
-    return found
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Pairs without titles that are both written in words, and those of them that both carry menus."""
+    sides = (left, left_rows), (right, right_rows)
+    in_words = ~(left.coverage.titled[left_rows] & right.coverage.titled[right_rows])
+    for table, rows in sides:
+        in_words[in_words] = _of_words(table, rows[in_words])
+    menus = in_words.copy()
+    for table, rows in sides:
+        menus[menus] = run_shares(table.coverage, rows[menus]) >= MENU_SHARE
+    return in_words, menus
 
 
 def _of_words(table: FeatureTable, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -170,7 +170,7 @@ def pair_decision(
 
 def _evidence(comparison: PairComparison, pair: int, statistics: Statistics) -> dict[str, Number]:
     measures, decisions = comparison.measures, comparison.decisions
-    overlap, opening = float(measures.title_overlap[pair]), float(measures.opening_overlap[pair])
+    overlap = float(measures.title_overlap[pair])
     lost = (int(measures.left.lost_numbers[pair]), int(measures.right.lost_numbers[pair]))
     left, right = comparison.left_rows[[pair]], comparison.right_rows[[pair]]
     days = _days_between(comparison.left.days[left], comparison.right.days[right])
@@ -185,7 +185,6 @@ def _evidence(comparison: PairComparison, pair: int, statistics: Statistics) -> 
         "shared_clauses": int(measures.shared_clauses[pair]),
         "discounted_clauses": int(measures.discounted_clauses[pair]),
         "title_overlap": round(overlap, 4) if overlap >= 0 else None,
-        "opening_overlap": round(opening, 4) if opening >= 0 else None,
         "days_apart": int(days[0]) if dated else None,
         "about_title": round(float(decisions.about[pair]), 4),
         "min_about_title": comparison.thresholds.about_title,

@@ -16,7 +16,7 @@ import numpy as np
 
 from es_dedup.decision.conditions import Fact, Rule
 from es_dedup.decision.pair_facts import DISTINGUISHING
-from es_dedup.decision.required_coverage import scaled
+from es_dedup.decision.required_coverage import untitled_cover
 from es_dedup.decision.thresholds import SERIES, TITLES
 
 if TYPE_CHECKING:
@@ -38,29 +38,12 @@ def _least_units(facts: PairFacts) -> Floats:
 
 def _contained_without_titles(facts: PairFacts) -> Floats:
     thresholds = facts.thresholds
-    return np.where(facts.lists, thresholds.words_contained, thresholds.untitled_contained)
+    in_words = np.where(facts.menus, thresholds.words_contained, thresholds.words_cover)
+    return np.where(facts.in_words, in_words, thresholds.untitled_contained)
 
 
 def _least_without_titles(facts: PairFacts) -> Floats:
-    thresholds = facts.thresholds
-    return np.where(
-        facts.lists,
-        scaled(facts.amount, thresholds.words_amounts, thresholds.words_cover),
-        scaled(facts.amount, thresholds.untitled_amounts, thresholds.untitled_cover),
-    )
-
-
-def _least_by_openings(facts: PairFacts) -> Floats:
-    """Cover of the less covered page that pages without titles need which open with other words.
-
-    The first words of a whole web page are its name, and what follows its site's menus; so pages of one layout that open alike
-    may be versions of one page, those that do not are two.
-    """
-    low, high = facts.thresholds.opening_overlaps
-    least = _least_without_titles(facts)
-    apart = np.clip((high - facts.opening_overlap) / (high - low), 0.0, 1.0)
-    demand: Floats = least + apart * np.maximum(facts.thresholds.opening_cover - least, 0.0)
-    return demand
+    return untitled_cover(facts.amount, facts.in_words, facts.thresholds)
 
 
 BETTER: Final = Fact("better_cover", lambda facts: facts.better, "coverage of the better covered page")
@@ -76,9 +59,6 @@ DISTINGUISHED: Final = Fact(
     "distinguishing",
     lambda facts: facts.distinguishing,
     "share of the title-distinguishing terms that occur only in unshared text",
-)
-OPENING_OVERLAP: Final = Fact(
-    "opening_overlap", lambda facts: facts.opening_overlap, "overlap of the first words"
 )
 NUMBERS: Final = Fact(
     "conflicting_numbers",
@@ -121,7 +101,14 @@ COPY: Final = Fact(
 )
 NOTE: Final = Fact("quotation", lambda facts: facts.note, "a quotation", "no quotation")
 PASSAGE: Final = Fact("passage", lambda facts: facts.passage, "a passage", "no passage")
-LISTS: Final = Fact("lists_in_words", lambda facts: facts.lists, "lists in words", "no lists in words")
+MENUS: Final = Fact("menus", lambda facts: facts.menus, "both pages carry menus", "a page carries no menus")
+
+TEMPLATE: Final = Fact(
+    "template",
+    lambda facts: facts.template,
+    "most common clauses are boilerplate",
+    "most common clauses are content",
+)
 
 REQUIRED: Final = Fact(
     "min_cover",
@@ -142,22 +129,13 @@ LEAST_ABOUT: Final = Fact(
     "min_about_title", lambda facts: facts.thresholds.about_title, settings=("about_title",)
 )
 CONTAINED: Final = Fact(
-    "untitled_contained", _contained_without_titles, settings=("untitled_contained", "words_contained")
+    "untitled_contained",
+    _contained_without_titles,
+    settings=("untitled_contained", "words_cover", "words_contained"),
 )
 LEAST_UNTITLED: Final = Fact(
     "min_both_untitled", _least_without_titles, settings=("untitled_cover", "words_cover")
 )
-LEAST_BY_OPENINGS: Final = Fact(
-    "min_both_openings", _least_by_openings, settings=("opening_overlaps", "opening_cover")
-)
-FORM_NUMBERS: Final = Fact(
-    "form_numbers", lambda facts: facts.thresholds.form_numbers, settings=("form_numbers",)
-)
-FORM_SHARE: Final = Fact("form_share", lambda facts: facts.thresholds.form_share, settings=("form_share",))
-OPENINGS_ALIKE: Final = Fact(
-    "opening_overlaps", lambda facts: facts.thresholds.opening_overlaps[1], settings=("opening_overlaps",)
-)
-
 RULES: Final = (
     Rule(
         "too little covered",
@@ -177,13 +155,19 @@ RULES: Final = (
     Rule(
         "numbers differ throughout",
         (BETTER < NEAR_COPY,),
+        ((NUMBERS >= 3, NUMBERS_SHARE >= 0.4, NUMBERS_AGREE.no, LESSER >= 0.4, BETTER < 0.9),),
+        "daily figures",
+        SERIES,
+    ),
+    Rule(
+        "a sentence has another number in a short text without title",
+        (TITLED.no, MENUS.no),
         (
-            (NUMBERS >= 3, NUMBERS_SHARE >= 0.4, NUMBERS_AGREE.no, LESSER >= 0.4, BETTER < 0.9),
-            (TITLED.no, LISTS.no, UNITS < LONG_UNITS, NUMBERS >= FORM_NUMBERS, NUMBERS_SHARE >= FORM_SHARE),
-            (TITLED.no, LISTS.no, UNITS < LONG_UNITS, NUMBERS_SHARE >= 1.0),
+            (UNITS < LONG_UNITS, NUMBERS >= 1, OTHER_CLAUSES >= 1),
+            (UNITS < LONG_UNITS, NUMBERS >= 1, TEMPLATE.yes),
         ),
-        "daily figures; warnings, price lists and bond issues follow a template, and without titles only their numbers "
-        "distinguish them",
+        "warnings, price lists and bond issues follow a template, and without titles only their numbers distinguish them; "
+        "a reprint keeps them",
         SERIES,
     ),
     Rule(
@@ -255,14 +239,6 @@ RULES: Final = (
         "too little covered for pages without titles",
         (TITLED.no, BETTER < CONTAINED),
         ((LESSER < LEAST_UNTITLED,),),
-        "without titles, both pages must be covered; English pages extracted with menus and lists share half their "
-        "words with other pages of the site",
-    ),
-    Rule(
-        "first words of pages without titles differ",
-        (TITLED.no, LISTS.yes, BETTER < CONTAINED, OPENING_OVERLAP >= 0.0),
-        ((OPENING_OVERLAP < OPENINGS_ALIKE, LESSER < LEAST_BY_OPENINGS),),
-        "a page extracted with its menus begins with its name; two pages of one layout begin with different names, "
-        "versions of one page with the same name",
+        "without titles, both pages must be covered; two pages with menus share those with every other page of the site",
     ),
 )

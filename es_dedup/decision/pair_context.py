@@ -19,7 +19,8 @@ class PairContext:
         titled: both pages have titles.
         days: days between the publications, 0 when one is unknown.
         exact: the texts are equal, see ``FeatureTable.hashes``.
-        lists: untitled texts of words (Latin and the like, not Chinese characters), with the menus or lists of a site in one.
+        in_words: both are written in words (Latin and the like, not Chinese characters) and one has no title.
+        menus: of these, pairs whose pages both carry menus, lists or tables.
     """
 
     left_titles: NDArray[np.int64]
@@ -27,4 +28,5 @@ class PairContext:
     titled: NDArray[np.bool_]
     days: NDArray[np.int64]
     exact: NDArray[np.bool_]
-    lists: NDArray[np.bool_]
+    in_words: NDArray[np.bool_]
+    menus: NDArray[np.bool_]

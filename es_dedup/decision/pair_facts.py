@@ -39,17 +39,18 @@ class PairFacts:
         about: how much the shared text is about the titles, from 0; 1.5 when it is and the titles are equal.
         distinguishing: share of the title-distinguishing terms that occur only in unshared text, the smaller of both sides.
         amount: shared units, template discounted.
-        title_overlap, opening_overlap: of the titles and of the first words; negative where there are none.
+        title_overlap: of the titles; negative where one is missing.
         lost: numbers that the other page lacks, the smaller of both sides; ``least_lost`` their share of a page's numbers, the smaller of
             both sides.
         same_numbers, other_numbers: clauses that are equal but for their numbers, with equal and with other numbers.
         numbers_agree: three clauses or more of both pages have the same numbers, and at most one in seven other ones: what else differs
             was added or left out, not replaced.
         renamed: the titles are the same but for a name, which stands only in what is not shared.
+        template: most clauses in common are boilerplate.
         same: pairs that would be duplicates rather than containment.
         copy: exact pairs whose titles are the same, or of which one has none: an equal body under two titles may be a site's notice.
         note: a note that stands as a whole in a digest; ``passage``: nearly all of one article, in another one.
-        titled, days, exact, lists: see ``PairContext``.
+        titled, days, exact, in_words, menus: see ``PairContext``.
         thresholds: of the decision rules.
     """
 
@@ -62,13 +63,13 @@ class PairFacts:
     distinguishing: Floats
     amount: Floats
     title_overlap: Floats
-    opening_overlap: Floats
     lost: NDArray[np.int64]
     least_lost: Floats
     same_numbers: NDArray[np.int64]
     other_numbers: NDArray[np.int64]
     numbers_agree: Mask
     renamed: Mask
+    template: Mask
     same: Mask
     note: Mask
     passage: Mask
@@ -76,7 +77,8 @@ class PairFacts:
     days: NDArray[np.int64]
     exact: Mask
     copy: Mask
-    lists: Mask
+    in_words: Mask
+    menus: Mask
     thresholds: Thresholds
 
 
@@ -101,13 +103,13 @@ def facts_of(measures: PairMeasures, known: PairContext, thresholds: Thresholds)
         distinguishing=distinguishing,
         amount=measures.shared_tokens,
         title_overlap=measures.title_overlap,
-        opening_overlap=measures.opening_overlap,
         lost=np.minimum(left.lost_numbers, right.lost_numbers),
         least_lost=np.minimum(left_lost, right_lost),
         same_numbers=measures.same_numbers,
         other_numbers=measures.other_numbers,
         numbers_agree=_numbers_agree(measures),
         renamed=_renamed(measures),
+        template=2 * measures.discounted_clauses > measures.shared_clauses,
         same=both >= least_both(known.days, thresholds),
         note=note,
         passage=passage,
@@ -115,7 +117,8 @@ def facts_of(measures: PairMeasures, known: PairContext, thresholds: Thresholds)
         days=known.days,
         exact=known.exact,
         copy=known.exact & ~(known.titled & (overlap < SAME_TITLE)),
-        lists=known.lists,
+        in_words=known.in_words,
+        menus=known.menus,
         thresholds=thresholds,
     )
 

@@ -38,14 +38,20 @@ def required_coverage(measures: PairMeasures, known: PairContext, thresholds: Th
     )
     edited = is_like(better, both, thresholds) & (amount >= thresholds.edited_units)
     titled = np.where(edited, np.minimum(titled, thresholds.edited_cover), titled)
-    ordinary = known.titled | known.lists
-    if not ordinary.all():
-        titled = np.where(
-            ordinary, titled, scaled(amount, thresholds.untitled_amounts, thresholds.untitled_cover)
-        )
+    if not known.titled.all():
+        titled = np.where(known.titled, titled, untitled_cover(amount, known.in_words, thresholds))
     late = np.where(alike, np.minimum(np.log2(1.0 + known.days) / LATE_LOG_DAYS, 1.0), 0.0)
     demand: Floats = titled + np.maximum(thresholds.late_cover - titled, 0.0) * late
     return demand
+
+
+def untitled_cover(amount: Floats, in_words: NDArray[np.bool_], thresholds: Thresholds) -> Floats:
+    """Cover that pages without titles have to reach, in [0, 1]; shape (pairs,)."""
+    return np.where(
+        in_words,
+        thresholds.words_cover,
+        scaled(amount, thresholds.untitled_amounts, thresholds.untitled_cover),
+    )
 
 
 def is_like(better: Floats, both: Floats, thresholds: Thresholds) -> NDArray[np.bool_]:

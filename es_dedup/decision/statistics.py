@@ -1,8 +1,9 @@
 """What the corpus knows of its clauses and grams: which are template and which are content.
 
-A raw document frequency cannot tell the two apart: a wire story that thirty sites reprint is frequent too. So each
-feature that at least three pages carry is weighed by a few of its postings: do their titles speak of the same thing,
-does it stand with words of the title, are these pages alike as wholes, and do they come from one time or from years?
+A raw document frequency cannot tell the two apart: a wire story that thirty sites reprint is frequent too. So each feature on at least
+three pages is weighed by a few of its postings: do their titles speak of the same thing, does it stand with words of
+the title, are these pages alike as wholes, and do they come from one time or from years? Where most of them have no title, or all have
+the same one (the name of the site), titles say nothing; then the remainders of the pages decide (``remainders``).
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from es_dedup.decision.remainders import Sketches, content_votes, scale, sketches_of
 from es_dedup.detectors.ccdet import learn_noise
 from es_dedup.detectors.coverage_pairs import Weights
 from es_dedup.errors import DamagedData
-from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.text.ragged import Buckets, find, gather, owners_of, take
 
 if TYPE_CHECKING:
@@ -49,6 +50,11 @@ ALIKE_BITS, UNLIKE_BITS = (
     16,
 )  # Hamming distance of whole pages: copies of one page, pages of one template
 LONG_SPAN_DAYS: Final = 365  # a story is reprinted for weeks; what recurs over a year is a form
+SITE_TITLE: Final = (
+    0.80  # share of neighbouring postings with the same title from which that is the name of a site
+)
+TITLED: Final = 0.50  # share of neighbouring postings with different titles from which titles and whole pages are compared
+VOTE_STEP: Final = 3  # every third posting, with the two that follow, is asked about remainders
 HASH_BITS: Final = 32
 LEAST_WEIGHT: Final = 0.02  # template never counts nothing: two pages of nothing else must still compare
 
@@ -146,12 +152,43 @@ class Statistics:
 
 
 class PostingSample(NamedTuple):
-    """What weighing knows of each page: its key, ``title_signatures``, SimHash, and day number (0 when unknown)."""
+    """What weighing knows of each page.
+
+    Attributes:
+        keys: a hash of the page id.
+        titles: see ``title_signatures``; ``titled``: False where its first words stand for the title.
+        fingerprints: SimHash; ``hashes``: of the normalised texts.
+        days: day of publication as a day number, 0 when unknown.
+        sketches: smallest gram hashes.
+    """
 
     keys: NDArray[np.uint64]
     titles: NDArray[np.uint64]
+    titled: NDArray[np.bool_]
     fingerprints: NDArray[np.uint64]
+    hashes: NDArray[np.uint64]
     days: NDArray[np.int64]
+    sketches: Sketches
+
+    @classmethod
+    def of(cls, table: FeatureTable, keys: NDArray[np.uint64], days: NDArray[np.int64]) -> PostingSample:
+        """That of the pages of a table."""
+        cover = table.coverage
+        return cls(
+            keys,
+            title_signatures(cover),
+            cover.titled,
+            table.fingerprints,
+            table.hashes,
+            days,
+            sketches_of(cover),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[PostingSample]) -> PostingSample:
+        """The pages of all parts, in order."""
+        *columns, sketches = zip(*parts, strict=True)
+        return cls(*map(np.concatenate, columns), Sketches(*map(np.concatenate, zip(*sketches, strict=True))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,15 +197,18 @@ class _SampledPostings:
 
     Attributes:
         values: the recurring features, ascending.
-        feature: position in ``values`` of each pair; ``page`` and ``neighbour`` are its two pages.
+        feature: position in ``values`` of each posting; ``page`` is its page, ``neighbour`` and ``third`` those of the next two.
         linked: whether the feature holds title words in ``page``.
+        asked: whether the posting is one of those that are asked about remainders.
     """
 
     values: NDArray[np.uint32]
     feature: NDArray[np.int64]
     page: NDArray[np.int64]
     neighbour: NDArray[np.int64]
+    third: NDArray[np.int64]
     linked: NDArray[np.bool_]
+    asked: NDArray[np.bool_]
 
 
 def learn(
@@ -194,7 +234,7 @@ def learn(
     cover, periods = table.coverage, table.periods
     if len(rows) < len(table):
         sites, periods = [sites[row] for row in rows.tolist()], take(periods, rows)
-    pages = PostingSample(keys, title_signatures(cover), table.fingerprints, days)
+    pages = PostingSample.of(table, keys, days)
     with ThreadPoolExecutor(1) as pool:  # beside the grams, outside the interpreter's lock
         clauses = pool.submit(weigh, cover.clauses, cover.clause_offsets, cover.clause_masks, pages, rows)
         noise = pool.submit(learn_noise, periods, sites, config)
@@ -218,8 +258,6 @@ def weigh(
         pages: what is known of the pages.
         rows: pages whose features count, ascending.
     """
-    if worthwhile(len(values)):
-        return _weighed_by_kernel(values, offsets, masks, pages, rows)
     places, at = gather(offsets, rows)
     sampled = _sampled_postings(values[places], rows[at], masks[places], pages.keys)
     return sampled.values, _weigh(sampled, pages)
@@ -250,33 +288,6 @@ def _places(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
     return place
 
 
-def _weighed_by_kernel(
-    values: NDArray[np.uint32],
-    offsets: NDArray[np.int64],
-    masks: NDArray[np.uint32],
-    pages: PostingSample,
-    rows: NDArray[np.int64],
-) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
-    from es_dedup.decision.kernels import statistics as kernels  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-    ordered = kernels.recurring(values, offsets, masks, rows, MIN_POSTINGS)
-    ordered.sort()
-    sizes = np.bitwise_count(pages.titles).sum(axis=1).astype(np.int64)
-    postings = kernels.SortedPostings(
-        _places(pages.keys), pages.titles, sizes, pages.fingerprints, pages.days
-    )
-    rules = kernels.Rules(
-        MIN_POSTINGS,
-        SAMPLED_POSTINGS,
-        (TITLE_UNLIKE, TITLE_ALIKE),
-        (LINK_LOW, LINK_HIGH),
-        (float(ALIKE_BITS), float(UNLIKE_BITS)),
-        LONG_SPAN_DAYS,
-        LEAST_WEIGHT,
-    )
-    return kernels.weighed(ordered, postings, rules)
-
-
 def _sampled_postings(
     values: NDArray[np.uint32],
     owners: NDArray[np.int64],
@@ -300,13 +311,19 @@ def _sampled_postings(
     size = np.minimum(counts, SAMPLED_POSTINGS)
     rank = np.arange(len(feature)) - first[feature]
     kept = np.flatnonzero(rank < size[feature])
-    following = first[feature[kept]] + (rank[kept] + 1) % size[feature[kept]]
+
+    def after(steps: int) -> NDArray[np.int64]:
+        """Place of the posting so many steps on; the first follows the last."""
+        return first[feature[kept]] + (rank[kept] + steps) % size[feature[kept]]
+
     return _SampledPostings(
         values=known,
         feature=feature[kept],
         page=owner[kept],
-        neighbour=owner[following],
+        neighbour=owner[after(1)],
+        third=owner[after(2)],
         linked=masks[element[kept]] != 0,
+        asked=rank[kept] % VOTE_STEP == 0,
     )
 
 
@@ -314,26 +331,48 @@ def _weigh(sampled: _SampledPostings, pages: PostingSample) -> NDArray[np.float3
     count = len(sampled.values)
     page, neighbour = sampled.page, sampled.neighbour
 
-    def mean(values: NDArray[Any]) -> NDArray[np.float64]:
-        return np.bincount(sampled.feature, weights=values, minlength=count) / np.maximum(
-            np.bincount(sampled.feature, minlength=count), 1
+    def mean(values: NDArray[Any], among: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
+        """Of each feature's postings, or of those of them that are ``among``; 0 where there are none."""
+        counted = np.ones(len(page), dtype=np.bool_) if among is None else among
+        total, number = (
+            np.bincount(sampled.feature, weights=each, minlength=count)
+            for each in (values * counted, counted)
         )
+        return total / np.maximum(number, 1)
 
+    titled = pages.titled[page] & pages.titled[neighbour]
+    same_title = titled & (pages.titles[page] == pages.titles[neighbour]).all(axis=1)
+    of_site = mean(same_title) >= SITE_TITLE
+    untitled = of_site | (mean(titled) < TITLED)
     shared = np.bitwise_count(pages.titles[page] & pages.titles[neighbour]).sum(axis=1)
     sizes = np.bitwise_count(pages.titles).sum(axis=1)
-    topic = _scale(
-        mean(shared / np.maximum(np.minimum(sizes[page], sizes[neighbour]), 1)), TITLE_UNLIKE, TITLE_ALIKE
+    overlap = shared / np.maximum(np.minimum(sizes[page], sizes[neighbour]), 1)
+    topic = np.maximum(
+        scale(mean(overlap, titled), TITLE_UNLIKE, TITLE_ALIKE),
+        scale(mean(sampled.linked, pages.titled[page]), LINK_LOW, LINK_HIGH),
     )
-    link = _scale(mean(sampled.linked), LINK_LOW, LINK_HIGH)
     bits = np.bitwise_count(pages.fingerprints[page] ^ pages.fingerprints[neighbour]).astype(np.float64)
-    whole = mean(1.0 - _scale(bits, ALIKE_BITS, UNLIKE_BITS))
-    weight = np.maximum(np.maximum(topic, link), whole)
-    weight = np.where(_span(sampled, pages.days, count) >= LONG_SPAN_DAYS, np.minimum(weight, whole), weight)
+    asked, votes = _votes(sampled, pages, untitled)
+    by_remainders = np.where(mean(asked) > 0, mean(votes, asked), 1.0)
+    whole = np.where(untitled, by_remainders, mean(1.0 - scale(bits, ALIKE_BITS, UNLIKE_BITS)))
+    long_span = _span(sampled, pages.days, count) >= LONG_SPAN_DAYS
+    weight = np.where(of_site | long_span, whole, np.maximum(topic, whole))
     return np.maximum(weight, LEAST_WEIGHT).astype(np.float32)
 
 
-def _scale(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
-    return np.clip((values - low) / (high - low), 0.0, 1.0)
+def _votes(
+    sampled: _SampledPostings, pages: PostingSample, untitled: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Postings of untitled features that were asked about remainders, and what each says; shape (postings,).
+
+    Copies of one text are not asked: they say nothing of what else recurs.
+    """
+    triples = np.stack((sampled.page, sampled.neighbour, sampled.third), axis=1)
+    texts = np.sort(pages.hashes[triples], axis=1)
+    asked = sampled.asked & untitled[sampled.feature] & (texts[:, 1:] != texts[:, :-1]).all(axis=1)
+    votes = np.zeros(len(triples))
+    votes[asked] = content_votes(triples[asked], pages.sketches)
+    return asked, votes
 
 
 def _span(sampled: _SampledPostings, days: NDArray[np.int64], count: int) -> NDArray[np.int64]:

@@ -23,8 +23,8 @@ class Thresholds:
     """What a pair must reach, by the names of ``ThresholdsConfig``, which says what each is.
 
     Attributes:
-        amounts, untitled_amounts, words_amounts: units in common at which ``needed_cover``, ``untitled_cover`` and ``words_cover``
-            are required; in between by the logarithm.
+        amounts, untitled_amounts: units in common at which ``needed_cover`` and ``untitled_cover`` are required; in between by
+            the logarithm.
         without: rules that do not apply, by name or by group.
     """
 
@@ -51,13 +51,8 @@ class Thresholds:
     untitled_amounts: tuple[float, ...] = (20, 100, 400)
     untitled_cover: tuple[float, ...] = (0.60, 0.50, 0.46)
     untitled_contained: float = 0.65
-    words_amounts: tuple[float, ...] = (400, 1000)
-    words_cover: tuple[float, ...] = (0.66, 0.74)
-    words_contained: float = 0.95
-    opening_overlaps: tuple[float, ...] = (0.80, 0.86)
-    opening_cover: float = 0.88
-    form_numbers: int = 3
-    form_share: float = 0.15
+    words_cover: float = 0.72
+    words_contained: float = 0.94
     near_copy: float = 0.95
     without: frozenset[str] = frozenset()
 
@@ -65,7 +60,7 @@ class Thresholds:
     def least_cover(self) -> float:
         """No pair below this is ever accepted."""
         ordinary = min(self.needed_cover) / float(MOST_SCATTERED**self.scattered)
-        return min(ordinary, *self.untitled_cover, self.edited_cover)
+        return min(ordinary, *self.untitled_cover, self.words_cover, self.edited_cover)
 
 
 SERIES: Final = "series"
@@ -86,9 +81,8 @@ STRICT: Final = replace(
     passage_cover=1.01,
     untitled_cover=(0.90, 0.80, 0.70),
     untitled_contained=0.90,
-    words_cover=(0.92, 0.92),
+    words_cover=0.90,
     words_contained=0.99,
-    opening_cover=0.95,
 )
 LOOSE: Final = replace(
     BALANCED,
@@ -98,9 +92,8 @@ LOOSE: Final = replace(
     about_title=0.10,
     untitled_cover=(0.52, 0.46, 0.42),
     untitled_contained=0.60,
-    words_cover=(0.60, 0.60),
+    words_cover=0.60,
     words_contained=0.85,
-    opening_cover=0.75,
     without=frozenset({"same title on another day with other numbers"}),
 )
 TIMELESS: Final = replace(
@@ -114,7 +107,7 @@ VERSIONS: Final = replace(
     TIMELESS,
     needed_cover=(0.70, 0.57, 0.50, 0.50),
     same_size=0.50,
-    words_cover=(0.60, 0.60),
+    words_cover=0.60,
     words_contained=0.85,
 )
 FAST: Final = replace(TIMELESS, without=frozenset((SERIES, TITLES)))

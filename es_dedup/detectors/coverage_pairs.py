@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 CONTENT: Final = 0.5  # weight below which a feature is taken for template
 RUN_CHARS: Final = 200  # a clause so long is no clause: sentences of prose have marks long before
-SCRAP_CHARS: Final = 12  # a word or two
 _SHIFT: Final = np.uint64(32)
 _COLUMNS: Final = {"gram": "grams", "clause": "clauses", "number": "numbers"}
 
@@ -78,7 +77,6 @@ class PairMeasures:
         shared_tokens: words in common, estimated from the sampled grams, weighted.
         shared_clauses, discounted_clauses: clauses in common, and those of them with weight below 0.5.
         title_overlap: shared title terms over the shorter title's, in [0, 1]; -1 when a title is missing.
-        opening_overlap: the same of the first words of two pages without titles; -1 when either has one.
         same_numbers, other_numbers: clauses equal after masking numbers: with equal and with other numbers.
     """
 
@@ -88,7 +86,6 @@ class PairMeasures:
     shared_clauses: Counts
     discounted_clauses: Counts
     title_overlap: Floats
-    opening_overlap: Floats
     same_numbers: Counts
     other_numbers: Counts
 
@@ -129,20 +126,19 @@ def uniform_weights(table: CoverageTable) -> Weights:
     return Weights(np.ones(len(table.grams), np.float32), np.ones(len(table.clauses), np.float32))
 
 
-def listed(table: CoverageTable, rows: Counts) -> tuple[Floats, Floats]:
-    """Shares of each page's characters that are no prose: in runs, and in scraps; both of shape (rows,), in [0, 1].
+def run_shares(table: CoverageTable, rows: Counts) -> Floats:
+    """Share of each page's characters in runs without a clause mark, in [0, 1]; shape (rows,).
 
-    Menus, lists and tables leave long runs without a clause mark where they are printed in a row (``RUN_CHARS`` or more;
-    they count 255 characters at most), and scraps where each item has a line (below ``SCRAP_CHARS``).
+    Menus, lists and tables that are printed in a row leave runs of ``RUN_CHARS`` or more; a clause counts 255 characters at most.
     """
     places, owners = gather(table.clause_offsets, rows)
     lengths = table.clause_lengths[places].astype(np.float64)
-    total = np.maximum(np.bincount(owners, weights=lengths, minlength=len(rows)), 1.0)
-    runs, scraps = (
-        np.bincount(owners, weights=np.where(odd, lengths, 0.0), minlength=len(rows)) / total
-        for odd in (lengths >= RUN_CHARS, lengths < SCRAP_CHARS)
+    total, runs = (
+        np.bincount(owners, weights=counted, minlength=len(rows))
+        for counted in (lengths, np.where(lengths >= RUN_CHARS, lengths, 0.0))
     )
-    return runs, scraps
+    shares: Floats = runs / np.maximum(total, 1.0)
+    return shares
 
 
 def measure(
@@ -167,7 +163,6 @@ def measure(
     return PairMeasures(
         shared_tokens=np.minimum(shares[0] * left.tokens[left_rows], shares[1] * right.tokens[right_rows]),
         title_overlap=np.where(known[0] & known[1], overlap, -1.0),
-        opening_overlap=np.where(known[0] | known[1], -1.0, overlap),
         **columns,
     )
 

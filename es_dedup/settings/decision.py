@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
@@ -29,7 +28,7 @@ def _amount(most: float, description: str) -> Any:
     return Field(None, ge=0, le=most, description=description)
 
 
-LENGTHS: Final = {"needed_cover": 4, "untitled_cover": 3, "words_cover": 2, "opening_overlaps": 2}
+LENGTHS: Final = {"needed_cover": 4, "untitled_cover": 3}
 """Of the thresholds that are lists."""
 
 
@@ -89,27 +88,18 @@ class ThresholdsConfig(Section):
     )
     untitled_cover: tuple[Share, ...] | None = Field(
         None,
-        description="required coverage of the less covered page at 20, 100 and 400 units if a title is missing",
+        description="required coverage of the less covered page at 20, 100 and 400 units if a title is missing, in Chinese and Japanese",
     )
     untitled_contained: float | None = _exception(
         "coverage of the better covered page that is sufficient instead"
     )
-    words_cover: tuple[Share, ...] | None = Field(
-        None,
-        description="untitled_cover at 400 and 1,000 units for lists in words: long English pages with menus and lists",
+    words_cover: float | None = _share(
+        "required coverage of the better covered page if a title is missing, in scripts that separate words; "
+        "of both pages if both carry menus"
     )
-    words_contained: float | None = _exception("untitled_contained for such pages")
-    opening_overlaps: tuple[Share, ...] | None = Field(
-        None,
-        description="two overlaps of the first words of such pages: up to the first, opening_cover is required; from the second, only words_cover",
+    words_contained: float | None = _exception(
+        "coverage of the better covered page that is sufficient if both carry menus"
     )
-    opening_cover: float | None = _share(
-        "required coverage of the less covered page of such pages if their first words differ"
-    )
-    form_numbers: int | None = _amount(
-        1_000, "number of conflicting numbers from which two notices without titles follow one template"
-    )
-    form_share: float | None = _exception("minimum share of their numbers that must conflict for this")
     near_copy: float | None = _exception(
         "coverage of the better covered page from which numbers and dates no longer reject a pair"
     )
@@ -120,13 +110,6 @@ class ThresholdsConfig(Section):
         count = LENGTHS[str(info.field_name)]
         if values is not None and len(values) != count:
             raise ValueError(f"must have {count} values")
-        return values
-
-    @field_validator("opening_overlaps")
-    @classmethod
-    def _rising(cls, values: tuple[float, ...] | None) -> tuple[float, ...] | None:
-        if values is not None and any(low >= high for low, high in pairwise(values)):
-            raise ValueError("must rise")
         return values
 
 

@@ -13,10 +13,10 @@ from es_dedup.decision.statistics import (
     LEARN_PAGES,
     PostingSample,
     Statistics,
-    title_signatures,
     weigh,
 )
 from es_dedup.detectors.ccdet import PeriodTable, learn_noise
+from es_dedup.detectors.features import unpack
 from es_dedup.text.hashing import HASH_BITS_IN_TERM
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ class StoredFeatures(Protocol):
 
     keys: NDArray[np.uint64]
     days: NDArray[np.int64]
-    fingerprints: NDArray[np.uint64]
     sites: list[str]
 
     def __len__(self) -> int:
@@ -56,22 +55,18 @@ def learn_out_of_core(pages: StoredFeatures, settings: Settings, folder: Path, m
     chosen = _chosen(pages.keys)
     grams, clauses = Column(folder, "grams", FEATURE), Column(folder, "clauses", FEATURE)
     periods = Column(folder, "periods", np.uint64)
-    titles: list[NDArray[np.uint64]] = []
+    samples = [PostingSample.of(unpack([]), pages.keys[:0], pages.days[:0])]
     try:
         for first, whole in pages.batches():
-            table = whole.take(np.flatnonzero(chosen[first : first + len(whole)]))
+            rows = np.flatnonzero(chosen[first : first + len(whole)])
+            table = whole.take(rows)
             cover = table.coverage
             grams.add(_features(cover.grams, cover.gram_masks), np.diff(cover.gram_offsets))
             clauses.add(_features(cover.clauses, cover.clause_masks), np.diff(cover.clause_offsets))
             periods.add(table.periods.signatures, np.diff(table.periods.offsets))
-            titles.append(title_signatures(cover))
+            samples.append(PostingSample.of(table, pages.keys[first + rows], pages.days[first + rows]))
         kept = np.flatnonzero(chosen)
-        about = PostingSample(
-            pages.keys[kept],
-            np.concatenate(titles) if titles else np.zeros((0, 1), dtype=np.uint64),
-            pages.fingerprints[kept],
-            pages.days[kept],
-        )
+        about = PostingSample.joined(samples)
         sites = [pages.sites[row] for row in kept.tolist()]
         noise = [np.zeros(0, dtype=np.uint64)]
         for low, high in value_ranges([periods], most, HASH_BITS_IN_TERM):
