@@ -16,7 +16,7 @@ def demand(
     days: int,
     *,
     titled: bool,
-    lists: bool,
+    in_words: bool,
 ) -> float:
     """Cover that the better covered page needs.
 
@@ -25,19 +25,21 @@ def demand(
         amount: units in common.
         days: between the two publications.
         titled: both have titles.
-        lists: lists in words.
+        in_words: both are written in words, not in Chinese characters.
     """
     grams, clauses = left if max(left) >= max(right) else right
     better, lesser = max(*left, *right), min(max(left), max(right))
     copies = lesser >= 0.5
     alike = copies or lesser >= 0.4 * better
-    if titled or lists:
+    if titled:
         needed = line(CURVE, amount)
         if days == 0 or not alike:
             times = grams / clauses if clauses > 0 else math.inf if grams > 0 else 1.0
             needed /= min(max(times, 1.0), 2.0) ** 0.08
         if copies and lesser >= 0.67 * better and amount >= 800:
             needed = min(needed, 0.5)
+    elif in_words:
+        needed = 0.72
     else:
         needed = line(UNTITLED, amount)
     if alike and needed < 0.92:

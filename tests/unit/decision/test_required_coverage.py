@@ -48,14 +48,15 @@ def random_pairs(seed: int) -> tuple[PairMeasures, PairContext]:
         shared_clauses=counts(50),
         discounted_clauses=counts(3),
         title_overlap=np.minimum(share(), 1.0),
-        opening_overlap=np.minimum(share(), 1.0),
         same_numbers=counts(9),
         other_numbers=counts(9),
     )
     titled = source.random(PAIRS) < 0.7
     days = np.where(source.random(PAIRS) < 0.5, 0, counts(600))
-    lists = ~titled & (source.random(PAIRS) < 0.5)
-    return measures, PairContext(counts(20), counts(20), titled, days, source.random(PAIRS) < 0.01, lists)
+    in_words = ~titled & (source.random(PAIRS) < 0.5)
+    menus = in_words & (source.random(PAIRS) < 0.5)
+    exact = source.random(PAIRS) < 0.01
+    return measures, PairContext(counts(20), counts(20), titled, days, exact, in_words, menus)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -67,13 +68,13 @@ def test_as_written_down(seed: int) -> None:
         for side in (measures.left, measures.right)
     ]
     expected = [
-        demand(left, right, amount, days, titled=titled, lists=lists)
-        for left, right, amount, days, titled, lists in zip(
+        demand(left, right, amount, days, titled=titled, in_words=in_words)
+        for left, right, amount, days, titled, in_words in zip(
             *covers,
             measures.shared_tokens.tolist(),
             known.days.tolist(),
             known.titled.tolist(),
-            known.lists.tolist(),
+            known.in_words.tolist(),
             strict=True,
         )
     ]

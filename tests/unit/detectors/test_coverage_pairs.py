@@ -15,8 +15,8 @@ from es_dedup.detectors.coverage_pairs import (
     Side,
     Weights,
     best_cover,
-    listed,
     measure,
+    run_shares,
     uniform_weights,
 )
 from tests.coverage_tables import Row, below, clause_length, rows_lists, table_of
@@ -143,8 +143,6 @@ def test_titles_and_numbers_equal_plain_sets(case: Case) -> None:
         shorter = min(len(left.titles), len(right.titles))
         overlap = len(set(left.titles) & set(right.titles)) / max(shorter, 1)
         assert found.title_overlap[at] == (pytest.approx(overlap) if left.titled and right.titled else -1.0)
-        untitled = not (left.titled or right.titled)
-        assert found.opening_overlap[at] == (pytest.approx(overlap) if untitled else -1.0)
         same, other = slow_number_clauses(left, right)
         assert (found.same_numbers[at], found.other_numbers[at]) == (same, other)
         for side, mine, theirs in ((found.left, left, right), (found.right, right, left)):
@@ -202,7 +200,6 @@ def test_the_other_direction_swaps_the_sides(case: Case) -> None:
         assert getattr(found.right, name).tolist() == getattr(back.left, name).tolist()
     assert found.shared_tokens.tolist() == back.shared_tokens.tolist()
     assert found.title_overlap.tolist() == back.title_overlap.tolist()
-    assert found.opening_overlap.tolist() == back.opening_overlap.tolist()
     assert best == best_back
 
 
@@ -221,9 +218,8 @@ def test_no_pairs_have_no_measures() -> None:
     assert found.shared_tokens.tolist() == found.left.cover.tolist() == found.title_overlap.tolist() == []
 
 
-def test_what_is_no_prose_stands_in_runs_and_scraps() -> None:
+def test_menus_stand_in_runs_without_a_clause_mark() -> None:
     run, scrap, prose = "word " * 60, "Home\nNews\n", "This is a sentence of an ordinary length. "
     table = build([prose * 3, run, scrap, scrap + run, ""], [""] * 5)
-    runs, scraps = listed(table, np.array([0, 1, 2, 3, 4, 1]))
-    assert runs.tolist() == [0.0, 1.0, 0.0, pytest.approx(240 / 248), 0.0, 1.0]
-    assert scraps.tolist() == [0.0, 0.0, 1.0, pytest.approx(8 / 248), 0.0, 0.0]
+    shares = run_shares(table, np.array([0, 1, 2, 3, 4, 1]))
+    assert shares.tolist() == [0.0, 1.0, 0.0, pytest.approx(240 / 248), 0.0, 1.0]

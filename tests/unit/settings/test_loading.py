@@ -148,20 +148,20 @@ def test_what_begins_as_a_json_array_and_is_none_of_texts_is_refused(given: str)
 
 
 def test_thresholds_are_set_one_by_one(file: Path) -> None:
-    file.write_text("[decision.thresholds]\nabout_title = 0.2\nform_numbers = 4\n", encoding="utf-8")
-    variables = {"FORM_NUMBERS": "5", "NEEDED_COVER": "0.7, 0.6, 0.55, 0.5", "WORDS_COVER": "[0.8,0.9]"}
+    file.write_text("[decision.thresholds]\nabout_title = 0.2\nfewest_units = 24\n", encoding="utf-8")
+    variables = {"FEWEST_UNITS": "25", "NEEDED_COVER": "0.7, 0.6, 0.55, 0.5", "UNTITLED_COVER": "[0.8,0.9,1]"}
     environ = {f"ES_DEDUP_DECISION__THRESHOLDS__{name}": value for name, value in variables.items()}
     settings = load_settings(file, {"decision.thresholds.near_copy": 0.9}, environ)
     assert settings.decision.thresholds.model_dump(exclude_none=True) == {
         "about_title": 0.2,
-        "form_numbers": 5,
+        "fewest_units": 25,
         "needed_cover": (0.7, 0.6, 0.55, 0.5),
-        "words_cover": (0.8, 0.9),
+        "untitled_cover": (0.8, 0.9, 1.0),
         "near_copy": 0.9,
     }
     origins = {line.key: line.origin for line in describe(settings)}
     assert origins["decision.thresholds.about_title"] == str(file)
-    assert origins["decision.thresholds.form_numbers"] == "ES_DEDUP_DECISION__THRESHOLDS__FORM_NUMBERS"
+    assert origins["decision.thresholds.fewest_units"] == "ES_DEDUP_DECISION__THRESHOLDS__FEWEST_UNITS"
     assert origins["decision.thresholds.same_size"] == "default"
 
 
@@ -175,11 +175,9 @@ def test_thresholds_are_set_one_by_one(file: Path) -> None:
         (".about_title", "much", ": must be a number, got 'much'"),
         (".about_title", float("nan"), ": must be a number, got nan"),
         (".fewest_units", float("inf"), ": must be a number, got inf"),
-        (".form_numbers", 2.5, ": must be a whole number, got 2.5"),
         (".needed_cover", [0.5, 0.6], ": must have 4 values, got [0.5, 0.6]"),
         (".needed_cover", [0.5, 0.6, 0.7, 7], ": must be at most 1.0, got 7"),
         (".needed_cover", 0.5, ": must be a list, got 0.5"),
-        (".opening_overlaps", [0.9, 0.8], ": must rise, got [0.9, 0.8]"),
         ("", 0.5, ": must be a section, written [decision.thresholds]"),
     ],
 )
