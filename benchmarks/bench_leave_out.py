@@ -71,17 +71,12 @@ AXES: Final[dict[str, tuple[tuple[Any, ...], Callable[[Thresholds, Any], Thresho
         lambda thresholds, value: replace(thresholds, untitled_cover=shifted(BALANCED.untitled_cover, value)),
     ),
     "words": (
-        (0.66, 0.70, 0.74, 0.78),
-        lambda thresholds, value: replace(thresholds, words_cover=(thresholds.words_cover[0], value)),
+        (0.62, 0.66, 0.70, 0.72, 0.74, 0.78),
+        lambda thresholds, value: replace(thresholds, words_cover=value),
     ),
-    "first words": (
-        (0.0, 0.80, 0.84, 0.88, 0.92),
-        lambda thresholds, value: replace(thresholds, opening_cover=value),
-    ),
-    "numbers of notices": ((2, 3, 4, 5), lambda thresholds, value: replace(thresholds, form_numbers=value)),
-    "share of numbers of notices": (
-        (0.05, 0.10, 0.15, 0.20, 0.25, 0.30),
-        lambda thresholds, value: replace(thresholds, form_share=value),
+    "words with menus": (
+        (0.86, 0.90, 0.94, 0.98),
+        lambda thresholds, value: replace(thresholds, words_contained=value),
     ),
     "passage": ((0.80, 0.85, 0.90, 1.01), lambda thresholds, value: replace(thresholds, passage_cover=value)),
     "quotation": (

@@ -2,6 +2,7 @@
 
     python scripts/quality_gate.py samples                   # the labels of samples/
     python scripts/quality_gate.py data --folder FOLDER      # the sets of a folder with more labelled pages
+    python scripts/quality_gate.py templates --folder FOLDER # distinct texts that share a template, made from these sets
     python scripts/quality_gate.py samples --pin             # pin what was measured; never lowers a floor …
     python scripts/quality_gate.py samples --pin --allow-lower   # … unless told to
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -26,15 +28,18 @@ from es_dedup.readers import InputFailure, read_pages
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from scripts.floors import check, pin, read_floors  # noqa: E402 - the path comes first
+from scripts.template_sets import story_sets, template_sets  # noqa: E402 - the same
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from es_dedup.evaluation import EvaluationReport
     from es_dedup.model import Page
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 FLOORS: Final = ROOT / "tests" / "golden" / "floors"
+MOST_LOST: Final = 0.01
+LEAST_FOUND: Final = 0.95
 DATA_SETS: Final = ("portal-zh", "news-zh-2025", "judged-en", "judged-gov", "news-en")
 
 
@@ -56,6 +61,8 @@ def sets_of(arguments: argparse.Namespace) -> list[LabelledSet]:
     """The sets that were asked for."""
     if arguments.which == "samples":
         return [LabelledSet("samples", ROOT / "samples" / "pages", ROOT / "samples" / "labels.jsonl")]
+    if arguments.which == "templates":
+        return []
     folder: Path = arguments.folder
     return [
         LabelledSet(name, folder / f"{name}.jsonl.xz", folder / f"{name}.pairs.tsv") for name in DATA_SETS
@@ -104,17 +111,57 @@ def hold(labelled: LabelledSet, found: EvaluationReport, *, write: bool, allow_l
     return check(found, old)
 
 
+def clustered(pages: Iterable[Page]) -> tuple[dict[str, str], dict[str, set[str]]]:
+    """Of each page, after a scan in memory: its canonical document, and this with those of the clusters that contain its own."""
+    with Deduplicator.open(":memory:") as dedup:
+        dedup.scan(pages)
+        clusters = list(dedup.clusters())
+    by_id = {cluster.id: cluster.canonical for cluster in clusters}
+    head, around = {}, {}
+    for cluster in clusters:
+        for page in (cluster.canonical, *(member.page_id for member in cluster.members)):
+            head[page] = cluster.canonical
+            around[page] = {cluster.canonical, *(by_id[other] for other in cluster.contained_in)}
+    return head, around
+
+
+def hold_templates(folder: Path) -> list[str]:
+    """Measure the constructed sets; returns which of them lose distinct rows, miss planted copies or split a story.
+
+    A row is lost if its cluster has another one. A copy is found in the cluster of its row, in one that contains it, or in one that it contains.
+    """
+    problems = []
+    for made in template_sets(folder):
+        head, around = clustered(made.pages())
+        lost = len(made.rows) - len({head[row] for row in made.rows})
+        found = sum(bool(around[copy] & around[row]) for copy, (_, row) in made.copies.items())
+        print(
+            f"{made.name}: {lost} of {len(made.rows)} rows lost, {found} of {len(made.copies)} copies found"
+        )
+        if lost > MOST_LOST * len(made.rows):
+            problems.append(f"{made.name}: {lost} distinct rows lost")
+        if not made.form and found < LEAST_FOUND * len(made.copies):
+            problems.append(f"{made.name}: {found} copies found")
+    for story in story_sets(folder):
+        head, _ = clustered(story.pages())
+        ((_, together),) = Counter(head[copy] for copy in story.copies).most_common(1)
+        print(f"{story.name}: {together} in one cluster")
+        if story.held and together < LEAST_FOUND * len(story.copies):
+            problems.append(f"{story.name}: {together} in one cluster")
+    return problems
+
+
 def main() -> int:
     """Run the gate."""
     parser = argparse.ArgumentParser(
         description="Measure labelled sets and hold the figures to pinned floors."
     )
-    parser.add_argument("which", choices=("samples", "data"))
+    parser.add_argument("which", choices=("samples", "data", "templates"))
     parser.add_argument("--folder", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--pin", action="store_true", help="pin what was measured as the new floors")
     parser.add_argument("--allow-lower", action="store_true", help="let --pin lower a floor")
     arguments = parser.parse_args()
-    problems = []
+    problems = hold_templates(arguments.folder) if arguments.which == "templates" else []
     for labelled in sets_of(arguments):
         start = time.perf_counter()
         try:

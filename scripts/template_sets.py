@@ -13,7 +13,7 @@ import re
 import sysconfig
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from es_dedup.model import Page
 from es_dedup.readers import InputFailure, read_pages
@@ -69,26 +69,24 @@ def template_sets(folder: Path) -> Iterator[TemplateSet]:
     for name, banner in BANNERS.items():
         articles = {"en": english, "zh": chinese}.get(name) or made(name, 500)
         long = banner * -(-(1_200 if name not in ("zh", "ja") else 300) // len(banner))
-        yield planted(f"banner on top, {name}", [f"{long}\n\n{text}" for text in articles], name)
-        yield planted(f"disclaimer at the end, {name}", [f"{text}\n\n{long}" for text in articles], name)
+        yield planted(f"banner on top, {name}", [f"{long}\n\n{text}" for text in articles])
+        yield planted(f"disclaimer at the end, {name}", [f"{text}\n\n{long}" for text in articles])
         half = [len(text) // 2 for text in articles]
         yield planted(
             f"notice in the middle, {name}",
             [f"{text[:at]}\n{long}\n{text[at:]}" for text, at in zip(articles, half, strict=True)],
-            name,
         )
-    yield planted("site's name as title, en", english, "en", title="The Harbour Gazette")
-    yield planted("site's name as title, zh", chinese, "zh", title="海港新闻网")
+    yield planted("site's name as title, en", english, title="The Harbour Gazette")
+    yield planted("site's name as title, zh", chinese, title="海港新闻网")
     yield planted(
         "banner longer than the article, en",
         [f"{_long(BANNERS['en'], 3_000)}\n{text[:900]}" for text in english],
-        "en",
     )
-    yield planted("source code under a licence", [f"# {licence}\n\n{text}" for text in code], "code")
-    yield planted("chat rows", list(chat_rows(400)), "en")
-    yield planted("function calls", list(function_calls(400)), "en")
+    yield planted("source code under a licence", [f"# {licence}\n\n{text}" for text in code])
+    yield planted("chat rows", list(chat_rows(400)))
+    yield planted("function calls", list(function_calls(400)))
     for name, maker in FORMS.items():
-        yield planted(name, list(maker(400)), "form", form=True)
+        yield planted(name, list(maker(400)), form=True)
 
 
 def distinct_articles(file: Path, count: int) -> list[str]:
@@ -124,9 +122,7 @@ def source_code(count: int) -> list[str]:
     return chosen[:count]
 
 
-def planted(
-    name: str, texts: Sequence[str], kind: str, *, form: bool = False, title: str = ""
-) -> TemplateSet:
+def planted(name: str, texts: Sequence[str], *, form: bool = False, title: str = "") -> TemplateSet:
     """A set of these rows with copies of some of them."""
     source = random.Random(name)
     rows = {f"row-{at:04}": text for at, text in enumerate(dict.fromkeys(texts))}
@@ -144,17 +140,17 @@ def planted(
     return TemplateSet(name, rows, copies, form, title)
 
 
-def retyped(text: str, source: random.Random) -> str:
-    """The text in capitals or with other quotation marks."""
+def retyped(text: str, _: random.Random) -> str:
+    """The text in capitals, or with other punctuation."""
     return text.upper() if text.upper() != text else text.replace("，", ",").replace("。", "．")
 
 
-def spaced(text: str, source: random.Random) -> str:
-    """The text with other white space."""
-    return re.sub(r"\s+", "\n", text) + "\n"
+def spaced(text: str, _: random.Random) -> str:
+    """The text with wider spaces and an empty line at its end."""
+    return re.sub(r"[ \t]+", "  ", text) + "\n\n"
 
 
-def cut(text: str, source: random.Random) -> str:
+def cut(text: str, _: random.Random) -> str:
     """The first 85 % of the text."""
     return text[: int(0.85 * len(text))]
 
@@ -318,11 +314,13 @@ class StorySet:
         name: of the set.
         articles: distinct texts, by page id.
         copies: texts of the story, by page id.
+        held: False of a set whose figure is only reported.
     """
 
     name: str
     articles: dict[str, str]
     copies: dict[str, str]
+    held: bool = True
 
     def pages(self) -> list[Page]:
         """All pages, in an order that says nothing of them."""
@@ -333,7 +331,7 @@ class StorySet:
 
 
 def story_sets(folder: Path) -> Iterator[StorySet]:
-    """Stories with 50, 300 and 1,000 copies of two to four edits in a hundred words: bare, below a banner, and between changing lines of their sites.
+    """Stories with 50 and 300 copies of two to four edits in a hundred words: bare, below a banner, and between changing lines of their sites.
 
     Args:
         folder: with the labelled sets ``news-en`` and ``news-zh-2025``.
@@ -345,7 +343,7 @@ def story_sets(folder: Path) -> Iterator[StorySet]:
         rest = {f"article-{at}": text for at, text in enumerate(articles[80:])}
         lines = [line for text in others for line in re.split(r"(?<=[.。])", text) if len(line.strip()) > 8]
         banner = _long(BANNERS[language], len(story) // 3)
-        for count in (50, 300, 1_000):
+        for count in (50, 300):
             source = random.Random(f"{language}{count}")
             copies = [edited(story, source, source.uniform(0.02, 0.04)) for _ in range(count)]
             yield StorySet(f"{count} copies, {language}", rest, _named(copies))
@@ -355,7 +353,10 @@ def story_sets(folder: Path) -> Iterator[StorySet]:
             for share in (0.05, 0.15, 0.25):
                 framed = [_framed(text, lines, share, source) for text in copies]
                 yield StorySet(
-                    f"{count} copies in {share:.0%} changing lines, {language}", rest, _named(framed)
+                    f"{count} copies in {share:.0%} changing lines, {language}",
+                    rest,
+                    _named(framed),
+                    held=False,
                 )
 
 

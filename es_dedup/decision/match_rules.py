@@ -160,11 +160,11 @@ RULES: Final = (
         SERIES,
     ),
     Rule(
-        "a sentence has another number in a short text without title",
+        "another number in a short text without title",
         (TITLED.no, MENUS.no),
         (
             (UNITS < LONG_UNITS, NUMBERS >= 1, OTHER_CLAUSES >= 1),
-            (UNITS < LONG_UNITS, NUMBERS >= 1, TEMPLATE.yes),
+            (UNITS < SHORT_UNITS, NUMBERS >= 1, TEMPLATE.yes),
         ),
         "warnings, price lists and bond issues follow a template, and without titles only their numbers distinguish them; "
         "a reprint keeps them",

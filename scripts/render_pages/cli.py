@@ -97,7 +97,7 @@ def _render(program: Program, theme: str, work: Work, asked: argparse.Namespace)
 def _site(
     program: Program, theme: str, number: int, count: int, work: Work, asked: argparse.Namespace
 ) -> Site:
-    rng = Random(f"{asked.seed} {program.name} {theme} {number}")  # noqa: S311 - texts, no secrets
+    rng = Random(f"{asked.seed} {program.name} {theme} {number}")
     language = rng.choices(list(program.languages), weights=list(program.languages.values()))[0]
     texts = corpus.load(language, asked.texts, work.debian("books", [BOOK]))
     return composing.site(program.name, theme, texts, program.shape, rng, count)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
 from es_dedup import Deduplicator, Page, Relation, Settings
+from es_dedup.decision.statistics import Statistics
+from es_dedup.detectors.coverage import Coverage, CoverageFeatures
+from es_dedup.detectors.coverage_pairs import measure
 from es_dedup.detectors.registry import create_detectors, detector_names
 from es_dedup.errors import ConfigError
-from es_dedup.model import Content, Skipped
+from es_dedup.model import Content, Skipped, Verdict
 from es_dedup.settings import load_settings
 from es_dedup.settings.decision import DecisionConfig
 from es_dedup.text.normalise import normalise
@@ -25,6 +29,14 @@ def dense(page: Page) -> str:
 def alone(name: str) -> Settings:
     """Settings under which this method decides, and no other runs."""
     return Settings(detectors=(name,), decision=DecisionConfig(method=name), workers=1)
+
+
+def weighed(left: CoverageFeatures, right: CoverageFeatures, dedup: Deduplicator) -> Verdict:
+    """What coverage says of a pair by what the corpus knows."""
+    known = Statistics.from_bytes(dedup._index.load_statistics() or b"")
+    row, ours, theirs = np.array([0]), left.table, right.table
+    measures = measure(ours, row, theirs, row, known.weights(ours), known.weights(theirs))
+    return Coverage(dedup.settings.coverage).decide(measures, 0)
 
 
 @pytest.mark.parametrize("name", detector_names())
@@ -43,7 +55,10 @@ def test_a_pair_is_what_the_method_says(name: str) -> None:
             elif isinstance(ours, Skipped) or isinstance(theirs, Skipped):
                 assert pair.relation is Relation.DIFFERENT
             else:
-                verdict = detector.verify(ours, theirs)
+                if isinstance(ours, CoverageFeatures) and isinstance(theirs, CoverageFeatures):
+                    verdict = weighed(ours, theirs, dedup)
+                else:
+                    verdict = detector.verify(ours, theirs)
                 assert (pair.relation, pair.score) == (verdict.relation, round(verdict.score, 4))
                 said = "rejected" if verdict.relation is Relation.DIFFERENT else "accepted"
                 assert pair.reason == f"{said} by {name}"

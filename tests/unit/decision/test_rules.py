@@ -133,7 +133,7 @@ CASES: Final = (
         right_cure=Small((*LONG[:18], *lines(4, 8))),
     ),
     case(
-        "a sentence has another number in a short text without title",
+        "another number in a short text without title",
         Small((*STORY, *numbered(5, 1, 10))),
         Small((*STORY, *numbered(5, 1, 20))),
         right_cure=Small(STORY),
@@ -147,7 +147,7 @@ def test_untitled_prose_in_words_is_related_if_most_of_one_page_stands_in_the_ot
     for own in (6, 60):
         decided = decide_pair(part, Small((*shared, *own_sentences(2, own))))
         assert float(decided.evidence["left_cover"] or 0) >= BALANCED.words_cover
-        assert decided.relation is (Relation.DUPLICATE if own == 6 else Relation.CONTAINED)  # noqa: PLR2004 - as above
+        assert decided.relation is (Relation.DUPLICATE if own == 6 else Relation.CONTAINED)
     decided = decide_pair(Small((*shared, *own_sentences(1, 16))), Small((*shared, *own_sentences(2, 16))))
     assert decided.reason == "too little covered"
 
@@ -208,7 +208,7 @@ def test_an_update_that_tells_of_the_same_figures_is_no_other_issue() -> None:
 def test_notices_without_titles_are_told_apart_by_their_numbers() -> None:
     form = (*STORY[:8], *numbered(5, 1, 10))
     left, right = Small((*form, *numbered(3, 1, 100))), Small((*form, *numbered(3, 1, 200)))
-    assert decide_pair(left, right).reason == "a sentence has another number in a short text without title"
+    assert decide_pair(left, right).reason == "another number in a short text without title"
     assert decide_pair(left, replace(right, lines=(*form, *lines(4, 1)))).reason == ACCEPTED
     article = (*LONG, *lines(5, 12))
     assert decide_pair(Small((*article, *left.lines)), Small((*article, *right.lines))).reason == ACCEPTED

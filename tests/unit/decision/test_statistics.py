@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import random
-from dataclasses import fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from es_dedup.batch.out_of_core.learning import learn_out_of_core
 from es_dedup.decision.statistics import LEAST_WEIGHT, MIN_POSTINGS, Statistics, learn
+from es_dedup.detectors.features import FeatureTable
 from es_dedup.errors import DamagedData
 from es_dedup.text.hashing import hash64
 from tests.texts import article
@@ -40,13 +44,45 @@ def reprints(count: int, *, day: int = 100, step: int = 0) -> list[Small]:
     ]
 
 
+def untitled(pages: list[Small], title: str = "") -> list[Small]:
+    """The pages without their titles, or all under one."""
+    return [replace(page, title=title) for page in pages]
+
+
+@dataclass
+class Stored:
+    """The pages as a corpus in files gives them, seven at a time."""
+
+    pages: list[Small]
+
+    def __post_init__(self) -> None:
+        self.keys = np.array([hash64(f"page-{row}") for row in range(len(self.pages))], dtype=np.uint64)
+        self.days = np.array([page.day for page in self.pages], dtype=np.int64)
+        self.sites = [page.site for page in self.pages]
+
+    def __len__(self) -> int:
+        return len(self.pages)
+
+    def batches(self) -> Iterator[tuple[int, FeatureTable]]:
+        """Features of the pages in order."""
+        for first in range(0, len(self), 7):
+            yield first, table_of(self.pages[first : first + 7])
+
+
 def clause_weights(statistics: Statistics, texts: tuple[str, ...]) -> list[float]:
     """What the clauses of some sentences count."""
     weights: list[float] = statistics.clause_weights_of(table_of([Small(texts)]).coverage.clauses).tolist()
     return weights
 
 
-CORPUS: Final = [*template_pages(12), *reprints(8), *(Small(lines(900 + n, 5)) for n in range(4))]
+BANNER: Final = lines(79, 3)
+BANNERED: Final = [Small((*BANNER, *lines(1200 + page, 8))) for page in range(30)]
+CORPUS: Final = [
+    *template_pages(12),
+    *reprints(8),
+    *BANNERED[:12],
+    *(Small(lines(900 + n, 5)) for n in range(4)),
+]
 LEARNED: Final = learned(CORPUS)
 
 
@@ -56,6 +92,10 @@ class TestOrder:
     def test_any_order_of_pages_gives_the_same_snapshot(self, order: list[int]) -> None:
         names = [f"page-{row}" for row in order]
         assert learned([CORPUS[row] for row in order], names).version == LEARNED.version
+
+    @pytest.mark.parametrize("most", [1, 60, 100_000])
+    def test_out_of_core_gives_the_same_snapshot(self, most: int, tmp_path: Path) -> None:
+        assert learn_out_of_core(Stored(CORPUS), SETTINGS, tmp_path, most).version == LEARNED.version
 
     def test_versions_name_snapshots(self) -> None:
         assert learned(CORPUS).version == LEARNED.version
@@ -80,8 +120,9 @@ class TestWeights:
 
     def test_a_form_that_recurs_over_a_year_loses_what_its_titles_gave_it(self) -> None:
         weeks = [
-            Small((*NOTICE, *lines(300 + n, 12)), NOTICE[0][:10], 100 + 40 * n) for n in range(12)
-        ]  # fmt: skip
+            Small((*NOTICE, *(own := lines(300 + n, 12))), NOTICE[0][:10] + own[0][:4], 100 + 40 * n)
+            for n in range(12)
+        ]
         soon = [replace(page, day=100 + row) for row, page in enumerate(weeks)]
         assert max(clause_weights(learned(weeks), NOTICE)) < 0.5
         assert min(clause_weights(learned(soon), NOTICE)) > 0.5
@@ -100,6 +141,32 @@ class TestWeights:
         for weights in (statistics.gram_weights, statistics.clause_weights):
             assert float(weights.min()) >= LEAST_WEIGHT - 1e-6
             assert float(weights.max()) <= 1.0
+
+
+class TestRemainders:
+    """Pages without titles, or under one: what they have beside the recurring text decides."""
+
+    @pytest.mark.parametrize("title", ["", BANNER[0][:10]], ids=["untitled", "name of the site"])
+    def test_a_banner_over_distinct_texts_is_template(self, title: str) -> None:
+        statistics = learned(untitled(BANNERED, title))
+        assert max(clause_weights(statistics, BANNER)) == pytest.approx(LEAST_WEIGHT)
+        assert float(statistics.gram_weights.max()) == pytest.approx(LEAST_WEIGHT)
+
+    @pytest.mark.parametrize("title", ["", "海港新闻网"], ids=["untitled", "name of the site"])
+    def test_a_story_of_which_little_remains_is_content(self, title: str) -> None:
+        assert min(clause_weights(learned(untitled(reprints(30), title)), WIRE)) == 1.0
+
+    @pytest.mark.parametrize(("more", "weight"), [(4, 1.0), (0, LEAST_WEIGHT)])
+    def test_a_story_of_which_two_pages_have_more_is_content(self, more: int, weight: float) -> None:
+        added = (lines(80, more), lines(80, more), ())
+        pages = [Small((*WIRE, *added[page], *lines(500 + page, 12))) for page in range(3)]
+        assert set(clause_weights(learned(pages), WIRE)) == {pytest.approx(weight)}
+
+    def test_equal_copies_do_not_decide(self) -> None:
+        alone = learned([BANNERED[0]] * 6)
+        assert set(clause_weights(alone, BANNER)) == {1.0}, "nothing else says that it is template"
+        beside = learned([*([BANNERED[0]] * 6), *BANNERED[1:]])
+        assert max(clause_weights(beside, BANNER)) == pytest.approx(LEAST_WEIGHT)
 
 
 class TestEmpty:
