@@ -366,8 +366,9 @@ def _named(texts: Sequence[str]) -> dict[str, str]:
 
 def _framed(text: str, lines: Sequence[str], share: float, source: random.Random) -> str:
     """The text between lines of other texts that make up a share of the whole."""
-    frame, size = [], share / (1 - share) * len(text)
-    while sum(map(len, frame)) < size:
+    size = share / (1 - share) * len(text)
+    frame: list[str] = []
+    while sum(len(line) for line in frame) < size:
         frame.append(source.choice(lines)[: int(size) + 1])
     half = len(frame) // 2
     return "\n".join([*frame[:half], text, *frame[half:]])

@@ -187,8 +187,13 @@ class PostingSample(NamedTuple):
     @classmethod
     def joined(cls, parts: Sequence[PostingSample]) -> PostingSample:
         """The pages of all parts, in order."""
-        *columns, sketches = zip(*parts, strict=True)
-        return cls(*map(np.concatenate, columns), Sketches(*map(np.concatenate, zip(*sketches, strict=True))))
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in cls._fields
+            if name != "sketches"
+        }
+        grams, thresholds = zip(*(part.sketches for part in parts), strict=True)
+        return cls(**columns, sketches=Sketches(np.concatenate(grams), np.concatenate(thresholds)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +319,8 @@ def _sampled_postings(
 
     def after(steps: int) -> NDArray[np.int64]:
         """Place of the posting so many steps on; the first follows the last."""
-        return first[feature[kept]] + (rank[kept] + steps) % size[feature[kept]]
+        places: NDArray[np.int64] = first[feature[kept]] + (rank[kept] + steps) % size[feature[kept]]
+        return places
 
     return _SampledPostings(
         values=known,

@@ -36,7 +36,7 @@ def weighed(left: CoverageFeatures, right: CoverageFeatures, dedup: Deduplicator
     known = Statistics.from_bytes(dedup._index.load_statistics() or b"")
     row, ours, theirs = np.array([0]), left.table, right.table
     measures = measure(ours, row, theirs, row, known.weights(ours), known.weights(theirs))
-    return Coverage(dedup.settings.coverage).decide(measures, 0)
+    return Coverage(alone(Coverage.name).coverage).decide(measures, 0)
 
 
 @pytest.mark.parametrize("name", detector_names())

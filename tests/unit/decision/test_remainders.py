@@ -51,7 +51,7 @@ def plain_vote(three: list[tuple[set[int], int]]) -> float:
     left = [page - set.intersection(*pages) for page in pages]
     shared, sizes = [], []
     for row, (page, rest) in enumerate(zip(pages, left, strict=True)):
-        others = set().union(*(left[:row] + left[row + 1 :]))
+        others = {gram for other in left[:row] + left[row + 1 :] for gram in other}
         shared.append(len(rest & others) / max(len(rest), 1))
         sizes.append(len(rest) / max(len(page), 1))
     return max(share(max(shared), SHARED_LOW, SHARED_HIGH), 1 - share(sum(sizes) / 3, SMALL, LARGE))
