@@ -48,7 +48,8 @@ def plain_vote(three: list[tuple[set[int], int]]) -> float:
     """The vote on three pages, by sets."""
     bound = min(bound for _, bound in three)
     pages = [{gram for gram in page if gram <= bound} for page, _ in three]
-    left = [page - set.intersection(*pages) for page in pages]
+    common = pages[0] & pages[1] & pages[2]
+    left = [page - common for page in pages]
     shared, sizes = [], []
     for row, (page, rest) in enumerate(zip(pages, left, strict=True)):
         others = {gram for other in left[:row] + left[row + 1 :] for gram in other}
