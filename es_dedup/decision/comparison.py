@@ -124,7 +124,7 @@ def _days_between(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[
 def _untitled_in_words(
     left: FeatureTable, left_rows: NDArray[np.int64], right: FeatureTable, right_rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Pairs without titles that are both written in words, and those of them that both carry menus."""
+    """Whether a pair lacks a title and both pages are written in words; and whether, of these, both carry menus. Shape (pairs,)."""
     sides = (left, left_rows), (right, right_rows)
     in_words = ~(left.coverage.titled[left_rows] & right.coverage.titled[right_rows])
     for table, rows in sides:

@@ -1,4 +1,4 @@
-"""Tells a template from a reprinted story by what its pages have beside it.
+"""Distinguish a template from a reprinted story by the remainders of the pages that carry it.
 
 Both recur on many pages. Take away what three of these pages have in common: of a story, little is left (a site's layout), or two of the
 three share more of it (a longer version); of a template, what is left is most of each page and is different on every page.

@@ -338,7 +338,7 @@ def _weigh(sampled: _SampledPostings, pages: PostingSample) -> NDArray[np.float3
     page, neighbour = sampled.page, sampled.neighbour
 
     def mean(values: NDArray[Any], among: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
-        """Of each feature's postings, or of those of them that are ``among``; 0 where there are none."""
+        """Mean over each feature's postings, or over those that ``among`` selects; 0 for a feature without any."""
         counted = np.ones(len(page), dtype=np.bool_) if among is None else among
         total, number = (
             np.bincount(sampled.feature, weights=each, minlength=count)
