@@ -21,9 +21,12 @@ pytestmark = [
     pytest.mark.integrations,
     pytest.mark.filterwarnings("ignore"),  # other packages warn of their own code
 ]
-LINES = "".join(
-    json.dumps({"id": str(number), "text": "A ferry runs again. " * number}) + "\n" for number in range(1, 4)
+TEXTS = (
+    "The ferry to the island runs again after the storm, the harbour office said on Monday.",
+    "Pupils of the village school planted three hundred oak trees along the river last week.",
+    "A new bakery opens on the market square and sells rye bread from five in the morning.",
 )
+LINES = "".join(json.dumps({"id": str(number), "text": text}) + "\n" for number, text in enumerate(TEXTS))
 
 
 @pytest.fixture(scope="module")
