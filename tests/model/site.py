@@ -304,7 +304,7 @@ class SiteSystem:
         live = self._model.live
         if step.get("policy", "mark") != "mark":
             written = ((self._key(step, action), Version(*action[2:4])) for action in step["actions"])
-            by_policy(self._model, step["policy"], written)
+            by_policy(self._model, step["policy"], written, again=True)
             return
         for action in step.get("actions", ()):
             operation, _, content, day, _, _ = action

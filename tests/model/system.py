@@ -101,18 +101,25 @@ def cluster_ids(found: Mapping[str, tuple[str, AbstractSet[str]]], live: Abstrac
 
 
 def by_policy(
-    model: Plain, policy: str, given: Iterable[tuple[str, Version]], *, late: Iterable[str] = ()
+    model: Plain,
+    policy: str,
+    given: Iterable[tuple[str, Version]],
+    *,
+    late: Iterable[str] = (),
+    again: bool = False,
 ) -> None:
     """What a write policy makes of pages that come one after the other.
 
     ``skip`` leaves out a page that is a copy of, or contained in, one that is there, and withdraws its older version; ``overwrite``
-    takes out the pages that it is a copy of. What is there already, as it is, stays as it is.
+    takes out the pages that it is a copy of. A page that is there already, as it is, does neither, unless ``again``.
 
     Args:
         model: is changed.
         policy: ``mark``, ``skip`` or ``overwrite``.
         given: pages with their versions.
         late: pages of which the older versions count for nothing, as they come in the same call.
+        again: ``overwrite`` takes out copies of unchanged pages, too: the hook writes the document once more, and a call that was
+            cut short before its deletions is finished when it is repeated.
     """
     coming = set(late)
     for name, version in given:
@@ -123,7 +130,7 @@ def by_policy(
         if policy == "skip" and old != version and {"contained", *SAME} & set(related.values()):
             continue
         model.live[name] = version
-        if policy == "overwrite" and old != version:
+        if policy == "overwrite" and (again or old != version):
             for other in (other for other, relation in related.items() if relation in SAME):
                 del model.live[other]
 
