@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import sqlite3
 from collections import Counter
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from es_dedup.batch.copies import DistinctPages, page_digest
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import InputError
-from es_dedup.model import Outcome, Page
+from es_dedup.model import Outcome, Page, Relation
 from es_dedup.readers import InputFailure, ReadOptions, read_pages
 from es_dedup.readers.dump_filter import DUMPS, copy_dump
 from es_dedup.readers.locations import Address, is_pattern, located, matches
 from es_dedup.readers.port import Tally, kind_of
-from es_dedup.readers.streams import STDIN, is_pipe, open_pipe, plain_problem, suffix_of
+from es_dedup.readers.streams import STDIN, is_pipe, open_pipe, plain_problem, printable, suffix_of
 from es_dedup.settings.loading import settings_in_force
 from es_dedup.temporary import temporary_folder
 
@@ -26,14 +28,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.deduplicator.index_reader import IndexReader
-    from es_dedup.model import Progress
+    from es_dedup.model import Decision, PairDecision, Progress
     from es_dedup.readers.locations import Named, Source
     from es_dedup.readers.port import Item
     from es_dedup.settings import Settings
 
 KEPT_FAILURES: Final = 1000
 PLACE_DIGITS: Final = 15
+PLACE: Final = ("file", "record", "id")
+"""Keys of a record in reasons."""
 _EMPTY: Final = "empty.jsonl"
+_DROPPED, _KEPT = "the dropped record", "the kept one"
+"""What records are called in reasons."""
+_COPY: Final = "="  # before the id of a page that was read
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +84,7 @@ class FilterReport:
     no_page: Counter[str] = field(default_factory=Counter)
 
 
-def filter_dumps(
+def filter_dumps(  # noqa: PLR0913 - options of one command
     copies: Sequence[DumpCopy],
     *,
     index: IndexReader | None = None,
@@ -86,6 +93,7 @@ def filter_dumps(
     options: ReadOptions | None = None,
     settings: Settings | None = None,
     progress: Callable[[Progress], None] | None = None,
+    reasons: IO[bytes] | None = None,
 ) -> FilterReport:
     """Copy dumps without the duplicates among all their pages.
 
@@ -102,6 +110,8 @@ def filter_dumps(
         options: how pages are read.
         settings: of the temporary index; None: those in force.
         progress: called with the progress of the scan.
+        reasons: gets a line of JSON for each record that is left out: its place and id, those of the record that stays in its place, how the
+            two are related, and why.
 
     Raises:
         InputError: a source cannot be copied.
@@ -113,19 +123,28 @@ def filter_dumps(
         sources = [_file_of(each.source, folder / str(number), options) for number, each in enumerate(copies)]
         report = FilterReport()
         shown = {str(file): str(each.source) for each, file in zip(copies, sources, strict=True)}
-        decide: Callable[[Sequence[Page]], Sequence[bool]]
+        decide: _ByContent | _ById
         if index is None:
-            options = replace(options, id_from="place")
+            if options.id_from == "field":
+                options = replace(options, id_from="either")
             decide = stack.enter_context(_scanned(sources, folder, options, settings, progress, contained))
         else:
             decide = _ById(index, report, contained=contained)
-        chooser = _Chooser(decide, report, shown, drop_empty=drop_empty)
+        noted = (
+            None
+            if reasons is None
+            else stack.enter_context(_Reasons(folder / "reasons.db", decide.index, drop_empty=drop_empty))
+        )
+        chooser = _Chooser(decide, report, shown, noted, drop_empty=drop_empty)
         for each, file in zip(copies, sources, strict=True):
             tally = Tally(no_page=report.no_page)
+            chooser.begin(str(each.source))
             try:
                 copy_dump(file, replace(options, tally=tally), chooser, each.kept, each.dropped)
             except InputError as error:
                 raise InputError(str(each.source), error.line, error.problem) from error
+        if noted is not None and reasons is not None:
+            noted.write(reasons)
         return report
 
 
@@ -212,58 +231,161 @@ def _scanned(
         yield _ByContent(dedup, distinct.first, contained=contained)
 
 
+class _Duplicate(NamedTuple):
+    """A page that is left out.
+
+    Attributes:
+        page: its id in the index; of an equal one where it was not stored itself.
+        kept: the id of the page that stays.
+        relation: of the page to that.
+        equal: whether its content and metadata are those of a page before it.
+        decision: on the pair, where it is at hand.
+    """
+
+    page: str
+    kept: str
+    relation: Relation
+    equal: bool = False
+    decision: PairDecision | None = None
+
+
+_Named = tuple[str, _Duplicate | None]
+"""Of a page: its id in the index, empty where it is not stored, and what it is left out for."""
+
+
 class _ByContent:
     """Of pages of which the distinct ones were scanned: whether each is left out."""
 
     def __init__(self, index: IndexReader, ids: Mapping[bytes, str], *, contained: bool) -> None:
         """``ids``: by ``page_digest``."""
-        self._index, self._contained = index, contained
-        self._ids: dict[bytes, str | None] = {**ids}
+        self.index, self._contained = index, contained
+        self._ids = {**ids}
 
-    def __call__(self, pages: Sequence[Page]) -> list[bool]:
+    def __call__(self, pages: Sequence[Page]) -> list[_Named]:
         """For each page, in the order of the scan; copies of one that came before are left out."""
-        digests = list(map(page_digest, pages))
-        names: list[str | None] = []
-        for page, digest in zip(pages, digests, strict=True):
+        names: list[str] = []
+        for page in pages:
+            digest = page_digest(page)
             if digest not in self._ids:
                 problem = f"{page.id} has changed since it was first read: nothing was decided on it"
                 raise InputError("", None, problem)
             names.append(self._ids[digest])
-            self._ids[digest] = None
-        _, dropped = self._index.redundant(filter(None, names), contained=self._contained)
-        return [name is None or name in dropped for name in names]
+            self._ids[digest] = _COPY + names[-1].removeprefix(_COPY)
+        ids = [name.removeprefix(_COPY) for name in names]
+        _, dropped = self.index.redundant(dict.fromkeys(ids), contained=self._contained)
+        return [
+            (own, _duplicate(own, dropped, copy=name != own)) for name, own in zip(names, ids, strict=True)
+        ]
 
 
 class _ById:
     """Of pages that are stored under their ids: whether each is left out."""
 
     def __init__(self, index: IndexReader, report: FilterReport, *, contained: bool) -> None:
-        self._index, self._contained = index, contained
+        self.index, self._contained = index, contained
         self._report = report
         self._read: dict[str, bytes] = {}
 
-    def __call__(self, pages: Sequence[Page]) -> list[bool]:
-        """For each page: the first of an id as that is clustered; a copy of it is left out; others are compared with all other ids."""
-        marks, shared = [False] * len(pages), []
-        first: dict[int, str] = {}
+    def __call__(self, pages: Sequence[Page]) -> list[_Named]:
+        """As ``_ByContent``: the first page of an id as that is clustered; a copy of it is left out; others are compared with all other ids."""
+        first, shared, copies = dict[int, str](), list[int](), set[int]()
         for at, page in enumerate(pages):
             digest = page_digest(page)
             if page.id not in self._read:
                 self._read[page.id], first[at] = digest, page.id
             elif self._read[page.id] == digest:
-                marks[at] = True
+                copies.add(at)
             else:
                 shared.append(at)
-        known, dropped = self._index.redundant(first.values(), contained=self._contained)
-        for at, page_id in first.items():
-            marks[at] = page_id in dropped
-        for at, decision in zip(shared, self._index.check_many([pages[at] for at in shared]), strict=True):
-            marks[at] = decision.outcome is Outcome.DUPLICATE or (
-                self._contained and decision.outcome is Outcome.CONTAINED
-            )
-        self._report.unknown += len(first) - len(known)
+        known, dropped = self.index.redundant({each.id for each in pages}, contained=self._contained)
+        found = [(each.id, _duplicate(each.id, dropped, copy=at in copies)) for at, each in enumerate(pages)]
+        for at, decision in zip(shared, self.index.check_many([pages[at] for at in shared]), strict=True):
+            found[at] = "", self._of(decision)
+        self._report.unknown += len(set(first.values()) - known)
         self._report.shared_ids += len(shared)
-        return marks
+        return found
+
+    def _of(self, decision: Decision) -> _Duplicate | None:
+        """What a page that is not stored is left out for."""
+        outer = decision.contained_in if self._contained and decision.outcome is Outcome.CONTAINED else ()
+        related = decision.duplicate_of if decision.outcome is Outcome.DUPLICATE else next(iter(outer), None)
+        if related is None:
+            return None
+        _, dropped = self.index.redundant([related], contained=self._contained)
+        relation = Relation.CONTAINED if outer or related in dropped else Relation.DUPLICATE
+        pair = next((pair for pair in decision.verdicts if pair.right == related), None)
+        return _Duplicate("", dropped.get(related, (related, relation))[0], relation, decision=pair)
+
+
+def _duplicate(page: str, dropped: Mapping[str, tuple[str, Relation]], *, copy: bool) -> _Duplicate | None:
+    """What a stored page, or a copy of it, is left out for; None where it stays."""
+    if page in dropped or copy:
+        return _Duplicate(page, *dropped.get(page, (page, Relation.EXACT)), copy)
+    return None
+
+
+class _Reasons:
+    """All records in a temporary table, and why some are left out: which record stays for them is known by its place only in the end."""
+
+    def __init__(self, file: Path, index: IndexReader, *, drop_empty: bool) -> None:
+        self._index, self._empty = index, _reason(None, "its text is empty") if drop_empty else None
+        self._rows = sqlite3.connect(file)
+        self._rows.execute("CREATE TABLE rows (file, record, id, name, kept, why)")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._rows.close()
+
+    def add(self, file: str, records: Mapping[int, Page], found: Mapping[int, _Named]) -> None:
+        """Note some records of a dump, by their numbers; ``found`` says of those with text what they are left out for."""
+        left_out = {number: each for number, (_, each) in found.items() if each is not None}
+        pairs = [(each.page, each.kept) for each in left_out.values() if each.page not in ("", each.kept)]
+        decided = self._index.decisions_among(list(dict.fromkeys(pairs))) if pairs else {}
+        rows = []
+        for number, page in records.items():
+            name, each = found.get(number, ("", None))
+            why = None if number in found else self._empty
+            if each is not None:
+                why = _why(each, each.decision or decided.get((each.page, each.kept)))
+            rows.append((file, number, page.id, name, each and each.kept, why and json.dumps(why)))
+        self._rows.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def write(self, stream: IO[bytes]) -> None:
+        """One line of JSON for each record that is left out; what stays for it may be a page of the index that is in no dump."""
+        self._rows.execute("CREATE INDEX kept_rows ON rows (name) WHERE why IS NULL")
+        rows = self._rows.execute(
+            "SELECT dropped.file, dropped.record, dropped.id, dropped.why, dropped.kept, stays.file, stays.record, stays.id FROM rows AS dropped "
+            "LEFT JOIN rows AS stays ON stays.name = dropped.kept AND stays.why IS NULL WHERE dropped.why IS NOT NULL ORDER BY dropped.rowid"
+        )
+        for file, record, page_id, why, name, *stays in rows:
+            kept = None if name is None else dict(zip(PLACE, (*stays[:2], stays[2] or name), strict=True))
+            line = {**dict(zip(PLACE, (file, record, page_id), strict=True)), "kept": kept, **json.loads(why)}
+            stream.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+
+
+def _why(duplicate: _Duplicate, decision: PairDecision | None) -> dict[str, Any]:
+    """Why a record is left out, as its line of JSON has it; ``decision`` is on its page, or the one that it equals, and the page that stays."""
+    if duplicate.page == duplicate.kept:
+        return _reason(Relation.EXACT, "content and metadata are equal", 1.0, (1.0, 1.0))
+    words = "content and metadata equal those of a record before it; " if duplicate.equal else ""
+    if decision is None:  # another process has removed one of the two
+        return _reason(duplicate.relation, f"{words}decided before")
+    if not decision.relation.same and decision.relation is not duplicate.relation:
+        words += "the canonical document of its cluster is contained in the kept one; these two: "
+    words += "; ".join(replace(decision, left=_DROPPED, right=_KEPT).explanation)
+    return _reason(duplicate.relation, words, decision.score, decision.shares)
+
+
+def _reason(
+    relation: Relation | None,
+    words: str,
+    score: float | None = None,
+    shares: tuple[float | None, float | None] | None = None,
+) -> dict[str, Any]:
+    shared = dict(zip(("shared_of_dropped", "shared_of_kept"), shares or (None, None), strict=True))
+    return {"relation": relation and str(relation), "score": score, **shared, "reason": words}
 
 
 class _Chooser:
@@ -271,13 +393,19 @@ class _Chooser:
 
     def __init__(
         self,
-        decide: Callable[[Sequence[Page]], Sequence[bool]],
+        decide: _ByContent | _ById,
         report: FilterReport,
         shown: Mapping[str, str],
+        reasons: _Reasons | None,
         *,
         drop_empty: bool,
     ) -> None:
         self._decide, self._report, self._shown, self._drop_empty = decide, report, shown, drop_empty
+        self._reasons, self._file, self._number = reasons, "", 0
+
+    def begin(self, file: str) -> None:
+        """The next records are those of this dump."""
+        self._file, self._number = printable(file), 0
 
     def __call__(self, items: Sequence[Item | None]) -> list[bool]:
         """Whether each record is left out; None is no page."""
@@ -289,8 +417,17 @@ class _Chooser:
         full = {at: page for at, page in pages.items() if not page.is_empty}
         for at in pages.keys() - full.keys():
             marks[at] = self._drop_empty
-        for at, dropped in zip(full, self._decide(list(full.values())), strict=True):
-            marks[at] = dropped
+        found = dict(zip(full, self._decide(list(full.values())), strict=True))
+        for at, (_, duplicate) in found.items():
+            marks[at] = duplicate is not None
+        if self._reasons is not None:
+            first = self._number + 1
+            self._reasons.add(
+                self._file,
+                {first + at: page for at, page in pages.items()},
+                {first + at: each for at, each in found.items()},
+            )
+        self._number += len(items)
         report.empty += len(pages) - len(full)
         report.dropped += sum(marks)
         report.kept += len(pages) - sum(marks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from es_dedup.clustering import containment
-from es_dedup.model import fitted_id
+from es_dedup.model import Relation, fitted_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -14,18 +14,30 @@ if TYPE_CHECKING:
     from es_dedup.model import Edge
 
 
-def redundant(index: Index, page_ids: Iterable[str], *, contained: bool) -> tuple[set[str], set[str]]:
+def redundant(
+    index: Index, page_ids: Iterable[str], *, contained: bool
+) -> tuple[set[str], dict[str, tuple[str, Relation]]]:
     """See ``IndexReader.redundant``."""
     assigned = index.assignments(page_ids)
-    found = {name for name, each in assigned.items() if each.canonical != name}
+    found = {
+        name: (each.canonical, each.relation) for name, each in assigned.items() if each.canonical != name
+    }
     if contained:
-        pointers = _containers(index, assigned.keys() - found)
-        found |= {name for name, each in assigned.items() if _is_contained(each.cluster_id, pointers)}
+        pointers, canonicals = _containers(index, {each.canonical for each in assigned.values()})
+        reached = {cluster: _reached(cluster, pointers) for cluster in pointers}
+        outer = {  # of clusters that contain each other the first by id stays
+            cluster: {each for each in others if each < cluster or cluster not in reached.get(each, ())}
+            for cluster, others in reached.items()
+        }
+        for name, each in assigned.items():
+            if around := outer.get(each.cluster_id):
+                stays = min(cluster for cluster in around if not outer.get(cluster))
+                found[name] = canonicals[stays], Relation.CONTAINED
     return set(assigned), found
 
 
-def _containers(index: Index, canonicals: set[str]) -> dict[str, tuple[str, ...]]:
-    """``containment`` of the clusters of some canonical documents, of the clusters that contain these, and so on."""
+def _containers(index: Index, canonicals: set[str]) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """``containment`` of the clusters of some canonical documents, of the clusters that contain these, and so on; and the canonical document of each."""
     edges: list[Edge] = []
     assigned: dict[str, Assignment] = {}
     pointers: dict[str, tuple[str, ...]] = {}
@@ -38,13 +50,7 @@ def _containers(index: Index, canonicals: set[str]) -> dict[str, tuple[str, ...]
         outer = {name for names in pointers.values() for name in names}
         seen |= canonicals
         canonicals = {each.canonical for each in assigned.values() if each.cluster_id in outer} - seen
-    return pointers
-
-
-def _is_contained(cluster: str, pointers: Mapping[str, Sequence[str]]) -> bool:
-    """Whether another cluster stays that contains this one; of clusters that contain each other the first by id stays."""
-    outer = _reached(cluster, pointers)
-    return any(name < cluster or cluster not in _reached(name, pointers) for name in outer)
+    return pointers, {each.cluster_id: each.canonical for each in assigned.values()}
 
 
 def _reached(cluster: str, pointers: Mapping[str, Sequence[str]]) -> set[str]:

@@ -7,6 +7,7 @@ import re
 import sys
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Final
 
@@ -71,6 +72,10 @@ def filter_(
         str | None,
         typer.Option(help="Write what is left out there: a file or, with --output-dir, a folder."),
     ] = None,
+    reasons: Annotated[
+        str | None,
+        typer.Option(help="Write there, as JSON lines, what each dropped record repeats, and why."),
+    ] = None,
     stored: Annotated[
         bool,
         typer.Option(
@@ -102,6 +107,10 @@ def filter_(
     except InputError as error:
         fail(str(error), ExitCode.ERROR)
     places = _places(dumps, target, folder, dropped, session, options)
+    why = output_target(reasons, session, "--reasons", rb'\{"file": ', dumps) if reasons else None
+    given = [os.path.realpath(str(each)) for each in (why, *chain.from_iterable(places)) if each is not None]
+    if len(set(given)) < len(given):
+        raise typer.BadParameter("each output needs a file of its own", param_hint="--output")
     with ExitStack() as stack:
         index = stack.enter_context(session.read()) if stored else None
         if index is not None and index.clusters_pending:
@@ -115,6 +124,7 @@ def filter_(
             options=replace(options, max_page_bytes=session.settings.extraction.max_bytes),
             settings=session.settings,
             progress=progress,
+            reasons=None if why is None else _open(why, stack),
         )
     _finish(session, done, to_stdout=any(kept is None for kept, _ in places))
 
@@ -154,11 +164,6 @@ def _places(
                 f"{dumps[0]} is standard output, too: name another file", param_hint="DUMP…"
             )
         places = [(_named(target) if target else None, _named(dropped) if dropped else None)]
-    given = [os.path.realpath(str(path)) for named in places for path in named if path is not None]
-    if len(set(given)) < len(given):
-        raise typer.BadParameter(
-            "what is kept and what is left out need different files", param_hint="--dropped"
-        )
     return [
         (
             None if kept is None else _target(kept, dump, dumps, session, "--output", options),

@@ -59,12 +59,13 @@ if TYPE_CHECKING:
     from es_dedup.batch.featurise import Ignored
     from es_dedup.clustering import Constraints
     from es_dedup.decision.alignment import AlignedRow
+    from es_dedup.decision.candidate_search import CandidateSearchResult
     from es_dedup.decision.statistics import Statistics
     from es_dedup.detectors.page_features import PageFeatures
     from es_dedup.errors import Difference
     from es_dedup.index.port import Assignment, Index
     from es_dedup.index.records import FeatureRecord
-    from es_dedup.model import Edge, Verdict
+    from es_dedup.model import Edge, Relation, Verdict
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary
     from es_dedup.settings import Settings
 
@@ -292,20 +293,36 @@ class IndexReader(ChangeReader, StoredReader):
 
     def related_among(self, pairs: Sequence[tuple[str, str]], settings: Settings) -> list[Edge]:
         """Those of some pairs of stored pages that these settings find related, as ``related_pairs``; pages that are not stored are passed over."""
+        found = self._among(pairs, settings)
+        return overrides.decided_edges(self._index, found.edges(), {left for left, _ in pairs})
+
+    def decisions_among(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], PairDecision]:
+        """Some pairs of stored pages as ``explain`` decides them, without what each rule says; pages that are not stored are passed over."""
+        found = self._among(pairs)
+        decided = (
+            self._overridden(pair_decision(found.comparison, pair, found.settings, found.statistics))
+            for pair in range(len(found.comparison.left_rows))
+        )
+        return {(each.left, each.right): each for each in decided}
+
+    def _among(
+        self, pairs: Iterable[tuple[str, str]], settings: Settings | None = None
+    ) -> CandidateSearchResult:
         lookup, rights = self._lookup(settings), dict[str, list[str]]()
         for left, right in pairs:
             rights.setdefault(left, []).append(right)
         pages = lookup.load(list(rights))
-        found = lookup.among(pages, [rights[left] for left in pages.ids])
-        return overrides.decided_edges(self._index, found.edges(), rights)
+        return lookup.among(pages, [rights[left] for left in pages.ids])
 
-    def redundant(self, page_ids: Iterable[str], *, contained: bool = False) -> tuple[set[str], set[str]]:
-        """Those of some pages that are in a cluster; and those of these that are not its canonical document.
+    def redundant(
+        self, page_ids: Iterable[str], *, contained: bool = False
+    ) -> tuple[set[str], dict[str, tuple[str, Relation]]]:
+        """Those of some pages that are in a cluster; and of those that are not its canonical document, the page that stays and the relation to it.
 
         Args:
             page_ids: ids, stored or not.
-            contained: count canonical documents that are contained in another cluster's among the latter. Of those that contain each
-                other in a cycle the one of the first cluster by id is left out.
+            contained: count the pages of clusters whose canonical document is contained in another cluster's among the latter. Of those that
+                contain each other in a cycle the first cluster by id stays.
         """
         return page_lookup.redundant(self._index, page_ids, contained=contained)
 

@@ -95,7 +95,8 @@ class ReadOptions:
         format: kind of the files, pipes and standard input that are named, one of ``FORMATS``; None: by the suffix, of a pipe by the
             content.
         id_from: what becomes the id of a record or row: ``field``, its own id or, where it has none, a digest of its content, so that
-            equal rows are one page wherever they stand; ``place``, the file as it is named and the line.
+            equal rows are one page wherever they stand; ``place``, the file as it is named and the line; ``either``, its own id or, where
+            it has none that is valid, its place.
         encoding: of JSONL, CSV and TSV files; a byte order mark in the file comes before it.
         warc_id: what becomes the page id of an archived response: its URL, or the record's own id.
         max_page_bytes: bytes of one page that are read, at least 1; the rest is cut.
@@ -112,7 +113,7 @@ class ReadOptions:
 
     fields: Fields = field(default_factory=Fields)
     format: Literal["jsonl", "json", "csv", "tsv", "parquet", "warc"] | None = None
-    id_from: Literal["field", "place"] = "field"
+    id_from: Literal["field", "place", "either"] = "field"
     encoding: str = "utf-8"
     warc_id: Literal["url", "record"] = "url"
     max_page_bytes: int = MAX_PAGE_BYTES
@@ -144,8 +145,8 @@ class ReadOptions:
             raise ValueError(f"unknown encoding {self.encoding!r}") from error
         if self.format is not None and self.format not in FORMATS:
             raise ValueError(f"format is one of {', '.join(FORMATS)}, got {self.format!r}")
-        if self.id_from not in ("field", "place"):
-            raise ValueError(f"id_from is 'field' or 'place', got {self.id_from!r}")
+        if self.id_from not in ("field", "place", "either"):
+            raise ValueError(f"id_from is 'field', 'place' or 'either', got {self.id_from!r}")
         if self.warc_id not in ("url", "record"):
             raise ValueError(f"warc_id is 'url' or 'record', got {self.warc_id!r}")
         if self.max_page_bytes < 1 or self.max_record_bytes < 1:

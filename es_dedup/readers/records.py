@@ -118,7 +118,7 @@ def _page(record: Any, source: str, line: int, options: ReadOptions) -> Page:
         tally.having[role] += 1
     if names.lacking and not tally.example:
         tally.example = tuple(islice(_paths(record), _LISTED + 1))
-    page_id = _id(record, _filled(record, names.id), fields) if options.id_from == "field" else None
+    page_id = _given_id(record, _filled(record, names.id), options)
     text_field = _filled(record, names.text)
     text, html, html_field = _text(record, text_field), None, None
     if not text or text.isspace():
@@ -129,7 +129,7 @@ def _page(record: Any, source: str, line: int, options: ReadOptions) -> Page:
             raise _BadField(_nothing_to_read(record, fields))
         text = ""
     title = _text(record, _filled(record, names.title)) or None
-    if page_id is None and options.id_from != "place":
+    if page_id is None and options.id_from == "field":
         page_id = content_id(html or text or "", title)
     return Page(
         id=page_id or fitted_id(f"{source}#{line}"),
@@ -234,6 +234,18 @@ def id_text(value: Any) -> str | None:
     if isinstance(value, bool) or not isinstance(value, Integral | str):
         return None
     return str(value)
+
+
+def _given_id(record: Mapping[str, Any], name: str | None, options: ReadOptions) -> str | None:
+    """The id of a record where one is asked for; an invalid one is a failure only where it is needed."""
+    if options.id_from == "place":
+        return None
+    try:
+        return _id(record, name, options.fields)
+    except _BadField:
+        if options.id_from == "field":
+            raise
+        return None
 
 
 def _id(record: Mapping[str, Any], name: str | None, fields: Fields) -> str | None:

@@ -81,6 +81,9 @@ OUTPUTS = {
     "filter dropped": Output(
         ("filter", "pages.jsonl", "-o", "kept.jsonl", "--dropped", "OUT"), "left.jsonl", "--dropped", ("pages.jsonl",), ("rows",)
     ),
+    "filter reasons": Output(
+        ("filter", "pages.jsonl", "-o", "kept.jsonl", "--reasons", "OUT"), "why.jsonl", "--reasons", ("pages.jsonl",), ("rows",)
+    ),
     "filter folder": Output(
         ("filter", "pages.jsonl", "--output-dir", "out"), "out/pages.jsonl", "--output-dir", (), ("rows",)
     ),
