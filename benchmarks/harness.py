@@ -45,9 +45,14 @@ def parser_of(description: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+def data_folder(folder: Path | None) -> Path:
+    """The folder of the data sets: as given, else of the environment, else beside the repository."""
+    return folder or Path(os.environ.get("ES_DEDUP_DATA") or ROOT.parent / "shared" / "data")
+
+
 def data_file(folder: Path | None, name: str) -> Path:
     """A file of the data folder; ends the program with a plain message when it is not there."""
-    place = folder or Path(os.environ.get("ES_DEDUP_DATA") or ROOT.parent / "shared" / "data")
+    place = data_folder(folder)
     if not (place / name).is_file():
         raise SystemExit(
             f"There is no {name} in {place}.\n"

@@ -60,17 +60,18 @@ class Score:
     @property
     def f1(self) -> float | None:
         """F1 of acceptance on duplicate and containing against different pairs; None without any of the former."""
-        accepted, refused = (
-            sum(
-                count
-                for (label, said), count in self.table.items()
-                if label in POSITIVE and (said == Label.DIFF) == different
-            )
-            for different in (False, True)
-        )
-        if not accepted + refused:
-            return None
-        return 2 * accepted / (2 * accepted + refused + self.merged)
+        accepted, refused = self._positive(Label.DUP, Label.CONTAIN), self._positive(Label.DIFF)
+        return 2 * accepted / (2 * accepted + refused + self.merged) if accepted + refused else None
+
+    @property
+    def precision(self) -> float | None:
+        """Duplicate and containing pairs among these and different ones that are accepted; None if none is."""
+        accepted = self._positive(Label.DUP, Label.CONTAIN)
+        return accepted / (accepted + self.merged) if accepted + self.merged else None
+
+    def _positive(self, *said: Label) -> int:
+        """Number of duplicate and containing pairs that were decided so."""
+        return sum(self.table[label, each] for label in POSITIVE for each in said)
 
 
 @dataclass(frozen=True, slots=True)

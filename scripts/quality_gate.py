@@ -28,10 +28,10 @@ from es_dedup.readers import InputFailure, read_pages
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from scripts.floors import check, pin, read_floors  # noqa: E402 - the path comes first
-from scripts.template_sets import story_sets, template_sets  # noqa: E402 - the same
+from scripts.template_sets import clustered, story_sets, template_sets  # noqa: E402 - the same
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from es_dedup.evaluation import EvaluationReport
     from es_dedup.model import Page
@@ -111,30 +111,11 @@ def hold(labelled: LabelledSet, found: EvaluationReport, *, write: bool, allow_l
     return check(found, old)
 
 
-def clustered(pages: Iterable[Page]) -> tuple[dict[str, str], dict[str, set[str]]]:
-    """Of each page, after a scan in memory: its canonical document, and this with those of the clusters that contain its own."""
-    with Deduplicator.open(":memory:") as dedup:
-        dedup.scan(pages)
-        clusters = list(dedup.clusters())
-    by_id = {cluster.id: cluster.canonical for cluster in clusters}
-    head, around = {}, {}
-    for cluster in clusters:
-        for page in (cluster.canonical, *(member.page_id for member in cluster.members)):
-            head[page] = cluster.canonical
-            around[page] = {cluster.canonical, *(by_id[other] for other in cluster.contained_in)}
-    return head, around
-
-
 def hold_templates(folder: Path) -> list[str]:
-    """Measure the constructed sets; returns which of them lose distinct rows, miss planted copies or split a story.
-
-    A row is lost if its cluster has another one. A copy is found in the cluster of its row, in one that contains it, or in one that it contains.
-    """
+    """Measure the constructed sets; returns which of them lose distinct rows, miss planted copies or split a story."""
     problems = []
     for made in template_sets(folder):
-        head, around = clustered(made.pages())
-        lost = len(made.rows) - len({head[row] for row in made.rows})
-        found = sum(bool(around[copy] & around[row]) for copy, (_, row) in made.copies.items())
+        lost, found = made.lost_and_found()
         print(
             f"{made.name}: {lost} of {len(made.rows)} rows lost, {found} of {len(made.copies)} copies found"
         )

@@ -15,11 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from es_dedup import Deduplicator
 from es_dedup.model import Page
 from es_dedup.readers import InputFailure, read_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from es_dedup import Settings
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 COPIES: Final = 60
@@ -52,6 +55,28 @@ class TemplateSet:
         names = sorted(texts)
         random.Random(7).shuffle(names)
         return [Page(id=name, text=texts[name], title=self.title or None) for name in names]
+
+    def lost_and_found(self, settings: Settings | None = None) -> tuple[int, int]:
+        """The rows whose cluster has another one, and the copies in the cluster of their row, one that contains it, or one that it contains."""
+        head, around = clustered(self.pages(), settings)
+        lost = len(self.rows) - len({head[row] for row in self.rows})
+        return lost, sum(bool(around[copy] & around[row]) for copy, (_, row) in self.copies.items())
+
+
+def clustered(
+    pages: Iterable[Page], settings: Settings | None = None
+) -> tuple[dict[str, str], dict[str, set[str]]]:
+    """Of each page, after a scan in memory: its canonical document, and this with those of the clusters that contain its own."""
+    with Deduplicator.open(":memory:", settings=settings) as dedup:
+        dedup.scan(pages)
+        clusters = list(dedup.clusters())
+    by_id = {cluster.id: cluster.canonical for cluster in clusters}
+    head, around = {}, {}
+    for cluster in clusters:
+        for page in (cluster.canonical, *(member.page_id for member in cluster.members)):
+            head[page] = cluster.canonical
+            around[page] = {cluster.canonical, *(by_id[other] for other in cluster.contained_in)}
+    return head, around
 
 
 def template_sets(folder: Path) -> Iterator[TemplateSet]:
