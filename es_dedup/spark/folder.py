@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import types as T  # noqa: N812 - its usual name
 
 from es_dedup.decision.statistics import Statistics
-from es_dedup.errors import InputError, SettingsMismatch, reading_stored
+from es_dedup.errors import ConfigError, InputError, SettingsMismatch, reading_stored
 from es_dedup.settings.recorded import differences
 from es_dedup.spark import tables
 
@@ -82,6 +82,24 @@ class TableFolder:
         row = self._spark.read.schema(NOTES).parquet(f"{self.path}/settings").first()
         with reading_stored("settings"):
             return dict(json.loads(row.value))
+
+    def check_replaceable(self, inputs: Sequence[str]) -> None:
+        """Check that the folder holds tables, or nothing, and no input.
+
+        Settings are the first table that is written and the last that is dropped: a folder without them has no other table.
+
+        Raises:
+            ConfigError: it holds something else, which must not be lost, or an input.
+        """
+        problem = ""
+        if any(f"{each.rstrip('/')}/".startswith(f"{self.path}/") for each in inputs):
+            problem = "it is part of the input: name another folder"
+        elif not self._finished("settings"):
+            there = {*names_in(self._spark, self.path), *names_in(self._spark, f"{self.path}/settings")}
+            if others := sorted(there - {"settings", "_temporary"}):
+                problem = f"it holds {others[0]} and is no folder of tables: name another, or remove it first"
+        if problem:
+            raise ConfigError((problem,), self.path)
 
     def check(self, made_with: Mapping[str, Any]) -> None:
         """Check that the tables there were made with these settings; so they were where there are none.

@@ -84,7 +84,7 @@ def update_tables(
         options: the day, and what is made again.
 
     Raises:
-        ConfigError: settings or columns are wrong, a later day is there already, an earlier one is not finished, the finished features of the day were made from
+        ConfigError: the folder holds something else or an input, settings or columns are wrong, a later day is there already, an earlier one is not finished, the finished features of the day were made from
             an input of another size, or ``day`` is empty, or it or ``output`` has a character that Spark reads as one of a pattern, or ``day`` a slash or colon.
         InputError: the input or a table cannot be read, or a page id occurs twice.
         SettingsMismatch: the tables there were made with other settings.
@@ -96,6 +96,7 @@ def update_tables(
             (f"day {day!r} or the folder has a character that paths of tables must not have",), output
         )
     with readable(output):
+        folder.check_replaceable(inputs)
         days = folder.days("features")
         if days and days[-1] > day:
             raise ConfigError((f"day {day} comes before day {days[-1]}, which is there",), output)
@@ -127,8 +128,8 @@ def update_tables(
 def _drop(folder: TableFolder, day: str, options: DayOptions, *, alone: bool) -> None:
     """Drop the tables that are to be made again; settings and statistics too where the day is the only one."""
     if options.overwrite:
-        dropped = [f"{name}/{DAY}{day}" for name in ("clusters", "pairs", "features")]
-        folder.drop(*([*dropped[:2], "statistics", dropped[2], "settings"] if alone else dropped))
+        of_day = [f"{name}/{DAY}{day}" for name in ("clusters", "pairs", "features")]
+        folder.drop(*([*DERIVED, "features", "inputs", "settings"] if alone else of_day))
     if options.renew:
         folder.drop(*DERIVED)
 

@@ -131,7 +131,7 @@ def test_what_is_refused_leaves_the_tables(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         update(spark, str(tmp_path / "nowhere"), folder, day="2", overwrite=True)
     (tmp_path / "other.jsonl").write_text('{"name": "a"}\n', encoding="utf-8")
-    with pytest.raises(ConfigError, match="columns id and text or html"):
+    with pytest.raises(ConfigError, match="no field of text or HTML"):
         update(spark, str(tmp_path / "other.jsonl"), folder, day="2", overwrite=True)
     for day in ("", "3/4", "12:00", "{x}"):
         with pytest.raises(ConfigError, match="a character that paths of tables must not have"):
@@ -145,6 +145,36 @@ def test_what_is_refused_leaves_the_tables(spark: Any, tmp_path: Path) -> None:
     assert update(spark, later, folder, day="2").made == ("features",)
     with pytest.raises(InputError, match=r"page ids occur twice.* make day 3 again"):
         update(spark, later, folder, day="3")
+
+
+def test_a_folder_with_other_content_is_refused(spark: Any, tmp_path: Path) -> None:
+    """Nothing of it is replaced, by what name soever; what an earlier call left of its first table is no hindrance."""
+    inputs = written(corpus(3, 6), tmp_path / "a.jsonl")
+    contents = {
+        "notes": ("notes.txt",),
+        "another program's tables": ("features/day=0/part-0.parquet", "features/day=0/_SUCCESS"),
+        "another program's settings": ("settings/part-0.parquet",),
+        "no day": ("pairs/rows.parquet",),
+    }
+    for number, (what, files) in enumerate(contents.items()):
+        folder = tmp_path / f"foreign {number}"
+        for name in files:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text("mine", encoding="utf-8")
+        for option in ("overwrite", "renew", "named"):
+            how: dict[str, Any] = {option: True}
+            with pytest.raises(ConfigError, match=r"it holds .* is no folder of tables: name another"):
+                update(spark, inputs, folder, **how)
+        assert all((folder / name).read_text(encoding="utf-8") == "mine" for name in files), what
+    with pytest.raises(ConfigError, match="is no folder of tables"):
+        update(spark, inputs, Path(written(corpus(3, 6), tmp_path / "b.jsonl")))
+    folder = tmp_path / "tables"
+    (folder / "settings/_temporary").mkdir(parents=True)
+    update(spark, inputs, folder)
+    within = written(corpus(3, 6), folder / "features/day=0/b.jsonl")
+    with pytest.raises(ConfigError, match="it is part of the input"):
+        update(spark, within, folder, overwrite=True)
+    assert Path(within).exists()
 
 
 def test_another_input_than_that_of_finished_features_is_refused(spark: Any, tmp_path: Path) -> None:
@@ -217,7 +247,7 @@ def test_input_that_cannot_be_used_is_named(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"bad\.parquet"):
         update(spark, str(tmp_path / "bad.parquet"), tmp_path / "b")
     (tmp_path / "other.jsonl").write_text('{"name": "a"}\n', encoding="utf-8")
-    with pytest.raises(ConfigError, match="columns id and text or html"):
+    with pytest.raises(ConfigError, match="no field of text or HTML"):
         update(spark, str(tmp_path / "other.jsonl"), tmp_path / "c")
     twice = written([story(1, "a"), story(2, "a")], tmp_path / "twice.jsonl")
     with pytest.raises(InputError, match="page ids occur twice, as 'a'"):
