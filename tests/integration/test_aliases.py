@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_dedup.errors import ConfigError
+from es_dedup.errors import ConfigError, IndexRefused
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.hook.dispatch import InlineDispatcher
 from es_dedup.maintenance.attach import attach
@@ -121,6 +121,23 @@ def test_an_index_that_requires_a_routing(
         assert audit(site).clean
 
 
+def test_a_filtered_alias_takes_no_writes(
+    hook: DedupHook, client: Elasticsearch, name: str, alias: str
+) -> None:
+    """Its searches would miss what is found canonical elsewhere in the index; also where the filter comes between two calls."""
+    client.indices.create(index=f"{name}-000001", settings=SHARDS, aliases={alias: {}})
+    dedup_bulk(client, [action_of(story(0), alias)], hook=hook)
+    add = {"index": f"{name}-000001", "alias": alias, "filter": {"term": {"site": "a"}}, "index_routing": "a"}
+    client.indices.update_aliases(actions=[{"add": add}])
+    copy = action_of(story(0, "copy", day=2), alias)
+    for action in (copy, {"_op_type": "delete", "_index": alias, "_id": "story-0"}):
+        for policy in ("mark", "overwrite"):
+            with pytest.raises(IndexRefused, match=f"{alias}: .*filter.*write to the index behind it"):
+                dedup_bulk(client, [action], hook=hook, policy=policy)
+    dedup_bulk(client, [copy | {"_index": f"{name}-000001"}], hook=hook)
+    assert clusters(client, name + "-0*") == {frozenset({"story-0", "copy"})}
+
+
 @pytest.mark.parametrize(
     "part", [{"filter": {"term": {"site": "a"}}}, {"search_routing": "a"}, {"routing": "a"}], ids=str
 )
@@ -128,7 +145,7 @@ def test_an_alias_that_shows_a_part_of_an_index_is_not_attached(
     hook: DedupHook, client: Elasticsearch, address: str, name: str, alias: str, part: dict[str, Any]
 ) -> None:
     client.indices.create(index=f"{name}-000001", settings=SHARDS, aliases={alias: part})
-    dedup_bulk(client, [action_of(story(0), alias)], hook=hook)
+    dedup_bulk(client, [action_of(story(0), f"{name}-000001")], hook=hook)
     with open_context(address, settings()) as site:
         with pytest.raises(ConfigError, match=f"shows a part of {name}-000001"):
             attach(site, alias, FIELDS, force=True)

@@ -354,7 +354,7 @@ class ElasticSourceIndex(WritesOfOthers):
         facts = self._checked([known.index]).get(known.index) if known else None
         if known and facts:
             alias = facts.aliases.get(target, Alias(writes=known.index == target))
-            if alias.writes and alias.routing == known.routing:
+            if alias.writes and alias.routing == known.routing and not alias.filtered:
                 self._prepare({known.index: facts}, external_versions=external_versions)
                 return known
         place = targets.write_target(self._server, target, source_properties(external_versions))

@@ -54,6 +54,11 @@ class Alias:
     routing: str = ""
     part: str = ""
 
+    @property
+    def filtered(self) -> bool:
+        """Whether it hides documents from its own writers, too."""
+        return "filter" in self.part
+
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> Alias:
         """As the server describes it."""

@@ -29,7 +29,7 @@ def write_target(server: Server, target: str, properties: Mapping[str, Any]) -> 
         properties: in the mapping of an index that is created here.
 
     Raises:
-        IndexRefused: the role does not allow it.
+        IndexRefused: the role does not allow it, or it is an alias with a filter.
     """
     found = _behind(server, target)
     if not found and _creates(server, target):
@@ -38,6 +38,9 @@ def write_target(server: Server, target: str, properties: Mapping[str, Any]) -> 
     if not found:
         return WriteTarget(target)  # the server makes it, by a template of a data stream
     index = next((name for name, alias in found.items() if alias.writes), max(found))
+    if found[index].filtered:
+        problem = "the alias has a filter, and documents that it hides may stand for those that it shows"
+        raise IndexRefused(target, problem, f"write to the index behind it, {index}, or to an alias without")
     return WriteTarget(index, found[index].routing)
 
 
