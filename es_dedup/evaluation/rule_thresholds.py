@@ -47,7 +47,7 @@ class ThresholdSweep:
     """One threshold of one rule as an axis for ``tune``.
 
     Attributes:
-        name: rule, number of the alternative where there are several, fact and sign.
+        name: rule, number of the alternative unless the condition is one under which the rule is asked, fact and sign.
         rejects: on which side of the threshold the rule rejects: ``above`` or ``below``.
         threshold: current value; None where it differs between pairs; the axis then holds the fact minus its threshold.
         current: current threshold on the axis.
@@ -113,9 +113,7 @@ def _sweep(
     never = math.inf if below else -math.inf  # on the axis: the rule never rejects
     threshold = 0.0 if varying else thresholds.pop()
     current = threshold if below else math.nextafter(threshold, -math.inf)
-    alternative = (
-        f" ({place[0] + 1})" if place[0] >= 0 and len(next(iter(of_pair.values())).rejects_if) > 1 else ""
-    )
+    alternative = f" ({place[0] + 1})" if place[0] >= 0 else ""
     title = f"{name}{alternative}: {some.fact} {some.sign}{' its threshold' if varying else ''}"
     measures: dict[Pair, dict[str, float]] = {}
     for pair, rules in decided.items():

@@ -110,6 +110,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "judged-en",
         "judged-gov",
         "news-en",
+        "weekly-rust",
         "edits-zh",
         "short-zh",
         "manual-zh",

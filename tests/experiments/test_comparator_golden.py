@@ -19,7 +19,7 @@ from experiments.settings import COMPARATORS
 from tests.experiments.comparator_cases import detector
 from tests.texts import EN, FULL_WIDTH, MIXED, TRADITIONAL, ZH
 
-FILE: Final = Path(__file__).parents[3] / "golden" / "comparators.json"
+FILE: Final = Path(__file__).parents[1] / "golden" / "comparators.json"
 UPDATE: Final = "UPDATE_GOLDEN_COMPARATORS"
 TEXTS: Final = {
     "zh": "".join(ZH) * 2 + "城南的泵站在雨季前就都完成了检修，和去年的设备是一样的。",

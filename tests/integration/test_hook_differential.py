@@ -355,7 +355,7 @@ def test_what_is_no_page_is_reported(server: tuple[Elasticsearch, str, DedupHook
     client, name, hook = server
     index = f"{name}-{fresh_name()}"
     report = dedup_bulk(
-        client, [{"_id": LONG, "text": "a"}, {"_id": 1, "text": "b"}], index=index, hook=hook
+        client, [{"_id": LONG, "text": "a"}, {"_id": 1, "text": index}], index=index, hook=hook
     ).report
     assert report.written == 2
     assert report.failed == {f"{index}/{LONG}": "index name and _id have more than 511 bytes together"}

@@ -54,9 +54,11 @@ def refused(site: MaintenanceContext, url: str, *words: str) -> str:
     (line,) = (
         said for said in done.stderr.splitlines() if not said.startswith("waiting for ")
     )  # a slow machine
-    assert line.startswith("error: redis://127.0.0.1:")
-    assert "Redis does not answer" in line
-    return line
+    said = json.loads(line)
+    assert said["retryable"]
+    assert said["error"].startswith("redis://127.0.0.1:")
+    assert "Redis does not answer" in said["error"]
+    return str(said["error"])
 
 
 @contextmanager
