@@ -127,6 +127,7 @@ def copy_index(
         target.set_note(CLUSTERS_PENDING, COPYING)
         total, copied = source.count(), 0
         for number in range(PASSES):
+            source.refresh()  # its writers need not have: edges and sizes of clusters come from searches
             run = _Pass(source, target, chosen)
             for done in run.pages():
                 report_progress(Progress("verify" if number else "read", done, total))
