@@ -61,6 +61,7 @@ class Item:
         dedup_field: the ``dedup`` field of the document.
         kept: the document is to be written.
         because: the pages because of which it is not.
+        leaving: documents that the same batch deletes: it is not left out because of them.
         withdrawn: an older version is stored, and deleted because the document is not written.
         deferred: an update; the document waits for a decision afterwards.
         repeated: it was sent a second time, after the mapping of ``dedup`` had been put on its index.
@@ -81,6 +82,7 @@ class Item:
     dedup_field: DedupField | None = None
     kept: bool = True
     because: Collection[str] = ()
+    leaving: Collection[str] = ()
     withdrawn: bool = False
     deferred: bool = False
     repeated: bool = False

@@ -224,6 +224,11 @@ class DedupHook(Closing):
         if policy is WritePolicy.MARK or self.dispatcher is not None or len(items) == 1 or not whole:
             return [(items, None)]
         features = self.featurise(whole)
+        if policy is WritePolicy.SKIP:
+            deletes = [item for item in items if item.operation == "delete"]
+            self._targets.resolve(deletes)
+            for item in whole:
+                item.leaving = {each.page_id for each in deletes}
         try:
             stored, changed = self._decider.known(features)
         except IndexError_:
@@ -499,7 +504,9 @@ class DedupHook(Closing):
         if prefetched.seen is None:
             return
         with report.timed("decide"):
-            covered = self._decider.standing_for(prefetched.seen, policy)
+            leaving = {name for item in whole for name in item.leaving}
+            standing = self._decider.standing_for(prefetched.seen, policy)
+            covered = {name: set(others) - leaving for name, others in standing.items()}
             there = self._there(covered)
             batch.decided = self._decider.conclude(prefetched.seen, policy, there)
         if self._fail_closed and (names := batch.decided.unanswered):

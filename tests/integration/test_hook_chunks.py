@@ -1,4 +1,4 @@
-"""Write policies do not depend on the size of chunks: the index ends as when documents come one after the other."""
+"""Write policies do not depend on the size of chunks: the index ends as when documents come one after the other, but for what ``skip`` keeps."""
 
 from __future__ import annotations
 
@@ -118,3 +118,20 @@ def test_the_size_of_calls_makes_no_difference_to_a_library_index(policy: str, s
                 dedup.add_many(pages[first : first + size], policy=policy)
             found.append({page.id for page in pages if page.id in dedup._index.get_many([page.id])})
     assert found[1:] == found[:-1]
+
+
+@pytest.mark.parametrize("chunk_size", [1, 500])
+@pytest.mark.parametrize("first", ["index", "delete"])
+def test_skip_keeps_a_copy_of_what_the_same_batch_deletes(
+    hook: DedupHook, client: Elasticsearch, name: str, first: str, chunk_size: int
+) -> None:
+    """One after the other the copy goes with its original only where it comes before the delete, in a batch of its own."""
+    source = {"text": TEXTS[0], "title": "Title", "published": "2024-05-01"}
+    dedup_bulk(client, [{"_index": name, "_id": "original", "_source": source}], hook=hook)
+    actions: list[dict[str, Any]] = [
+        {"_op_type": "index", "_index": name, "_id": "copy", "_source": source},
+        {"_op_type": "delete", "_index": name, "_id": "original"},
+    ]
+    given = actions if first == "index" else actions[::-1]
+    dedup_bulk(client, given, hook=hook, policy="skip", chunk_size=chunk_size)
+    assert state(client, name).keys() == (set() if (first, chunk_size) == ("index", 1) else {"copy"})
