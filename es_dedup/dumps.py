@@ -64,6 +64,7 @@ class FilterReport:
     """What ``filter_dumps`` copied.
 
     Attributes:
+        preset: the preset that decided, and what is set in place of its values.
         kept: pages that stay.
         dropped: pages that are left out as duplicates (with ``contained`` also as contained in another page).
         empty: of all pages those without text: nothing but white space was given. They stay, or are left out where that is asked for.
@@ -74,6 +75,7 @@ class FilterReport:
         no_page: why records of archives hold no page (``status 404``), to the number of these; they are copied.
     """
 
+    preset: str = ""
     kept: int = 0
     dropped: int = 0
     empty: int = 0
@@ -130,6 +132,7 @@ def filter_dumps(  # noqa: PLR0913 - options of one command
             decide = stack.enter_context(_scanned(sources, folder, options, settings, progress, contained))
         else:
             decide = _ById(index, report, contained=contained)
+        report.preset = decide.index.preset
         noted = (
             None
             if reasons is None

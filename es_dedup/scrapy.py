@@ -76,6 +76,7 @@ class _Decider:
         self._waiting: deque[tuple[Page, asyncio.Future[Decision | None]]] = deque()
         self._task: asyncio.Task[None] | None = None
         self._dedup = Deduplicator.open(place, read_only=not self._store)
+        self._stats.set_value("dedup/preset", self._dedup.preset)
         crawler.signals.connect(self._closed, signal=signals.spider_closed)
 
     @classmethod

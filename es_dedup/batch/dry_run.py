@@ -54,7 +54,7 @@ def dry_run_report(
     """
     failed = {name: problem for chunk in made for name, problem in chunk.failed.items()}
     if not made:
-        return AddReport(read=0, stored=0)
+        return AddReport(read=0, stored=0, preset=settings.decision.summary)
     chunk, superseded, repeats = last_of_each(joined(made))
     known = index.get_many(chunk.records.ids)
     chunk, unchanged = changed(chunk, known)
@@ -81,6 +81,7 @@ def dry_run_report(
         capped_terms=among.capped_terms,
         skipped_pages=dict(islice(skipped.items(), NAMED_SKIPPED)),
         notes=notes_of(sum(each.unread_times for each in made)) + (use.notes() or among.use.notes()),
+        preset=settings.decision.summary,
     )
 
 

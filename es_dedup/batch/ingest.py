@@ -186,6 +186,7 @@ class Ingest:
             + (clustering.use.notes() if clustering else ())
             + ((UNFINISHED,) if self._unfinished else ())
             + ((OUTDATED,) if self._outdated else ()),
+            preset=self._settings.decision.summary,
         )
 
     def _flush_soon(self, waiting: list[Chunk]) -> None:

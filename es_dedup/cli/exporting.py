@@ -101,6 +101,7 @@ def export(
     if form == "parquet" and target is None:
         raise typer.BadParameter("Parquet needs --output FILE", param_hint="--format")
     with session.read() as dedup:
+        preset = dedup.preset
         if dedup.clusters_pending:
             fail(UNCLUSTERED, ExitCode.ERROR)
         columns = tuple(dict.fromkeys((*COLUMNS[what], *(RECORD if records else ()))))
@@ -112,7 +113,7 @@ def export(
         else:
             with _stream(target) as stream:
                 count = _write_lines(rows, columns, form, stream)
-    session.output.note(f"{count:,} rows{f' in {target}' if target else ''}")
+    session.output.note(f"{count:,} rows{f' in {target}' if target else ''}; preset {preset}")
 
 
 def _form_of(output: str | None) -> str:

@@ -294,10 +294,11 @@ def _finish(session: Session, done: FilterReport, *, to_stdout: bool) -> None:
     }
     facts = {name: count for name, count in facts.items() if count or name in ("kept", "dropped")}
     if to_stdout:
-        output.note(", ".join(f"{count:,} {name}" for name, count in facts.items()))
+        counted = ", ".join(f"{count:,} {name}" for name, count in facts.items())
+        output.note(f"{counted}; preset {done.preset}")
     else:
         counts = {name.replace(" ", "_"): count for name, count in facts.items()}
-        output.emit({"command": "filter", **counts, "no_page": dict(done.no_page)})
-        output.facts(facts)
+        output.emit({"command": "filter", **counts, "no_page": dict(done.no_page), "preset": done.preset})
+        output.facts({**facts, "preset": done.preset})
     if done.failed:
         raise typer.Exit(ExitCode.LEFT_OUT)

@@ -92,7 +92,7 @@ def spark(
 
 def _show(session: Session, output: str, day: str, done: TablesReport) -> None:
     session.output.emit({"command": "spark", "output": output, "day": day,
-        "pages": done.pages, "failed": done.failed, "pairs": done.pairs, "clusters": done.clusters, "made": done.made
+        "pages": done.pages, "failed": done.failed, "pairs": done.pairs, "clusters": done.clusters, "made": done.made, "preset": done.preset
     })  # fmt: skip
     session.output.facts(
         {
@@ -102,6 +102,7 @@ def _show(session: Session, output: str, day: str, done: TablesReport) -> None:
             "pages that could not be processed": done.failed,
             "related pairs": done.pairs,
             "clusters": done.clusters,
+            "preset": done.preset,
         }
     )
 

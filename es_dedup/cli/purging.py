@@ -75,10 +75,11 @@ def purge(
 
 def _show(session: Session, done: PurgeReport, *, applied: bool) -> None:
     output = session.output
-    facts = {"deleted": done.deleted, "gone": done.gone, "kept": dict(done.kept)}
+    facts = {"deleted": done.deleted, "gone": done.gone, "kept": dict(done.kept), "preset": done.preset}
     output.emit({"command": "purge", "dry_run": not applied, **facts})
     shown = {"deleted" if applied else "would be deleted": done.deleted, "not there any more": done.gone}
-    output.facts(shown | {f"kept: {reason}": count for reason, count in done.kept.items()})
+    kept = {f"kept: {reason}": count for reason, count in done.kept.items()}
+    output.facts({**shown, **kept, "preset": done.preset})
     if not applied:
         output.note("nothing was deleted; --apply --backup FILE deletes")
     elif done.kept:

@@ -186,7 +186,7 @@ def _finish(command: str, given: _Input, done: AddReport, more: dict[str, Any], 
         "replaced": done.replaced, "superseded": done.superseded, "unchanged": done.unchanged, "left_out_by_policy": done.left_out, "failed": done.failed,
         "skipped": done.skipped, "outcomes": done.outcomes, "pairs": done.pairs, "capped_terms": done.capped_terms,
         "truncated": done.truncated, "seconds": done.seconds, "input": intake.as_dict(),
-        "skipped_pages": done.skipped_pages, "notes": done.notes,
+        "skipped_pages": done.skipped_pages, "notes": done.notes, "preset": done.preset,
     }  # fmt: skip
     output.emit(summary | more)
     for place, reason in list(done.failed.items())[:20]:
@@ -225,6 +225,7 @@ def _facts(done: AddReport, intake: Intake, more: dict[str, Any], *, dry_run: bo
         if isinstance(count, int)
     }
     facts |= {"pairs compared": done.pairs, "seconds": round(float(sum(done.seconds.values())), 2)}
+    facts["preset"] = done.preset
     if "report" in more:
         facts["report"] = more["report"]
     always = ("read", "stored", "would be stored", "left out")

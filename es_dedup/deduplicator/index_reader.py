@@ -108,6 +108,11 @@ class IndexReader(ChangeReader, StoredReader):
         """The settings in force."""
         return self._in_force().settings
 
+    @property
+    def preset(self) -> str:
+        """The preset in force, and what is set in place of its values, in words."""
+        return self._settings.decision.summary
+
     def check(self, page: Page) -> Decision:
         """What a page is against all that is stored; nothing is written."""
         return self.check_many([checked_page(page)])[0]

@@ -417,6 +417,11 @@ class BatchDecider:
         found = self._settings_in_force(*version)
         return CandidateSearch(self._index, found.settings, found.statistics, day_of)
 
+    @property
+    def preset(self) -> str:
+        """The preset in force, and what is set in place of its values, as they were last read."""
+        return (self._in_force.settings if self._in_force else self._settings).decision.summary
+
     def _settings_in_force(self, *version: str | None) -> EffectiveSettings:
         (latest,) = version or (self._index.note(STATISTICS),)
         before = self._in_force

@@ -389,6 +389,7 @@ class DedupHook(Closing):
         report = HookReport() if report is None else report
         done = [item for item in batch if item.kept and item.page_id not in failed]
         report.written += len(done)
+        report.preset = self._decider.preset
         report.without_text += sum(
             item.whole and not text_of(item.source, self._fields.content).strip() for item in done
         )

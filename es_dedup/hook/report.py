@@ -23,6 +23,7 @@ class HookReport:
 
     Attributes:
         pages: documents that were looked at; one that had to be sent again counts once.
+        preset: the preset that decided last, and what is set in place of its values.
         written: documents that the server took, updates included.
         without_text: of these, whole documents whose content field is missing or blank: they are unique.
         pipelines: index to what its ingest pipelines do that makes clusters wrong or hides them, or why they could not be tried.
@@ -45,6 +46,7 @@ class HookReport:
     """
 
     pages: int = 0
+    preset: str = ""
     written: int = 0
     without_text: int = 0
     pipelines: dict[str, str] = field(default_factory=dict)
@@ -74,6 +76,8 @@ class HookReport:
             own, more = getattr(self, each.name), getattr(other, each.name)
             if isinstance(own, int):
                 setattr(self, each.name, own + more)
+            elif isinstance(own, str):
+                setattr(self, each.name, more or own)
             elif isinstance(own, list):
                 own.extend(more)
             elif each.name == "decisions":
@@ -110,6 +114,7 @@ class HookReport:
         """JSON-ready form."""
         return {
             "pages": self.pages,
+            "preset": self.preset,
             "written": self.written,
             "without_text": self.without_text,
             "pipelines": dict(self.pipelines),

@@ -40,11 +40,13 @@ class PurgeReport:
     """What ``purge`` did or, on a dry run, would do.
 
     Attributes:
+        preset: the preset that decided which pages are copies, and what is set in place of its values.
         deleted: copies that were deleted, or would be.
         gone: copies whose document was not there any more; their pages were removed from the index.
         kept: copies that stay, counted by reason.
     """
 
+    preset: str = ""
     deleted: int = 0
     gone: int = 0
     kept: Counter[str] = field(default_factory=Counter)
@@ -124,7 +126,7 @@ class _Purge:
         dry_run: bool,
         rate: float | None,
     ) -> None:
-        self.report = PurgeReport()
+        self.report = PurgeReport(context.dedup.preset)
         self._context, self._indices, self._file = context, indices, restore_file
         self._fields = context.indices()
         self._dry_run, self._rate = dry_run, rate

@@ -524,6 +524,7 @@ class AddReport:
         seconds: stage to wall seconds.
         skipped_pages: page id to reason, of the pages counted in ``skipped`` the first 1,000.
         notes: what else was met, in plain words.
+        preset: the preset that decided, and what is set in place of its values.
     """
 
     read: int
@@ -542,6 +543,7 @@ class AddReport:
     seconds: Mapping[str, float] = field(default_factory=dict)
     skipped_pages: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    preset: str = ""
 
 
 @dataclass(frozen=True, slots=True)

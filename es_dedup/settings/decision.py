@@ -130,3 +130,10 @@ class DecisionConfig(Section):
         (), description="detectors that vote, in order; empty: all enabled detectors"
     )
     thresholds: ThresholdsConfig = ThresholdsConfig()
+
+    @property
+    def summary(self) -> str:
+        """What decides, for summaries: the preset, and what is set in place of its values."""
+        changed = sorted(self.thresholds.model_dump(exclude_none=True))
+        method = [] if self.method == "rules" else [f"decided by {self.method}"]
+        return ", ".join([self.preset, *method, *([f"other {' and '.join(changed)}"] if changed else [])])

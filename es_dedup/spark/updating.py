@@ -38,6 +38,7 @@ class TablesReport:
         pairs: related pairs.
         clusters: clusters, singletons among them.
         made: tables that this call has made; the others were finished.
+        preset: the preset that decides, and what is set in place of its values.
     """
 
     pages: int
@@ -45,6 +46,7 @@ class TablesReport:
     pairs: int
     clusters: int
     made: tuple[str, ...]
+    preset: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ def update_tables(
                 folder.write("features", day, fresh)
             made.append("features")
         made += _derive(folder, day, chosen)
-        return _report(folder, day, tuple(made))
+        return _report(folder, day, tuple(made), chosen)
 
 
 def _drop(folder: TableFolder, day: str, options: DayOptions, *, alone: bool) -> None:
@@ -175,10 +177,12 @@ def _derive(folder: TableFolder, day: str, settings: Settings) -> list[str]:
     return made
 
 
-def _report(folder: TableFolder, day: str, made: tuple[str, ...]) -> TablesReport:
+def _report(folder: TableFolder, day: str, made: tuple[str, ...], settings: Settings) -> TablesReport:
     found: Any = folder.read("clusters", [day]).selectExpr(
         "count(*) AS pages", "count_if(failed != '') AS failed", "count_if(page_id = canonical) AS clusters"
     )
     counted = found.first()
     related = folder.read("pairs", folder.days("pairs")).count()
-    return TablesReport(counted.pages, counted.failed, related, counted.clusters, made)
+    return TablesReport(
+        counted.pages, counted.failed, related, counted.clusters, made, settings.decision.summary
+    )

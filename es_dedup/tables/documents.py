@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import xxhash
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from es_dedup.settings import Settings
 
 
+_log = logging.getLogger(__name__)
+
+
 def grouped(
     rows: Sequence[Mapping[str, Any]], settings: Settings | None, *, keep_first: bool
 ) -> dict[int, list[int]]:
@@ -28,10 +32,11 @@ def grouped(
         keep_first: keep the first row of a cluster, else its canonical document.
     """
     clusters: dict[int, list[int]] = {}
-    for row, canonical in enumerate(
-        deduplicate(rows, settings=settings).to_dict()["canonical"] if rows else ()
-    ):
-        clusters.setdefault(canonical, []).append(row)
+    if rows:
+        found = deduplicate(rows, settings=settings)
+        _log.info("%r", found)
+        for row, canonical in enumerate(found.to_dict()["canonical"]):
+            clusters.setdefault(canonical, []).append(row)
     kept = {members[0] if keep_first else canonical: members for canonical, members in clusters.items()}
     return {row: [each for each in kept[row] if each != row] for row in sorted(kept)}
 
@@ -75,6 +80,7 @@ def decided(dedup: Deduplicator, pages: Sequence[Page], *, store: bool) -> list[
         return dedup.check_many(pages)
     named = {page.id: page for page in pages}
     report = dedup.add_many(named.values())
+    _log.info("%d documents, outcomes %s; preset %s", report.read, dict(report.outcomes), report.preset)
     return [report.decisions.get(page.id) or _unlisted(dedup, page.id, report) for page in pages]
 
 

@@ -85,7 +85,7 @@ class DeduplicationResult:
     def _summary(self) -> str:
         duplicates = len(self._originals)
         counted = f"{_counted(len(self), 'row')}, {len(self) - duplicates:,} kept, {_counted(duplicates, 'duplicate')}"
-        return f"{counted} in {_counted(len(self.clusters), 'cluster')}"
+        return f"{counted} in {_counted(len(self.clusters), 'cluster')}; preset {self.report.preset}"
 
     @cached_property
     def clusters(self) -> list[Cluster]:

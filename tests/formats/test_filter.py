@@ -464,7 +464,7 @@ class TestTheCommand:
     @pytest.mark.parametrize("to", ["out", "memory://crawl/out"])
     def test_a_pattern_names_several_dumps(self, at: str, to: str) -> None:
         said = self.said(f"{at}part-*", "--output-dir", to, "--dropped", f"{to}/copies")
-        assert said == "kept 3 dropped 2"
+        assert said == "kept 3 dropped 2 preset balanced"
         with fsspec_open(f"{to}/part-1.jsonl.gz") as kept, fsspec_open(f"{to}/part-2.jsonl") as other:
             found = gzip.decompress(kept.read()) + other.read()
         assert found == b"".join(json_line(*ROWS[at]) for at in (0, 1, 3))

@@ -109,7 +109,7 @@ def test_nothing_has_no_duplicates(data: Any) -> None:
 
 def test_the_result_shows_itself() -> None:
     result = deduplicate([MAYOR, FERRY, MAYOR], settings=SETTINGS)
-    assert repr(result) == "<DeduplicationResult: 3 rows, 2 kept, 1 duplicate in 1 cluster>"
+    assert repr(result) == "<DeduplicationResult: 3 rows, 2 kept, 1 duplicate in 1 cluster; preset balanced>"
     shown = result._repr_html_()
     assert "<td>0</td><td>2</td><td>Nobody has seen" in shown
     assert "&lt;b&gt;today" in shown
