@@ -17,7 +17,7 @@ import numpy as np
 from es_dedup.decision.conditions import Fact, Rule
 from es_dedup.decision.pair_facts import DISTINGUISHING
 from es_dedup.decision.required_coverage import untitled_cover
-from es_dedup.decision.thresholds import SERIES, TITLES
+from es_dedup.decision.thresholds import LONG_UNITS, SERIES, TITLES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 RECURRING_DAYS: Final = 30
-SHORT_UNITS, LONG_UNITS = 100, 400  # below: a notice; from here on: an article
+SHORT_UNITS: Final = 100  # below: a notice
 
 
 def _least_units(facts: PairFacts) -> Floats:
@@ -38,7 +38,7 @@ def _least_units(facts: PairFacts) -> Floats:
 
 def _contained_without_titles(facts: PairFacts) -> Floats:
     thresholds = facts.thresholds
-    in_words = np.where(facts.menus, thresholds.words_contained, thresholds.words_cover)
+    in_words = np.where(facts.menus, thresholds.words_contained, facts.needed)
     return np.where(facts.in_words, in_words, thresholds.untitled_contained)
 
 
@@ -114,7 +114,15 @@ REQUIRED: Final = Fact(
     "min_cover",
     lambda facts: facts.needed,
     "required coverage",
-    settings=("needed_cover", "scattered", "edited_units", "edited_cover", "like_size", "late_cover"),
+    settings=(
+        "needed_cover",
+        "scattered",
+        "edited_units",
+        "edited_cover",
+        "words_cover",
+        "like_size",
+        "late_cover",
+    ),
 )
 LEAST_UNITS: Final = Fact(
     "min_tokens",
@@ -131,7 +139,7 @@ LEAST_ABOUT: Final = Fact(
 CONTAINED: Final = Fact(
     "untitled_contained",
     _contained_without_titles,
-    settings=("untitled_contained", "words_cover", "words_contained"),
+    settings=("untitled_contained", "words_cover", "words_contained", "edited_cover"),
 )
 LEAST_UNTITLED: Final = Fact(
     "min_both_untitled", _least_without_titles, settings=("untitled_cover", "words_cover")

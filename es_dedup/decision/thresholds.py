@@ -13,6 +13,7 @@ from es_dedup.settings.presets import PAPERS
 if TYPE_CHECKING:
     from es_dedup.settings.decision import DecisionConfig
 
+LONG_UNITS: Final = 400  # from here on a text is an article, not a notice
 MOST_SCATTERED: Final = (
     2.0  # gram cover over clause cover: more says no more, a note may have lost all of its few clauses
 )
@@ -51,7 +52,7 @@ class Thresholds:
     untitled_amounts: tuple[float, ...] = (20, 100, 400)
     untitled_cover: tuple[float, ...] = (0.60, 0.50, 0.46)
     untitled_contained: float = 0.65
-    words_cover: float = 0.72
+    words_cover: float = 0.74
     words_contained: float = 0.94
     near_copy: float = 0.95
     without: frozenset[str] = frozenset()

@@ -46,7 +46,9 @@ class ThresholdsConfig(Section):
     edited_units: float | None = _amount(
         1_000_000, "number of units from which would-be duplicates need a coverage of at most edited_cover"
     )
-    edited_cover: float | None = _share("maximum required coverage of such pages")
+    edited_cover: float | None = _share(
+        "maximum required coverage of such pages; minimum to which words_cover falls where the unshared text is scattered"
+    )
     fewest_units: float | None = _amount(1_000, "minimum number of units in common")
     fewest_of_copies: float | None = _amount(
         1_000, "the same for texts without titles if both pages are covered by copy_cover or more"

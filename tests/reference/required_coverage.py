@@ -17,6 +17,7 @@ def demand(
     *,
     titled: bool,
     in_words: bool,
+    menus: bool,
 ) -> float:
     """Cover that the better covered page needs.
 
@@ -26,20 +27,20 @@ def demand(
         days: between the two publications.
         titled: both have titles.
         in_words: both are written in words, not in Chinese characters.
+        menus: both carry menus.
     """
     grams, clauses = left if max(left) >= max(right) else right
     better, lesser = max(*left, *right), min(max(left), max(right))
     copies = lesser >= 0.5
     alike = copies or lesser >= 0.4 * better
+    times = grams / clauses if clauses > 0 else math.inf if grams > 0 else 1.0
+    times = min(max(times, 1.0), 2.0) if days == 0 or not alike else 1.0
     if titled:
-        needed = line(CURVE, amount)
-        if days == 0 or not alike:
-            times = grams / clauses if clauses > 0 else math.inf if grams > 0 else 1.0
-            needed /= min(max(times, 1.0), 2.0) ** 0.08
+        needed = line(CURVE, amount) / math.pow(times, 0.08)
         if copies and lesser >= 0.67 * better and amount >= 800:
             needed = min(needed, 0.5)
     elif in_words:
-        needed = 0.72
+        needed = max(0.74 / math.sqrt(times), 0.50) if amount >= 400 and not menus else 0.74
     else:
         needed = line(UNTITLED, amount)
     if alike and needed < 0.92:

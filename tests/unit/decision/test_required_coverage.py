@@ -68,13 +68,14 @@ def test_as_written_down(seed: int) -> None:
         for side in (measures.left, measures.right)
     ]
     expected = [
-        demand(left, right, amount, days, titled=titled, in_words=in_words)
-        for left, right, amount, days, titled, in_words in zip(
+        demand(left, right, amount, days, titled=titled, in_words=in_words, menus=menus)
+        for left, right, amount, days, titled, in_words, menus in zip(
             *covers,
             measures.shared_tokens.tolist(),
             known.days.tolist(),
             known.titled.tolist(),
             known.in_words.tolist(),
+            known.menus.tolist(),
             strict=True,
         )
     ]

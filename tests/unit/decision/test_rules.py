@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -149,6 +150,25 @@ def test_untitled_prose_in_words_is_related_if_most_of_one_page_stands_in_the_ot
         assert float(decided.evidence["left_cover"] or 0) >= BALANCED.words_cover
         assert decided.relation is (Relation.DUPLICATE if own == 6 else Relation.CONTAINED)
     decided = decide_pair(Small((*shared, *own_sentences(1, 16))), Small((*shared, *own_sentences(2, 16))))
+    assert decided.reason == "too little covered"
+
+
+def test_untitled_prose_in_words_edited_here_and_there_needs_less_than_prose_with_other_passages() -> None:
+    source = random.Random(3)
+
+    def clauses(count: int) -> list[list[str]]:
+        return [["".join(source.choices("abdegilmnorstu", k=6)) for _ in range(9)] for _ in range(count)]
+
+    def page(made: list[list[str]]) -> Small:
+        return Small(tuple(" ".join(each) + "." for each in made))
+
+    text = clauses(60)
+    edited = [each if at % 10 == 0 else [*each[:4], "word", *each[5:]] for at, each in enumerate(text)]
+    decided = decide_pair(page(text), page(edited))
+    covers = [float(decided.evidence[f"{side}_cover"] or 0) for side in ("left", "right")]
+    assert max(covers) < BALANCED.words_cover
+    assert decided.relation is Relation.DUPLICATE
+    decided = decide_pair(page(text), page([*text[:30], *clauses(30)]))
     assert decided.reason == "too little covered"
 
 
