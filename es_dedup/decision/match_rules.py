@@ -146,19 +146,19 @@ LEAST_UNTITLED: Final = Fact(
 )
 RULES: Final = (
     Rule(
+        "too little own text in common",
+        (COPY.no,),
+        ((UNITS < LEAST_UNITS,),),
+        "what else is shared is boilerplate, or nothing is: such texts are duplicates only when they are equal; a post of a dozen "
+        "characters can be complete, but a titled page of that length has lost its text",
+    ),
+    Rule(
         "too little covered",
         (),
         ((BETTER < REQUIRED,),),
         "a few shared units may be a common phrase; in a note of about 100 units, each edited clause costs much "
         "coverage, so it needs less; a long page needs most of its text covered to be contained; a reprint published "
         "days later is a complete copy, while a page that is only similar is usually the next issue of a series",
-    ),
-    Rule(
-        "too little text in common",
-        (COPY.no,),
-        ((UNITS < LEAST_UNITS,),),
-        "the body may be boilerplate only; a post of a dozen characters can be complete, but a titled page of that "
-        "length has lost its text",
     ),
     Rule(
         "numbers differ throughout",

@@ -61,7 +61,7 @@ CASES: Final = (
         right_cure=Small((*STORY[:10], *lines(3, 2)), TITLE),
     ),
     case(
-        "too little text in common",
+        "too little own text in common",
         Small((STORY[0][:15],), TITLE),
         Small((STORY[0][:15] + "！",), TITLE),
         left_cure=PAGE,
@@ -191,7 +191,7 @@ def test_a_short_post_without_title_needs_less_text() -> None:
     assert decide_pair(post, marked).relation is Relation.DUPLICATE
     titled = replace(post, title=TITLE)
     assert decide_pair(titled, titled).relation is Relation.EXACT
-    assert decide_pair(titled, replace(marked, title=TITLE)).reason == "too little text in common"
+    assert decide_pair(titled, replace(marked, title=TITLE)).reason == "too little own text in common"
 
 
 def test_a_note_quoted_in_a_long_page_is_contained_whatever_that_page_is_called() -> None:
