@@ -1,6 +1,6 @@
-"""What do the segmenter and the synonyms change? Words, parts of speech and time, then verdicts on labelled sets.
+"""What do the segmenter and the synonyms change? Words, parts of speech and time, and verdicts on labelled sets.
 
-The first table compares the words that each segmenter gives with those of the first one named. The second has each method with its own
+With ``--words`` a table compares the words of jieba in Python, of rjieba and of jieba with its model. The second has each method with its own
 thresholds, without the decision rules: a pair is accepted if the method's own candidate query finds it and its own verdict accepts it.
 """
 
@@ -19,7 +19,7 @@ from es_dedup.detectors.registry import create_detectors
 from es_dedup.evaluation import Label, labelled
 from es_dedup.model import Content, Relation
 from es_dedup.text.normalise import normalise
-from es_dedup.text.segment import segmenter
+from es_dedup.text.segment import JiebaSegmenter, RjiebaSegmenter, segmenter
 from es_dedup.text.synonyms import WORDNET
 from experiments.methods import run_method
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from labelled import PairSet
+
+    from es_dedup.text.segment import Segmenter
 
 METHODS: Final = ("multi_simhash", "dwdcs", "dwswn")
 SETS: Final = (*LABELLED, *GROUPED)
@@ -38,14 +40,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = parser_of(__doc__)
     parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
     parser.add_argument("--methods", nargs="*", default=METHODS)
-    parser.add_argument("--segmenters", nargs="+", default=("rjieba",))
+    parser.add_argument("--segmenters", nargs="+", default=("jieba",))
+    parser.add_argument("--words", action="store_true", help="compare the words themselves, too")
     parser.add_argument("--synonyms", nargs="+", default=("none", WORDNET), help="wordnet, none, or a file")
     given = parser.parse_args(arguments)
     cut: list[Row] = []
     found: list[Row] = []
     for pairs in pair_sets(given.data, given.sets):
-        if len(given.segmenters) > 1:
-            cut += segmented(pairs, given.segmenters)
+        if given.words:
+            cut += segmented(pairs)
         for method, by, synonyms in product(given.methods, given.segmenters, given.synonyms):
             if method == "dwswn" and synonyms != given.synonyms[0]:
                 continue  # it has none
@@ -67,15 +70,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def segmented(pairs: PairSet, names: Sequence[str]) -> list[Row]:
-    """Words of the whole set by each segmenter, against those of the first."""
+def segmented(pairs: PairSet) -> list[Row]:
+    """Words of the whole set by each segmenter, against those of jieba in Python."""
     texts = [normalise(page.text or "") for page in pairs.pages]
     characters = sum(map(len, texts))
     first: list[set[tuple[int, int]]] = []
     table: list[Row] = []
     vocabulary: set[str] = set()
-    for name in names:
-        by = segmenter(name)
+    dictionary = JiebaSegmenter()
+    compared: dict[str, Segmenter] = {
+        "jieba": dictionary,
+        "rjieba": RjiebaSegmenter(),
+        "jieba-hmm": segmenter("jieba-hmm"),
+    }
+    for name, by in compared.items():
         by.cut("".join(texts[:1])[:100])
         start = time.process_time()
         cut = [by.cut(text) for text in texts]
@@ -85,7 +93,7 @@ def segmented(pairs: PairSet, names: Sequence[str]) -> list[Row]:
         first = first or places
         vocabulary = vocabulary or {word for words in cut for word in words if word.isalpha()}
         same = sum(len(ours & theirs) for ours, theirs in zip(first, places, strict=True))
-        other = [word for word in vocabulary if by.tag(word) != segmenter(names[0]).tag(word)]
+        other = [word for word in vocabulary if by.tag(word) != dictionary.tag(word)]
         table.append(
             {
                 "set": pairs.name,

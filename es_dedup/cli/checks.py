@@ -27,7 +27,7 @@ MIN_PYTHON: Final = (3, 11)
 MIN_FREE_BYTES: Final = 500 * 2**20
 _NEEDED: Final = {
     "numpy": "numpy",
-    "rjieba": "rjieba",
+    "jieba": "jieba",
     "opencc": "OpenCC",
     "xxhash": "xxhash",
     "zstandard": "zstandard",
@@ -79,7 +79,14 @@ def _packages() -> Iterator[CheckResult]:
         there = _importable(module)
         found = _version(module) if there else f"not installed; pip install 'es-dedup[{extra}]' brings it"
         yield CheckResult(f"optional package {module}", "ok" if there else "note", found)
+    yield _segmenter()
     yield _kernels()
+
+
+def _segmenter() -> CheckResult:
+    if find_spec("rjieba") is None:
+        return CheckResult("jieba in native code", "note", "none; pip install 'es-dedup[fast]' brings rjieba")
+    return CheckResult("jieba in native code", "ok", f"rjieba {_version('rjieba')}")
 
 
 def _kernels() -> CheckResult:

@@ -63,9 +63,9 @@ Synonyms = Annotated[
 class WordsConfig(Section):
     """Word segmentation of Chinese text."""
 
-    segmenter: Literal["rjieba", "jieba", "rjieba-hmm", "jieba-hmm"] = feature_setting(
-        "rjieba",
-        description="word segmenter for Chinese, with jieba's dictionary: rjieba (native code) or jieba; -hmm also recognises words that are not in the dictionary, by a hidden Markov model",
+    segmenter: Literal["jieba", "jieba-hmm"] = feature_setting(
+        "jieba",
+        description="word segmenter for Chinese: jieba by its dictionary alone (in native code where rjieba is installed), or jieba-hmm, which also recognises words that are not in the dictionary, by a hidden Markov model",
     )
 
 

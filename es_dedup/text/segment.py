@@ -1,21 +1,20 @@
 """Words of a text, with their parts of speech; the only module that imports a segmenter.
 
-Two packages stand behind one interface: ``rjieba`` (jieba's dictionary in native code) and ``jieba`` itself; each by dictionary
-alone, or with the statistical model that finds unknown words (``-hmm``). docs/algorithms/segmentation.md says how they differ.
+``jieba`` cuts by its dictionary alone, ``jieba-hmm`` also by the hidden Markov model that finds unknown words. Where ``rjieba`` is
+installed, it takes jieba's place for the dictionary: the same words and tags from native code. docs/algorithms/segmentation.md has
+the measurements.
 """
 
 from __future__ import annotations
 
 import logging
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from functools import cache
+from typing import Any, Final, Protocol
 
 from es_dedup.errors import ConfigError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-DEFAULT: Final = "rjieba"
+DEFAULT: Final = "jieba"
+BY_MODEL: Final = "jieba-hmm"
 
 
 class Segmenter(Protocol):
@@ -31,26 +30,26 @@ class Segmenter(Protocol):
 
 
 class RjiebaSegmenter:
-    """Words by rjieba.
+    """Words by rjieba, jieba's dictionary and algorithm in native code.
 
-    Args:
-        hmm: find words that are not in the dictionary by its statistical model; without it they fall into characters.
+    Raises:
+        ImportError: rjieba is not installed.
     """
 
-    def __init__(self, *, hmm: bool = False) -> None:
+    name = DEFAULT
+
+    def __init__(self) -> None:
         import rjieba  # noqa: PLC0415 - the dictionary takes 50 MB, only who segments pays for it
 
-        self.name = "rjieba-hmm" if hmm else "rjieba"
-        self._hmm = hmm
         self._cut, self._tag = rjieba.cut, rjieba.tag
 
     def cut(self, text: str) -> list[str]:
         """See ``Segmenter``."""
-        return list(self._cut(text, self._hmm))
+        return list(self._cut(text, False))  # noqa: FBT003 - takes no keyword
 
     def tag(self, word: str) -> str:
         """See ``Segmenter``."""
-        found = self._tag(word, self._hmm)
+        found = self._tag(word, False)  # noqa: FBT003 - takes no keyword
         return str(found[0][1]) if len(found) == 1 else "x"
 
 
@@ -58,14 +57,15 @@ class JiebaSegmenter:
     """Words by jieba.
 
     Args:
-        hmm: as for ``RjiebaSegmenter``; ``jieba.cut(text)`` does so by default.
+        hmm: find words that are not in the dictionary by the statistical model, as ``jieba.cut(text)`` does by default; without it
+            they fall into characters.
     """
 
     def __init__(self, *, hmm: bool = False) -> None:
         import jieba  # noqa: PLC0415 - its dictionary loads for a second
 
         jieba.setLogLevel(logging.WARNING)
-        self.name = "jieba-hmm" if hmm else "jieba"
+        self.name = BY_MODEL if hmm else DEFAULT
         self._hmm = hmm
         self._tokenizer = jieba.Tokenizer()
         self._tokenizer.initialize()
@@ -92,30 +92,19 @@ class JiebaSegmenter:
 
 @cache
 def segmenter(name: str = DEFAULT) -> Segmenter:
-    """The segmenter of that name, ``rjieba``, ``jieba``, ``rjieba-hmm`` or ``jieba-hmm``, built once per process.
+    """The segmenter of that name, ``jieba`` or ``jieba-hmm``, built once per process.
 
     Raises:
-        ConfigError: the name is unknown, or the package is not installed. Another one does not take its place: pages of
-            one index are segmented alike.
+        ConfigError: the name is unknown.
     """
-    if name not in _SEGMENTERS:
-        raise ConfigError((f"words.segmenter: must be one of {', '.join(_SEGMENTERS)}, got {name!r}",))
+    if name == BY_MODEL:
+        return JiebaSegmenter(hmm=True)
+    if name != DEFAULT:
+        raise ConfigError((f"words.segmenter: must be one of {DEFAULT}, {BY_MODEL}, got {name!r}",))
     try:
-        return _SEGMENTERS[name]()
-    except ImportError as error:
-        package = name.removesuffix("-hmm")
-        others = " or ".join(each for each in _SEGMENTERS if each.removesuffix("-hmm") != package)
-        raise ConfigError(
-            (f"words.segmenter: {name} cannot be imported ({error}): install it, or choose {others}",)
-        ) from error
-
-
-_SEGMENTERS: Final[dict[str, Callable[[], Segmenter]]] = {
-    "rjieba": RjiebaSegmenter,
-    "jieba": JiebaSegmenter,
-    "rjieba-hmm": partial(RjiebaSegmenter, hmm=True),
-    "jieba-hmm": partial(JiebaSegmenter, hmm=True),
-}
+        return RjiebaSegmenter()
+    except ImportError:
+        return JiebaSegmenter()
 
 
 def words(text: str, by: str = DEFAULT) -> list[str]:

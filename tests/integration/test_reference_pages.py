@@ -33,9 +33,10 @@ from es_dedup.settings.sections import (
 from es_dedup.text.hashing import SIGNATURE_SEED
 from es_dedup.text.idf import general
 from es_dedup.text.normalise import normalise_many
-from es_dedup.text.segment import segmenter, words
+from es_dedup.text.segment import JiebaSegmenter, RjiebaSegmenter, segmenter, words
 from es_dedup.text.stopwords import STOP_CHARACTERS, STOP_WORDS
 from es_dedup.text.synonyms import Synonyms, named
+from es_dedup.text.words import speech_of as part_of_speech
 from tests.reference import ccdet as slow_ccdet
 from tests.reference import char_frequency as slow_characters
 from tests.reference import coverage as slow_coverage
@@ -254,7 +255,7 @@ Placed = list[tuple[str, int]]
 @pytest.fixture(scope="module")
 def placed(texts: list[str]) -> list[Placed]:
     """Content words of each page with their sentences: a dictionary cuts, the reference does the rest."""
-    cut = segmenter("rjieba").cut
+    cut = segmenter().cut
     return [
         [
             (without_plural(each.word), each.sentence)
@@ -275,10 +276,26 @@ def code_of(word: str, synonyms: Synonyms) -> int:
 
 
 def speech_of(word: str) -> float:
-    tag = segmenter("rjieba").tag(word)
+    tag = segmenter().tag(word)
     if tag[0] == "n" or tag in ("vn", "an", "eng"):
         return 0.6
     return {"a": 0.4, "v": 0.3}.get(tag[0], 0.1)
+
+
+@pytest.mark.parametrize("name", ["portal-zh", "edits-zh", "news-zh-2025"])
+def test_rjieba_cuts_and_tags_labelled_pages_as_jieba(name: str) -> None:
+    fast, plain = RjiebaSegmenter(), JiebaSegmenter()
+    with lzma.open(folder() / f"{name}.jsonl.xz", "rt", encoding="utf8") as lines:
+        texts = [normalise(json.loads(line)["text"]) for line in lines]
+    words: set[str] = set()
+    for text in texts:
+        cut = plain.cut(text)
+        assert fast.cut(text) == cut
+        words.update(cut)
+    assert len(words) > COUNT
+    assert not [
+        word for word in words if part_of_speech(fast.tag(word)) is not part_of_speech(plain.tag(word))
+    ]
 
 
 class TestMultiSimhash:

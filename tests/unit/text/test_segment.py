@@ -15,72 +15,73 @@ from es_dedup.errors import ConfigError, SettingsDiffer, SettingsMismatch
 from es_dedup.index.factory import features_of
 from es_dedup.model import Content
 from es_dedup.settings import load_settings
-from es_dedup.text.normalise import normalise, normalise_many
-from es_dedup.text.segment import search_text, segmenter, words
-from es_dedup.text.words import content_words
+from es_dedup.text.normalise import normalise
+from es_dedup.text.segment import JiebaSegmenter, RjiebaSegmenter, search_text, segmenter, words
+from es_dedup.text.words import speech_of
 from tests.texts import SENTENCES, ZH, page_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NAMES = ("rjieba", "jieba")
+NAMES = ("jieba", "jieba-hmm")
+"""Of the setting."""
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_segmenter_of_a_name_is_built_once(name: str) -> None:
-    found = segmenter(name)
-    assert found.name == name
-    assert segmenter(name) is found
+BOTH = (RjiebaSegmenter(), JiebaSegmenter())
+"""The dictionary's, in native code and in Python."""
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("text", ["", " \n", *map(normalise, SENTENCES)])
-def test_words_joined_give_the_text_again(name: str, text: str) -> None:
-    found = segmenter(name).cut(text)
-    assert isinstance(found, list)
-    assert "".join(found) == text
-    assert all(found)
+def test_the_segmenter_of_a_name_is_built_once() -> None:
+    for name in NAMES:
+        found = segmenter(name)
+        assert found.name == name
+        assert segmenter(name) is found
 
 
-@settings(max_examples=150, deadline=None)
+def test_the_dictionary_is_read_by_rjieba_where_that_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = segmenter.__wrapped__
+    assert type(fresh("jieba")) is RjiebaSegmenter
+    monkeypatch.setitem(sys.modules, "rjieba", None)
+    found = fresh("jieba")
+    assert (type(found), found.name) == (JiebaSegmenter, "jieba")
+
+
+@settings(max_examples=300, deadline=None)
 @given(page_texts)
-def test_random_texts_come_back_from_both(text: str) -> None:
+def test_rjieba_gives_the_words_and_parts_of_speech_of_jieba(text: str) -> None:
+    """An index that is written with one is read with the other: whatever the text, both must agree."""
     clean = normalise(text)
-    assert ["".join(segmenter(name).cut(clean)) for name in NAMES] == [clean, clean]
+    fast, plain = (each.cut(clean) for each in BOTH)
+    assert fast == plain
+    assert "".join(plain) == clean
+    assert [speech_of(BOTH[0].tag(word)) for word in fast] == [speech_of(BOTH[1].tag(word)) for word in plain]
 
 
-def test_both_find_the_words_of_the_dictionary() -> None:
-    text = normalise(ZH[0])
-    assert segmenter("rjieba").cut(text) == segmenter("jieba").cut(text)
-    assert {"泵站", "完成", "检修"} <= set(segmenter("jieba").cut(text))
+@pytest.mark.parametrize("text", ["", " \n", "龘靐齉", *map(normalise, SENTENCES)])
+def test_words_joined_give_the_text_again(text: str) -> None:
+    for found in (*BOTH, segmenter("jieba-hmm")):
+        cut = found.cut(text)
+        assert isinstance(cut, list)
+        assert "".join(cut) == text
+        assert all(cut)
 
 
-def test_unknown_words_fall_into_characters_for_both() -> None:
-    assert [segmenter(name).cut("龘靐齉") for name in NAMES] == [["龘", "靐", "齉"]] * 2
+def test_words_of_the_dictionary_are_found_and_unknown_ones_fall_into_characters() -> None:
+    assert {"泵站", "完成", "检修"} <= set(segmenter().cut(normalise(ZH[0])))
+    assert segmenter().cut("龘靐齉") == ["龘", "靐", "齉"]
 
 
 def test_an_unknown_name_is_refused_with_the_names_known() -> None:
-    with pytest.raises(ConfigError, match="must be one of rjieba, jieba, rjieba-hmm, jieba-hmm, got 'other'"):
+    with pytest.raises(ConfigError, match="must be one of jieba, jieba-hmm, got 'other'"):
         segmenter("other")
-    with pytest.raises(
-        ConfigError,
-        match=r"words\.segmenter .*: must be one of 'rjieba', 'jieba', 'rjieba-hmm' or 'jieba-hmm'",
-    ):
-        load_settings(overrides={"words.segmenter": "other"})
-
-
-def test_one_that_is_not_installed_is_not_replaced_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    fresh = segmenter.__wrapped__
-    for name, other in (NAMES, NAMES[::-1]):
-        monkeypatch.setitem(sys.modules, name, None)
-        with pytest.raises(ConfigError, match=f"{name} cannot be imported .* or choose {other}"):
-            fresh(name)
+    with pytest.raises(ConfigError, match=r"words\.segmenter .*: must be one of 'jieba' or 'jieba-hmm'"):
+        load_settings(overrides={"words.segmenter": "rjieba"})
 
 
 def test_jieba_tags_words_as_its_own_tagger_does() -> None:
     posseg = pytest.importorskip("jieba.posseg")
     text = normalise("".join(ZH))
-    ours, found = segmenter("jieba"), posseg.lcut(text, HMM=False)
+    ours, found = JiebaSegmenter(), posseg.lcut(text, HMM=False)
     assert ours.cut(text) == [pair.word for pair in found]
     tags = {pair.word: pair.flag for pair in found}
     assert [ours.tag(word) for word in tags if word.isalpha()] == [
@@ -95,8 +96,8 @@ WORD_METHODS = ("multi_simhash", "dwdcs", "dwswn", "simhash")
 def test_methods_of_words_use_the_segmenter_of_the_settings(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Here jieba is made to cut everything into characters: only features made with it change."""
-    monkeypatch.setattr(segmenter("jieba"), "cut", list)
+    """Here jieba-hmm is made to cut everything into characters: only features made with it change."""
+    monkeypatch.setattr(segmenter("jieba-hmm"), "cut", list)
     content = Content("".join(ZH) * 6)
     found = {}
     for name in NAMES:
@@ -108,27 +109,26 @@ def test_methods_of_words_use_the_segmenter_of_the_settings(
         table = featurise([content.text], [""], chosen)
         assert pack(table)  # the pass over all methods, too
         found[f"{name} table"] = bytes(table.fingerprints)
-    assert found["rjieba"] != found["jieba"]
-    assert (found["rjieba table"] != found["jieba table"]) == (method == "simhash")
+    assert found["jieba"] != found["jieba-hmm"]
+    assert (found["jieba table"] != found["jieba-hmm table"]) == (method == "simhash")
 
 
 def test_an_index_records_the_segmenter_and_searches_with_it(tmp_path: Path) -> None:
     path = tmp_path / "pages.db"
-    by_jieba = load_settings(overrides={"words.segmenter": "jieba"})
-    assert features_of(by_jieba)["words.segmenter"] == "jieba"
-    with Deduplicator.open(path, settings=by_jieba) as dedup:
+    by_model = load_settings(overrides={"words.segmenter": "jieba-hmm"})
+    assert features_of(by_model)["words.segmenter"] == "jieba-hmm"
+    with Deduplicator.open(path, settings=by_model) as dedup:
         dedup.add(Page("a", text="".join(ZH) * 3))
     with pytest.raises(SettingsMismatch, match=r"words\.segmenter"):
         Deduplicator.open(path, settings=Settings())
     with Deduplicator.open(path, settings=Settings(), read_only=True) as dedup:
-        with pytest.warns(SettingsDiffer, match="segmenter is jieba in the index and rjieba now"):
+        with pytest.warns(SettingsDiffer, match="segmenter is jieba-hmm in the index and jieba now"):
             dedup.search("泵站")
         assert [hit.page_id for hit in dedup.search("泵站").hits] == ["a"]
 
 
-@pytest.mark.parametrize("name", ["rjieba-hmm", "jieba-hmm"])
-def test_the_model_finds_words_that_are_not_in_the_dictionary(name: str) -> None:
-    found, plain = segmenter(name), segmenter(name.partition("-")[0])
+def test_the_model_finds_words_that_are_not_in_the_dictionary() -> None:
+    found, plain = segmenter("jieba-hmm"), segmenter("jieba")
     text = "小明硕士毕业。李宗仁和欧阳铁蛋。"
     assert "小明" in found.cut(text)
     assert plain.cut(text)[:2] == ["小", "明"]
@@ -136,12 +136,6 @@ def test_the_model_finds_words_that_are_not_in_the_dictionary(name: str) -> None
     assert found.tag("小明") == "nr"
     assert plain.tag("小明") == "x"
     assert found.tag("毕业") == plain.tag("毕业")
-    assert (found.name, segmenter(name)) == (name, found)
-
-
-def test_content_words_of_both_are_the_same_in_plain_prose() -> None:
-    batch = normalise_many(ZH)
-    assert content_words(batch, "rjieba").vocabulary == content_words(batch, "jieba").vocabulary
 
 
 @pytest.mark.parametrize("name", NAMES)

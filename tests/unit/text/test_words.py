@@ -15,7 +15,7 @@ from es_dedup.text.stopwords import STOP_CHARACTERS, STOP_WORDS
 from es_dedup.text.words import Speech, WordBatch, content_words, distinct_words, speech_of, stem
 from experiments.idf import learned
 from tests.reference.words import placed_words
-from tests.texts import ZH, pages_of_texts
+from tests.texts import pages_of_texts
 
 
 def words_of(*texts: str) -> WordBatch:
@@ -108,15 +108,6 @@ def test_plurals_lose_their_ending(word: str, expected: str) -> None:
 )
 def test_tags_become_parts_of_speech(tag: str, speech: Speech) -> None:
     assert speech_of(tag) is speech
-
-
-@pytest.mark.slow
-def test_both_segmenters_tag_alike() -> None:
-    pytest.importorskip("rjieba")
-    words = [*dict.fromkeys(word for text in ZH for word in segmenter("rjieba").cut(text)), "abc", "12"]
-    tags = {name: [speech_of(segmenter(name).tag(word)) for word in words] for name in ("rjieba", "jieba")}
-    agreed = sum(left == right for left, right in zip(tags["rjieba"], tags["jieba"], strict=True))
-    assert agreed / len(words) > 0.95
 
 
 def test_stop_words_are_in_the_form_of_texts() -> None:
