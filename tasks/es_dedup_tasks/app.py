@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from celery import Celery
 
-from es_dedup_tasks.queues import queue_of
+from es_dedup_tasks.queues import KINDS, queue_of
 
 if TYPE_CHECKING:
     from es_dedup.settings import Settings
@@ -39,6 +39,10 @@ def configured(place: str, settings: Settings) -> dict[str, Any]:
         "broker_connection_retry_on_startup": True,
         "broker_transport_options": transport,
         "task_default_queue": queue_of(place, "maintenance"),
+        "task_queues": {  # of a worker to which none are named
+            name: {"exchange": name, "routing_key": name}
+            for name in (queue_of(place, kind) for kind in KINDS)
+        },
         "task_routes": {
             "es_dedup.ingest": {"queue": queue_of(place, "ingest")},
             "es_dedup.*": {"queue": queue_of(place, "maintenance")},

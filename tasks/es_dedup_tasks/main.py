@@ -1,23 +1,46 @@
-"""What ``celery --app es_dedup_tasks.main`` loads; ``es-dedup worker`` starts it with right options."""
+"""The application of a process that works on one index, as the environment names it; the program ends with one line if it does not.
+
+``es-dedup worker`` starts it with right options.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from celery.signals import setup_logging, worker_ready
 
+from es_dedup.errors import DedupError
 from es_dedup.settings import load_settings
 from es_dedup_tasks import logs, metrics
 from es_dedup_tasks.app import PLACE_VARIABLE, make_app
 from es_dedup_tasks.beat import add_option
 from es_dedup_tasks.tasks import register
 
+if TYPE_CHECKING:
+    from celery import Celery
+
+    from es_dedup.settings import Settings
+
 PORT_VARIABLE: Final = "ES_DEDUP_METRICS_PORT"
 
-_place, _settings = os.environ[PLACE_VARIABLE], load_settings()
-app = make_app(_place, _settings)
+
+def _configured() -> tuple[str, Settings, Celery]:
+    """Address, settings and application; Celery would show an exception with its traceback."""
+    place = os.environ.get(PLACE_VARIABLE, "")
+    if not place:
+        raise SystemExit(
+            f"error: {PLACE_VARIABLE} is not set: set it to the address of the index, such as http://localhost:9200/pages"
+        )
+    try:
+        settings = load_settings()
+        return place, settings, make_app(place, settings)
+    except DedupError as error:
+        raise SystemExit(f"error: {error}") from error
+
+
+_place, _settings, app = _configured()
 register(app, _place, _settings)
 add_option(app)
 metrics.count_answers()  # its processes are forked from here

@@ -11,7 +11,7 @@ from es_dedup_tasks.queues import queue_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-APP: Final = ("--app", "es_dedup_tasks.main")
+APP: Final = ("--app", "es_dedup_tasks")
 
 
 def worker_command(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -90,6 +91,46 @@ def test_workers_do_a_backfill(tmp_path: Path) -> None:
         assert '"faults": 0' in checked
         assert "1 answer" in checked
         assert f'"with dedup field": {len(given)}' in command(site, "status")
+
+
+def test_celery_s_own_commands_find_the_application(tmp_path: Path) -> None:
+    given = documents(made_up=60)
+    with source_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
+        variables = environment() | {"ES_DEDUP_DB": site.place}
+        commands = [
+            [sys.executable, "-m", "celery", "--app", "es_dedup_tasks", *rest]
+            for rest in (["worker", "--concurrency", "1"], ["beat", "--schedule", str(tmp_path / "beat")])
+        ]
+        running = [subprocess.Popen(each, env=variables, stdout=log, stderr=log) for each in commands]
+        try:
+            command(site, "backfill")
+            (job,) = site.jobs.jobs()
+            until(lambda: over(site, job.id))
+            all_is_well(site, client, name, len(given))
+        finally:
+            for each in running:
+                each.terminate()
+            for each in running:
+                each.wait(60)
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({}, "error: ES_DEDUP_DB is not set"),
+        ({"ES_DEDUP_DB": "pages.db"}, "the address must be http://host:9200/name"),
+        ({"ES_DEDUP_DB": "http://localhost:9200/x", "ES_DEDUP_INDEX__LIMIT": "z"}, "ES_DEDUP_INDEX__LIMIT"),
+    ],
+)
+def test_celery_without_an_index_says_so(variables: dict[str, str], said: str) -> None:
+    rest = {name: value for name, value in os.environ.items() if name != "ES_DEDUP_DB"}
+    done = subprocess.run(
+        [sys.executable, "-m", "celery", "--app", "es_dedup_tasks", "report"],
+        env=rest | variables, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_recluster_comes_by_itself_when_it_is_due(tmp_path: Path) -> None:
