@@ -88,6 +88,9 @@ class Ingest:
         progress: called with the progress.
         again: cluster everything again even where no page is new.
         interrupted_seconds: how long an interrupted call goes on storing what it has read.
+
+    Attributes:
+        changed: of a call that did not cluster the whole index anew, see ``repair_around``.
     """
 
     write_pages: ClassVar[int] = WRITE_PAGES
@@ -118,6 +121,7 @@ class Ingest:
         self._neighbours: set[str] = set()
         self._kept: list[tuple[list[PageKey], FeatureTable]] = []
         self._pipelined: PipelinedDecisions | None = None
+        self.changed: frozenset[str] = frozenset()
 
     def write(self, made: Iterable[Chunk], reading: PageInput | None = None) -> None:
         """Features into the index, many chunks at a time: postings are written sorted by term.
@@ -162,6 +166,7 @@ class Ingest:
         with collector_paused() if in_memory else nullcontext():
             clustering = self._cluster(whole=whole)
             decisions, left_out = self._apply(policy, clustering) if clustering else ({}, {})
+        self.changed = clustering.changed if clustering else frozenset()
         if clustering and not self._unfinished:
             self._index.set_note(CLUSTERS_PENDING, None)
         self._seconds["cluster"] = time.perf_counter() - started

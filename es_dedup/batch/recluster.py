@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.batch.corpus import Corpus, MemoryCorpus
-    from es_dedup.clustering import Constraints
+    from es_dedup.clustering import Change, Constraints
     from es_dedup.decision.candidate_search import CandidateSearch
     from es_dedup.decision.statistics import Statistics
     from es_dedup.index.port import Assignment, ClusterUpdates, Index, NeighbourhoodStore
@@ -78,6 +78,7 @@ class ClusteringResult:
         assigned: all assignments by page id, where the run made them all and keeps them.
         stored, related: pages and edges, of a run out of core, which keeps neither.
         use: terms that methods queried, and terms left out; of a full run of those with limits of their own.
+        changed: of a partial run, see ``repair_around``.
     """
 
     statistics: Statistics
@@ -90,6 +91,7 @@ class ClusteringResult:
     stored: int = 0
     related: int = 0
     use: TermUse = field(default_factory=TermUse)
+    changed: frozenset[str] = frozenset()
 
 
 @contextmanager
@@ -276,15 +278,17 @@ def cluster_new(
         inconclusive += (results.pages.ids[row] for row in results.inconclusive)
         report_progress(Progress("verify", start + len(some), len(new_ids)))
     index.put_edges(edges.values())
-    repair_around(index, {*new_ids, *neighbours}, lookup, settings)
-    cut = frozenset(inconclusive)
-    return ClusteringResult(lookup.statistics, list(edges.values()), pairs, capped, truncated, cut, use=use)
+    changed, _ = repair_around(index, {*new_ids, *neighbours}, lookup, settings)
+    found, cut = list(edges.values()), frozenset(inconclusive)
+    return ClusteringResult(
+        lookup.statistics, found, pairs, capped, truncated, cut, use=use, changed=frozenset(changed)
+    )
 
 
 def repair_around(
     index: NeighbourhoodStore, touched: Collection[str], lookup: CandidateSearch, settings: Settings
-) -> int:
-    """Cluster stored pages around a change again; returns how many clusters changed.
+) -> tuple[set[str], int]:
+    """Cluster stored pages around a change again.
 
     Pages that lost the one page they were all compared with (copies of a very common page are compared with its first
     copies only) are looked up once more, so that they find each other.
@@ -294,11 +298,14 @@ def repair_around(
         touched: pages that are new or were removed, and stored pages that had an edge to a page that was replaced or removed.
         lookup: finds and compares stored pages.
         settings: canonical order.
+
+    Returns:
+        Pages whose place has changed, with those that were in clusters with them before; and how many clusters have changed.
     """
     before = index.assignments(touched)
     constraints = load_constraints(index)
     change = update_clusters(index, partial(page_keys, index), touched, settings.cluster, constraints)
-    index.assign_many(change.assignments)
+    pages = _assign(index, change)
     changed = {assignment.cluster_id for assignment in change.assignments} | set(change.retired)
     alone = [
         each.page_id
@@ -311,9 +318,17 @@ def repair_around(
         for some in chunked(alone, LOOKUP_PAGES):
             index.put_edges(lookup.of_stored(some).edges())
         change = update_clusters(index, partial(page_keys, index), alone, settings.cluster, constraints)
-        index.assign_many(change.assignments)
+        pages |= _assign(index, change)
         changed |= {assignment.cluster_id for assignment in change.assignments} | set(change.retired)
-    return len(changed)
+    return pages, len(changed)
+
+
+def _assign(index: ClusterUpdates, change: Change) -> set[str]:
+    """Write assignments; gives the pages, and those of the clusters that they were in before."""
+    moved = {each.page_id for each in change.assignments}
+    left = index.members({each.cluster_id for each in index.assignments(moved).values()})
+    index.assign_many(change.assignments)
+    return moved.union(each.page_id for group in left.values() for each in group)
 
 
 def change_overrides(

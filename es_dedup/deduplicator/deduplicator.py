@@ -97,8 +97,13 @@ class Deduplicator(IndexReader):
           are decided with what was known. After ``recluster`` the result does not depend on the order of additions.
         - After a call that was killed, ``clusters_pending`` is true until ``recluster`` or ``scan``; an index of at most ``QUICK_PAGES`` pages
           is clustered when it is opened for writing.
+
+    Attributes:
+        changed: pages whose place in clusters the last ``add_many`` or ``remove`` has changed, with those that were in clusters with them
+            before; not of an ``add_many`` that clustered the whole index anew.
     """
 
+    changed: frozenset[str] = frozenset()
     _temporary = False
 
     @classmethod
@@ -220,7 +225,10 @@ class Deduplicator(IndexReader):
             touched |= {each.page_id for group in self._index.members(clusters).values() for each in group}
             with clusters_pending(self._index):
                 removed = self._index.delete_many(known)
-                repaired = repair_around(self._index, touched - known, self._lookup(), self._settings)
+                changed, repaired = repair_around(
+                    self._index, touched - known, self._lookup(), self._settings
+                )
+            self.changed = frozenset(changed)
             return RemoveReport(removed, unknown, repaired)
 
     def remove_before(self, day: str) -> Iterator[RemoveReport]:
@@ -552,6 +560,7 @@ class Deduplicator(IndexReader):
             ingest.write(made, reading)
             try:
                 report = ingest.finish(policy, whole=whole)
+                self.changed = ingest.changed
             finally:
                 self._basis = None
             if whole:  # another command may follow at once

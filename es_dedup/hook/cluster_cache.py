@@ -25,9 +25,6 @@ class ClusterCache:
     Args:
         index: what is cached of: an index, or changes to it that are kept together.
         notes: those that are known.
-
-    Attributes:
-        changed: assignments that were written through it, by page id.
     """
 
     def __init__(self, index: ClusterBatch, notes: Mapping[str, str | None] = MappingProxyType({})) -> None:
@@ -36,8 +33,6 @@ class ClusterCache:
         self._records: dict[str, FeatureRecord] = {}
         self._assigned: dict[str, Assignment | None] = {}
         self._groups: dict[str, dict[str, Assignment]] = {}
-        self.changed: dict[str, Assignment] = {}
-        self._left: set[str] = set()
 
     def learn(
         self,
@@ -148,20 +143,11 @@ class ClusterCache:
     def assign_many(self, assignments: Iterable[Assignment]) -> None:
         """See ``ClusterStore.assign_many``."""
         given = {each.page_id: each for each in assignments}
-        before = {name: each.cluster_id for name in given if (each := self._assigned.get(name)) is not None}
         self._index.assign_many(given.values())
-        for cluster, group in self._groups.items():
+        for group in self._groups.values():
             for page_id in group.keys() & given.keys():
-                before[page_id] = cluster
                 del group[page_id]
-        self._left |= {cluster for name, cluster in before.items() if cluster != given[name].cluster_id}
         for each in given.values():
             if each.cluster_id in self._groups:
                 self._groups[each.cluster_id][each.page_id] = each
         self._assigned.update(given)
-        self.changed.update(given)
-
-    def left_behind(self) -> set[str]:
-        """Pages in clusters that others have left through it: theirs are smaller now, though nothing else is said of them."""
-        groups = self.members(self._left)
-        return {each.page_id for group in groups.values() for each in group}

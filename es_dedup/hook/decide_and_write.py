@@ -322,7 +322,7 @@ class BatchDecider:
         if before and replaced_since is not None:  # another may have stored some of them since
             again = lookup.among(compared.pages, not_compared(compared, other, before, replaced))
             pairs, edges = pairs + again.pairs, distinct([*searched, *again.edges()])
-        alone = self._place(todo.records, touched, edges, cache, lookup) if new else []
+        alone, moved = self._place(todo.records, touched, edges, cache, lookup) if new else ([], set())
         cut = {compared.pages.ids[row] for row in compared.inconclusive}
         stored_now = StoredBatch(new, replaced, cut)
         of_same = decided_edges(index, index.edges_of(same), same) if same else []
@@ -337,15 +337,7 @@ class BatchDecider:
             decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
         others = {name for edge in (*edges, *before) for name in (edge.left, edge.right)}
         dedup_fields = dedup_fields_of_groups([[each] for each in alone], edges)
-        changed = {
-            *new,
-            *same,
-            *touched,
-            *others,
-            *cache.changed,
-            *cache.left_behind(),
-        } - dedup_fields.keys()
-        if changed:
+        if changed := {*new, *same, *touched, *others, *moved} - dedup_fields.keys():
             dedup_fields.update(dedup_fields_of(index, changed))
         return BatchDecisions(
             decisions=decisions,
@@ -394,8 +386,7 @@ class BatchDecider:
                 with index.batched_cluster_updates() as updates:
                     cache = ClusterCache(updates)
                     cache.read_around(touched)
-                    repair_around(cache, touched, (lookup := self.lookup()), lookup.settings)
-                touched |= {*cache.changed, *cache.left_behind()}
+                    touched |= repair_around(cache, touched, (lookup := self.lookup()), lookup.settings)[0]
             return gone, dedup_fields_of(index, touched | others)
 
     def dedup_fields(self, page_ids: Collection[str]) -> Mapping[str, DedupField]:
@@ -478,11 +469,11 @@ class BatchDecider:
         edges: Sequence[Edge],
         cache: ClusterCache,
         lookup: CandidateSearch,
-    ) -> list[Assignment]:
+    ) -> tuple[list[Assignment], set[str]]:
         """Store edges and clusters: pages without relatives stand alone, around all others clusters are repaired.
 
         Returns:
-            Assignments of those that stand alone.
+            Assignments of those that stand alone; and pages as of ``repair_around``.
         """
         index, touched = cache, {*records.ids, *beside}
         ends = {name for edge in edges for name in (edge.left, edge.right)}
@@ -502,6 +493,4 @@ class BatchDecider:
         alone = [Assignment(name, name, name, Relation.EXACT, 1.0) for name in sorted(touched - linked)]
         index.put_edges(edges)
         index.assign_many(alone)
-        if linked:
-            repair_around(index, linked, lookup, lookup.settings)
-        return alone
+        return alone, repair_around(index, linked, lookup, lookup.settings)[0] if linked else set()

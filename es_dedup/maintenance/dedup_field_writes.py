@@ -150,8 +150,8 @@ def remove_pages(
     others = {each.page_id for group in context.index.members(clusters).values() for each in group}
     for edge in context.index.edges_of(page_ids):
         others |= {edge.left, edge.right}
-    report = context.dedup.remove(page_ids)
-    counts = Counter(update_dedup_fields(context, others - set(page_ids), leave=leave))
+    report = (dedup := context.dedup).remove(page_ids)
+    counts = Counter(update_dedup_fields(context, (others | dedup.changed) - set(page_ids), leave=leave))
     counts["gone"] += report.removed
     return report, counts
 

@@ -59,23 +59,22 @@ def ingest_documents(
     finish_clusters(context)
     context.index.refresh_clusters()  # others may have changed them a moment ago
     before = _beside(context, [page.id for page in pages])
-    report = context.dedup.add_many(pages)
+    dedup = context.dedup
+    report = dedup.add_many(pages)
     put_failed(context, {**impossible, **report.failed}, "ingest")
     counts = Counter(report.outcomes)
     counts.update(pairs=report.pairs, truncated=report.truncated, unchanged=report.unchanged)
     counts.update(dead=len(impossible) + len(report.failed))
     after = _beside(context, [page.id for page in pages])
-    counts.update(update_dedup_fields(context, before | after))
+    counts.update(update_dedup_fields(context, before | after | dedup.changed))
     context.source_index.decided(documents, fields.names)
     return counts
 
 
 def _beside(context: MaintenanceContext, page_ids: Sequence[str]) -> set[str]:
-    """The pages, who is in a cluster with them, and who has an edge to them."""
-    clusters = {each.cluster_id for each in context.index.assignments(page_ids).values()}
-    members = {each.page_id for group in context.index.members(clusters).values() for each in group}
+    """The pages, and who has an edge to them."""
     edges = context.index.edges_of(page_ids)
-    return {*page_ids, *members, *(edge.left for edge in edges), *(edge.right for edge in edges)}
+    return {*page_ids, *(edge.left for edge in edges), *(edge.right for edge in edges)}
 
 
 def fields_of(context: MaintenanceContext, page_ids: Iterable[str]) -> dict[str, SourceFields]:

@@ -22,6 +22,9 @@ from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.status import job_status
 from es_dedup.settings.sections import CcdetConfig
+from tests.model.material import Version
+from tests.model.place import FIELDS as BODY
+from tests.model.place import source_of
 from tests.source_indices import (
     FIELDS,
     attached,
@@ -194,6 +197,35 @@ def test_an_audit_decides_again_on_documents_whose_text_another_writer_has_chang
         assert audit(site).as_dict()["found"] == {}
         assert site.dedup.cluster(f"{name}/made-00002").id == site.dedup.cluster(f"{name}/made-00003").id
         assert site.dedup.cluster(f"{name}/made-00005").id == site.dedup.cluster(f"{name}/made-00000").id
+
+
+@pytest.mark.parametrize(
+    ("given", "change"),
+    [
+        pytest.param((2, 0), {"new": 3}, id="a better canonical document takes a page from another"),
+        pytest.param((0, 1, 3, 2, 4), {"0": None}, id="a page takes the place of a deleted one"),
+        pytest.param((0, 1, 3, 2, 4), {"0": 10}, id="a page takes the place of one whose text is changed"),
+    ],
+)
+def test_an_audit_mends_documents_whose_cluster_others_leave(
+    given: Sequence[int], change: dict[str, int | None]
+) -> None:
+    """They have no relation to the page that is written or deleted: it moves a page of their cluster to another one."""
+    stored = {str(place): _excerpt(start, day=place + 2) for place, start in enumerate(given)}
+    with source_index(stored) as (client, name), attached(name, fields=BODY) as site:
+        filled(site)
+        for key, start in change.items():
+            if start is None:
+                client.delete(index=name, id=key)
+            else:
+                put(client, name, {key: _excerpt(start, day=1)})
+        audit(site, repair=True)
+        assert audit(site).as_dict()["found"] == {}
+
+
+def _excerpt(start: int, *, day: int) -> dict[str, Any]:
+    """A part of one long text; parts that begin at most two places apart are duplicates."""
+    return source_of(Version(f"window:0.{start}", day))
 
 
 def test_a_job_is_paused_resumed_and_cancelled() -> None:
