@@ -40,6 +40,14 @@ Dumps = Annotated[
     ),
 ]
 
+Reasons = Annotated[
+    str | None, typer.Option(help="Write there, as JSON lines, what each dropped record repeats, and why.")
+]
+Dropped = Annotated[
+    str | None, typer.Option(help="Write what is left out there: a file or, with --output-dir, a folder.")
+]
+DropEmpty = Annotated[bool, typer.Option("--drop-empty", help="Also leave out records whose text is empty.")]
+
 _JSON_LINES: Final = rb"\s*\{"
 _BEGINNINGS: Final = {
     ".jsonl": _JSON_LINES, ".ndjson": _JSON_LINES, ".json": rb"\s*[\[{]", ".parquet": b"PAR1",
@@ -68,14 +76,8 @@ def filter_(
             "--output-dir", help="Folder or address for the outputs of several dumps, each under its name."
         ),
     ] = None,
-    dropped: Annotated[
-        str | None,
-        typer.Option(help="Write what is left out there: a file or, with --output-dir, a folder."),
-    ] = None,
-    reasons: Annotated[
-        str | None,
-        typer.Option(help="Write there, as JSON lines, what each dropped record repeats, and why."),
-    ] = None,
+    dropped: Dropped = None,
+    reasons: Reasons = None,
     stored: Annotated[
         bool,
         typer.Option(
@@ -86,9 +88,7 @@ def filter_(
         bool,
         typer.Option("--drop-contained", help="Also leave out pages that are contained in a longer page."),
     ] = False,
-    drop_empty: Annotated[
-        bool, typer.Option("--drop-empty", help="Also leave out records whose text is empty.")
-    ] = False,
+    drop_empty: DropEmpty = False,
     invert: Annotated[
         bool, typer.Option("--invert", help="Write the duplicates, and leave out what would be kept.")
     ] = False,

@@ -44,6 +44,7 @@ EXTRA_OF: Final = {
     "es_dedup/readers/warc.py": "warc",
     "es_dedup/kernels/dispatch.py": "fast",
     "es_dedup/kernels/cache.py": "fast",
+    "es_dedup/text/segment.py": "fast",
     "es_dedup/extraction/comparison.py": "compare",
     "es_dedup/extraction/learning/": "train",
     "es_dedup/haystack.py": "haystack",

@@ -84,7 +84,7 @@ PAIRS = {
 
 def test_a_threshold_becomes_an_axis_on_which_today_s_limit_decides_as_today() -> None:
     days, numbers = sweeps_of(PAIRS, "numbers", 40)
-    assert (numbers.name, numbers.rejects, numbers.threshold) == ("numbers: numbers ≥", "above", 3)
+    assert (numbers.name, numbers.rejects, numbers.threshold) == ("numbers (1): numbers ≥", "above", 3)
     assert numbers.axis is not None
     assert numbers.axis.values == (0.0, numbers.current, 4.0, 9.0)
     values = {pair: each[numbers.name] for pair, each in numbers.measures.items()}
@@ -105,7 +105,7 @@ def test_thresholds_that_differ_between_pairs_are_swept_by_their_margin() -> Non
         ("c", "d"): pair_of(0.6, 0, needed=0.7),
     }
     (sweep,) = sweeps_of(decided, "cover", 40)
-    assert (sweep.name, sweep.threshold, sweep.current) == ("cover: cover < its threshold", None, 0.0)
+    assert (sweep.name, sweep.threshold, sweep.current) == ("cover (1): cover < its threshold", None, 0.0)
     assert [each[sweep.name] for each in sweep.measures.values()] == pytest.approx([0.1, -0.1])
 
 
