@@ -60,7 +60,6 @@ AXES: Final[dict[str, tuple[tuple[Any, ...], Callable[[Thresholds, Any], Thresho
         ),
     ),
     "scattered": ((0.0, 0.04, 0.08, 0.12), lambda thresholds, value: replace(thresholds, scattered=value)),
-    "whole note": ((0.90, 0.95, 1.01), lambda thresholds, value: replace(thresholds, whole_cover=value)),
     "same size": ((0.60, 0.64, 0.67, 0.70), lambda thresholds, value: replace(thresholds, same_size=value)),
     "about the title": (
         (0.10, 0.14, 0.18, 0.22),
@@ -78,10 +77,9 @@ AXES: Final[dict[str, tuple[tuple[Any, ...], Callable[[Thresholds, Any], Thresho
         (0.86, 0.90, 0.94, 0.98),
         lambda thresholds, value: replace(thresholds, words_contained=value),
     ),
-    "passage": ((0.80, 0.85, 0.90, 1.01), lambda thresholds, value: replace(thresholds, passage_cover=value)),
-    "quotation": (
+    "quotation or passage": (
         (0.60, 0.70, 0.80, 1.01),
-        lambda thresholds, value: replace(thresholds, quoted_cover=value),
+        lambda thresholds, value: replace(thresholds, copied_cover=value),
     ),
 }
 """Thresholds that are chosen again: their grid, and the thresholds with a value in place."""

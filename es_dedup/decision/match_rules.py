@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.decision.conditions import Fact, Rule
-from es_dedup.decision.pair_facts import DISTINGUISHING
+from es_dedup.decision.pair_facts import DISTINGUISHING, SAME_TITLE, SEVERAL
 from es_dedup.decision.required_coverage import untitled_cover
 from es_dedup.decision.thresholds import LONG_UNITS, SERIES, TITLES
 
@@ -32,7 +32,7 @@ SHORT_UNITS: Final = 100  # below: a notice
 
 def _least_units(facts: PairFacts) -> Floats:
     thresholds = facts.thresholds
-    copies = ~facts.titled & (facts.both >= thresholds.copy_cover)
+    copies = ~facts.titled & (facts.both >= thresholds.copied_cover)
     return np.where(copies, thresholds.fewest_of_copies, thresholds.fewest_units)
 
 
@@ -128,7 +128,7 @@ LEAST_UNITS: Final = Fact(
     "min_tokens",
     _least_units,
     "least units in common",
-    settings=("fewest_units", "fewest_of_copies", "copy_cover"),
+    settings=("fewest_units", "fewest_of_copies", "copied_cover"),
 )
 NEAR_COPY: Final = Fact(
     "near_copy", lambda facts: facts.thresholds.near_copy, "coverage of a near copy", settings=("near_copy",)
@@ -163,7 +163,7 @@ RULES: Final = (
     Rule(
         "numbers differ throughout",
         (BETTER < NEAR_COPY,),
-        ((NUMBERS >= 3, NUMBERS_SHARE >= 0.4, NUMBERS_AGREE.no, LESSER >= 0.4, BETTER < 0.9),),
+        ((NUMBERS >= SEVERAL, NUMBERS_SHARE >= 0.4, NUMBERS_AGREE.no, LESSER >= 0.4),),
         "daily figures",
         SERIES,
     ),
@@ -181,14 +181,14 @@ RULES: Final = (
     Rule(
         "same sentences with other numbers",
         (COPY.no,),
-        ((OTHER_CLAUSES >= 3, OTHER_CLAUSES >= SAME_CLAUSES),),
+        ((OTHER_CLAUSES >= SEVERAL, OTHER_CLAUSES >= SAME_CLAUSES),),
         "typical of serial reports",
         SERIES,
     ),
     Rule(
         "same title on another day with other numbers",
         (DAYS >= 1, BETTER < NEAR_COPY),
-        ((TITLE_OVERLAP >= 0.8, NUMBERS >= 2, NUMBERS_SHARE >= 0.15, NUMBERS_AGREE.no),),
+        ((TITLE_OVERLAP >= SAME_TITLE, NUMBERS >= 2, NUMBERS_SHARE >= 0.15, NUMBERS_AGREE.no),),
         "the next issue of the same column; if both report the same figures, it is an update instead",
         SERIES,
     ),
@@ -202,7 +202,7 @@ RULES: Final = (
     Rule(
         "short text much alike, on another day",
         (DAYS >= 1, DUPLICATES.yes, EXACT.no),
-        ((UNITS < SHORT_UNITS, LESSER < 0.85),),
+        ((UNITS < SHORT_UNITS, LESSER < NEAR_COPY),),
         "notices that follow a template",
         SERIES,
     ),
@@ -224,14 +224,8 @@ RULES: Final = (
         "title-distinguishing terms occur only in unshared text, and numbers differ",
         (TITLED.yes, NOTE.no),
         (
-            (DISTINGUISHED >= 0.6, NUMBERS >= 3, NUMBERS_SHARE >= 0.15),
-            (
-                DISTINGUISHED >= 0.3,
-                NUMBERS >= 3,
-                NUMBERS_SHARE >= 0.15,
-                TITLE_OVERLAP >= 0.6,
-                BETTER < NEAR_COPY,
-            ),
+            (DISTINGUISHED >= 0.6, NUMBERS >= SEVERAL),
+            (DISTINGUISHED >= 0.3, NUMBERS >= SEVERAL, TITLE_OVERLAP >= 0.6, BETTER < NEAR_COPY),
         ),
         "two reports that follow one template but have different subjects",
         TITLES,

@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 OWN_TITLE: Final = 0.05  # a text without any word of either title is boilerplate, unless
 SAME_TITLE: Final = 0.80  # the titles themselves are the same
 DISTINGUISHING: Final = 0.95  # title-distinguishing terms occur only in unshared text
-QUOTED_UNITS: Final = 40  # fewer may be a phrase that everybody uses
 SPOKEN_TERMS: Final = 2  # of each title, in shared text that is no boilerplate
-AGREEING_CLAUSES: Final = 3  # with numbers that are the same,
-AGREEING_FOLD: Final = 6  # and six of them for each that has other ones
+SEVERAL: Final = 3  # numbers, or clauses with numbers: fewer may be chance
+AGREEING_FOLD: Final = 6  # clauses with the same numbers for each that has other ones
 PASSAGE_UNITS: Final = 250  # more than two articles have in common by a form
 
 
@@ -142,12 +141,11 @@ def _quoted(
     left_own, right_own = _own(measures.left, known.left_titles), _own(measures.right, known.right_titles)
     own = np.where(left_cover >= right_cover, left_own, right_own)
     spoken = np.minimum(measures.left.shared_terms, measures.right.shared_terms)
-    note = (better >= thresholds.quoted_cover) & (own >= thresholds.quoted_title)
-    note |= (better >= thresholds.whole_cover) & (spoken >= SPOKEN_TERMS)
-    note &= (both < thresholds.quoted_rest) & (distinguishing < DISTINGUISHING)
-    note &= measures.shared_tokens >= QUOTED_UNITS
-    passage = (better >= thresholds.passage_cover) & (both < thresholds.same_size * better)
-    passage &= np.minimum(left_own, right_own) >= thresholds.passage_title
+    copied = better >= thresholds.copied_cover
+    note = (own >= thresholds.own_title) | ((better >= thresholds.near_copy) & (spoken >= SPOKEN_TERMS))
+    note &= copied & (both < thresholds.same_cover) & (distinguishing < DISTINGUISHING)
+    passage = copied & (both < thresholds.same_size * better)
+    passage &= np.minimum(left_own, right_own) >= thresholds.own_title
     return note, passage & (measures.shared_tokens >= PASSAGE_UNITS)
 
 
@@ -173,7 +171,7 @@ def _distinguishing(side: Side) -> Floats:
 
 def _numbers_agree(measures: PairMeasures) -> Mask:
     same, other = measures.same_numbers, measures.other_numbers
-    agree: Mask = (same >= AGREEING_CLAUSES) & (other * AGREEING_FOLD <= same)
+    agree: Mask = (same >= SEVERAL) & (other * AGREEING_FOLD <= same)
     return agree
 
 

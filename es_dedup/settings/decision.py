@@ -51,10 +51,7 @@ class ThresholdsConfig(Section):
     )
     fewest_units: float | None = _amount(1_000, "minimum number of units in common")
     fewest_of_copies: float | None = _amount(
-        1_000, "the same for texts without titles if both pages are covered by copy_cover or more"
-    )
-    copy_cover: float | None = _exception(
-        "coverage of both pages from which fewest_of_copies applies to texts without titles"
+        1_000, "the same for texts without titles if both pages are covered by copied_cover or more"
     )
     like_size: float | None = _exception(
         "ratio of lesser to better coverage from which pages of different days may be two issues of a series"
@@ -72,21 +69,12 @@ class ThresholdsConfig(Section):
     about_title: float | None = _amount(  # above 1: only where the titles are equal
         1.01, "minimum about_title: how much the shared text must be about the titles"
     )
-    quoted_cover: float | None = _exception(
-        "coverage of the better covered page from which a short text is a quotation of a long page"
+    copied_cover: float | None = _exception(
+        "coverage from which a text is copied as a whole: of both pages for fewest_of_copies, of the better covered page for a "
+        "quotation in a long page, and for a passage, of which the titles are not compared"
     )
-    quoted_rest: float | None = _share("coverage of the long page below which the pair can be a quotation")
-    quoted_title: float | None = _share(
-        "minimum share of its title terms that must occur in the body of the quoted text"
-    )
-    whole_cover: float | None = _exception(
-        "coverage of the better covered page from which a pair is a quotation if two words of each title occur in the shared text"
-    )
-    passage_cover: float | None = _exception(
-        "coverage of the better covered page from which 250 units or more are a passage: the titles of pages of different length are then not compared"
-    )
-    passage_title: float | None = _share(
-        "minimum share of its title terms that must occur in each body for a passage"
+    own_title: float | None = _share(
+        "minimum share of its title terms that must occur in the body of a quoted text, and in each body of a passage"
     )
     untitled_cover: tuple[Share, ...] | None = Field(
         None,
@@ -103,7 +91,7 @@ class ThresholdsConfig(Section):
         "coverage of the better covered page that is sufficient if both carry menus"
     )
     near_copy: float | None = _exception(
-        "coverage of the better covered page from which numbers and dates no longer reject a pair"
+        "coverage from which a text is complete: numbers and dates no longer reject a pair"
     )
 
     @field_validator(*LENGTHS)

@@ -115,8 +115,8 @@ def test_alternatives_are_told_apart_and_yes_or_no_is_a_sentence() -> None:
     outcome, why = rows["title-distinguishing terms occur only in unshared text, and numbers differ"]
     assert outcome == "passes"
     assert why.split("; or ") == [
-        "distinguishing 0 (≥ 0.6), conflicting_numbers 0 (≥ 3), conflicting_share 0 (≥ 0.15)",
-        "distinguishing 0 (≥ 0.3), conflicting_numbers 0 (≥ 3), conflicting_share 0 (≥ 0.15)",
+        "distinguishing 0 (≥ 0.6), conflicting_numbers 0 (≥ 3)",
+        "distinguishing 0 (≥ 0.3), conflicting_numbers 0 (≥ 3)",
     ]
     assert rows["too little covered for pages without titles"][1].startswith(
         "both pages have titles, better_cover"

@@ -20,6 +20,7 @@ from tests.unit.decision.decision_cases import Small, decide_pair, lines, number
 STORY: Final = lines(1, 12)
 LONG: Final = lines(2, 36)
 WORDS: Final = "harbour bridge valley market school winter river garden letter station coast mountain".split()
+REPORT: Final = (*LONG, *numbered(5, 6, 300))
 MENU: Final = " ".join(f"{WORDS[(line * 3 + at) % 12]}{line}" for line in range(8) for at in range(9)) + "."
 TITLE: Final = STORY[0][:10]
 WARNING: Final = "山市气象台发布大风蓝色预警信号"
@@ -115,10 +116,10 @@ CASES: Final = (
     ),
     case(
         "title-distinguishing terms occur only in unshared text, and numbers differ",
-        Small((*LONG, "海港清晨迎来新船。", *numbered(3, 3, 100)), LONG[0][:6] + "海港清晨迎来"),
-        Small((*LONG, "山村小学换了校车。", *numbered(4, 3, 200)), LONG[0][:6] + "山村小学换了"),
-        left_cure=Small((*LONG, "海港清晨迎来新船。", *lines(3, 3)), LONG[0][:6] + "海港清晨迎来"),
-        right_cure=Small((*LONG, "山村小学换了校车。", *lines(4, 3)), LONG[0][:6] + "山村小学换了"),
+        Small((*REPORT, "海港清晨迎来新船。", *numbered(3, 3, 100)), LONG[0][:6] + "海港清晨迎来"),
+        Small((*REPORT, "山村小学换了校车。", *numbered(4, 3, 200)), LONG[0][:6] + "山村小学换了"),
+        left_cure=Small((*REPORT, "海港清晨迎来新船。", *lines(3, 3)), LONG[0][:6] + "海港清晨迎来"),
+        right_cure=Small((*REPORT, "山村小学换了校车。", *lines(4, 3)), LONG[0][:6] + "山村小学换了"),
     ),
     case(
         "title-distinguishing terms occur only in unshared text",
