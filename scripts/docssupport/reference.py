@@ -14,14 +14,16 @@ import typer
 
 from es_dedup.cli.main import app
 from es_dedup.settings.loading import SECRETS, Settings, describe, setting_fields
+from scripts.docssupport.meaning import meaning_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 API: Final = "docs/reference/api"
-MARKER: Final = re.compile(r"^<!-- (cli|settings)(?:: ([\w -]+))? -->$", re.MULTILINE)
-"""``<!-- cli: scan -->``, ``<!-- cli: global options -->``, ``<!-- cli: input options -->``, ``<!-- settings -->`` and ``<!-- settings: ccdet -->``."""
+MARKER: Final = re.compile(r"^<!-- (cli|settings|decision)(?:: ([\w -]+))? -->$", re.MULTILINE)
+"""``<!-- cli: scan -->``, ``<!-- cli: global options -->``, ``<!-- cli: input options -->``, ``<!-- settings -->``, ``<!-- settings: ccdet -->`` and
+``<!-- decision: balanced -->``."""
 DIRECTIVE: Final = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
 _SECTION_OF_OTHERS: Final = "general"
 _TYPE_OF_PATHS: Final = re.compile(r" <list\[\w+\]>$")
@@ -31,7 +33,7 @@ def filled(markdown: str) -> str:
     """A page with each marker replaced by the text that it stands for.
 
     Raises:
-        KeyError: a marker names no command, or no section of the settings.
+        KeyError: a marker names no command, no section of the settings, or no preset.
     """
     return MARKER.sub(lambda marker: _text_of(marker[1], marker[2]), markdown)
 
@@ -39,6 +41,8 @@ def filled(markdown: str) -> str:
 def _text_of(kind: str, name: str | None) -> str:
     if kind == "cli":
         return cli_text(name or "")
+    if kind == "decision":
+        return meaning_text(name or "")
     return settings_text() if name is None else _settings()[name]
 
 

@@ -9,8 +9,10 @@ from typing import Any, Final
 
 import pytest
 
+from es_dedup.decision.thresholds import PRESETS
 from es_dedup.settings.loading import Settings, describe
 from scripts.docssupport import reference
+from tests.reference.required_coverage import demand
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 COMMANDS: Final = reference.commands()
@@ -57,6 +59,26 @@ def test_the_page_of_each_method_has_the_settings_of_its_section() -> None:
             assert f"| `{line.key}` |" in text
     with pytest.raises(KeyError):
         reference.filled("<!-- settings: no_such_section -->")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_what_a_decision_means_has_the_values_of_the_preset(preset: str) -> None:
+    known = PRESETS[preset]
+    text = reference.filled(f"<!-- decision: {preset} -->")
+    curves = (*known.needed_cover, *known.untitled_cover)
+    single = (known.untitled_contained, known.words_cover, known.words_contained, known.late_cover)
+    for cover in filter(None, (*curves, *single)):
+        assert f"{100 * cover:.3g} %" in text
+    with pytest.raises(KeyError):
+        reference.filled("<!-- decision: no_such_preset -->")
+
+
+def test_the_guide_says_what_is_required_of_untitled_pages_in_words() -> None:
+    page = reference.filled((ROOT / "docs/how-to/choose-thresholds.md").read_text(encoding="utf-8"))
+    said = re.findall(r"separate words\*: .* at least (\S+) % .* down to (\S+) %", page)[0]
+    for covers, share in zip(((0.6, 0.6), (0.6, 0.3)), said, strict=True):
+        required = demand(covers, covers, 400, 0, titled=False, in_words=True, menus=False)
+        assert f"{100 * required:.3g}" == share
 
 
 def test_every_public_module_has_a_place_in_the_api_reference() -> None:
