@@ -163,7 +163,7 @@ RULES: Final = (
     Rule(
         "numbers differ throughout",
         (BETTER < NEAR_COPY,),
-        ((NUMBERS >= SEVERAL, NUMBERS_SHARE >= 0.4, NUMBERS_AGREE.no, LESSER >= 0.4),),
+        ((NUMBERS >= SEVERAL, NUMBERS_SHARE >= 0.4, NUMBERS_AGREE.no, LESSER >= 0.4, BETTER < 0.9),),
         "daily figures",
         SERIES,
     ),
