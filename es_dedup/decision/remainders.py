@@ -1,7 +1,8 @@
 """Distinguish a template from a reprinted story by the remainders of the pages that carry it.
 
-Both recur on many pages. Take away what three of these pages have in common: of a story, little is left (a site's layout), or two of the
-three share more of it (a longer version); of a template, what is left is most of each page and is different on every page.
+Both recur on many pages. Take three pages that carry the text and remove what all three have in common; the rest of each page is its remainder.
+The text is a story if the remainders are small (they are the layouts of sites), or if two of the pages share a part of them (a longer
+version of the story). It is a template if the remainders make up much of the pages and differ from each other.
 """
 
 from __future__ import annotations

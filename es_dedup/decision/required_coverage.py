@@ -25,10 +25,12 @@ def required_coverage(measures: PairMeasures, known: PairContext, thresholds: Th
     """Cover that the better covered page of each pair has to reach, in [0, 1]; shape (pairs,).
 
     Pages of like size on different days may be two issues of a form: they need more, by the logarithm of the days,
-    and it does not count for them that their losses are scattered, for another name in the same sentence is that too. Of
-    a long untitled text in words, each edited word takes four grams: where the losses are scattered, more of the text is in
-    place than its gram cover shows. Clauses of some twelve words lose eight powers of the share of unedited words more than
-    grams of four, so the square root of their ratio is what an edit cost the grams. Menus have no clauses.
+    and it does not count for them that their losses are scattered, for another name in the same sentence is that too.
+
+    Long untitled prose in words needs less where its losses are scattered, as edits are. If a share p of the words is unedited,
+    about p^4 of the sequences of four words survive and p^12 of the clauses of some twelve words. The square root of the ratio
+    of gram cover to clause cover, p^-4, is then what the edits took from the gram cover. A missing passage costs both alike,
+    so the ratio stays 1. Pages that both carry menus are left out, as menus have no clauses.
     """
     left, right = measures.left.cover, measures.right.cover
     better, both = np.maximum(left, right), np.minimum(left, right)
@@ -36,18 +38,18 @@ def required_coverage(measures: PairMeasures, known: PairContext, thresholds: Th
     alike = (both >= thresholds.same_cover) | (both >= thresholds.like_size * better)
     amount = measures.shared_tokens
     scattered = np.where(apart & alike, 1.0, _scattered(measures, left >= right))
-    titled = scaled(amount, thresholds.amounts, thresholds.needed_cover)
-    titled = titled * scattered**-thresholds.scattered
+    needed = scaled(amount, thresholds.amounts, thresholds.needed_cover) * scattered**-thresholds.scattered
     edited = is_like(better, both, thresholds) & (amount >= thresholds.edited_units)
-    titled = np.where(edited, np.minimum(titled, thresholds.edited_cover), titled)
+    needed = np.where(edited, np.minimum(needed, thresholds.edited_cover), needed)
     if not known.titled.all():
         untitled = untitled_cover(amount, known.in_words, thresholds)
         prose = known.in_words & ~known.menus & (amount >= LONG_UNITS)
-        in_place = np.maximum(untitled / np.sqrt(scattered), np.minimum(untitled, thresholds.edited_cover))
-        titled = np.where(known.titled, titled, np.where(prose, in_place, untitled))
+        least = np.minimum(untitled, thresholds.edited_cover)
+        untitled = np.where(prose, np.maximum(untitled / np.sqrt(scattered), least), untitled)
+        needed = np.where(known.titled, needed, untitled)
     late = np.where(alike, np.minimum(np.log2(1.0 + known.days) / LATE_LOG_DAYS, 1.0), 0.0)
-    demand: Floats = titled + np.maximum(thresholds.late_cover - titled, 0.0) * late
-    return demand
+    required: Floats = needed + np.maximum(thresholds.late_cover - needed, 0.0) * late
+    return required
 
 
 def untitled_cover(amount: Floats, in_words: NDArray[np.bool_], thresholds: Thresholds) -> Floats:

@@ -84,7 +84,7 @@ def test_filter_between_buckets(bucket: str, tmp_path: Path) -> None:
         check=False, cwd=tmp_path, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split()[:4] == ["kept", "3", "dropped", "3"]
+    assert done.stdout.split() == ["kept", "3", "dropped", "3", "preset", "balanced"]
     storage = s3fs.S3FileSystem(skip_instance_cache=True)
     kept = gzip.decompress(storage.cat("crawl/unique/part-1.jsonl.gz"))
     kept += storage.cat("crawl/unique/part-2.jsonl")

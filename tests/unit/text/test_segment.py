@@ -23,12 +23,16 @@ from tests.texts import SENTENCES, ZH, page_texts
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from es_dedup.text.segment import Segmenter
+
 NAMES = ("jieba", "jieba-hmm")
-"""Of the setting."""
+"""Values of the setting."""
 
 
-BOTH = (RjiebaSegmenter(), JiebaSegmenter())
-"""The dictionary's, in native code and in Python."""
+@pytest.fixture(scope="module")
+def both() -> tuple[Segmenter, Segmenter]:
+    """Jieba's dictionary, read by rjieba and by jieba itself."""
+    return RjiebaSegmenter(), JiebaSegmenter()
 
 
 def test_the_segmenter_of_a_name_is_built_once() -> None:
@@ -48,18 +52,21 @@ def test_the_dictionary_is_read_by_rjieba_where_that_is_installed(monkeypatch: p
 
 @settings(max_examples=300, deadline=None)
 @given(page_texts)
-def test_rjieba_gives_the_words_and_parts_of_speech_of_jieba(text: str) -> None:
+def test_rjieba_gives_the_words_and_parts_of_speech_of_jieba(
+    both: tuple[Segmenter, Segmenter], text: str
+) -> None:
     """An index that is written with one is read with the other: whatever the text, both must agree."""
-    clean = normalise(text)
-    fast, plain = (each.cut(clean) for each in BOTH)
-    assert fast == plain
-    assert "".join(plain) == clean
-    assert [speech_of(BOTH[0].tag(word)) for word in fast] == [speech_of(BOTH[1].tag(word)) for word in plain]
+    clean, (fast, plain) = normalise(text), both
+    words_of_plain = plain.cut(clean)
+    assert fast.cut(clean) == words_of_plain
+    assert "".join(words_of_plain) == clean
+    for word in words_of_plain:
+        assert speech_of(fast.tag(word)) is speech_of(plain.tag(word))
 
 
 @pytest.mark.parametrize("text", ["", " \n", "龘靐齉", *map(normalise, SENTENCES)])
-def test_words_joined_give_the_text_again(text: str) -> None:
-    for found in (*BOTH, segmenter("jieba-hmm")):
+def test_words_joined_give_the_text_again(both: tuple[Segmenter, Segmenter], text: str) -> None:
+    for found in (*both, segmenter("jieba-hmm")):
         cut = found.cut(text)
         assert isinstance(cut, list)
         assert "".join(cut) == text
