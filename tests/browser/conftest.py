@@ -20,16 +20,21 @@ HOSTILE: Final = (
     "<script>alert(1)</script>\u202e\u200b\u2067 \u0645\u0631\u062d\u0628\u0627\x00\" onload='alert(2)' "
 )
 """A script, marks of direction, a space without width, Arabic letters, quotation marks."""
-HALL: Final = (
-    "The mayor opened the new swimming hall on Friday morning. It has six lanes of fifty metres and a pool for children. "
-    "Building it took four years and cost eleven million. School classes swim free of charge on weekdays."
+STORIES: Final = (
+    (
+        "The mayor opened the new swimming hall on Friday morning. It has six lanes of fifty metres and a pool for children. "
+        "Building it took four years and cost eleven million. School classes swim free of charge on weekdays."
+    ),
+    (
+        "A storm tore the roof from the grain store by the canal last night. Firemen pumped water out of the cellar until noon. "
+        "The owner speaks of two hundred tonnes of spoilt rye. Trains between the villages ran again in the evening."
+    ),
 )
 ENDS: Final = (
-    "The first swimmers had come at dawn with their own towels. A choir of firemen sang by the edge of the water.",
+    "The first visitors had come at dawn with their own towels. A choir of pupils sang by the edge of the water.",
     "Neighbours had feared the noise of buses and cars. The car park behind the station stays open until midnight.",
-    "Tickets are sold at the door and in the town hall. A season costs as much as twenty single visits do.",
 )
-"""Two thirds of a page, and the rest of three: pairs that are near a threshold."""
+"""Two thirds of a page, and the rest of two: pairs that are near a threshold."""
 LONG: Final = 2_000_000
 
 
@@ -89,7 +94,9 @@ def pages() -> list[dict[str, str]]:
         for at in range(MEMBERS)
     ]
     made += [
-        {"id": f"hall/{at}", "text": f"{HALL} {end}", "title": "Swimming"} for at, end in enumerate(ENDS)
+        {"id": f"story/{at}/{which}", "text": f"{story} {end}", "title": "News of the day"}
+        for at, story in enumerate(STORIES)
+        for which, end in enumerate(ENDS)
     ]
     return [
         *made,
