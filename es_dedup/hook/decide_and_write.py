@@ -395,6 +395,11 @@ class BatchDecider:
             return dedup_fields_of(self._index, page_ids)
 
     @property
+    def begun(self) -> frozenset[str]:
+        """Pages whose features are stored, or about to be, while their batches are not concluded: their documents are yet to be written."""
+        return frozenset().union(*tuple(self._begun.values()))
+
+    @property
     def shared(self) -> bool:
         """Whether another process has lately held a session, and may have decided on documents that it has not written yet."""
         return time.monotonic() - self._shared < SHARED_SECONDS

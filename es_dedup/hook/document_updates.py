@@ -95,7 +95,8 @@ class DocumentUpdates:
     ) -> None:
         """Write ``dedup`` fields, again where another process has changed clusters since the session that they were read in.
 
-        Documents that turn out to have been deleted past the hook leave their clusters.
+        Documents that turn out to have been deleted past the hook leave their clusters; those of batches that were begun are yet to be
+        written.
         """
         missing = set(self.send(dedup_fields, report, own=own, checked=checked))
         for _ in range(TRIES if dedup_fields else 0):
@@ -104,7 +105,7 @@ class DocumentUpdates:
             dedup_fields = self._decider.dedup_fields(dedup_fields)
             session = self._decider.session
             missing.update(self.send(dedup_fields, report, own=own))
-        report.gone += sorted(self.forget(missing, report))
+        report.gone += sorted(self.forget(missing - self._decider.begun, report))
 
     def send(
         self,

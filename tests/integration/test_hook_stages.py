@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from es_dedup.hook.documents import Batch, Item
 
 
-def batch_of(name: str, number: int) -> list[Item]:
-    action = action_of(story(number), name)
+def batch_of(name: str, number: int, page: str | None = None) -> list[Item]:
+    action = action_of(story(number, page), name)
     return [item_of({"index": {"_index": name, "_id": action["_id"]}}, action["_source"], {})]
 
 
@@ -70,6 +70,18 @@ class TestTakenOut:
         names = {f"{name}/story-1"}
         assert hook._index.get_many(names).keys() == hook._index.assignments(names).keys() == names
         assert clusters(client, name) == {frozenset({"story-1"})}
+
+    def test_by_a_batch_that_is_found_again_after_the_next_one(
+        self, hook: DedupHook, client: Elasticsearch, name: str
+    ) -> None:
+        """As after a rollover: its search sees the copy, whose document is yet to be written."""
+        batches = [batch_of(name, 1), batch_of(name, 1, "copy")]
+        prefetched = hook.prefetch(batches[1])
+        write(hook, client, hook.prepare(batches[0], WritePolicy.MARK, HookReport()), name)
+        batch = hook.prepare(batches[1], WritePolicy.MARK, HookReport(), prefetched=hook.compare(prefetched))
+        write(hook, client, batch, name)
+        assert clusters(client, name) == {frozenset({"story-1", "copy"})}
+        assert hook._index.get_many([f"{name}/copy"])
 
 
 class TestStages:
