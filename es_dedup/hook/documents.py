@@ -13,12 +13,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.hook.batch_steps import BatchDecisions
-from es_dedup.index.source_index import DEDUP, DedupField, DocumentKey, document_key
+from es_dedup.index.source_index import DEDUP, DedupField, DocumentKey, document_key, value_of
 from es_dedup.index.validation import encodable
 from es_dedup.model import Decision, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.hook.report import HookReport
 
@@ -61,7 +61,7 @@ class Item:
         dedup_field: the ``dedup`` field of the document.
         kept: the document is to be written.
         because: the pages because of which it is not.
-        leaving: documents that the same batch deletes: it is not left out because of them.
+        leaving: documents whose text the same batch deletes or replaces later: it is not left out because of them.
         withdrawn: an older version is stored, and deleted because the document is not written.
         deferred: an update; the document waits for a decision afterwards.
         repeated: it was sent a second time, after the mapping of ``dedup`` had been put on its index.
@@ -101,6 +101,11 @@ class Item:
     def whole(self) -> bool:
         """Whether it brings a whole document that the hook decides on."""
         return self.operation in WRITES and not self.problem
+
+    def loses_text(self, content: str) -> bool:
+        """Whether it deletes a document, or updates the field that holds its text."""
+        doc = (_object(self.body) or {}).get("doc") if self.operation == "update" else None
+        return self.operation == "delete" or (isinstance(doc, dict) and value_of(doc, content) is not None)
 
     @property
     def external(self) -> bool:
@@ -278,12 +283,12 @@ def in_parts(items: Iterable[Item], stored: Collection[str], changed: Collection
     """Parts of a batch that are written one after the other, so that the size of batches makes no difference to a policy.
 
     Documents of a part are compared with each other as they will be. So a stored document that the batch changes begins
-    a part, for those before it meet its older version; and what is read again after the write ends one.
+    a part, where those before it are to meet its older version; and what is read again after the write ends one.
 
     Args:
         items: the batch, in order.
         stored: page ids with features.
-        changed: of these, those that the batch brings with other features.
+        changed: of these, those that begin a part.
     """
     parts: list[list[Item]] = [[]]
     ended = False
@@ -294,6 +299,16 @@ def in_parts(items: Iterable[Item], stored: Collection[str], changed: Collection
         parts[-1].append(item)
         ended |= not item.whole or (item.operation == "create" and item.page_id in stored)
     return parts
+
+
+def set_leaving(parts: Iterable[Sequence[Item]], lost: Collection[str]) -> None:
+    """Note with each document of a batch in parts which documents lose their stored text after it; ``lost``: all that do."""
+    leaving: frozenset[str] = frozenset()
+    for part in reversed([*parts]):
+        after = leaving.union(item.page_id for item in part if not item.whole)
+        for item in part:
+            item.leaving = after.intersection(lost)
+        leaving = after.union(item.page_id for item in part)
 
 
 def waiting_field(page_id: str, relation: str) -> DedupField:

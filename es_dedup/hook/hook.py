@@ -224,19 +224,18 @@ class DedupHook(Closing):
         if policy is WritePolicy.MARK or self.dispatcher is not None or len(items) == 1 or not whole:
             return [(items, None)]
         features = self.featurise(whole)
-        if policy is WritePolicy.SKIP:
-            deletes = [item for item in items if item.operation == "delete"]
-            self._targets.resolve(deletes)
-            for item in whole:
-                item.leaving = {each.page_id for each in deletes}
         try:
             stored, changed = self._decider.known(features)
         except IndexError_:
             return [(items, None)]  # the decision that follows returns the error
-        return [
-            (part, self._decider.some(features, {item.page_id for item in part}))
-            for part in documents.in_parts(items, stored, changed)
-        ]
+        if policy is WritePolicy.SKIP:
+            leaving = [item for item in items if item.loses_text(self._fields.content)]
+            self._targets.resolve(leaving)
+            parts = documents.in_parts(items, stored, ())
+            documents.set_leaving(parts, {*changed, *(item.page_id for item in leaving)})
+        else:
+            parts = documents.in_parts(items, stored, changed)
+        return [(part, self._decider.some(features, {item.page_id for item in part})) for part in parts]
 
     def prefetch(
         self,

@@ -9,7 +9,7 @@ import pytest
 
 from es_dedup import Deduplicator, Page, Settings
 from es_dedup.errors import DuplicatePage
-from es_dedup.hook import DedupHook, dedup_bulk
+from es_dedup.hook import DedupHook, dedup_bulk, dedup_streaming_bulk
 from es_dedup.index import factory
 from es_dedup.index.embedded import EmbeddedIndex
 from tests.hooked import FIELDS
@@ -28,7 +28,6 @@ TEXTS = [
     SENTENCES[0] + SENTENCES[3] + SENTENCES[4],
     SENTENCES[0] + SENTENCES[1],
 ]
-POLICIES = ["mark", "skip", "overwrite", "fail"]
 
 
 def some_actions(source: random.Random, count: int) -> list[dict[str, Any]]:
@@ -78,7 +77,7 @@ def written(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", ["mark", "overwrite", "fail"])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_size_of_chunks_makes_no_difference(policy: str, seed: int) -> None:
     source = random.Random(seed)
@@ -120,18 +119,51 @@ def test_the_size_of_calls_makes_no_difference_to_a_library_index(policy: str, s
     assert found[1:] == found[:-1]
 
 
-@pytest.mark.parametrize("chunk_size", [1, 500])
-@pytest.mark.parametrize("first", ["index", "delete"])
-def test_skip_keeps_a_copy_of_what_the_same_batch_deletes(
-    hook: DedupHook, client: Elasticsearch, name: str, first: str, chunk_size: int
+EDITED = TEXTS[0].rstrip() + " It was sunny."
+LATER: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "delete": ({"_op_type": "delete"}, {"copy"}),
+    "other text": ({"_op_type": "index", "_source": {"text": TEXTS[1]}}, {"copy", "original"}),
+    "other text by an update": ({"_op_type": "update", "doc": {"text": TEXTS[1]}}, {"copy", "original"}),
+    "an edit": ({"_op_type": "index", "_source": {"text": EDITED}}, {"original"}),
+    "an update of another field": ({"_op_type": "update", "doc": {"views": 1}}, {"original"}),
+    "a copy of another document": ({"_op_type": "index", "_source": {"text": TEXTS[2]}}, {"copy"}),
+}
+"""What a batch does to an original, and the documents that are left of it and of a copy of its old text."""
+
+
+@pytest.mark.parametrize("between", [False, True], ids=["", "update-between"])
+@pytest.mark.parametrize("first", ["copy", "original"])
+@pytest.mark.parametrize("later", LATER)
+def test_skip_keeps_a_copy_of_what_the_same_batch_replaces(
+    hook: DedupHook, client: Elasticsearch, name: str, later: str, first: str, between: bool
 ) -> None:
-    """One after the other the copy goes with its original only where it comes before the delete, in a batch of its own."""
-    source = {"text": TEXTS[0], "title": "Title", "published": "2024-05-01"}
-    dedup_bulk(client, [{"_index": name, "_id": "original", "_source": source}], hook=hook)
-    actions: list[dict[str, Any]] = [
-        {"_op_type": "index", "_index": name, "_id": "copy", "_source": source},
-        {"_op_type": "delete", "_index": name, "_id": "original"},
-    ]
-    given = actions if first == "index" else actions[::-1]
-    dedup_bulk(client, given, hook=hook, policy="skip", chunk_size=chunk_size)
-    assert state(client, name).keys() == (set() if (first, chunk_size) == ("index", 1) else {"copy"})
+    """One after the other the text of the copy is lost where its original comes later, in a batch of its own."""
+    stored = [("original", TEXTS[0]), ("third", TEXTS[2])]
+    dedup_bulk(
+        client, [{"_index": name, "_id": each, "_source": {"text": text}} for each, text in stored], hook=hook
+    )
+    change, expected = LATER[later]
+    actions = [{"_id": "copy", "_source": {"text": TEXTS[0]}}, {"_id": "original", **change}]
+    actions = actions if first == "copy" else actions[::-1]
+    if between:
+        actions.insert(1, {"_op_type": "update", "_id": "third", "doc": {"views": 1}})
+    dedup_bulk(client, actions, index=name, hook=hook, policy="skip")
+    if between and (first, later) == ("copy", "an edit"):
+        expected = {"copy"}  # its edit is compared after the copy is written, and gives way to it
+    assert state(client, name).keys() == {"third", *expected}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_skip_loses_no_text_that_a_batch_brings(
+    hook: DedupHook, client: Elasticsearch, name: str, seed: int
+) -> None:
+    source = random.Random(seed)
+    first = {each["_id"]: each for each in some_actions(source, 9) if each["_op_type"] == "index"}
+    dedup_bulk(client, first.values(), index=name, hook=hook)
+    actions = {each["_id"]: each for each in some_actions(source, 12)}
+    given: dict[str, Any] = {"index": name, "policy": "skip", "raise_on_error": False}
+    done = dedup_streaming_bulk(client, actions.values(), hook=hook, **given)
+    taken = [actions[answer["_id"]] for ok, result in done if ok for answer in result.values()]
+    brought = [(each.get("_source") or each.get("doc") or {"text": ""})["text"] for each in taken]
+    left = [text for text, _ in state(client, name).values()]
+    assert all(any(text in other for other in left) for text in brought), (seed, actions)
