@@ -110,6 +110,7 @@ def reindex(
                 carry_over(old, new.index, new.dedup)  # those made meanwhile
                 factory.swap_generation(place, generation, settings)
     with open_context(place, settings) as context:
+        _cancel_jobs(context)
         follow(context)  # decided on with the old settings, written after the swap
         counts = _run(context, "update", report_progress)
         follow(context)
@@ -191,6 +192,7 @@ def roll_back(
         factory.swap_generation(place, generation, settings)
     with open_context(place, settings) as context:
         context.index.set_note(NOTE, None)
+        _cancel_jobs(context)
         return _run(context, "backfill", report_progress).get("updated", 0) if attachments else 0
 
 
@@ -269,6 +271,12 @@ def _run(context: MaintenanceContext, what: str, report_progress: Callable[[str]
     if job.state is JobState.PAUSED:
         runner.set_state(job.id, JobState.RUNNING)
     return dict(runner.run(job.id).counts)
+
+
+def _cancel_jobs(context: MaintenanceContext) -> None:
+    """Cancel the unfinished jobs of an index after a swap: what they have done, they did in the other generation."""
+    for job in context.jobs.jobs(unfinished=True):
+        Runner(context).set_state(job.id, JobState.CANCELLED, "another generation is in use")
 
 
 def _keep_dead(new: MaintenanceContext, place: str) -> None:

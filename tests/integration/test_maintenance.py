@@ -129,6 +129,10 @@ def test_a_reindex_with_new_settings_keeps_what_was_written_meanwhile_and_can_be
         with attached(name, old) as site:
             place = site.place
             filled(site)
+            runner = Runner(site)
+            killed = runner.start("backfill", {"target": None})
+            for number in runner.waiting(killed.id):  # it was killed when every document was stored
+                runner.work(killed.id, number)
         put(client, name, {"later": given["made-00000"]})
         client.delete(index=name, id="made-00003")
         with pytest.raises(SettingsMismatch), open_context(place, new):
