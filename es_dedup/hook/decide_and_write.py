@@ -330,9 +330,7 @@ class BatchDecider:
         # Of two pages at once only the one whose search has found the other gives way to it, so that one of them stays.
         counted = decided_edges(index, searched, new)
         standing = [edge for edge in counted if edge.left in there and edge.right in there]
-        # Stored documents that the batch changes come first: a copy of one gives way to it, not the other way round.
-        by_age = sorted(new, key=lambda name: name not in replaced)
-        gone = left_out(by_age, standing) if policy is WritePolicy.SKIP else {}
+        gone = left_out(new, standing) if policy is WritePolicy.SKIP else {}
         decisions.update(stored_now.without(gone, standing, index.assignments(new)) if gone else {})
         add_evidence(decisions, compared)
         for name in set(compared.pages.ids).intersection(other):

@@ -283,12 +283,12 @@ def in_parts(items: Iterable[Item], stored: Collection[str], changed: Collection
     """Parts of a batch that are written one after the other, so that the size of batches makes no difference to a policy.
 
     Documents of a part are compared with each other as they will be. So a stored document that the batch changes begins
-    a part, where those before it are to meet its older version; and what is read again after the write ends one.
+    a part, for those before it meet its older version; and what is read again after the write ends one.
 
     Args:
         items: the batch, in order.
         stored: page ids with features.
-        changed: of these, those that begin a part.
+        changed: of these, those that the batch brings with other features.
     """
     parts: list[list[Item]] = [[]]
     ended = False

@@ -228,13 +228,11 @@ class DedupHook(Closing):
             stored, changed = self._decider.known(features)
         except IndexError_:
             return [(items, None)]  # the decision that follows returns the error
+        parts = documents.in_parts(items, stored, changed)
         if policy is WritePolicy.SKIP:
             leaving = [item for item in items if item.loses_text(self._fields.content)]
             self._targets.resolve(leaving)
-            parts = documents.in_parts(items, stored, ())
             documents.set_leaving(parts, {*changed, *(item.page_id for item in leaving)})
-        else:
-            parts = documents.in_parts(items, stored, changed)
         return [(part, self._decider.some(features, {item.page_id for item in part})) for part in parts]
 
     def prefetch(
