@@ -19,7 +19,7 @@ from es_dedup.model import Outcome, Page, Relation
 from es_dedup.readers import InputFailure, ReadOptions, read_pages
 from es_dedup.readers.dump_filter import DUMPS, copy_dump
 from es_dedup.readers.locations import Address, is_pattern, located, matches
-from es_dedup.readers.port import Tally, kind_of
+from es_dedup.readers.port import KEPT_FAILURES, Tally, kind_of
 from es_dedup.readers.streams import STDIN, is_pipe, open_pipe, plain_problem, printable, suffix_of
 from es_dedup.settings.loading import settings_in_force
 from es_dedup.temporary import temporary_folder
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from es_dedup.readers.port import Item
     from es_dedup.settings import Settings
 
-KEPT_FAILURES: Final = 1000
 PLACE_DIGITS: Final = 15
 PLACE: Final = ("file", "record", "id")
 """Keys of a record in reasons."""

@@ -48,11 +48,6 @@ Dropped = Annotated[
 ]
 DropEmpty = Annotated[bool, typer.Option("--drop-empty", help="Also leave out records whose text is empty.")]
 
-_JSON_LINES: Final = rb"\s*\{"
-_BEGINNINGS: Final = {
-    ".jsonl": _JSON_LINES, ".ndjson": _JSON_LINES, ".json": rb"\s*[\[{]", ".parquet": b"PAR1",
-    ".warc": b"WARC/", ".wet": b"WARC/",
-}  # fmt: skip
 _HEAD_BYTES: Final = 1024
 
 
@@ -222,10 +217,10 @@ def _target(
 def _beginning(dump: str, suffix: str) -> bytes:
     """How copies of a dump begin: as dumps of its format do, tables with the same line."""
     from es_dedup.readers.locations import Address
-    from es_dedup.readers.streams import READ_ERRORS, open_unpacked
+    from es_dedup.readers.streams import BEGINNINGS, READ_ERRORS, open_unpacked
 
     if suffix not in (".csv", ".tsv"):
-        return _BEGINNINGS[suffix or ".jsonl"]
+        return BEGINNINGS[suffix or ".jsonl"]
     if is_pipe(dump):  # what is read of it now is lost
         return b"(?!)"
     place = _named(dump)

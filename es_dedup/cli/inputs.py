@@ -16,7 +16,7 @@ from es_dedup.cli.group import ExitCode
 from es_dedup.cli.output import clean
 from es_dedup.errors import InputError
 from es_dedup.readers import Fields, InputFailure, ReadOptions, read_pages
-from es_dedup.readers.port import FORMATS
+from es_dedup.readers.port import FORMATS, KEPT_FAILURES
 from es_dedup.readers.records import USUAL
 from es_dedup.readers.streams import STDIN, is_pipe
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from es_dedup.readers import Roots
 
 SHOWN_FAILURES: Final = 20
-KEPT_FAILURES: Final = 1000
 SHOWN_KINDS: Final = 8
 SHOWN_MISSING: Final = 5
 LABELS_HELP: Final = "TSV with a header, or JSONL: id_a, id_b, label (dup, contain, partial, diff)."

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from es_dedup.errors import IndexError_
-from es_dedup.index.source_index import value_of
+from es_dedup.index.source_index import unread_problem, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -59,10 +59,7 @@ class PipelineCheck:
             )
             if value_of(item.source, content) is not None and value_of(stored.source, content) is None:
                 self._unread.add(index)
-                problems.append(
-                    f"{name} was stored without the content field {content!r}: documents that are read again seem to have no text. "
-                    f"Write them with the field that is stored, and name that field as content"
-                )
+                problems.append(unread_problem(name, "was stored without", content))
             _tell(index, problems, report)
 
 

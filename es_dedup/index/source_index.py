@@ -330,6 +330,14 @@ class PipelineEffects:
     unread: bool = False
 
 
+def unread_problem(who: str, does: str, content: str, into: str = "") -> str:
+    """What is said where a document is stored without its content field."""
+    return (
+        f"{who} {does} the content field {content!r}{into}: documents that are read again seem to have no text. "
+        f"Write them with the field that is stored, and name that field as content"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
     """Lowest version of the nodes, and seconds by which its clock is ahead of ours, about."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, cast
 
@@ -21,7 +21,7 @@ from es_dedup.readers.kinds import why_nothing
 from es_dedup.readers.port import InputFailure, kind_of
 from es_dedup.readers.streams import READ_ERRORS, packed, packing_of, plain_problem, printable
 from es_dedup.readers.tables import batch_items, csv_records, needed_columns
-from es_dedup.readers.warc import PlacedRecord, open_by_record, record_end, warc_records
+from es_dedup.readers.warc import PlacedRecord, open_by_record, warc_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -84,10 +84,8 @@ def _copy(path: Path, options: ReadOptions, drops: Drops, given: Targets) -> Non
     if kind == ".parquet":
         _copy_parquet(path, options, drops, given)
         return
-    try:
+    with _reading(printable(path)):
         packing = packing_of(path)
-    except OSError as error:
-        raise InputError(printable(path), None, plain_problem(error)) from error
     if kind in (".warc", ".wet"):
         _copy_warc(path, options, drops, given, packing)
         return
@@ -113,11 +111,18 @@ def _nowhere() -> IO[bytes]:
     return cast("IO[bytes]", _Nowhere())
 
 
-def _is_array(path: Path, options: ReadOptions) -> bool:
+@contextmanager
+def _reading(source: str) -> Iterator[None]:
+    """Tell what goes wrong inside as an error of the input; nothing may be written inside."""
     try:
-        return is_array(path, options)
+        yield
     except READ_ERRORS as error:
-        raise InputError(printable(path), None, plain_problem(error)) from error
+        raise InputError(source, None, plain_problem(error)) from error
+
+
+def _is_array(path: Path, options: ReadOptions) -> bool:
+    with _reading(printable(path)):
+        return is_array(path, options)
 
 
 def _decided(records: Iterable[RawRecord], drops: Drops) -> Iterator[tuple[bytes, bool]]:
@@ -205,19 +210,19 @@ class _RowGroups:
 
 
 class _Run(NamedTuple):
-    """Records of an archive about one URL that follow each other, each with its place, its end and its item."""
+    """Records of an archive about one URL that follow each other, each with its item."""
 
-    records: list[tuple[PlacedRecord, int, Item | None]]
+    records: list[tuple[PlacedRecord, Item | None]]
 
     def marks(self, dropped: Sequence[bool]) -> list[bool]:
         """Whether each record is left out: one that may be a page by its own mark, another where all of these that it belongs to are."""
         marks = []
         responses = {
             record.id: (record, mark)
-            for (record, _, _), mark in zip(self.records, dropped, strict=True)
+            for (record, _), mark in zip(self.records, dropped, strict=True)
             if record.may_be_page
         }
-        for (record, _, _), mark in zip(self.records, dropped, strict=True):
+        for (record, _), mark in zip(self.records, dropped, strict=True):
             owners = [
                 gone
                 for other, gone in responses.values()
@@ -228,46 +233,33 @@ class _Run(NamedTuple):
 
 
 def _copy_warc(path: Path, options: ReadOptions, drops: Drops, targets: Targets, packing: str) -> None:
-    try:
-        with open_by_record(path) as (stream, damage), _archive(targets, packing) as write:
-            for run in _runs(stream, printable(path), options, drops):
-                marks = run.marks(drops([item for *_, item in run.records]))
-                for (record, end, _), mark in zip(run.records, marks, strict=True):
-                    # without moving the stream, from which the archive is being read
-                    write(mark, partial(_pieces, stream.fileno(), record.start, end))
-                    if not record.url and not mark:  # warcinfo describes all that follow it
-                        write(not mark, partial(_pieces, stream.fileno(), record.start, end))
-            if damage:
-                drops([InputFailure(printable(path), None, damage)])
-    except READ_ERRORS as error:
-        raise InputError(printable(path), None, plain_problem(error)) from error
+    source = printable(path)
+    with ExitStack() as stack:
+        with _reading(source):
+            stream, damage = stack.enter_context(open_by_record(path))
+        write = stack.enter_context(_archive(targets, packing))
+        for run in _runs(stream, source, options, drops):
+            marks = run.marks(drops([item for _, item in run.records]))
+            for (record, _), mark in zip(run.records, marks, strict=True):
+                pieces = partial(_pieces, stream.fileno(), source, record.start, record.end)
+                write(mark, pieces)
+                if not record.url and not mark:  # warcinfo describes all that follow it
+                    write(not mark, pieces)
+        if damage:
+            drops([InputFailure(source, None, damage)])
 
 
 def _runs(stream: IO[bytes], source: str, options: ReadOptions, drops: Drops) -> Iterator[_Run]:
     """Runs of an archive; what is damaged is given to ``drops`` and left out."""
     run = _Run([])
-    last: tuple[PlacedRecord, Item | None] | None = None
-
-    def ended(at: int) -> Iterator[_Run]:
-        nonlocal run, last
-        if last is None:
-            return
-        record, item = last
-        if run.records and (not record.url or record.url != run.records[-1][0].url):
-            yield run
-            run = _Run([])
-        run.records.append((record, at, item))
-        last = None
-
     for record, item in warc_records(stream, source, options):
         if record is None:
             drops([item])
-            if last is not None:
-                yield from ended(record_end(stream, last[0].start) or stream.seek(0, os.SEEK_END))
-        else:
-            yield from ended(record.start)
-            last = record, item
-    yield from ended(stream.seek(0, os.SEEK_END))
+            continue
+        if run.records and (not record.url or record.url != run.records[-1][0].url):
+            yield run
+            run = _Run([])
+        run.records.append((record, item))
     if run.records:
         yield run
 
@@ -297,7 +289,12 @@ def _archive(
         yield write
 
 
-def _pieces(file: int, start: int, end: int) -> Iterator[bytes]:
-    while start < end and (piece := os.pread(file, min(end - start, _COPY_BYTES), start)):
+def _pieces(file: int, source: str, start: int, end: int) -> Iterator[bytes]:
+    """Bytes of an archive, without moving the stream from which it is being read."""
+    while start < end:
+        with _reading(source):
+            piece = os.pread(file, min(end - start, _COPY_BYTES), start)
+        if not piece:
+            return
         yield piece
         start += len(piece)

@@ -21,6 +21,8 @@ FORMATS: Final = ("jsonl", "json", "csv", "tsv", "parquet", "warc")
 """Kinds of files with many pages."""
 MAX_RECORD_BYTES: Final = 64 * 2**20
 """Longest line or record that is taken into memory; a longer one is left out and named."""
+KEPT_FAILURES: Final = 1000
+"""Failures of one call that are kept; more are only counted."""
 MAX_PAGE_BYTES: Final = 10_000_000
 """Bytes of one page file that are read; extraction cuts at ``extraction.max_bytes`` anyway."""
 

@@ -290,8 +290,10 @@ def _html(record: Mapping[str, Any], name: str | None) -> str | bytes | None:
 
 def _time(record: Mapping[str, Any], name: str | None) -> str | datetime | None:
     value = record[name] if name is not None else None
-    if value is None or value == "" or isinstance(value, (str, datetime)):
-        return clean_text(value) if isinstance(value, str) and value else value or None
+    if missing(value) or value == "":
+        return None
+    if isinstance(value, (str, datetime)):
+        return clean_text(value) if isinstance(value, str) else value
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):

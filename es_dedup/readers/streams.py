@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import codecs
+import errno
 import gzip
 import io
 import lzma
@@ -13,7 +14,7 @@ import sys
 import zlib
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, gettempdir
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 import zstandard
@@ -38,13 +39,17 @@ _MAGIC: Final = (
 )
 _MAGIC_BYTES: Final = 10
 _PACKED_HEAD: Final = 2**20  # bzip2 is unpacked by blocks of up to 900 kB
-_SIGNS: Final = (
-    (re.compile(rb"WARC/"), ".warc"),
-    (re.compile(rb"PAR1"), ".parquet"),
-    (re.compile(rb"(\xef\xbb\xbf)?\s*\["), ".json"),
-    (re.compile(rb"(\xef\xbb\xbf)?\s*\{"), ".jsonl"),
-)
-"""How files of some kinds begin."""
+_LINES: Final = rb"(\xef\xbb\xbf)?\s*\{"
+BEGINNINGS: Final = {
+    ".warc": rb"WARC/",
+    ".wet": rb"WARC/",
+    ".parquet": rb"PAR1",
+    ".jsonl": _LINES,
+    ".ndjson": _LINES,
+    ".json": rb"(\xef\xbb\xbf)?\s*[\[{]",
+}
+"""How files of some kinds begin, decompressed; the first that fits is the kind of a file whose name does not say it."""
+_TWICE: Final = "it is compressed twice: unpack it once, then read that"
 _READ_TWICE: Final = frozenset({".warc", ".wet", ".parquet", ".json"})
 _WIDE_MARKS: Final = (  # the four-byte marks first: UTF-32-LE starts with the mark of UTF-16-LE
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -69,12 +74,16 @@ def open_unpacked(path: Source) -> Iterator[IO[bytes]]:
     """The bytes of a file, decompressed where its first bytes or its suffix ask for it.
 
     Raises:
-        OSError: the file cannot be opened.
+        OSError: the file cannot be opened, or is compressed twice.
+        EOFError, zlib.error, lzma.LZMAError: nothing of it can be decompressed.
     """
     with ExitStack() as stack:
         head, stream = _with_head(stack.enter_context(path.open("rb")), _MAGIC_BYTES)
         opener = _OPENERS.get(_packing(head, path))
-        yield stack.enter_context(opener(stream)) if opener and head else stream
+        if opener and head:
+            stream = stack.enter_context(opener(stream))
+            refuse_packed(stream.peek(_MAGIC_BYTES))  # type: ignore[attr-defined]  # all of _OPENERS have it
+        yield stream
 
 
 def is_pipe(path: str | Path) -> bool:
@@ -99,11 +108,12 @@ def open_pipe(path: Path, suffix: str) -> Iterator[Pipe | None]:
         if not head:
             yield None
             return
-        if any(head.startswith(magic) for magic, _ in _MAGIC):
+        if _packing(head):
             head, stream = _with_head(stream, _PACKED_HEAD)
             head = unpacked_beginning(head)
+            refuse_packed(head)
         unsaid = ".jsonl" if is_pipe(path) else ""
-        suffix = suffix or next((name for sign, name in _SIGNS if sign.match(head)), unsaid)
+        suffix = suffix or next((name for name, sign in BEGINNINGS.items() if re.match(sign, head)), unsaid)
         if suffix in _READ_TWICE:
             stored = stack.enter_context(NamedTemporaryFile())
             shutil.copyfileobj(stream, stored)
@@ -119,13 +129,19 @@ def unpacked_beginning(data: bytes) -> bytes:
     Raises:
         OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError: it is damaged.
     """
-    packing = next((name for magic, name in _MAGIC if data.startswith(magic)), "")
+    packing = _packing(data)
     if packing == ".gz":
         return zlib.decompressobj(wbits=31).decompress(data)
     if packing == ".zst":
         return zstandard.ZstdDecompressor().decompressobj().decompress(data)
     unpacker = {".xz": lzma.LZMADecompressor, ".bz2": bz2.BZ2Decompressor}.get(packing)
     return unpacker().decompress(data) if unpacker else data
+
+
+def refuse_packed(unpacked: bytes) -> None:
+    """Raise ``OSError`` where the beginning of what a compressed file holds is compressed, too."""
+    if _packing(unpacked):
+        raise OSError(_TWICE)
 
 
 def packing_of(path: Source) -> str:
@@ -149,8 +165,8 @@ def packed(stream: IO[bytes], packing: str) -> Iterator[IO[bytes]]:
         yield packing_stream
 
 
-def _packing(head: bytes, path: Source) -> str:
-    suffix = path.suffix.lower()
+def _packing(head: bytes, path: Source | None = None) -> str:
+    suffix = path.suffix.lower() if path is not None else ""
     return next(
         (name for magic, name in _MAGIC if head.startswith(magic)), suffix if suffix in PACKED else ""
     )
@@ -201,6 +217,8 @@ def plain_problem(error: BaseException, outcome: str = "what came before was rea
     if isinstance(error, (zlib.error, lzma.LZMAError, gzip.BadGzipFile)):
         return f"the packed data is damaged ({error}); {outcome}"
     if isinstance(error, OSError):
+        if error.errno == errno.ENOSPC:  # which no read gives
+            return f"no space is left for temporary files in {gettempdir()}: free some, or set TMPDIR to another folder"
         return f"cannot be read: {error.strerror or error}"
     return f"cannot be read: {error}"
 

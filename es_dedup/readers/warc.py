@@ -11,7 +11,7 @@ import codecs
 import os
 import re
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
@@ -22,7 +22,15 @@ from es_dedup.errors import MissingExtra
 from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.readers.binary import binary_kind
 from es_dedup.readers.port import InputFailure
-from es_dedup.readers.streams import PACKED, READ_ERRORS, open_unpacked, plain_problem, printable
+from es_dedup.readers.streams import (
+    PACKED,
+    READ_ERRORS,
+    open_unpacked,
+    plain_problem,
+    printable,
+    refuse_packed,
+    unpacked_beginning,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -88,9 +96,10 @@ def read_warc(path: Source, options: ReadOptions) -> Items:
 
 
 class PlacedRecord(NamedTuple):
-    """A record of an archive: where it starts, its id, the URL it is about, the ids it names by ``WARC-Concurrent-To``, whether it may be a page."""
+    """A record of an archive: where it starts and ends, its id, the URL it is about, the ids it names by ``WARC-Concurrent-To``, whether it may be a page."""
 
     start: int
+    end: int
     id: str
     url: str
     concurrent_to: str
@@ -100,32 +109,41 @@ class PlacedRecord(NamedTuple):
 def warc_records(
     stream: IO[bytes], source: str, options: ReadOptions
 ) -> Iterator[tuple[PlacedRecord | None, Item | None]]:
-    """All records of an archive, each with its page or failure (None: it is no page); a failure without a record is a damaged stretch."""
-    number, last = 0, None
+    """All whole records of an archive, each with its page or failure (None: it is no page); a failure without a record is a damaged stretch or record."""
+    number = 0
+    last: tuple[PlacedRecord, Item | None] | None = None  # given when its end is known
 
     def item_of(record: Any) -> Item | None:
-        nonlocal number, last
+        nonlocal number
         number += _may_be_page(record)
         try:
-            last = _item(record, source, number, options)
+            return _item(record, source, number, options)
         except _NoPage as reason:
             options.tally.no_page[str(reason)] += 1
             return None
-        return last
 
     try:
         for found in _records(stream, item_of):
-            if isinstance(found, str):
-                number += 1
-                if not (isinstance(last, InputFailure) and last.problem.endswith(_CUT_RECORD)):
-                    yield None, InputFailure(source, number, found)
+            if not isinstance(found, str):
+                record, start, item = found
+                if last is not None:
+                    yield last[0]._replace(end=start), last[1]
+                names = ("WARC-Record-ID", "WARC-Target-URI", "WARC-Concurrent-To")
+                told = (_header(record, name) for name in names)
+                last = PlacedRecord(start, 0, *told, _may_be_page(record)), item
                 continue
-            record, start, item = found
-            url, other = (_header(record, name) for name in ("WARC-Target-URI", "WARC-Concurrent-To"))
-            record_id = _header(record, "WARC-Record-ID")
-            yield PlacedRecord(start, record_id, url, other, _may_be_page(record)), item
+            number += 1
+            failure = InputFailure(source, number, found)
+            if last is not None and (end := record_end(stream, last[0].start)) is not None:
+                yield last[0]._replace(end=end), last[1]
+            elif last is not None and isinstance(last[1], InputFailure):
+                failure = last[1]
+            last = None
+            yield None, failure
     except READ_ERRORS as error:
         yield None, InputFailure(source, number or None, plain_problem(error))
+    if last is not None:
+        yield last[0]._replace(end=stream.seek(0, os.SEEK_END)), last[1]
 
 
 @contextmanager
@@ -140,18 +158,24 @@ def open_by_record(path: Source) -> Iterator[tuple[IO[bytes], str]]:
         if head.startswith(_GZIP_MARK):
             starts = [found[1] for found in islice(_records(stream), 2) if not isinstance(found, str)]
             stream.seek(starts[-1] if starts else 0)
-            by_record = stream.read(len(_GZIP_MARK)) == _GZIP_MARK
+            head = stream.read(_SCAN_BYTES)
+            by_record = head.startswith(_GZIP_MARK)
+            if not starts:
+                with suppress(zlib.error):  # damaged: reading goes on at the next record
+                    refuse_packed(unpacked_beginning(head))
         if by_record:
             stream.seek(0)
             yield stream, ""
             return
     with open_unpacked(path) as unpacked, TemporaryFile() as stream:
         damage = ""
-        try:
-            while piece := unpacked.read1(_SCAN_BYTES):  # type: ignore[attr-defined]  # read() drops what comes before damage
-                stream.write(piece)
-        except READ_ERRORS as error:
-            damage = plain_problem(error)  # what came before can be read
+        piece = b"-"
+        while piece:
+            try:
+                piece = unpacked.read1(_SCAN_BYTES)  # type: ignore[attr-defined]  # read() drops what comes before damage
+            except READ_ERRORS as error:
+                piece, damage = b"", plain_problem(error)  # what came before can be read
+            stream.write(piece)
         stream.seek(0)
         yield stream, damage
 
@@ -194,7 +218,8 @@ def _records(stream: IO[bytes], item_of: Callable[[Any], Item | None] = lambda _
                 seen = record.stream_pos  # of the file, not of where reading began
                 yield record, seen, item_of(record)
         except OSError as error:
-            damaged = max(seen, start)
+            # the last record itself, or what follows it
+            damaged = max(start, record_end(stream, seen) or seen) if seen >= start else start
             start = _next_record(stream, damaged + 1)
             after = f"reading went on at byte {start:,}" if start else "nothing readable follows"
             yield f"damaged at byte {damaged:,} ({error}); {after}"

@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_dedup import Deduplicator, Page
+from es_dedup import Deduplicator, Page, deduplicate
 from es_dedup.errors import InputError
+from es_dedup.readers import InputFailure, read_pages
 from tests.formats.test_filter import FERRY, LIBRARY, ROWS, filtered, json_line
 
 if TYPE_CHECKING:
@@ -130,3 +133,37 @@ def test_a_dump_that_changes_meanwhile_is_not_decided_on(tmp_path: Path) -> None
 
     with pytest.raises(InputError, match=r"dump\.jsonl: b has changed since it was first read"):
         filtered(path, progress=progress)
+
+
+@pytest.mark.parametrize("value", [None, math.nan, ""], ids=["null", "nan", "empty"])
+@pytest.mark.parametrize("kind", ["jsonl", "json", "csv", "parquet", "list"])
+@pytest.mark.parametrize("role", ["id", "url", "title", "published", "html"])
+def test_what_is_missing_counts_as_missing_whatever_the_format(
+    tmp_path: Path, role: str, kind: str, value: Any
+) -> None:
+    there: Any = {"id": 1, "published": 1_714_521_600}.get(role, "https://a.example/1")
+    if value == "" or kind == "list":
+        there = {"id": "1", "published": "2024-05-01"}.get(role, there)
+    elif kind == "parquet" and value is not None and isinstance(there, str):  # a column has one type
+        there = value
+    rows = [{"text": FERRY, role: there}, {"text": LIBRARY, role: value}, {"text": LIBRARY, role: value}]
+    if kind == "list":
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            assert len(deduplicate(rows).canonical) == len(rows) - 1
+        assert ["row 1 has no value" in str(each.message) for each in told] == [True] * (role == "id")
+        return
+    path = tmp_path / f"dump.{kind}"
+    write_rows(
+        path,
+        [{key: "" if each is value and kind == "csv" else each for key, each in row.items()} for row in rows],
+    )
+    pages = list(read_pages([path]))
+    assert [getattr(page, role) for page in pages[1:]] == [pages[1].id if role == "id" else None] * 2, pages
+    assert not isinstance(pages[1], InputFailure)
+    assert pages[1].id == pages[2].id
+    assert pages[1].id.startswith("content-")
+    _, _, report = filtered(path)
+    assert (report.kept, report.dropped, report.failed) == (2, 1, 0)
+    with Deduplicator.open(":memory:") as dedup:
+        assert dedup.scan(pages).stored == 2

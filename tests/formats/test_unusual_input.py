@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 import zstandard
+from typer.testing import CliRunner
 
+from es_dedup.cli.main import app
 from es_dedup.model import Page
 from es_dedup.readers import Fields, InputFailure, ReadOptions, Roots, read_pages
 
@@ -135,6 +137,27 @@ class TestCompression:
     def test_it_is_recognised_whatever_the_name(self, tmp_path: Path, suffix: str) -> None:
         (tmp_path / "a.jsonl").write_bytes(PACKERS[suffix](LINE))
         assert read(tmp_path / "a.jsonl") == (["1"], [])
+
+    @pytest.mark.parametrize("outer", PACKERS)
+    @pytest.mark.parametrize("inner", PACKERS)
+    @pytest.mark.parametrize(
+        "name", ["a.jsonl", "a.json", "a.csv", "a.html", "a.warc", "a.txt", "no-suffix", "-"]
+    )
+    def test_what_is_compressed_twice_is_named(
+        self, tmp_path: Path, name: str, inner: str, outer: str
+    ) -> None:
+        data = PACKERS[outer](PACKERS[inner](LINE))
+        if name == "-":
+            done = scan_stdin(data, tmp_path)
+            assert (done.returncode, b"compressed twice" in done.stderr) == (3, True), done.stderr
+            return
+        path = tmp_path / (name if name == "no-suffix" else f"{name}.{outer}")
+        path.write_bytes(data)
+        problem = f"{path}: cannot be read: it is compressed twice: unpack it once, then read that"
+        assert read(path) == ([], [problem])
+        if name.endswith(("jsonl", "json", "csv", "warc")):
+            done = CliRunner().invoke(app, ["filter", str(path)])
+            assert (done.exit_code != 0, "compressed twice" in done.output) == (True, True), done.output
 
     @pytest.mark.parametrize("suffix", PACKERS)
     def test_a_file_that_is_cut_short_is_named(self, tmp_path: Path, suffix: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexError_
 from es_dedup.index.elastic.source_metadata import read_facts
-from es_dedup.index.source_index import DEDUP, PipelineEffects, value_of
+from es_dedup.index.source_index import DEDUP, PipelineEffects, unread_problem, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,10 +71,7 @@ def _compared(
         renamed = next(
             (f" to {name!r}" for name, value in after.items() if value == text and name not in source), ""
         )
-        problems.append(
-            f"{who} {'renames' if renamed else 'removes'} the content field {content!r}{renamed}: documents that are read again "
-            f"seem to have no text. Write them with the field that is stored, and name that field as content"
-        )
+        problems.append(unread_problem(who, "renames" if renamed else "removes", content, renamed))
     elif text != stored:
         notes.append(f"{who} changes the content field {content!r}: decisions rest on the text before")
     if document["_index"] != index:
