@@ -128,9 +128,9 @@ def warc_records(
                 record, start, item = found
                 if last is not None:
                     yield last[0]._replace(end=start), last[1]
-                names = ("WARC-Record-ID", "WARC-Target-URI", "WARC-Concurrent-To")
-                told = (_header(record, name) for name in names)
-                last = PlacedRecord(start, 0, *told, _may_be_page(record)), item
+                url, other = (_header(record, name) for name in ("WARC-Target-URI", "WARC-Concurrent-To"))
+                record_id = _header(record, "WARC-Record-ID")
+                last = PlacedRecord(start, 0, record_id, url, other, _may_be_page(record)), item
                 continue
             number += 1
             failure = InputFailure(source, number, found)

@@ -156,8 +156,9 @@ class TestCompression:
         problem = f"{path}: cannot be read: it is compressed twice: unpack it once, then read that"
         assert read(path) == ([], [problem])
         if name.endswith(("jsonl", "json", "csv", "warc")):
-            done = CliRunner().invoke(app, ["filter", str(path)])
-            assert (done.exit_code != 0, "compressed twice" in done.output) == (True, True), done.output
+            filtered = CliRunner().invoke(app, ["filter", str(path)])
+            assert filtered.exit_code, filtered.output
+            assert "compressed twice" in filtered.output
 
     @pytest.mark.parametrize("suffix", PACKERS)
     def test_a_file_that_is_cut_short_is_named(self, tmp_path: Path, suffix: str) -> None:
