@@ -55,7 +55,7 @@ def dry_run_report(
     failed = {name: problem for chunk in made for name, problem in chunk.failed.items()}
     if not made:
         return AddReport(read=0, stored=0, preset=settings.decision.summary)
-    chunk, superseded, repeats = last_of_each(joined(made))
+    chunk, superseded, repeated = last_of_each(joined(made))
     known = index.get_many(chunk.records.ids)
     chunk, unchanged = changed(chunk, known)
     corpus = corpus_of(keys_of(chunk.records), chunk.table, chunk.records.named)
@@ -71,7 +71,8 @@ def dry_run_report(
         read=sum(each.read for each in made),
         stored=len(new),
         superseded=superseded,
-        unchanged=unchanged + repeats,
+        repeated=repeated,
+        unchanged=unchanged,
         replaced=sum(name in known for name in new),
         failed=failed,
         skipped=dict(Counter(skipped.values())),

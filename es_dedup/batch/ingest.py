@@ -117,7 +117,7 @@ class Ingest:
         self._seconds: dict[str, float] = {}
         self._new: dict[str, None] = {}
         self._replaced: set[str] = set()
-        self._superseded = 0
+        self._superseded = self._repeated = 0
         self._neighbours: set[str] = set()
         self._kept: list[tuple[list[PageKey], FeatureTable]] = []
         self._pipelined: PipelinedDecisions | None = None
@@ -178,6 +178,7 @@ class Ingest:
             left_out=len(left_out),
             replaced=len(self._replaced - left_out.keys()),
             superseded=self._superseded,
+            repeated=self._repeated,
             failed=self._failed,
             skipped=dict(Counter(self._skipped.values())),
             outcomes=outcomes_of(decisions.values(), stored),
@@ -205,14 +206,17 @@ class Ingest:
         if not waiting:
             return
         begun = time.perf_counter()
-        chunk, superseded, repeats = last_of_each(joined(waiting))
+        chunk, superseded, repeated = last_of_each(joined(waiting))
         self._superseded += superseded
-        self._unchanged += repeats
+        self._repeated += repeated
         stored: dict[str, FeatureRecord] = {}
         if self._before or self._new:
             stored = self._index.get_many(chunk.records.ids)
+            ours = self._new.keys() & chunk.records.ids
             chunk, unchanged = changed(chunk, stored)
-            self._unchanged += unchanged
+            again = len(ours.difference(chunk.records.ids))
+            self._repeated += again
+            self._unchanged += unchanged - again
         if chunk.records.ids:
             if not self._before and not stored:
                 self._keep(chunk, last=last)

@@ -183,7 +183,7 @@ def _finish(command: str, given: _Input, done: AddReport, more: dict[str, Any], 
     session, intake, output = given.session, given.intake, given.session.output
     summary: dict[str, Any] = {
         "command": command, "db": session.place, "dry_run": dry_run, "read": done.read, "stored": done.stored,
-        "replaced": done.replaced, "superseded": done.superseded, "unchanged": done.unchanged, "left_out_by_policy": done.left_out, "failed": done.failed,
+        "replaced": done.replaced, "superseded": done.superseded, "repeated": done.repeated, "unchanged": done.unchanged, "left_out_by_policy": done.left_out, "failed": done.failed,
         "skipped": done.skipped, "outcomes": done.outcomes, "pairs": done.pairs, "capped_terms": done.capped_terms,
         "truncated": done.truncated, "seconds": done.seconds, "input": intake.as_dict(),
         "skipped_pages": done.skipped_pages, "notes": done.notes, "preset": done.preset,
@@ -213,6 +213,7 @@ def _facts(done: AddReport, intake: Intake, more: dict[str, Any], *, dry_run: bo
         "would be stored" if dry_run else "stored": done.stored,
         "replaced": done.replaced,
         "unchanged": done.unchanged,
+        "repeats of a page of the same id": done.repeated,
         "replaced by a later page of the same id": done.superseded,
         "left out": intake.failed + len(done.failed),
         "not stored by policy": done.left_out,

@@ -511,7 +511,8 @@ class AddReport:
         stored: pages written, new or replaced.
         replaced: of the stored pages those whose id was stored before with other content or metadata.
         superseded: pages given before another page of their id in this call, which is the one that is stored.
-        unchanged: pages that were stored already with the same content, or given before in this call.
+        repeated: pages given again in this call with the same id and content; they are stored once.
+        unchanged: pages that were stored already with the same content.
         left_out: pages not stored because of the write policy.
         failed: page id (or place in the input) to reason, for pages that could not be processed.
         skipped: reason to count, for pages stored without features (empty, too short …): they match nothing.
@@ -533,6 +534,7 @@ class AddReport:
     left_out: int = 0
     replaced: int = 0
     superseded: int = 0
+    repeated: int = 0
     failed: Mapping[str, str] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
     outcomes: Mapping[str, int] = field(default_factory=dict)

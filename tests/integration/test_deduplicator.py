@@ -136,8 +136,8 @@ class TestAddMany:
         given = [story(70, "twice"), story(1, "twice", day=5), story(1, "twice", day=5)]
         for dry_run in (True, False):
             report = dedup.add_many(given, dry_run=dry_run)
-            assert (report.read, report.stored, report.superseded, report.unchanged) == (3, 1, 1, 1)
-            assert not report.failed
+            assert (report.read, report.stored, report.superseded, report.repeated) == (3, 1, 1, 1)
+            assert (report.failed, report.unchanged) == ({}, 0)
         assert dedup.text("twice") == story(1).text
         assert dedup.cluster("twice").canonical == "story-1"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from es_dedup import Deduplicator, Page, Settings
 from es_dedup.errors import UnknownPage
+from es_dedup.readers import read_pages
 from es_dedup.settings.loading import IndexConfig
 from tests.samples import edges, pages, partition, small_pages, story
 
@@ -76,6 +78,27 @@ class TestReplace:
             assert fresh.text("twice") == story(2).text
             assert fresh.cluster("twice").size == 2
             assert partition(fresh) == swept(fresh)
+
+    @pytest.mark.parametrize("write_pages", [256, 18_432])
+    @pytest.mark.parametrize("command", ["scan", "add_many"])
+    def test_equal_rows_without_ids_are_stored_once_and_told(
+        self, tmp_path: Path, command: str, write_pages: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Their ids are digests of their contents: wherever the copies stand, each is counted as what it is."""
+        monkeypatch.setattr("es_dedup.batch.ingest.Ingest.write_pages", write_pages)
+        texts = [story(n).text for n in range(300)]
+        rows = [{"text": text} for text in (*texts, *texts[:40], texts[0], *texts[:10])]
+        (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        given = [page for page in read_pages([tmp_path / "rows.jsonl"]) if isinstance(page, Page)]
+        with Deduplicator.open(":memory:", settings=ALONE) as dedup:
+            told = dedup.add_many(given, dry_run=True)
+            done = getattr(dedup, command)(given)
+            for report in (told, done):
+                counts = (report.read, report.stored, report.repeated, report.unchanged, report.superseded)
+                assert counts == (351, 300, 51, 0, 0)
+            again = getattr(dedup, command)(given)
+            assert (again.stored, again.repeated + again.unchanged) == (0, 351)
+            assert dedup.stats()["pages"] == 300
 
     def test_a_page_that_cannot_be_stored_leaves_the_old_one_in_its_cluster(
         self, dedup: Deduplicator
