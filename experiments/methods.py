@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from es_dedup.decision.candidate_search import MOST_COMPARED
 from es_dedup.detectors.port import Learner
 from es_dedup.evaluation.runner import BY_RULES
 from es_dedup.model import Relation, Skipped, Verdict
@@ -118,7 +119,7 @@ def run_method(
         labels: labelled pairs; those of pages that are not in the corpus are passed over.
         bounds: ``limit`` and ``max_df`` of candidate retrieval; None: only those of the method's own candidate queries.
     """
-    few = {"limit": bounds.limit, "max_df": bounds.max_df} if bounds else {}
+    few = {"limit": MOST_COMPARED * bounds.limit, "max_df": bounds.max_df} if bounds else {}
     if contents:
         detector.featurise(contents[0])  # word lists and tables are loaded outside the measured time
     start = time.process_time()

@@ -88,12 +88,12 @@ def dry_run_report(
 
 def _beside(
     pages: Pages, new: Collection[str], lookup: CandidateSearch
-) -> tuple[list[Edge], int, set[str], TermUse]:
-    """Edges to stored pages that are not replaced, pairs compared, pages whose candidates were cut, and the terms queried."""
+) -> tuple[list[Edge], int, dict[str, str], TermUse]:
+    """Edges to stored pages that are not replaced, pairs compared, inconclusive pages with the reason, and the terms queried."""
     edges: list[Edge] = []
     use = TermUse()
     pairs = 0
-    inconclusive: set[str] = set()
+    inconclusive: dict[str, str] = {}
     for start in range(0, len(pages.ids), LOOKUP_PAGES):
         rows = np.arange(start, min(start + LOOKUP_PAGES, len(pages.ids)))
         some = slice(start, start + LOOKUP_PAGES)
@@ -101,7 +101,7 @@ def _beside(
         results = lookup.of(batch)
         edges += (edge for edge in results.edges() if edge.left not in new or edge.right not in new)
         pairs += results.pairs
-        inconclusive.update(results.pages.ids[row] for row in results.inconclusive)
+        inconclusive |= {results.pages.ids[row]: why for row, why in results.inconclusive.items()}
         use = sum(results.use, use)
     return edges, pairs, inconclusive, use
 

@@ -74,7 +74,7 @@ class ClusteringResult:
         edges: related pairs found.
         pairs: pairs compared.
         capped_terms, truncated: as in ``AddReport``.
-        inconclusive: new pages whose candidate list was cut without a related page in it.
+        inconclusive: new pages without a related page of which candidates may be missing, with the reason.
         assigned: all assignments by page id, where the run made them all and keeps them.
         stored, related: pages and edges, of a run out of core, which keeps neither.
         use: terms that methods queried, and terms left out; of a full run of those with limits of their own.
@@ -86,7 +86,7 @@ class ClusteringResult:
     pairs: int
     capped_terms: int = 0
     truncated: int = 0
-    inconclusive: frozenset[str] = frozenset()
+    inconclusive: Mapping[str, str] = field(default_factory=dict)
     assigned: Mapping[str, Assignment] | None = None
     stored: int = 0
     related: int = 0
@@ -264,7 +264,7 @@ def cluster_new(
     """
     report_progress = progress or silent
     edges: dict[tuple[str, str], Edge] = {}
-    inconclusive: list[str] = []
+    inconclusive: dict[str, str] = {}
     pairs = capped = truncated = 0
     use = TermUse()
     for start in range(0, len(new_ids), LOOKUP_PAGES):
@@ -275,13 +275,13 @@ def cluster_new(
         capped += results.capped_terms
         truncated += results.truncated
         use = sum(results.use, use)
-        inconclusive += (results.pages.ids[row] for row in results.inconclusive)
+        inconclusive |= {results.pages.ids[row]: why for row, why in results.inconclusive.items()}
         report_progress(Progress("verify", start + len(some), len(new_ids)))
     index.put_edges(edges.values())
     changed, _ = repair_around(index, {*new_ids, *neighbours}, lookup, settings)
-    found, cut = list(edges.values()), frozenset(inconclusive)
+    found = list(edges.values())
     return ClusteringResult(
-        lookup.statistics, found, pairs, capped, truncated, cut, use=use, changed=frozenset(changed)
+        lookup.statistics, found, pairs, capped, truncated, inconclusive, use=use, changed=frozenset(changed)
     )
 
 

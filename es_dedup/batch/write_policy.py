@@ -34,12 +34,12 @@ class StoredBatch:
     Attributes:
         new: all of them.
         replaced: those that had been stored before with other content.
-        inconclusive: those whose candidate list was cut without a related page in it.
+        inconclusive: those without a related page of which candidates may be missing, with the reason.
     """
 
     new: Collection[str]
     replaced: Collection[str]
-    inconclusive: Collection[str]
+    inconclusive: Mapping[str, str]
 
     def decisions(
         self, names: Iterable[str], edges: Sequence[Edge], assigned: Mapping[str, Assignment]
@@ -52,7 +52,7 @@ class StoredBatch:
                 assigned[name],
                 own,
                 earlier=None if name in self.replaced else self._best_earlier(name, own),
-                inconclusive=name in self.inconclusive,
+                inconclusive=self.inconclusive.get(name, ""),
             )
             for name, own in beside.items()
             if name in assigned
@@ -81,7 +81,7 @@ class StoredBatch:
             best = max(same)[1] if same else None
             cluster = assigned[best].cluster_id if best and best in assigned else best or name
             alone = Assignment(name, cluster, name, Relation.EXACT, 1.0)
-            cut = name in self.inconclusive
+            cut = self.inconclusive.get(name, "")
             decisions[name] = stored_decision(name, alone, own, earlier=best, inconclusive=cut)
         return decisions
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise, zip_longest
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.decision.comparison import Pages, compare, pair_decision
+from es_dedup.decision.comparison import Pages, compare, concatenated, pair_decision
 from es_dedup.decision.method_rules import decided
 from es_dedup.decision.rules import RELATIONS
 from es_dedup.decision.term_use import TermUse
@@ -20,7 +21,7 @@ from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.detectors.features import unpack
 from es_dedup.detectors.named_fields import labels_of
 from es_dedup.detectors.others import queried_by_others
-from es_dedup.model import CandidateQuery, Edge, TermGroup
+from es_dedup.model import CandidateQuery, CandidateResult, Edge, TermGroup
 from es_dedup.text.hashing import tagged_terms
 
 if TYPE_CHECKING:
@@ -34,9 +35,12 @@ if TYPE_CHECKING:
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.index.port import Assignment, Index
     from es_dedup.index.records import FeatureRecord
-    from es_dedup.model import CandidateResult, PairDecision
+    from es_dedup.model import PairDecision
     from es_dedup.settings import Settings
 
+MOST_COMPARED: Final = (
+    8  # times ``index.limit``: candidates of a page whose best ones do not settle it, and those of one method
+)
 HOT_TERMS: Final = 12  # of each kind, queried again without the cap when the rarer ones have no candidate
 HOT_MAX_DF: Final = 5_000
 COMMON_DF: Final = (
@@ -45,6 +49,13 @@ COMMON_DF: Final = (
 FEW_CAPPED: Final = 16  # one term in so many may be common, as a line that a site puts on all pages, and others still find all
 COMMON_SHARE: Final = (
     0.25  # of a page's terms that are common and cause a second query; most others have no postings
+)
+CUT: Final = (
+    "none of the best {:,} candidates is related, and there are more: `recluster` learns what is boilerplate, which then brings no "
+    "pages together; or raise index.limit"
+)
+UNANSWERED: Final = (
+    "a part of the index did not answer ({}), so candidates may be missing: decide again when it does"
 )
 
 
@@ -56,9 +67,8 @@ class CandidateSearchResult:
         pages: the query pages.
         comparison: their pairs with candidates, the query page on the left.
         capped_terms: query terms left out because they have many postings.
-        inconclusive: rows of query pages whose candidate list was cut, or of which a part of the index did not answer,
-            without a related page in it.
-        unanswered: rows of which a part of the index did not answer.
+        inconclusive: why candidates may be missing, of the rows of query pages without a related one.
+        unanswered: of these the rows of which a part of the index did not answer.
         stored, assigned: records and clusters of the candidates, where they were wanted.
         truncated: pages whose candidate list was cut.
         use: of each query page, the terms that methods queried and the terms left out.
@@ -69,7 +79,7 @@ class CandidateSearchResult:
     comparison: PairComparison
     capped_terms: int
     truncated: int
-    inconclusive: frozenset[int]
+    inconclusive: Mapping[int, str]
     settings: Settings
     statistics: Statistics
     unanswered: frozenset[int] = frozenset()
@@ -116,7 +126,7 @@ class CandidateLists:
     Attributes:
         pages: the query pages.
         answers: to their candidate queries.
-        names: of each its candidates and exact copies.
+        names: of each its exact copies and candidates, the best first; of many the first are compared, see ``compared``.
         partly: rows of pages that may have more candidates than were found.
         use: see ``CandidateSearchResult.use``.
     """
@@ -179,11 +189,17 @@ class CandidateSearch:
         return self.compared(self.find(pages), also, assigned=assigned, at_hand=at_hand, notes=notes)
 
     def find(self, pages: Pages) -> CandidateLists:
-        """The first part of ``of``: lists of candidates, by what is stored now."""
+        """The first part of ``of``: lists of candidates, by what is stored now; those that are query pages themselves come last."""
         hashes, limit = pages.table.hashes.tolist(), self.settings.index.limit
         answers, copies, use = self._search(pages, hashes)
+        together = frozenset(pages.ids).__contains__
         names = [
-            dict.fromkeys((*copies.get(digest, ())[:limit], *(each.page_id for each in answer.candidates)))
+            dict.fromkeys(
+                (
+                    *sorted(copies.get(digest, ()), key=together)[:limit],
+                    *sorted((each.page_id for each in answer.candidates), key=together),
+                )
+            )
             for digest, answer in zip(hashes, answers, strict=True)
         ]
         for page_id, some in zip(pages.ids, names, strict=True):
@@ -191,7 +207,7 @@ class CandidateSearch:
         partly = [
             row
             for row, (digest, answer) in enumerate(zip(hashes, answers, strict=True))
-            if answer.truncated or _many_capped(use[row]) or len(copies.get(digest, ())) > limit
+            if len(names[row]) > limit or _many_capped(use[row]) or len(copies.get(digest, ())) > limit
         ]
         return CandidateLists(pages, answers, [list(some) for some in names], partly, use)
 
@@ -204,9 +220,13 @@ class CandidateSearch:
         at_hand: Mapping[str, FeatureRecord] = MappingProxyType({}),
         notes: Sequence[str] = (),
     ) -> CandidateSearchResult:
-        """The second part of ``of``: candidates as they are now, compared; one that is gone is passed over."""
-        pages, answers = found.pages, found.answers
-        names = [dict.fromkeys(some) for some in found.names]
+        """The second part of ``of``: candidates as they are now, compared; one that is gone is passed over.
+
+        Of a long list ``index.limit`` candidates are compared, and the others unless half of these are related, a canonical document among
+        them: then the page is one of many copies, whose cluster is known.
+        """
+        pages, answers, limit = found.pages, found.answers, self.settings.index.limit
+        names = [dict.fromkeys(some[:limit]) for some in found.names]
         stored, records, known, noted = self._read(names, found.partly, at_hand, notes, assigned=assigned)
         others = also()
         for row, more in enumerate(others):
@@ -216,17 +236,32 @@ class CandidateSearch:
         for page_id, some in zip(pages.ids, names, strict=True):
             some.pop(page_id, None)
         results = self._compared(pages, names, stored)
-        related = set(results.comparison.left_rows[results.comparison.decisions.rule == 0].tolist())
-        silent = [row for row, answer in enumerate(answers) if answer.problem]
-        cut = [row for row, answer in enumerate(answers) if answer.truncated]
+        pairs = list(results.comparison.related_pairs())
+        related, canonical = Counter(row for row, _ in pairs), {each.canonical for each in known.values()}
+        settled = {row for row, name in pairs if name in canonical and 2 * related[row] >= limit}
+        rest = [
+            {} if row in settled else dict.fromkeys(name for name in some[limit:] if name not in first)
+            for row, (some, first) in enumerate(zip(found.names, names, strict=True))
+        ]
+        if any(rest):
+            stored, beyond, their_clusters, _ = self._read(rest, (), at_hand, (), assigned=assigned)
+            records, known = records | beyond, known | their_clusters
+            comparison = self._compared(pages, rest, stored).comparison
+            results = replace(results, comparison=concatenated(results.comparison, comparison))
+            related.update(row for row, _ in comparison.related_pairs())
+        reasons = {
+            row: UNANSWERED.format(answer.problem) if answer.problem else CUT.format(len(found.names[row]))
+            for row, answer in enumerate(answers)
+            if (answer.problem or answer.truncated) and row not in related
+        }
         return replace(
             results,
             capped_terms=sum(answer.capped_terms for answer in answers),
-            truncated=len(cut),
-            inconclusive=frozenset((*cut, *silent)) - related,
-            unanswered=frozenset(silent) - related,
+            truncated=sum(answer.truncated for answer in answers),
+            inconclusive=reasons,
+            unanswered=frozenset(row for row in reasons if answers[row].problem),
             stored=records,
-            assigned=known,
+            assigned=known if assigned else {},
             notes=noted,
             use=found.use,
         )
@@ -251,7 +286,7 @@ class CandidateSearch:
             thresholds_of(self.settings.decision),
         )
         comparison = decided(comparison, self.settings, self.statistics)
-        return CandidateSearchResult(pages, comparison, 0, 0, frozenset(), self.settings, self.statistics)
+        return CandidateSearchResult(pages, comparison, 0, 0, {}, self.settings, self.statistics)
 
     def _read(
         self,
@@ -285,12 +320,15 @@ class CandidateSearch:
         payloads = {name: (record.payload, record.published) for name, record in records.items()}
         if every:
             payloads |= self._index.payloads(every)
-        return payloads, *((records, known) if assigned else ({}, {})), noted
+        return payloads, records if assigned else {}, known, noted
 
     def _search(
         self, pages: Pages, hashes: Sequence[int]
     ) -> tuple[list[CandidateResult], Mapping[int, Sequence[str]], list[TermUse]]:
-        """Candidates by rare terms first (those of a page without candidates that has many common ones are queried again); and exact copies.
+        """Candidates by all methods at once, and exact copies.
+
+        Of a page with many common terms some of these are queried too. Of a page with too many candidates each method is queried alone, so
+        that none takes the places of another's.
 
         Last, for each page the terms queried at first, and the terms left out.
         """
@@ -298,12 +336,18 @@ class CandidateSearch:
         groups = term_groups(pages.table, self.settings, self.statistics.weights(pages.table.coverage))
         candidate_queries = [
             CandidateQuery(
-                tuple(group), limit=limits.limit, max_df=limits.max_df, exclude=page_id, labels=labels
+                tuple(group),
+                limit=MOST_COMPARED * limits.limit + len(hashes),
+                max_df=limits.max_df,
+                exclude=page_id,
+                labels=labels,
             )
             for group, page_id, labels in zip(groups, pages.ids, self._labels(pages), strict=True)
         ]
         answers, copies = self._index.candidates_with_copies(
-            candidate_queries, [digest for digest in hashes if digest], limit=limits.limit + 1
+            candidate_queries,
+            [digest for digest in hashes if digest],
+            limit=limits.limit + 1 + len(hashes),
         )
         use = [
             TermUse.of_answer(candidate_query, answer, {ccdet.Ccdet.name: not_queried})
@@ -311,11 +355,15 @@ class CandidateSearch:
                 candidate_queries, answers, self._not_queried(pages.table), strict=True
             )
         ]
-        again = [row for row, answer in enumerate(answers) if _common(candidate_queries[row], answer)]
-        if again:
-            hot = [_hottest(candidate_queries[row], limits.limit) for row in again]
-            for row, answer in zip(again, self._index.candidates_many(hot), strict=True):
-                answers[row] = answer
+        again: dict[int, list[CandidateQuery]] = {}
+        for row, (candidate_query, answer) in enumerate(zip(candidate_queries, answers, strict=True)):
+            methods = _by_method(candidate_query) if answer.truncated else []
+            common = _common(candidate_query, answer)
+            if methods or common:
+                again[row] = [*methods, *([_hottest(candidate_query)] if common else ())]
+        told = iter(self._index.candidates_many([*chain.from_iterable(again.values())]) if again else ())
+        for row, queries in again.items():
+            answers[row] = _joined([answers[row], *islice(told, len(queries))])
         return answers, copies, use
 
     def _not_queried(self, table: FeatureTable) -> list[int]:
@@ -409,21 +457,35 @@ def _many_capped(use: TermUse) -> bool:
     return use.left_out.total() * FEW_CAPPED > use.queried.total()
 
 
-def _query_size(candidate_query: CandidateQuery) -> int:
-    return sum(len(group.terms) for group in candidate_query.groups)
-
-
 def _common(candidate_query: CandidateQuery, answer: CandidateResult) -> bool:
-    """A wire story printed by hundreds of pages has common terms, and some of its own; a page of template alone has the former."""
-    terms = _query_size(candidate_query)
-    return not answer.problem and not answer.candidates and answer.capped_terms >= COMMON_SHARE * terms > 0
+    """A wire story printed by hundreds of pages has common terms, as has a page of template."""
+    terms = sum(len(group.terms) for group in candidate_query.groups)
+    return not answer.problem and answer.capped_terms >= COMMON_SHARE * terms > 0
 
 
-def _hottest(candidate_query: CandidateQuery, limit: int) -> CandidateQuery:
+def _hottest(candidate_query: CandidateQuery) -> CandidateQuery:
     groups = tuple(
         group
         if group.max_df is not None
         else TermGroup(group.terms[:HOT_TERMS], group.min_shared, method=group.method)
         for group in candidate_query.groups
     )
-    return replace(candidate_query, groups=groups, limit=limit, max_df=HOT_MAX_DF)
+    return replace(candidate_query, groups=groups, max_df=HOT_MAX_DF)
+
+
+def _by_method(candidate_query: CandidateQuery) -> list[CandidateQuery]:
+    methods: dict[str, list[TermGroup]] = {}
+    for group in candidate_query.groups:
+        methods.setdefault(group.method, []).append(group)
+    return [replace(candidate_query, groups=tuple(groups)) for groups in methods.values()]
+
+
+def _joined(answers: Sequence[CandidateResult]) -> CandidateResult:
+    """The first answer on a page and those to its further queries as one: the best of each, then the second of each, and so on."""
+    ranked = chain.from_iterable(zip_longest(*(answer.candidates for answer in answers)))
+    return CandidateResult(
+        tuple({each.page_id: each for each in ranked if each is not None}.values()),
+        truncated=any(answer.truncated for answer in answers[1:]),
+        capped=frozenset().union(*(answer.capped for answer in answers)),
+        problem=next((answer.problem for answer in answers if answer.problem), ""),
+    )

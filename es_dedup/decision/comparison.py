@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -66,6 +66,40 @@ class PairComparison:
     measures: PairMeasures
     decisions: PairDecisions
     thresholds: Thresholds
+
+    def related_pairs(self) -> Iterator[tuple[int, str]]:
+        """Of each related pair the left row and the id of the right page."""
+        related = self.decisions.rule == 0
+        names = (self.right.ids[row] for row in self.right_rows[related].tolist())
+        return zip(self.left_rows[related].tolist(), names, strict=True)
+
+
+def concatenated(first: PairComparison, second: PairComparison) -> PairComparison:
+    """The pairs of two comparisons of the same left pages; the right pages of both are kept."""
+    one, other = first.right, second.right
+    return PairComparison(
+        first.left,
+        np.concatenate((first.left_rows, second.left_rows)),
+        Pages(
+            one.ids + other.ids,
+            one.table.concatenate((one.table, other.table)),
+            np.concatenate((one.days, other.days)),
+        ),
+        np.concatenate((first.right_rows, second.right_rows + len(one.ids))),
+        _stacked((first.measures, second.measures)),
+        _stacked((first.decisions, second.decisions)),
+        first.thresholds,
+    )
+
+
+def _stacked(parts: Sequence[Any]) -> Any:
+    """Arrays, or dataclasses of arrays, one after the other; None where there are none."""
+    first = parts[0]
+    if first is None or isinstance(first, np.ndarray):
+        return None if first is None else np.concatenate(parts)
+    return replace(
+        first, **{each.name: _stacked([getattr(part, each.name) for part in parts]) for each in fields(first)}
+    )
 
 
 def compare(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from es_dedup.model import Decision, Outcome, Relation
 
@@ -12,15 +12,13 @@ if TYPE_CHECKING:
     from es_dedup.index.port import Assignment
     from es_dedup.model import Edge, PairDecision
 
-CUT: Final = "the list of candidates was cut, or a part of the index did not answer: check again later"
-
 
 def decide(
     page_id: str,
     related: Sequence[PairDecision],
     assigned: Mapping[str, Assignment],
     *,
-    inconclusive: bool = False,
+    inconclusive: str = "",
     problem: str = "",
     notes: tuple[str, ...] = (),
 ) -> Decision:
@@ -30,7 +28,7 @@ def decide(
         page_id: the page.
         related: its decided pairs with stored pages, seen from it, strongest first.
         assigned: clusters of the pages in ``related``; a page that is not clustered yet stands for itself.
-        inconclusive: candidates were cut and none was related.
+        inconclusive: why candidates may be missing, where none was related.
         problem: why the page could not be processed.
         notes: what else there is to say of the candidates.
 
@@ -52,13 +50,13 @@ def decide(
         duplicate_of = star.canonical
     return Decision(
         page_id=page_id,
-        outcome=_outcome(duplicate_of, inside, outside, inconclusive=inconclusive),
+        outcome=_outcome(duplicate_of, inside, outside, inconclusive=bool(inconclusive)),
         cluster_id=star.cluster_id if star else stars[0] if stars else page_id,
         duplicate_of=duplicate_of,
         contained_in=inside,
         contains=outside,
         verdicts=tuple(related),
-        notes=(problem,) if problem else ((CUT,) if inconclusive else ()) + notes,
+        notes=(problem,) if problem else ((inconclusive,) if inconclusive else ()) + notes,
     )
 
 
@@ -68,7 +66,7 @@ def stored_decision(
     edges: Iterable[Edge],
     *,
     earlier: str | None = None,
-    inconclusive: bool = False,
+    inconclusive: str = "",
 ) -> Decision:
     """Decision of a stored page, from its assignment and its edges; without the decided pairs.
 
@@ -78,7 +76,7 @@ def stored_decision(
         edges: all that touch it.
         earlier: the best match among the pages that were stored before it; named as what the page duplicates when the
             page itself has become the canonical document.
-        inconclusive: candidates were cut and none was related.
+        inconclusive: why candidates may be missing, where none was related.
     """
     inside: list[str] = []
     outside: list[str] = []
@@ -90,7 +88,7 @@ def stored_decision(
         elif relation is Relation.CONTAINS:
             outside.append(other)
     duplicate_of = earlier if assignment.canonical == page_id else assignment.canonical
-    outcome = _outcome(duplicate_of, inside, outside, inconclusive=inconclusive)
+    outcome = _outcome(duplicate_of, inside, outside, inconclusive=bool(inconclusive))
     return Decision(
         page_id=page_id,
         outcome=outcome,
@@ -98,7 +96,7 @@ def stored_decision(
         duplicate_of=duplicate_of,
         contained_in=tuple(sorted(inside)),
         contains=tuple(sorted(outside)),
-        notes=(CUT,) if outcome is Outcome.INCONCLUSIVE else (),
+        notes=(inconclusive,) if outcome is Outcome.INCONCLUSIVE else (),
     )
 
 

@@ -142,7 +142,7 @@ class IndexReader(ChangeReader, StoredReader):
             if problem := problem_of(page):
                 decisions.append(decide(name_of(page), [], {}, problem=problem))
                 continue
-            cut = row in compared.inconclusive
+            cut = compared.inconclusive.get(row, "")
             decided, related = by_people[row], compared.related(row)
             notes = (*overruled(decided), *compared.use[row].notes())
             related = with_overridden(decided, related)

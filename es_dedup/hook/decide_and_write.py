@@ -323,7 +323,7 @@ class BatchDecider:
             again = lookup.among(compared.pages, not_compared(compared, other, before, replaced))
             pairs, edges = pairs + again.pairs, distinct([*searched, *again.edges()])
         alone, moved = self._place(todo.records, touched, edges, cache, lookup) if new else ([], set())
-        cut = {compared.pages.ids[row] for row in compared.inconclusive}
+        cut = {compared.pages.ids[row]: why for row, why in compared.inconclusive.items()}
         stored_now = StoredBatch(new, replaced, cut)
         of_same = decided_edges(index, index.edges_of(same), same) if same else []
         decisions = decisions_of(index, stored_now, decided_edges(index, edges, new), (same, of_same))

@@ -99,7 +99,12 @@ class ExtractionConfig(Section):
 class IndexConfig(Section):
     """Candidate retrieval and storage."""
 
-    limit: int = Field(50, ge=1, le=1000, description="maximum number of candidates per page")
+    limit: int = Field(
+        50,
+        ge=1,
+        le=1000,
+        description="candidates of a page that are compared first; up to eight times as many of each method where these do not settle it",
+    )
     max_df: int = Field(
         200, ge=10, le=1_000_000, description="document frequency above which a term is queried last"
     )

@@ -155,8 +155,18 @@ class TestCcdetAlone:
             assert len(dedup.check(whole).contains) < 10
 
 
-def test_an_index_on_elasticsearch_has_the_same_candidates(own_address: str, series: list[Page]) -> None:
-    settings = alone("char_frequency", index={"max_df": 10, "limit": 100})
+@pytest.mark.parametrize(
+    "settings",
+    [
+        alone("char_frequency", index={"max_df": 10, "limit": 100}),
+        *(Settings.model_validate({"workers": 1, "index": {"limit": limit}}) for limit in (1, 2, 50)),
+        alone("ccdet", index={"limit": 1}, ccdet={"prune": "none"}),
+    ],
+    ids=["one method", "lists by method", "a list that is cut", "whole lists", "CCDet"],
+)
+def test_an_index_on_elasticsearch_has_the_same_candidates(
+    own_address: str, series: list[Page], settings: Settings
+) -> None:
     found = []
     for place in (":memory:", own_address):
         with Deduplicator.open(place, settings=settings) as dedup:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_dedup import Deduplicator, Settings
+from es_dedup import Deduplicator, Page, Settings
 from es_dedup.hook import DedupHook, HookReport, dedup_bulk
 from es_dedup.settings.recorded import STATISTICS
 from tests.hooked import action_of, clusters, dedup_fields
-from tests.samples import as_text, edges, pages, partition
+from tests.samples import as_text, edges, pages, partition, story
 from tests.servers import needs_elasticsearch, url_of
+from tests.texts import article
 
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
@@ -36,6 +37,22 @@ def test_what_the_how_to_shows_works(hook: DedupHook, client: Elasticsearch, add
     assert done.stdout.splitlines()[0] == f"duplicate {name}/a 1.0"
     shown = json.loads(text.split("```json\n")[1].split("```")[0].replace("pages", name))
     assert dedup_fields(client, name)["b"] == shown
+
+
+@pytest.mark.parametrize("own", [0, 1], ids=["exact", "edited"])
+@pytest.mark.parametrize("copies", [60, 250])
+def test_copies_of_one_batch_do_not_push_out_the_page_that_was_stored_before(
+    hook: DedupHook, client: Elasticsearch, name: str, copies: int, own: int
+) -> None:
+    """More copies than are compared first, then more than the postings of a term that is queried first."""
+    wire = story(0, "zz-first")
+    pages = [
+        Page(f"copy-{at:03}", text=f"{wire.text}{article(500 + at, sentences=1) * own}", title=wire.title)
+        for at in range(copies)
+    ]
+    dedup_bulk(client, [action_of(wire, name)], hook=hook)
+    dedup_bulk(client, [action_of(page, name) for page in pages], hook=hook)
+    assert clusters(client, name) == {frozenset((wire.id, *(page.id for page in pages)))}
 
 
 def send(address: str, sent: int, copies: str, *more: str, writers: int = 4) -> list[list[str]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from es_dedup import Deduplicator, Page, Relation, Settings
-from es_dedup.decision.candidate_search import term_groups
+from es_dedup.decision.candidate_search import MOST_COMPARED, term_groups
 from es_dedup.decision.statistics import Statistics
 from es_dedup.settings.loading import IndexConfig
 from tests.samples import story
@@ -20,6 +20,7 @@ WIRE: Final = lines(78, 12)
 NOTICE: Final = lines(77, 12)
 NARROW: Final = Settings(index=IndexConfig(limit=5, max_df=10), workers=1)
 ONE: Final = Settings(index=IndexConfig(limit=1), workers=1)
+ISSUES: Final = 2 * MOST_COMPARED
 
 
 def reprint(number: int) -> Page:
@@ -41,9 +42,8 @@ class TestCommonTerms:
         decision = narrow.check(reprint(99))
         assert decision.duplicate_of == narrow.cluster("reprint-000").canonical
         found = narrow._lookup().of_stored([f"reprint-{number:03}" for number in range(30)])
-        assert found.truncated > 0, "of some all terms that are rare are their own"
-        assert found.inconclusive == frozenset(), "a duplicate is conclusive"
-        assert found.pairs <= 30 * 6, "candidates, and their canonical documents"
+        assert found.inconclusive == {}, "a duplicate is conclusive"
+        assert found.pairs <= 30 * 8, "of 29 each"
 
     def test_rare_terms_are_enough_where_there_are_some(self, narrow: Deduplicator) -> None:
         narrow.add_many([story(seed) for seed in range(30)])
@@ -81,7 +81,7 @@ class TestCutLists:
     def one(self) -> Iterator[Deduplicator]:
         """One candidate a page."""
         with Deduplicator.open(":memory:", settings=ONE) as dedup:
-            dedup.add_many(self.issue(number) for number in range(6))
+            dedup.add_many(self.issue(number) for number in range(ISSUES))
             yield dedup
 
     @staticmethod
@@ -91,17 +91,28 @@ class TestCutLists:
         return Page(f"issue-{number}", text=text, title=lines(200 + number, 1)[0][:12])
 
     def test_without_a_related_page_are_inconclusive(self, one: Deduplicator) -> None:
-        decision = one.check(self.issue(9))
+        decision = one.check(self.issue(99))
         assert (decision.outcome, decision.duplicate_of) == ("inconclusive", None)
-        assert "check again" in decision.notes[0]
+        assert decision.notes[0].startswith("none of the best 9 candidates is related, and there are more")
 
     def test_of_a_page_that_is_stored_all_the_same(self, one: Deduplicator) -> None:
         one.add_many(story(seed) for seed in range(60))
-        decision = one.add(self.issue(9))
+        decision = one.add(self.issue(99))
         assert decision.outcome == "inconclusive"
-        assert one.text("issue-9").startswith(NOTICE[0])
-        report = one.add_many([self.issue(10)])
+        assert one.text("issue-99").startswith(NOTICE[0])
+        report = one.add_many([self.issue(98)])
         assert (report.truncated, report.outcomes) == (1, {"inconclusive": 1})
+
+    def test_each_method_has_its_own(self) -> None:
+        """Pages with the notice share more terms than the one with equal ends of sentences, which only CCDet relates."""
+        settings = Settings.model_validate(
+            {"index": {"limit": 1}, "workers": 1, "decision": {"method": "ccdet"}}
+        )
+        own, others = lines(299, 24), lines(700, 24)
+        ends = "\n".join(head[:8] + line[-11:] for head, line in zip(others, own, strict=True))
+        with Deduplicator.open(":memory:", settings=settings) as dedup:
+            dedup.add_many([*(self.issue(number) for number in range(ISSUES)), Page("ends", text=ends)])
+            assert [pair.right for pair in dedup.check(self.issue(99)).verdicts] == ["ends"]
 
     def test_with_a_related_page_are_conclusive(self, one: Deduplicator) -> None:
         copy = self.issue(3)
