@@ -51,12 +51,12 @@ def shifted(values: tuple[float, ...], by: float) -> tuple[float, ...]:
 AXES: Final[dict[str, tuple[tuple[Any, ...], Callable[[Thresholds, Any], Thresholds]]]] = {
     "cover of long pages": (
         (0.50, 0.54, 0.58, 0.61, 0.64, 0.67),
-        lambda thresholds, value: replace(thresholds, needed_cover=(*thresholds.needed_cover[:3], value)),
+        lambda thresholds, value: replace(thresholds, needed_cover=(*thresholds.needed_cover[:2], value)),
     ),
     "cover of short pages": (
-        (0.46, 0.50, 0.545, 0.58),
+        (0.46, 0.50, 0.55, 0.58),
         lambda thresholds, value: replace(
-            thresholds, needed_cover=(*thresholds.needed_cover[:2], value, thresholds.needed_cover[3])
+            thresholds, needed_cover=(thresholds.needed_cover[0], value, thresholds.needed_cover[2])
         ),
     ),
     "scattered": ((0.0, 0.04, 0.08, 0.12), lambda thresholds, value: replace(thresholds, scattered=value)),
@@ -73,9 +73,9 @@ AXES: Final[dict[str, tuple[tuple[Any, ...], Callable[[Thresholds, Any], Thresho
         (0.62, 0.66, 0.70, 0.72, 0.74, 0.78),
         lambda thresholds, value: replace(thresholds, words_cover=value),
     ),
-    "words with menus": (
-        (0.86, 0.90, 0.94, 0.98),
-        lambda thresholds, value: replace(thresholds, words_contained=value),
+    "near copy": (
+        (0.90, 0.95, 0.98, 1.01),
+        lambda thresholds, value: replace(thresholds, near_copy=value),
     ),
     "quotation or passage": (
         (0.60, 0.70, 0.80, 1.01),

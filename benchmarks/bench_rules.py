@@ -10,6 +10,7 @@ computed once. ``--write`` renews docs/benchmarks/rule-effects.md.
 
 from __future__ import annotations
 
+import math
 import random
 import re
 import sys
@@ -24,7 +25,7 @@ from harness import ROOT, Row, data_file, expect, page_of, parser_of, ran_on, re
 from labelled import GRADED, READ, TEXT_ONLY, joined, pair_sets, read_sets, scan, text_only
 from measured_pairs import measured, measured_rows, shown
 
-from es_dedup.decision import rules
+from es_dedup.decision import required_coverage, rules
 from es_dedup.decision.comparison import BLOCK
 from es_dedup.decision.match_rules import RULES
 from es_dedup.decision.statistics import Statistics
@@ -167,8 +168,8 @@ def sets_of(
 def variants(sets: Sequence[Measured], preset: Thresholds) -> Iterator[tuple[str, list[Score]]]:
     """Name of each variant, and the score of each set."""
     yield LEARNED[0], [each.score(preset, learned=False) for each in sets]
-    timeless = replace(preset, late_cover=0.0)
-    yield LEARNED[1], [each.score(timeless) for each in sets]
+    with mock.patch.object(required_coverage, "LATE_LOG_DAYS", math.inf):
+        yield LEARNED[1], [each.score(preset) for each in sets]
     for at, rule in enumerate(RULES):
         fewer = replace(preset, without=preset.without | {rule.name})
         yield rule.name, [each.score(fewer) for each in sets]

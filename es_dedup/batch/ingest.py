@@ -12,6 +12,7 @@ import numpy as np
 
 from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.featurise import CHUNK_PAGES, Chunk
+from es_dedup.batch.loose_clusters import loose_clusters
 from es_dedup.batch.memory import collector_paused, release_memory
 from es_dedup.batch.pipelined import WORTH_PAGES, PipelinedDecisions
 from es_dedup.batch.recluster import (
@@ -190,6 +191,7 @@ class Ingest:
             skipped_pages=dict(islice(self._skipped.items(), NAMED_SKIPPED)),
             notes=notes_of(self._unread_times)
             + (clustering.use.notes() if clustering else ())
+            + (loose_clusters(self._index) if clustering and whole else ())
             + ((UNFINISHED,) if self._unfinished else ())
             + ((OUTDATED,) if self._outdated else ()),
             preset=self._settings.decision.summary,

@@ -157,10 +157,12 @@ def _index(session: Session) -> Iterator[CheckResult]:
     try:
         with session.read(quiet=True) as dedup:
             facts, differ = dedup.stats(), dedup.settings_differ
+            loose = dedup.loose_clusters()
         yield CheckResult("index", "ok", f"{facts.get('pages', 0)} pages")
         yield CheckResult("settings of the index", "note" if differ else "ok", str(differ or "all in force"))
         if facts.get("clusters_pending"):
             yield CheckResult("clusters", "note", UNCLUSTERED)
+        yield from (CheckResult("clusters", "note", note) for note in loose)
     except DedupError as error:
         yield CheckResult("index", "fault", str(error))
         return

@@ -38,7 +38,7 @@ def _least_units(facts: PairFacts) -> Floats:
 
 def _contained_without_titles(facts: PairFacts) -> Floats:
     thresholds = facts.thresholds
-    in_words = np.where(facts.menus, thresholds.words_contained, facts.needed)
+    in_words = np.where(facts.menus, thresholds.near_copy, facts.needed)
     return np.where(facts.in_words, in_words, thresholds.untitled_contained)
 
 
@@ -117,11 +117,9 @@ REQUIRED: Final = Fact(
     settings=(
         "needed_cover",
         "scattered",
-        "edited_units",
-        "edited_cover",
         "words_cover",
-        "like_size",
-        "late_cover",
+        "same_cover",
+        "near_copy",
     ),
 )
 LEAST_UNITS: Final = Fact(
@@ -133,13 +131,14 @@ LEAST_UNITS: Final = Fact(
 NEAR_COPY: Final = Fact(
     "near_copy", lambda facts: facts.thresholds.near_copy, "coverage of a near copy", settings=("near_copy",)
 )
+SAME_COVER: Final = Fact("same_cover", lambda facts: facts.thresholds.same_cover, settings=("same_cover",))
 LEAST_ABOUT: Final = Fact(
     "min_about_title", lambda facts: facts.thresholds.about_title, settings=("about_title",)
 )
 CONTAINED: Final = Fact(
     "untitled_contained",
     _contained_without_titles,
-    settings=("untitled_contained", "words_cover", "words_contained", "edited_cover"),
+    settings=("untitled_contained", "needed_cover", "scattered", "words_cover", "near_copy"),
 )
 LEAST_UNTITLED: Final = Fact(
     "min_both_untitled", _least_without_titles, settings=("untitled_cover", "words_cover")
@@ -163,7 +162,7 @@ RULES: Final = (
     Rule(
         "numbers differ throughout",
         (BETTER < NEAR_COPY,),
-        ((NUMBERS >= SEVERAL, NUMBERS_SHARE >= 0.4, NUMBERS_AGREE.no, LESSER >= 0.4, BETTER < 0.9),),
+        ((NUMBERS >= SEVERAL, NUMBERS_SHARE >= 0.4, NUMBERS_AGREE.no, LESSER >= SAME_COVER),),
         "daily figures",
         SERIES,
     ),
@@ -188,7 +187,7 @@ RULES: Final = (
     Rule(
         "same title on another day with other numbers",
         (DAYS >= 1, BETTER < NEAR_COPY),
-        ((TITLE_OVERLAP >= SAME_TITLE, NUMBERS >= 2, NUMBERS_SHARE >= 0.15, NUMBERS_AGREE.no),),
+        ((TITLE_OVERLAP >= SAME_TITLE, NUMBERS >= 2, NUMBERS_AGREE.no),),
         "the next issue of the same column; if both report the same figures, it is an update instead",
         SERIES,
     ),
@@ -202,7 +201,7 @@ RULES: Final = (
     Rule(
         "short text much alike, on another day",
         (DAYS >= 1, DUPLICATES.yes, EXACT.no),
-        ((UNITS < SHORT_UNITS, LESSER < 0.85),),
+        ((UNITS < SHORT_UNITS, LESSER < NEAR_COPY),),
         "notices that follow a template",
         SERIES,
     ),
@@ -222,11 +221,8 @@ RULES: Final = (
     ),
     Rule(
         "title-distinguishing terms occur only in unshared text, and numbers differ",
-        (TITLED.yes, NOTE.no),
-        (
-            (DISTINGUISHED >= 0.6, NUMBERS >= SEVERAL),
-            (DISTINGUISHED >= 0.3, NUMBERS >= SEVERAL, TITLE_OVERLAP >= 0.6, BETTER < NEAR_COPY),
-        ),
+        (TITLED.yes, NOTE.no, BETTER < NEAR_COPY),
+        ((DISTINGUISHED >= 0.5, NUMBERS >= SEVERAL),),
         "two reports that follow one template but have different subjects",
         TITLES,
     ),

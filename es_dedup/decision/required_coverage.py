@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.decision.thresholds import LONG_UNITS, MOST_SCATTERED
+from es_dedup.decision.thresholds import LONG_UNITS, MOST_SCATTERED, SERIES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-LATE_LOG_DAYS: Final = 8.0  # doublings of a day after which a look-alike needs ``late_cover``
+LATE_LOG_DAYS: Final = 8.0  # doublings of a day after which a look-alike has to be a near copy
 
 
 def required_coverage(measures: PairMeasures, known: PairContext, thresholds: Thresholds) -> Floats:
@@ -30,25 +30,25 @@ def required_coverage(measures: PairMeasures, known: PairContext, thresholds: Th
     Long untitled prose in words needs less where its losses are scattered, as edits are. If a share p of the words is unedited,
     about p^4 of the sequences of four words survive and p^12 of the clauses of some twelve words. The square root of the ratio
     of gram cover to clause cover, p^-4, is then what the edits took from the gram cover. A missing passage costs both alike,
-    so the ratio stays 1. Pages that both carry menus are left out, as menus have no clauses.
+    so the ratio stays 1. With titles the pair would need no more, which is the least that it needs without. Pages that both
+    carry menus are left out, as menus have no clauses.
     """
     left, right = measures.left.cover, measures.right.cover
     better, both = np.maximum(left, right), np.minimum(left, right)
-    apart = known.days >= 1
-    alike = (both >= thresholds.same_cover) | (both >= thresholds.like_size * better)
+    alike = (known.days >= 1) & (both >= thresholds.same_cover * better)
     amount = measures.shared_tokens
-    scattered = np.where(apart & alike, 1.0, _scattered(measures, left >= right))
+    scattered = np.where(alike, 1.0, _scattered(measures, left >= right))
     needed = scaled(amount, thresholds.amounts, thresholds.needed_cover) * scattered**-thresholds.scattered
-    edited = is_like(better, both, thresholds) & (amount >= thresholds.edited_units)
-    needed = np.where(edited, np.minimum(needed, thresholds.edited_cover), needed)
     if not known.titled.all():
         untitled = untitled_cover(amount, known.in_words, thresholds)
         prose = known.in_words & ~known.menus & (amount >= LONG_UNITS)
-        least = np.minimum(untitled, thresholds.edited_cover)
-        untitled = np.where(prose, np.maximum(untitled / np.sqrt(scattered), least), untitled)
+        edited = np.maximum(untitled / np.sqrt(scattered), np.minimum(untitled, needed))
+        untitled = np.where(prose, edited, untitled)
         needed = np.where(known.titled, needed, untitled)
+    if SERIES in thresholds.without:
+        return needed
     late = np.where(alike, np.minimum(np.log2(1.0 + known.days) / LATE_LOG_DAYS, 1.0), 0.0)
-    required: Floats = needed + np.maximum(thresholds.late_cover - needed, 0.0) * late
+    required: Floats = needed + np.maximum(thresholds.near_copy - needed, 0.0) * late
     return required
 
 
@@ -59,11 +59,6 @@ def untitled_cover(amount: Floats, in_words: NDArray[np.bool_], thresholds: Thre
         thresholds.words_cover,
         scaled(amount, thresholds.untitled_amounts, thresholds.untitled_cover),
     )
-
-
-def is_like(better: Floats, both: Floats, thresholds: Thresholds) -> NDArray[np.bool_]:
-    """Pairs that cover each other so evenly that neither contains the other."""
-    return (both >= thresholds.same_cover) & (both >= thresholds.same_size * better)
 
 
 def scaled(amount: Floats, amounts: tuple[float, ...], covers: tuple[float, ...]) -> Floats:

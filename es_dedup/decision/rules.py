@@ -9,7 +9,6 @@ import numpy as np
 
 from es_dedup.decision.match_rules import RULES
 from es_dedup.decision.pair_facts import facts_of
-from es_dedup.decision.required_coverage import is_like
 from es_dedup.decision.thresholds import BALANCED
 from es_dedup.errors import ConfigError
 from es_dedup.model import Relation
@@ -105,7 +104,7 @@ def apply_rules(
         if thresholds.without.isdisjoint((each.name, each.group)):
             rule[each.rejects(facts)] = number
     even = facts.left_cover == facts.right_cover
-    duplicate = (facts.same & is_like(facts.better, facts.both, thresholds)) | even
+    duplicate = (facts.same & (facts.both >= thresholds.same_size * facts.better)) | even
     relation = np.where(duplicate, 2, np.where(facts.left_cover > facts.right_cover, 4, 3))
     relation = np.where(known.exact, 1, relation)
     return PairDecisions(

@@ -29,26 +29,21 @@ class Thresholds:
         without: rules that do not apply, by name or by group.
     """
 
-    amounts: tuple[float, ...] = (20, 50, 100, 400)
-    needed_cover: tuple[float, ...] = (0.70, 0.59, 0.545, 0.64)
+    amounts: tuple[float, ...] = (20, 100, 400)
+    needed_cover: tuple[float, ...] = (0.65, 0.55, 0.64)
     scattered: float = 0.08
-    edited_units: float = 800
-    edited_cover: float = 0.50
     fewest_units: float = 20
     fewest_of_copies: float = 12
-    like_size: float = 0.40
-    late_cover: float = 0.92
     same_cover: float = 0.50
     late_same_cover: float = 0.60
     same_size: float = 0.67
     about_title: float = 0.18
     copied_cover: float = 0.70
     own_title: float = 0.30
-    untitled_amounts: tuple[float, ...] = (20, 100, 400)
-    untitled_cover: tuple[float, ...] = (0.60, 0.50, 0.46)
+    untitled_amounts: tuple[float, ...] = (20, 400)
+    untitled_cover: tuple[float, ...] = (0.58, 0.46)
     untitled_contained: float = 0.65
     words_cover: float = 0.74
-    words_contained: float = 0.94
     near_copy: float = 0.95
     without: frozenset[str] = frozenset()
 
@@ -56,7 +51,7 @@ class Thresholds:
     def least_cover(self) -> float:
         """No pair below this is ever accepted."""
         ordinary = min(self.needed_cover) / float(MOST_SCATTERED**self.scattered)
-        return min(ordinary, *self.untitled_cover, self.words_cover, self.edited_cover)
+        return min(ordinary, *self.untitled_cover, self.words_cover, self.same_cover)
 
 
 SERIES: Final = "series"
@@ -67,42 +62,36 @@ TITLES: Final = "titles"
 BALANCED: Final = Thresholds()
 STRICT: Final = replace(
     BALANCED,
-    needed_cover=(0.95, 0.90, 0.85, 0.70),
-    edited_cover=0.85,
+    needed_cover=(0.95, 0.85, 0.70),
     fewest_of_copies=20,
     same_cover=0.60,
     about_title=0.22,
     copied_cover=1.01,
-    untitled_cover=(0.90, 0.80, 0.70),
+    untitled_cover=(0.90, 0.70),
     untitled_contained=0.90,
     words_cover=0.90,
-    words_contained=0.99,
+    near_copy=0.99,
 )
 LOOSE: Final = replace(
     BALANCED,
-    needed_cover=(0.60, 0.50, 0.42, 0.42),
+    needed_cover=(0.60, 0.42, 0.42),
     scattered=0.0,
-    edited_cover=0.42,
     about_title=0.10,
-    untitled_cover=(0.52, 0.46, 0.42),
+    untitled_cover=(0.52, 0.42),
     untitled_contained=0.60,
     words_cover=0.60,
-    words_contained=0.85,
     without=frozenset({"same title on another day with other numbers"}),
 )
 TIMELESS: Final = replace(
     BALANCED,
-    late_cover=0.0,
     late_same_cover=BALANCED.same_cover,
-    like_size=1.01,
     without=frozenset((SERIES,)),
 )
 VERSIONS: Final = replace(
     TIMELESS,
-    needed_cover=(0.70, 0.57, 0.50, 0.50),
+    needed_cover=(0.70, 0.50, 0.50),
     same_size=0.50,
     words_cover=0.60,
-    words_contained=0.85,
 )
 FAST: Final = replace(TIMELESS, without=frozenset((SERIES, TITLES)))
 PRESETS: Final = {

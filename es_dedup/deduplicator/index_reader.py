@@ -24,6 +24,7 @@ from es_dedup.batch.featurise import (
     pages_of,
     problem_of,
 )
+from es_dedup.batch.loose_clusters import loose_clusters
 from es_dedup.decision.alignment import aligned
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages, compare, pair_decision
@@ -464,6 +465,10 @@ class IndexReader(ChangeReader, StoredReader):
     def count(self) -> int:
         """Number of stored pages."""
         return self._index.count()
+
+    def loose_clusters(self) -> tuple[str, ...]:
+        """See ``batch.loose_clusters``."""
+        return loose_clusters(self._index)
 
     def stats(self) -> dict[str, object]:
         """Counts and sizes of what is stored, and the settings it was made with.

@@ -28,7 +28,7 @@ def _amount(most: float, description: str) -> Any:
     return Field(None, ge=0, le=most, description=description)
 
 
-LENGTHS: Final = {"needed_cover": 4, "untitled_cover": 3}
+LENGTHS: Final = {"needed_cover": 3, "untitled_cover": 2}
 """Of the thresholds that are lists."""
 
 
@@ -38,29 +38,18 @@ class ThresholdsConfig(Section):
     model_config = ConfigDict(allow_inf_nan=False)
 
     needed_cover: tuple[Share, ...] | None = Field(
-        None, description="required coverage of the better covered page at 20, 50, 100 and 400 units"
+        None, description="required coverage of the better covered page at 20, 100 and 400 units"
     )
     scattered: float | None = _share(
         "exponent by which the required coverage falls if the unshared text is scattered over the page"
-    )
-    edited_units: float | None = _amount(
-        1_000_000, "number of units from which would-be duplicates need a coverage of at most edited_cover"
-    )
-    edited_cover: float | None = _share(
-        "maximum required coverage of such pages; minimum to which words_cover falls where the unshared text is scattered"
     )
     fewest_units: float | None = _amount(1_000, "minimum number of units in common")
     fewest_of_copies: float | None = _amount(
         1_000, "the same for texts without titles if both pages are covered by copied_cover or more"
     )
-    like_size: float | None = _exception(
-        "ratio of lesser to better coverage from which pages of different days may be two issues of a series"
-    )
-    late_cover: float | None = _share(
-        "required coverage of such pages if they are 256 days apart; less if fewer"
-    )
     same_cover: float | None = _share(
-        "coverage of the less covered page from which a pair published on one day is a would-be duplicate"
+        "coverage of the less covered page from which a pair published on one day is a would-be duplicate; share of the better "
+        "coverage from which pages of different days may be two issues of a series"
     )
     late_same_cover: float | None = _share("the same for pages of different days")
     same_size: float | None = _share(
@@ -78,7 +67,7 @@ class ThresholdsConfig(Section):
     )
     untitled_cover: tuple[Share, ...] | None = Field(
         None,
-        description="required coverage of the less covered page at 20, 100 and 400 units if a title is missing, in Chinese and Japanese",
+        description="required coverage of the less covered page at 20 and 400 units if a title is missing, in Chinese and Japanese",
     )
     untitled_contained: float | None = _exception(
         "coverage of the better covered page that is sufficient instead"
@@ -87,11 +76,9 @@ class ThresholdsConfig(Section):
         "required coverage of the better covered page if a title is missing, in scripts that separate words; "
         "of both pages if both carry menus"
     )
-    words_contained: float | None = _exception(
-        "coverage of the better covered page that is sufficient if both carry menus"
-    )
     near_copy: float | None = _exception(
-        "coverage from which a text is complete: numbers and dates no longer reject a pair"
+        "coverage from which a text is complete: numbers and dates no longer reject a pair; sufficient without titles if both carry menus; "
+        "required of what may be two issues of a series published 256 days apart, less if fewer"
     )
 
     @field_validator(*LENGTHS)

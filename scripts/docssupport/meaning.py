@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from es_dedup.decision.required_coverage import LATE_LOG_DAYS
-from es_dedup.decision.thresholds import LONG_UNITS, MOST_SCATTERED, preset_thresholds
+from es_dedup.decision.thresholds import LONG_UNITS, MOST_SCATTERED, SERIES, preset_thresholds
 from es_dedup.text.tokens import CJK_GRAM, WORD_GRAM
 
 if TYPE_CHECKING:
@@ -24,23 +24,19 @@ def meaning_text(preset: str) -> str:
         titled += (
             f"; up to {_percent(1 - MOST_SCATTERED**-known.scattered)} of that less where edits are scattered"
         )
-    if known.edited_cover < known.needed_cover[-1]:
-        titled += (
-            f"; {_percent(known.edited_cover)} is enough for texts of like size with {known.edited_units:g} units or more in common, "
-            f"if {_percent(known.same_cover)} of both stands in the other"
-        )
     untitled = (
         f"*Without titles, Chinese and Japanese*: of both texts, at least {_curve(known.untitled_amounts, known.untitled_cover)} "
         f"stands in the other, or {_percent(known.untitled_contained)} of one"
     )
-    in_place = max(known.words_cover / MOST_SCATTERED**0.5, min(known.words_cover, known.edited_cover))
+    least = known.needed_cover[-1] / MOST_SCATTERED**known.scattered
+    in_place = max(known.words_cover / MOST_SCATTERED**0.5, min(known.words_cover, least))
     words = (
         f"*Without titles, scripts that separate words*: of the better covered text, at least {_percent(known.words_cover)} stands in the other; "
         f"less, down to {_percent(in_place)}, where edits are scattered and {LONG_UNITS} units or more are in common; where both pages "
-        f"carry menus, {_percent(known.words_cover)} of both or {_percent(known.words_contained)} of one"
+        f"carry menus, {_percent(known.words_cover)} of both or {_percent(known.near_copy)} of one"
     )
     late = (
-        f"*Texts alike, published on different days*: more with each doubling of the days, up to {_percent(known.late_cover)} at "
+        f"*Texts alike, published on different days*: more with each doubling of the days, up to {_percent(known.near_copy)} at "
         f"{2**LATE_LOG_DAYS:g} days; scattered edits lower nothing"
     )
     least = f"{known.fewest_units:g} units in common"
@@ -50,7 +46,7 @@ def meaning_text(preset: str) -> str:
         f"*Always*: texts are compared by sequences of {CJK_GRAM} characters or {WORD_GRAM} words and by clauses, without boilerplate; texts "
         f"with fewer than {least} are duplicates only when they are equal"
     )
-    sentences = (titled, untitled, words, *((late,) if known.late_cover else ()), always)
+    sentences = (titled, untitled, words, *(() if SERIES in known.without else (late,)), always)
     return "\n".join(f"- {sentence}." for sentence in sentences)
 
 

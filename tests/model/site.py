@@ -10,7 +10,6 @@ from es_dedup.errors import SettingsMismatch
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.reindex import abandon
-from es_dedup.model.batches import chunked
 from tests.model.answers import compare_clusters, compare_totals, said, wanted
 from tests.model.material import Version, drawn
 from tests.model.place import PIPELINES, Place, act_alone, command_alone, key_of, settings, version_of
@@ -19,6 +18,7 @@ from tests.model.system import (
     PAGES,
     RARELY,
     Step,
+    batches,
     by_policy,
     cluster_ids,
     crossed,
@@ -32,7 +32,7 @@ from tests.source_indices import remove_templates
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     Documents = dict[str, dict[str, Any]]
 
@@ -304,7 +304,7 @@ class SiteSystem:
         """What the documents are after a step."""
         live = self._model.live
         if step.get("policy", "mark") != "mark":
-            for batch in _batches(step):
+            for batch in batches(step):
                 written = [(self._key(step, action), Version(*action[2:4])) for action in batch]
                 changed = {name for name, version in written if live.get(name) != version}
                 late = changed if step["policy"] == "skip" else ()
@@ -459,15 +459,3 @@ class SiteSystem:
         cluster_ids(ids, self._model.live.keys())
         compare_clusters(self._place, expected, dedup_fields)
         compare_totals(self._place, self._model.live, expected, templates=self._templates)
-
-
-def _batches(step: Step) -> Iterator[list[list[Any]]]:
-    """The actions of a step as the hook takes them: in chunks, and cut where an ``_id`` comes again."""
-    for chunk in chunked(step["actions"], step["chunk"]):
-        batch: list[list[Any]] = []
-        for action in chunk:
-            if any(action[1] + action[5] == other[1] + other[5] for other in batch):
-                yield batch
-                batch = []
-            batch.append(action)
-        yield batch

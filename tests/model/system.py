@@ -11,6 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from es_dedup.model.batches import chunked
 from tests.model.material import Version
 from tests.model.plain import SAME
 from tests.servers import restart
@@ -18,7 +19,7 @@ from tests.traffic import FAILURES
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
     from tests.model.plain import Expected, Plain
@@ -133,6 +134,18 @@ def by_policy(
         if policy == "overwrite" and (again or old != version):
             for other in (other for other, relation in related.items() if relation in SAME):
                 del model.live[other]
+
+
+def batches(step: Step) -> Iterator[list[list[Any]]]:
+    """The actions of a step as the hook takes them: in chunks, and cut where an ``_id`` comes again."""
+    for chunk in chunked(step["actions"], step["chunk"]):
+        batch: list[list[Any]] = []
+        for action in chunk:
+            if any(action[1] + action[5] == other[1] + other[5] for other in batch):
+                yield batch
+                batch = []
+            batch.append(action)
+        yield batch
 
 
 def partition(expected: Mapping[str, Expected]) -> dict[str, tuple[str, list[str], str]]:

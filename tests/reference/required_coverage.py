@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 
-CURVE = ((20, 0.70), (50, 0.59), (100, 0.545), (400, 0.64))
-UNTITLED = ((20, 0.60), (100, 0.50), (400, 0.46))
+CURVE = ((20, 0.65), (100, 0.55), (400, 0.64))
+UNTITLED = ((20, 0.58), (400, 0.46))
 
 
 def demand(
@@ -31,20 +31,18 @@ def demand(
     """
     grams, clauses = left if max(left) >= max(right) else right
     better, lesser = max(*left, *right), min(max(left), max(right))
-    copies = lesser >= 0.5
-    alike = copies or lesser >= 0.4 * better
+    alike = lesser >= 0.5 * better
     times = grams / clauses if clauses > 0 else math.inf if grams > 0 else 1.0
     times = min(max(times, 1.0), 2.0) if days == 0 or not alike else 1.0
+    with_titles = line(CURVE, amount) / math.pow(times, 0.08)
     if titled:
-        needed = line(CURVE, amount) / math.pow(times, 0.08)
-        if copies and lesser >= 0.67 * better and amount >= 800:
-            needed = min(needed, 0.5)
+        needed = with_titles
     elif in_words:
-        needed = max(0.74 / math.sqrt(times), 0.50) if amount >= 400 and not menus else 0.74
+        needed = max(0.74 / math.sqrt(times), with_titles) if amount >= 400 and not menus else 0.74
     else:
         needed = line(UNTITLED, amount)
-    if alike and needed < 0.92:
-        needed += (0.92 - needed) * min(math.log2(1 + days) / 8, 1)
+    if alike and needed < 0.95:
+        needed += (0.95 - needed) * min(math.log2(1 + days) / 8, 1)
     return needed
 
 

@@ -66,7 +66,7 @@ def test_what_a_decision_means_has_the_values_of_the_preset(preset: str) -> None
     known = PRESETS[preset]
     text = reference.filled(f"<!-- decision: {preset} -->")
     curves = (*known.needed_cover, *known.untitled_cover)
-    single = (known.untitled_contained, known.words_cover, known.words_contained, known.late_cover)
+    single = (known.untitled_contained, known.words_cover, known.near_copy)
     for cover in filter(None, (*curves, *single)):
         assert f"{100 * cover:.3g} %" in text
     with pytest.raises(KeyError):

@@ -39,8 +39,8 @@ def test_values_of_presets_can_be_set_and_change_nothing(preset: str) -> None:
 
 
 def test_what_is_set_goes_before_the_preset() -> None:
-    given = {"preset": "loose", "thresholds": {"about_title": 0, "untitled_cover": [0.7, 0.6, 0.5]}}
-    expected = replace(LOOSE, about_title=0, untitled_cover=(0.7, 0.6, 0.5))
+    given = {"preset": "loose", "thresholds": {"about_title": 0, "untitled_cover": [0.7, 0.5]}}
+    expected = replace(LOOSE, about_title=0, untitled_cover=(0.7, 0.5))
     assert thresholds_of(DecisionConfig.model_validate(given)) == expected
 
 

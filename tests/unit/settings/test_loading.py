@@ -149,14 +149,14 @@ def test_what_begins_as_a_json_array_and_is_none_of_texts_is_refused(given: str)
 
 def test_thresholds_are_set_one_by_one(file: Path) -> None:
     file.write_text("[decision.thresholds]\nabout_title = 0.2\nfewest_units = 24\n", encoding="utf-8")
-    variables = {"FEWEST_UNITS": "25", "NEEDED_COVER": "0.7, 0.6, 0.55, 0.5", "UNTITLED_COVER": "[0.8,0.9,1]"}
+    variables = {"FEWEST_UNITS": "25", "NEEDED_COVER": "0.7, 0.6, 0.55", "UNTITLED_COVER": "[0.8,1]"}
     environ = {f"ES_DEDUP_DECISION__THRESHOLDS__{name}": value for name, value in variables.items()}
     settings = load_settings(file, {"decision.thresholds.near_copy": 0.9}, environ)
     assert settings.decision.thresholds.model_dump(exclude_none=True) == {
         "about_title": 0.2,
         "fewest_units": 25,
-        "needed_cover": (0.7, 0.6, 0.55, 0.5),
-        "untitled_cover": (0.8, 0.9, 1.0),
+        "needed_cover": (0.7, 0.6, 0.55),
+        "untitled_cover": (0.8, 1.0),
         "near_copy": 0.9,
     }
     origins = {line.key: line.origin for line in describe(settings)}
@@ -170,13 +170,13 @@ def test_thresholds_are_set_one_by_one(file: Path) -> None:
     [
         (".about_titel", 0.2, ": unknown key; did you mean decision.thresholds.about_title?"),
         (".about_title", 1.2, ": must be at most 1.01, got 1.2"),
-        (".late_cover", 1.01, ": must be at most 1.0, got 1.01"),
+        (".late_same_cover", 1.01, ": must be at most 1.0, got 1.01"),
         (".about_title", -1, ": must be at least 0.0, got -1"),
         (".about_title", "much", ": must be a number, got 'much'"),
         (".about_title", float("nan"), ": must be a number, got nan"),
         (".fewest_units", float("inf"), ": must be a number, got inf"),
-        (".needed_cover", [0.5, 0.6], ": must have 4 values, got [0.5, 0.6]"),
-        (".needed_cover", [0.5, 0.6, 0.7, 7], ": must be at most 1.0, got 7"),
+        (".needed_cover", [0.5, 0.6], ": must have 3 values, got [0.5, 0.6]"),
+        (".needed_cover", [0.5, 0.6, 7], ": must be at most 1.0, got 7"),
         (".needed_cover", 0.5, ": must be a list, got 0.5"),
         ("", 0.5, ": must be a section, written [decision.thresholds]"),
     ],

@@ -117,14 +117,14 @@ def test_recorded_values_replace_the_callers() -> None:
 def test_thresholds_are_recorded_one_by_one() -> None:
     given = chosen(decision__thresholds__about_title=0.3)
     recorded = decisions_in(
-        clustered_with("1234", chosen(decision__thresholds__needed_cover=[0.9, 0.8, 0.7, 0.6]))
+        clustered_with("1234", chosen(decision__thresholds__needed_cover=[0.9, 0.8, 0.7]))
     )
     assert [str(each) for each in decision_differences(recorded, given)] == [
         "decision.thresholds.about_title is not set in the index and 0.3 now",
-        "decision.thresholds.needed_cover is 0.9, 0.8, 0.7, 0.6 in the index and not set now",
+        "decision.thresholds.needed_cover is 0.9, 0.8, 0.7 in the index and not set now",
     ]
     adopted = with_recorded(given, recorded).decision.thresholds
-    assert adopted.model_dump(exclude_none=True) == {"needed_cover": (0.9, 0.8, 0.7, 0.6)}
+    assert adopted.model_dump(exclude_none=True) == {"needed_cover": (0.9, 0.8, 0.7)}
     with pytest.raises(ConfigError, match=r"decision\.thresholds\.about_title: Input should be"):
         with_recorded(given, {"decision.thresholds.about_title": 2})
 

@@ -1,0 +1,27 @@
+"""Clusters that a template may hold together rather than a text."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from es_dedup.index.port import Index
+
+LARGE: Final = 50  # pages: no more sites reprint most stories, and a template has hundreds of pages
+LOOSE: Final = 0.65  # what a reprint has in common with its original is seldom less
+NAMED: Final = 5
+
+
+def loose_clusters(index: Index) -> tuple[str, ...]:
+    """A note on clusters of ``LARGE`` pages or more, half of which have a score below ``LOOSE`` against the canonical document; empty if there is none."""
+    found = [
+        group[0].cluster_id
+        for group in index.clusters(min_size=LARGE)
+        if median(each.score for each in group) < LOOSE
+    ]
+    if not found:
+        return ()
+    count, examples = f"{len(found):,} clusters of {LARGE} pages and more", ", ".join(found[:NAMED])
+    note = f"{count} have little text in common ({examples}): a template may hold them together; preset `strict` merges less"
+    return (note,)
