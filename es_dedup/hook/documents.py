@@ -7,13 +7,12 @@ import json
 import re
 import uuid
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.hook.batch_steps import BatchDecisions
-from es_dedup.index.source_index import DEDUP, DedupField, DocumentKey, document_key, value_of
+from es_dedup.index.source_index import DEDUP, DedupField, DocumentKey, documents_of, value_of
 from es_dedup.index.validation import encodable
 from es_dedup.model import Decision, Outcome
 
@@ -193,7 +192,7 @@ class Batch:
             new = moved.get(name, name)
             if new not in written:
                 continue
-            for other in others:
+            for other in documents_of(others):
                 place = moved.get(other, other)
                 alone = places[place] == 1 if other in moved else place not in taken
                 if alone and (place in written or place not in places):
@@ -267,16 +266,6 @@ def items_of(documents: Iterable[Mapping[str, Any]], index: str) -> list[Item]:
     if len({item.key.id for item in items}) < len(items):
         raise ValueError("two documents of one call have one _id: pass them in two calls")
     return items
-
-
-def places(page_ids: Iterable[str]) -> set[str]:
-    """Those of some page ids that name a document of an index; others are of pages that were added without one."""
-    found = set()
-    for page_id in page_ids:
-        with suppress(ValueError):
-            document_key(page_id)
-            found.add(page_id)
-    return found
 
 
 def in_parts(items: Iterable[Item], stored: Collection[str], changed: Collection[str]) -> list[list[Item]]:

@@ -28,7 +28,7 @@ from es_dedup.hook.report import HookReport
 from es_dedup.hook.targets import REFUSALS, Targets
 from es_dedup.index import factory
 from es_dedup.index.closing import Closing
-from es_dedup.index.source_index import ATTACHMENTS, checked_fields, text_of
+from es_dedup.index.source_index import ATTACHMENTS, checked_fields, documents_of, text_of
 from es_dedup.model import WritePolicy
 from es_dedup.model.batches import chunked
 from es_dedup.settings.loading import settings_in_force
@@ -524,7 +524,7 @@ class DedupHook(Closing):
         for each other's page, the one with the lesser page goes on sooner, so that the other finds it.
         """
         wanted = {*covered, *(other for others in covered.values() for other in others)}
-        there = wanted - documents.places(wanted)  # pages that were added without a document
+        there = wanted - documents_of(wanted)  # pages that were added without a document
         started = time.monotonic()
         while wanted:
             there.update(self._source_index.read(wanted - there, ()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_dedup.index.source_index import DedupField
+from es_dedup.index.source_index import DedupField, documents_of
 from es_dedup.model import Relation
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def dedup_fields_of(index: ClusterUpdates, page_ids: Iterable[str]) -> dict[str,
 def dedup_fields_of_groups(
     groups: Iterable[Sequence[Assignment]], edges: Iterable[Edge]
 ) -> dict[str, DedupField]:
-    """``dedup`` fields of all pages of whole clusters.
+    """``dedup`` fields of all documents of whole clusters.
 
     Args:
         groups: each cluster's assignments.
@@ -35,9 +35,10 @@ def dedup_fields_of_groups(
     """
     within = contained_in(edges)
     return {
-        each.page_id: dedup_field_of(each, len(group), within.get(each.page_id, ()))
+        name: dedup_field_of(members[name], len(group), within.get(name, ()))
         for group in groups
-        for each in group
+        for members in ({each.page_id: each for each in group},)
+        for name in documents_of(members)
     }
 
 

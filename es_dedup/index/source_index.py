@@ -6,6 +6,7 @@ A page's key is (index, ``_id``, routing); ``page_id`` is its stable string form
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -57,9 +58,19 @@ def document_key(page_id: str) -> DocumentKey:
     """
     head, slash, name = page_id.partition("/")
     index, _, routing = head.partition("?")
-    if not slash or not index or not name:
+    if not slash or not index or not name or ":" in index:  # as in a URL: no index has one in its name
         raise ValueError(f"{page_id!r} names no document: index/_id is needed")
     return DocumentKey(index, name, unquote(routing))
+
+
+def documents_of(page_ids: Iterable[str]) -> set[str]:
+    """Those of some page ids that name a document; others are of pages that were added without one."""
+    found = set()
+    for page_id in page_ids:
+        with suppress(ValueError):
+            document_key(page_id)
+            found.add(page_id)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from elasticsearch.helpers import bulk
 
+from es_dedup import Deduplicator
 from es_dedup.collapse import DedupSearch, Mode, SearchOptions
 from es_dedup.errors import DuplicatePage
 from es_dedup.hook import DedupHook, HookReport, dedup_bulk, dedup_parallel_bulk
@@ -17,7 +19,7 @@ from tests.samples import story
 from tests.source_indices import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from elasticsearch import Elasticsearch
 
@@ -146,3 +148,43 @@ def test_a_document_that_another_process_is_about_to_write_counts(
         writing.join()
         other.written(coming)
     assert clusters(client, name) == {frozenset({"story-0"})}
+
+
+@pytest.mark.parametrize("page_id", ["plain", "https://a.example/1"])
+@pytest.mark.parametrize("policy", ["mark", "skip", "overwrite", "fail"])
+def test_a_page_that_was_added_without_a_document_is_not_taken_for_a_deleted_one(
+    hook: DedupHook, client: Elasticsearch, address: str, name: str, policy: str, page_id: str
+) -> None:
+    with Deduplicator.open(address) as dedup:
+        dedup.add(story(0, page_id))
+    report, copy = HookReport(), action_of(story(0, "copy", day=3), name)
+    given: dict[str, Any] = {"hook": hook, "policy": policy, "report": report}
+    with pytest.raises(DuplicatePage) if policy == "fail" else nullcontext():
+        dedup_bulk(client, [action_of(story(1), name), copy], **given)
+    assert (report.gone, report.not_repaired, report.removed) == ([], {}, [])
+    assert not report.inconclusive
+    with Deduplicator.open(address) as dedup:
+        assert dedup.text(page_id)
+    if policy in ("mark", "overwrite"):
+        assert dedup_fields(client, name)["copy"]["duplicate_of"] == page_id
+
+
+def test_pages_under_the_old_routing_of_an_alias_are_none_that_are_gone(
+    hook: DedupHook, client: Elasticsearch, name: str
+) -> None:
+    """The routing changes within a call, while batches are under way whose pages never become documents as they were called."""
+    alias = f"{name}-alias"
+    client.indices.create(
+        index=name, settings={"number_of_shards": 3}, aliases={alias: {"index_routing": "r0"}}
+    )
+
+    def actions() -> Iterator[dict[str, Any]]:
+        for number in range(24):
+            if number % 6 == 5:
+                routed = {"index": name, "alias": alias, "index_routing": f"r{number}"}
+                client.indices.update_aliases(actions=[{"add": routed}])
+            yield action_of(story(number % 4, f"copy-{number}", day=1 + number), alias)
+
+    result = dedup_bulk(client, actions(), hook=hook, chunk_size=2)
+    assert (result.report.gone, result.report.not_repaired) == ([], {})
+    assert len(clusters(client, name)) == 4
