@@ -123,7 +123,7 @@ def _prefers(member: Assignment, edge: Edge) -> bool:
     return _strength(edge) < weakness(member.relation, member.score)
 
 
-def _strength(edge: Edge) -> float:
+def _strength(edge: Edge) -> int:
     return weakness(edge.relation, edge.score)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from es_dedup.clustering.order import PageKey
     from es_dedup.model import Edge
     from es_dedup.settings.loading import ClusterConfig
+
+STEPS: Final = 8
+"""Steps of scores that differ: a coverage found in 128 sampled features has a standard error of up to .04, three of which are a step.
+
+Otherwise chance parts the many edited copies of one story among two of them that do not match each other.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,7 @@ def cluster_all(
     """The one partition that these pages and edges have, in any input order.
 
     In canonical order, a page joins one of the canonical documents before it that it has an exact or duplicate
-    edge to: the one it agrees with most (exact before duplicate, then the higher score, then the earlier). A
+    edge to: the one it agrees with most (exact before duplicate, then the score that is higher by ``STEPS``, then the earlier). A
     page without such an edge becomes a canonical document.
 
     Constraints change this in three ways. Pages decided to be canonical come first in the order and join no other page. A
@@ -138,9 +144,9 @@ def _direct(
     return found
 
 
-def weakness(relation: Relation, score: float) -> float:
-    """What sorts same-edges by strength, the strongest lowest: exact before duplicate, then by score in [0, 1]."""
-    return 2.0 * (relation is Relation.DUPLICATE) - score
+def weakness(relation: Relation, score: float) -> int:
+    """What sorts same-edges by strength, the strongest lowest: exact before duplicate, then by score in [0, 1], in steps."""
+    return 2 * STEPS * (relation is Relation.DUPLICATE) - int(score * STEPS + 0.5)
 
 
 def _sorted_edges(
@@ -153,7 +159,7 @@ def _sorted_edges(
     lead = dict(zip(place, first, strict=True))
     left = np.array([lead.get(edge.left, -1) for edge in same], dtype=np.int64)
     right = np.array([lead.get(edge.right, -1) for edge in same], dtype=np.int64)
-    weak = np.array([weakness(edge.relation, edge.score) for edge in same], dtype=np.float64)
+    weak = np.array([weakness(edge.relation, edge.score) for edge in same], dtype=np.int64)
     late, early = np.maximum(left, right), np.minimum(left, right)
     order = np.lexsort((early, weak, late))
     order = order[early[order] >= 0]

@@ -145,12 +145,12 @@ class Plain:
         """What must be said of each live page.
 
         In canonical order a page joins, of the canonical pages before it to which it is exact or duplicate, the one that it agrees
-        with most: exact before duplicate, then the higher score, then the earlier one. A page that finds none is canonical. Overrides
+        with most: exact before duplicate, then the higher score in eighths, then the earlier one. A page that finds none is canonical. Overrides
         go before this, see ``star_clusters``.
         """
         related = self.related()
         strengths = {
-            frozenset(pair): (relation == "exact", score)
+            frozenset(pair): (relation == "exact", int(8 * score + 0.5))
             for pair, (relation, score) in related.items()
             if relation in SAME
         }

@@ -55,7 +55,10 @@ def slow_partition(
     linked: dict[frozenset[str], tuple[bool, float]] = {}
     for edge in edges:
         if edge.relation.same:
-            pair, strength = frozenset((edge.left, edge.right)), (edge.relation is Relation.EXACT, edge.score)
+            pair, strength = (
+                frozenset((edge.left, edge.right)),
+                (edge.relation is Relation.EXACT, int(8 * edge.score + 0.5)),
+            )
             linked[pair] = max(strength, linked.get(pair, strength))
     decided = {kind: [each.pages for each in overrides if each.kind is kind] for kind in OverrideKind}
     return star_clusters(

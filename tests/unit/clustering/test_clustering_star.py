@@ -171,8 +171,9 @@ def test_a_page_joins_the_canonical_document_it_agrees_with_most() -> None:
     pages = [PageKey(name) for name in "abcx"]
     edges = [Edge("a", "x", Relation.DUPLICATE, 0.9), Edge("b", "x", Relation.EXACT, 0.5)]
     assert cluster_all(pages, edges, EARLIEST)["x"].canonical == "b"
-    edges = [Edge("a", "x", Relation.DUPLICATE, 0.7), Edge("b", "x", Relation.DUPLICATE, 0.8)]
-    assert cluster_all(pages, edges, EARLIEST)["x"].canonical == "b"
+    for score, canonical in ((0.7, "b"), (0.84, "a")):  # less than a step apart, the earlier one
+        edges = [Edge("a", "x", Relation.DUPLICATE, score), Edge("b", "x", Relation.DUPLICATE, 0.86)]
+        assert cluster_all(pages, edges, EARLIEST)["x"].canonical == canonical
     edges = [Edge("b", "x", Relation.DUPLICATE, 0.8), Edge("a", "x", Relation.DUPLICATE, 0.8)]
     assert cluster_all(pages, edges, EARLIEST)["x"].canonical == "a"
 
