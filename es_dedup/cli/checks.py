@@ -223,18 +223,17 @@ def _attached(session: Session) -> Iterator[CheckResult]:
 
 
 def _periodic(site: MaintenanceContext, waiting: int) -> Iterator[CheckResult]:
-    """When beat, reclustering and audit were last seen; a late beat is a fault while documents or jobs wait for it."""
+    """When beat, reclustering and audit were last seen; a late beat is a fault while documents wait for it."""
     from es_dedup.maintenance.status import ADVICE, BEAT, last_times, moment, overdue
 
     late = overdue(site)
-    needed = waiting or any(job.state == "running" for job in site.jobs.jobs(unfinished=True))
     times = last_times(site)
-    if needed and times[BEAT] is None:
+    if waiting and times[BEAT] is None:
         late[BEAT] = ADVICE[BEAT]
     for what, at in times.items():
         state: Literal["ok", "note", "fault"] = "ok"
         if what in late:
-            state = "fault" if what == BEAT and needed else "note"
+            state = "fault" if what == BEAT and waiting else "note"
         yield CheckResult(
             f"last {what}", state, "; ".join([moment(at), *([late[what]] if what in late else [])])
         )

@@ -359,6 +359,11 @@ def run_job(
     note = f"job {job.id}{'' if begun else ' goes on'}; `es-dedup --db {session.place} jobs {job.id}` shows how far it is"
     if inline:
         session.output.note(note)
+        if held := Runner(site).held(job.id):
+            seconds = site.settings.maintenance.lease_seconds
+            session.output.note(
+                f"{held} of its parts are held by another process; if that was killed, they are free {seconds:g} s after its last sign of life"
+            )
     job = _dispatch(session, site, job, inline=inline)
     if not inline:
         session.output.note(note)

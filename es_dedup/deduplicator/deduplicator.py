@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -566,8 +567,10 @@ class Deduplicator(IndexReader):
             if whole:  # another command may follow at once
                 self._index.refresh()
         if whole or self._index.unsearchable() <= report.stored:  # else most are of others
-            tell = progress or silent
+            tell, started = progress or silent, time.perf_counter()
             self._index.prepare_search(lambda done, total: tell(Progress("search", done, total)))
+            took = round(time.perf_counter() - started, 4)
+            report = replace(report, seconds={**report.seconds, "search": took})
         return report
 
 

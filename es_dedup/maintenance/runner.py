@@ -102,6 +102,10 @@ class Runner:
             parts = self._parts(job) if job.state is JobState.RUNNING else []
         return [part.number for part in parts if not part.finished and not self._taken(part)]
 
+    def held(self, job_id: str) -> int:
+        """Number of parts that other processes work on, or were working on a moment ago when they were killed."""
+        return sum(not part.finished and self._taken(part) for part in self._parts(self._job(job_id)))
+
     def work(self, job_id: str, number: int, sent: int | None = None) -> list[int]:
         """Work on a part of the present stage for ``step_seconds``.
 

@@ -52,26 +52,38 @@ def test_an_interrupted_backfill_is_paused_and_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_same_command_goes_on_with_a_job_whose_process_was_killed(tmp_path: Path) -> None:
-    short = SMALL_BATCHES | {"ES_DEDUP_MAINTENANCE__LEASE_SECONDS": "2"}
-    limits = settings(lease_seconds=2)
+@pytest.mark.parametrize("at_once", [True, False], ids=["at-once", "later"])
+def test_the_same_command_goes_on_with_a_job_whose_process_was_killed(tmp_path: Path, at_once: bool) -> None:
+    """It says what it waits for while the parts of the killed process are held; until then nothing is at fault."""
+    lease = 20 if at_once else 2
+    short = SMALL_BATCHES | {"ES_DEDUP_MAINTENANCE__LEASE_SECONDS": f"{lease}"}
+    limits = settings(lease_seconds=lease)
     with source_index(documents(made_up=100), shards=1) as (_, name), attached(name, limits) as site:
         command = ("--db", f"{url_of('es8')}/{name}", "backfill", "--inline")
         with Terminal(*command, "--rate", "60", folder=tmp_path, environment=short) as terminal:
             terminal.until(r"[1-9]\d* of [\d,]+ \([\d,]+/s, [\d,]+ s left\)")
             (job,) = site.jobs.jobs()
             assert job_status(site, job).state == "running"
-        end = time.monotonic() + 20  # the block has killed it
-        while job_status(site, job).state != "abandoned":
+        # the block has killed it
+        if at_once:
+            with Terminal(*command[:2], "doctor", folder=tmp_path, environment=short) as terminal:
+                assert terminal.finish(60) == 0, terminal.text
+        end = time.monotonic() + 20
+        while not at_once and job_status(site, job).state != "abandoned":
             assert time.monotonic() < end
             time.sleep(0.2)
-        for asked in ("jobs", "doctor", "status"):
+        for asked in () if at_once else ("jobs", "doctor", "status"):
             with Terminal(*command[:2], asked, folder=tmp_path, environment=short) as terminal:
                 terminal.finish(60)
                 assert re.search(rf"{job.id}.*abandoned", re.sub(r"\s+", " ", terminal.text)), terminal.text
         with Terminal(*command, folder=tmp_path, environment=short) as terminal:
             assert terminal.finish(200) == 0, terminal.text
             assert f"job {job.id} goes on" in terminal.text
+            said = re.sub(r"\s+", " ", terminal.text)
+            assert (
+                f"1 of its parts are held by another process; if that was killed, they are free {lease} s"
+                in said
+            ) is at_once
         (over,) = site.jobs.jobs()
         assert (over.id, over.state) == (job.id, JobState.DONE)
 
