@@ -38,7 +38,7 @@ BENCH ?= features w1 candidates rules
 
 SITE := site
 
-.PHONY: help demo console docs test test-slow test-traffic test-opensearch test-opensearch-all test-spark test-integrations test-browser test-all coverage test-model test-client9 test-lowest servers lint format types imports bench fuzz clean
+.PHONY: help demo console docs test test-slow test-traffic test-opensearch test-opensearch-all test-spark test-integrations test-experiments test-browser test-all coverage test-model test-client9 test-lowest servers lint format types imports bench fuzz clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -65,7 +65,7 @@ test test-slow test-traffic test-opensearch test-opensearch-all test-spark test-
 
 test: $(DEV)  ## the tests of every day, on an Elasticsearch and a Redis it starts and stops; PYTEST_ARGS goes to pytest
 	@$(BIN)/es-dedup --quiet compile >/dev/null
-	$(SERVERS) run elastic redis -- $(PYTEST) -m '$(DAILY)' --durations=10 $(PYTEST_ARGS)
+	$(SERVERS) run elastic redis -- $(PYTEST) -m '$(DAILY)' --ignore=tests/experiments --durations=10 $(PYTEST_ARGS)
 
 test-slow: $(DEV)  ## those that take longer than five seconds each; tests that no other may run beside have servers of their own
 	@$(BIN)/es-dedup --quiet compile >/dev/null
@@ -93,6 +93,10 @@ test-spark: $(DEV)  ## the clusters on a local Spark session beside those of a s
 test-integrations: $(DEV)  ## tables of other libraries, Scrapy, LangChain, Haystack, datatrove, and their guides; installs them
 	@$(PIP_INSTALL) --editable '.[integrations]'
 	$(PYTEST) tests/integrations tests/unit/tables tests/acceptance/test_docs.py -k 'integrations or tables' --durations=5 $(PYTEST_ARGS)
+
+test-experiments: $(DEV)  ## the experiments, and the guide to training; installs CatBoost
+	@$(PIP_INSTALL) --requirement experiments/requirements.txt
+	$(PYTEST) tests/experiments tests/acceptance/test_docs.py -k 'experiments or train-the-extractor' --durations=5 $(PYTEST_ARGS)
 
 test-browser: $(DEV)  ## the console in Chromium, on a file and on Elasticsearch; installs Playwright, skipped where Chromium is missing
 	@$(PIP_INSTALL) --editable '.[browser]'

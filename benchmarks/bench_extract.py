@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Final
 import lxml.html
 from harness import MIB, Row, data_file, expect, parser_of, report, rows_of
 
+from es_dedup.evaluation.extractors import grams
 from es_dedup.extraction import create_extractor, extractor_names
-from es_dedup.extraction.learning.labels import grams
 from es_dedup.model import Content
 from es_dedup.settings.loading import ExtractionConfig
 

@@ -7,7 +7,7 @@ the part is measured with them. Chosen is what gives the best mean over the part
 pairs accepted, plus half the share of right relations; every part counts the same. Shown beside it: the part under
 the thresholds of the preset, which have seen it. Where the two differ much, the thresholds are fitted to that part.
 
-``--trained`` adds a model trained on all other parts in place of the rules: trees (CatBoost, extra ``train``) on all measures of a pair and
+``--trained`` adds a model trained on all other parts in place of the rules: trees (CatBoost, ``experiments/requirements.txt``) on all measures of a pair and
 all facts that the rules use, every part with the same weight. It says whether pages are accepted, not their relation.
 """
 
@@ -27,7 +27,6 @@ from es_dedup.decision.comparison import context_of
 from es_dedup.decision.pair_facts import facts_of
 from es_dedup.decision.thresholds import BALANCED
 from es_dedup.evaluation import Label
-from es_dedup.extraction.learning.train import learner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -200,7 +199,9 @@ def trained(parts: Sequence[Part]) -> Callable[[NDArray[np.float64]], NDArray[np
     inputs = np.concatenate([each.inputs() for each in parts])
     wanted = np.concatenate([np.isin(each.labels, POSITIVE) for each in parts])
     weights = np.concatenate([np.full(len(each.labels), 1 / len(each.labels)) for each in parts])
-    model = learner().CatBoostClassifier(
+    import catboost  # noqa: PLC0415 - the other figures do without it
+
+    model = catboost.CatBoostClassifier(
         iterations=300, depth=4, learning_rate=0.05, random_seed=1, verbose=0, allow_writing_files=False
     )
     model.fit(inputs, wanted, sample_weight=weights * len(weights) / len(parts))

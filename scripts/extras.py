@@ -252,21 +252,6 @@ def use_celery(at: Environment) -> None:
         remove(place)
 
 
-def use_train(at: Environment) -> None:
-    """The extractor learns from labelled pages, and reads with what it learned."""
-    with (ROOT / "samples" / "truth.jsonl").open(encoding="utf-8") as lines:
-        texts = {page["id"]: page["text"] for page in map(json.loads, lines)}
-    rows = [
-        {"file": f"pages/{page.name}", "text": texts[f"{PAGES.name}/{page.name}"]}
-        for page in sorted(at.folder.glob("pages/*.html"))
-    ]
-    (at.folder / "labelled.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    total = at.rows("train-extractor", "labelled.jsonl", "--output", "own.npz")[-1]
-    at.expect(total["out_of_fold"] > 0.9, "an extractor that has learned")
-    (at.folder / "es-dedup.toml").write_text('[extraction]\nmodel = "own.npz"\n')
-    at.expect(at.rows("scan", "pages")[0]["stored"], "pages read by the own model")
-
-
 def use_spark(at: Environment) -> None:
     """Two equal pages and another one on a local session."""
     code = (
@@ -346,7 +331,6 @@ USES: Final[dict[str, Callable[[Environment], None]]] = {
     "warc": use_warc,
     "compare": use_compare,
     "testing": use_testing,
-    "train": use_train,
     "spark": use_spark,
     "serve": use_serve,
     "haystack": use_haystack,

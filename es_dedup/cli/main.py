@@ -28,7 +28,6 @@ from es_dedup.cli import (
     purging,
     scanning,
     serving,
-    training,
     working,
 )
 from es_dedup.cli.group import CommandGroup, handle_signals
@@ -64,7 +63,6 @@ for group in (
     compiling,
     evaluating,
     labelling,
-    training,
     maintaining,
     purging,
     working,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import DedupError
 from es_dedup.extraction import create_extractor, extractor_names
-from es_dedup.extraction.learning.labels import agreement
 from es_dedup.model import Content
 
 if TYPE_CHECKING:
@@ -19,6 +19,22 @@ if TYPE_CHECKING:
 
 PEERS: Final = ("trafilatura", "readability", "resiliparse")
 """Extractors of other packages, in the order of the table."""
+
+GRAM: Final = 5
+"""Characters of a gram of the agreement."""
+
+
+def grams(text: str) -> Counter[str]:
+    """Multiset of character 5-grams without white space; a shorter text is one gram."""
+    text = "".join(text.split())
+    return Counter(text[place : place + GRAM] for place in range(max(bool(text), len(text) - GRAM + 1)))
+
+
+def agreement(gold: str, found: str) -> float:
+    """F1 of the 5-gram multisets of two texts, in [0, 1]; 1 for two empty texts."""
+    wanted, given = grams(gold), grams(found)
+    total = wanted.total() + given.total()
+    return 2 * (wanted & given).total() / total if total else 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,11 +251,6 @@ def _power_table(base: int, size: int) -> NDArray[np.uint64]:
     return np.cumprod(table)
 
 
-def hashed_words(text: str) -> NDArray[np.uint64]:
-    """Hashes of the words of one text, as in ``Characters.words``."""
-    return read_characters([text]).words
-
-
 def hashed_bigrams(text: str) -> NDArray[np.uint64]:
     """Distinct hashes of the pairs of characters of one text, as in ``Characters.bigrams``, sorted."""
     codes = code_points(text)

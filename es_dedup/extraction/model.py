@@ -147,42 +147,9 @@ class BlockModel:
         scores = agreed(self.trees.scores(numbers), page, columns, thread)
         return Reading(chances(scores), thread, numbers)
 
-    def as_bytes(self) -> bytes:
-        """The model as a file; equal models give equal bytes."""
-        arrays: dict[str, Any] = {}
-        for name, odds in (("block", self.odds), ("thread", self.thread_odds)):
-            arrays |= {f"{name}_words": odds.words, f"{name}_values": odds.values.astype(np.float16)}
-        for name, trees in (("kind", self.kind), ("trees", self.trees)):
-            arrays |= {
-                f"{name}_columns": trees.columns.astype(np.int16),
-                f"{name}_borders": trees.borders,
-                f"{name}_leaves": trees.leaves.astype(np.float16),
-                f"{name}_typical": trees.typical,
-            }
-        about = {
-            "format": FORMAT, "card": self.card, "block_names": _rounded(self.odds.names), "thread_names": _rounded(self.thread_odds.names),
-            "kind": {"features": self.kind.features, "bias": self.kind.bias}, "trees": {"features": self.trees.features, "bias": self.trees.bias},
-        }  # fmt: skip
-        whole = io.BytesIO()
-        with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
-            _put(archive, "about.json", json.dumps(about, ensure_ascii=False, indent=1).encode())
-            for name, array in arrays.items():
-                buffer = io.BytesIO()
-                np.save(buffer, array, allow_pickle=False)
-                _put(archive, f"{name}.npy", buffer.getvalue())
-        return whole.getvalue()
-
-
-def _rounded(odds: dict[str, float]) -> dict[str, float]:
-    return {name: round(value, 3) for name, value in sorted(odds.items())}
-
-
-def _put(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
-    archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED, 9)
-
 
 def read_model(data: bytes) -> BlockModel:
-    """A model from the bytes that ``BlockModel.as_bytes`` gave.
+    """The model in the bytes of a model file.
 
     Raises:
         ValueError: another format, or damaged.

@@ -40,11 +40,6 @@ def part_tokens(name: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def name_tokens(signature: str) -> frozenset[str]:
-    """Tokens of a container's class, id, role and itemprop."""
-    return frozenset().union(*map(part_tokens, signature.split()))
-
-
 @dataclass(slots=True)
 class Odds:
     """Logarithms of odds against those of all blocks; tokens not listed have 0.

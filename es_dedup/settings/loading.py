@@ -82,7 +82,7 @@ class ExtractionConfig(Section):
     )
     model: str = Field(
         "",
-        description="file of your own block model, as es-dedup train-extractor writes; empty: the built-in model",
+        description="file of a block model that you trained; empty: the built-in model",
         json_schema_extra=FILE,
     )
     max_bytes: int = Field(

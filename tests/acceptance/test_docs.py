@@ -143,7 +143,8 @@ def test_what_a_document_shows_works(document: str, tmp_path: Path) -> None:
     for package in NEEDS.get(document, ()):
         if find_spec(package) is None:
             pytest.skip(f"needs {package}")
-    (tmp_path / "samples").symlink_to(ROOT / "samples", target_is_directory=True)
+    for name in ("experiments", "samples"):
+        (tmp_path / name).symlink_to(ROOT / name, target_is_directory=True)
     for block in runnable(document):
         if block.kind == "python":
             warnings = (

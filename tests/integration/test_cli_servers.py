@@ -83,7 +83,6 @@ ON_FILES: Final = (
     "label",
     "explain-page",
     "extract",
-    "train-extractor",
     "config show",
     "compile",
     "filter",

@@ -88,9 +88,6 @@ OUTPUTS = {
         ("filter", "pages.jsonl", "--output-dir", "out"), "out/pages.jsonl", "--output-dir", (), ("rows",)
     ),
     "diff": Output(("diff", "one.html", "two.html", "--html", "OUT"), "diff.html", "--html", ("one.html",)),
-    "train-extractor": Output(
-        ("train-extractor", "pages.jsonl", "-o", "OUT"), "model.npz", "--output", ("pages.jsonl",), reached=False
-    ),
     "purge": Output(("--db", "SERVER", "purge", "news", "--apply", "--backup", "OUT"), "gone.jsonl", "--backup", reached=False),
     "label": Output(("label", "pages.jsonl", "-o", "OUT"), "said.jsonl", "--output", ("pages.jsonl",)),
 }  # fmt: skip

@@ -46,7 +46,6 @@ EXTRA_OF: Final = {
     "es_dedup/kernels/cache.py": "fast",
     "es_dedup/text/segment.py": "fast",
     "es_dedup/extraction/comparison.py": "compare",
-    "es_dedup/extraction/learning/": "train",
     "es_dedup/haystack.py": "haystack",
     "es_dedup/langchain.py": "langchain",
     "es_dedup/scrapy.py": "scrapy",

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from lxml import html
 
 from es_dedup.extraction.blocks import read_blocks
-from es_dedup.extraction.characters import UNITS, hashed_words, read_characters
+from es_dedup.extraction.characters import UNITS, read_characters
 from es_dedup.extraction.columns import About, Page, read_page
 from es_dedup.extraction.features import block_features
 from es_dedup.extraction.model import BlockModel, Trees, agreed, default_model, read_model
 from es_dedup.extraction.selection import best_set, choose
-from es_dedup.extraction.tokens import Odds, name_tokens
+from es_dedup.extraction.tokens import Odds, part_tokens
+from experiments.extraction.model_file import model_bytes
 
 STORY = "The ferry runs again from Monday, the council said after a long debate. Tickets cost the same as before the storm, and children ride free. "
 PAGE = (
@@ -42,10 +43,10 @@ def test_an_article_is_told_from_what_is_around_it() -> None:
 
 def test_a_written_model_says_the_same_and_equal_models_are_equal_bytes() -> None:
     page = _page(PAGE)
-    data = default_model().as_bytes()
+    data = model_bytes(default_model())
     again = read_model(data)
 
-    assert again.as_bytes() == data
+    assert model_bytes(again) == data
     assert np.array_equal(again.read(page).blocks, default_model().read(page).blocks)
 
 
@@ -121,42 +122,15 @@ def test_characters_of_blocks_are_counted_apart(texts: list[str]) -> None:
     for place, text in enumerate(texts):
         assert together.counts[place] @ UNITS == pytest.approx(read_characters([text]).counts[0] @ UNITS)
         assert sorted(together.words[together.word_blocks == place].tolist()) == sorted(
-            hashed_words(text).tolist()
+            read_characters([text]).words.tolist()
         )
 
 
 def test_names_are_read_as_words_as_first_letters_and_as_a_whole() -> None:
-    assert name_tokens("postBody entry-contents #main") == {
+    found = frozenset().union(*map(part_tokens, ("postBody", "entry-contents", "#main")))
+    assert found == {
         *("postbody", "post", "body", "entry-contents", "entry", "contents", "conte*", "#main", "main"),
     }
-
-
-def test_trees_say_what_the_trainer_says() -> None:
-    catboost = pytest.importorskip("catboost")
-    from es_dedup.extraction.learning.train import Settings, export_trees, fit_trees  # noqa: PLC0415
-
-    random = np.random.default_rng(3)
-    rows = random.normal(size=(400, 5)).astype(np.float32)
-    labels = (rows[:, 0] + rows[:, 1] * rows[:, 2] > 0).astype(float)
-    model = catboost.CatBoostClassifier(
-        iterations=20,
-        depth=4,
-        loss_function="CrossEntropy",
-        verbose=False,
-        allow_writing_files=False,
-        thread_count=1,
-    )
-    model.fit(catboost.Pool(rows, labels))
-
-    exported = export_trees(model, "abcde")
-    assert exported.scores(rows) == pytest.approx(
-        model.predict(rows, prediction_type="RawFormulaVal"), abs=1e-4
-    )
-    few = Settings(trees=5)
-    assert np.array_equal(
-        fit_trees(rows, labels, np.ones(400), "abcde", few).leaves,
-        fit_trees(rows, labels, np.ones(400), "abcde", few).leaves,
-    )
 
 
 def test_blocks_with_one_path_are_drawn_together_in_threads_most() -> None:

@@ -16,6 +16,7 @@ from es_dedup.errors import ConfigError, SettingsMismatch
 from es_dedup.extraction import create_extractor, extract
 from es_dedup.extraction.model import BlockModel, default_model, load_model
 from es_dedup.settings.loading import ExtractionConfig
+from experiments.extraction.model_file import model_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +35,7 @@ def _sceptic() -> BlockModel:
 def _damaged(name: str, change: bytes | None) -> bytes:
     """The model of the package with one part changed, or without it."""
     out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(default_model().as_bytes())) as old, zipfile.ZipFile(out, "w") as new:
+    with zipfile.ZipFile(io.BytesIO(model_bytes(default_model()))) as old, zipfile.ZipFile(out, "w") as new:
         for part in old.namelist():
             if part != name or change is not None:
                 new.writestr(part, old.read(part) if part != name or change is None else change)
@@ -42,13 +43,13 @@ def _damaged(name: str, change: bytes | None) -> bytes:
 
 
 def _about(**changed: object) -> bytes:
-    with zipfile.ZipFile(io.BytesIO(default_model().as_bytes())) as old:
+    with zipfile.ZipFile(io.BytesIO(model_bytes(default_model()))) as old:
         return json.dumps(json.loads(old.read("about.json")) | changed).encode()
 
 
 def test_the_extractor_takes_the_model_that_the_settings_name(tmp_path: Path) -> None:
     file = tmp_path / "own.npz"
-    file.write_bytes(_sceptic().as_bytes())
+    file.write_bytes(model_bytes(_sceptic()))
     config = ExtractionConfig(model=str(file))
 
     assert load_model(str(file)) is load_model(str(file))
@@ -59,15 +60,15 @@ def test_the_extractor_takes_the_model_that_the_settings_name(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("data", "said"),
-    [(b"", "no block model"), (b"PK", "no block model"), (default_model().as_bytes()[:9_000], "no block model"),
+    [(b"", "no block model"), (b"PK", "no block model"), (model_bytes(default_model())[:9_000], "no block model"),
      (_damaged("trees_leaves.npy", None), "trees_leaves"), (_damaged("about.json", b"{"), "Expecting"), (_damaged("about.json", b"[]"), "no block model"),
      (_damaged("trees_columns.npy", b"\x93NUMPY"), "damaged|header|EOF|magic|expected"),
      (_damaged("about.json", _about(format=99)), "format 99, this version reads 1: train it again"),
      (_damaged("about.json", _about(kind={"features": ["x"], "bias": 0})), "damaged"),
-     (replace(_sceptic(), trees=replace(_sceptic().trees, features=("x", *_sceptic().trees.features[1:]))).as_bytes(), "other numbers"),
-     (replace(_sceptic(), trees=replace(_sceptic().trees, bias=float("nan"))).as_bytes(), "damaged"),
-     (replace(_sceptic(), trees=replace(_sceptic().trees, columns=_sceptic().trees.columns + 999)).as_bytes(), "out of bounds"),
-     (replace(_sceptic(), trees=replace(_sceptic().trees, leaves=np.zeros((3, 64), np.float32))).as_bytes(), "different sizes")],
+     (model_bytes(replace(_sceptic(), trees=replace(_sceptic().trees, features=("x", *_sceptic().trees.features[1:])))), "other numbers"),
+     (model_bytes(replace(_sceptic(), trees=replace(_sceptic().trees, bias=float("nan")))), "damaged"),
+     (model_bytes(replace(_sceptic(), trees=replace(_sceptic().trees, columns=_sceptic().trees.columns + 999))), "out of bounds"),
+     (model_bytes(replace(_sceptic(), trees=replace(_sceptic().trees, leaves=np.zeros((3, 64), np.float32)))), "different sizes")],
 )  # fmt: skip
 def test_files_that_are_no_model_of_this_version_are_refused_at_once(
     data: bytes, said: str, tmp_path: Path
@@ -87,13 +88,13 @@ def test_a_missing_file_and_a_folder_are_problems_of_the_settings(tmp_path: Path
 
 def test_an_index_records_what_is_in_the_file(tmp_path: Path) -> None:
     file = tmp_path / "own.npz"
-    file.write_bytes(default_model().as_bytes())
+    file.write_bytes(model_bytes(default_model()))
     settings = load_settings(overrides={"extraction.model": str(file)}, environ={})
     with Deduplicator.open(tmp_path / "pages.db", settings=settings) as dedup:
         dedup.add(Page(id="a", html=HTML.encode()))
     with Deduplicator.open(tmp_path / "pages.db", settings=settings) as dedup:
         assert dedup.record("a").page_id == "a"
-    file.write_bytes(_sceptic().as_bytes())
+    file.write_bytes(model_bytes(_sceptic()))
     with pytest.raises(SettingsMismatch, match=r"content of extraction\.model"):
         Deduplicator.open(tmp_path / "pages.db", settings=settings)
     with pytest.raises(SettingsMismatch, match=r"extraction\.model"):

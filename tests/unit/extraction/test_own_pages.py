@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from es_dedup.evaluation.extractors import agreement
 from es_dedup.extraction import extract
-from es_dedup.extraction.learning.labels import agreement
 from es_dedup.model import Content, PageKind
 
 PAGES = Path(__file__).parents[2] / "golden" / "pages"

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import numpy as np
 
 from es_dedup.extraction.characters import UNITS
-from es_dedup.extraction.tokens import Odds, name_tokens
+from es_dedup.extraction.tokens import Odds, part_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
-    from es_dedup.extraction.learning.pages import LabelledPage
+    from experiments.extraction.pages import LabelledPage
 
 MAX_NAMES: Final = 1_500
 MAX_WORDS: Final = 4_000
@@ -109,6 +109,11 @@ class ThreadCounts(_Counts):
                 _add(self._names[token], page.site, is_thread)
             for word in np.unique(page.page.characters.words).tolist():
                 _add(self._words[word], page.site, is_thread)
+
+
+def name_tokens(signature: str) -> frozenset[str]:
+    """Tokens of a container's class, id, role and itemprop."""
+    return frozenset().union(*map(part_tokens, signature.split()))
 
 
 def _add(by_site: dict[str, list[float]], site: str, share: float) -> None:

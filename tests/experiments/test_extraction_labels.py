@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from es_dedup.extraction.learning.labels import agreement, block_labels, head_lines
+from experiments.extraction.labels import block_labels, head_lines
 
 STORY = (
     "The ferry runs again from Monday, the council said after a long debate about its price.",
@@ -46,14 +46,6 @@ def test_title_and_byline_stand_before_the_first_paragraph() -> None:
     labels, places = block_labels(texts, "\n".join(texts))
 
     assert head_lines(texts, labels, places).tolist() == [True, True, False, False]
-
-
-def test_agreement_counts_grams_as_often_as_they_stand() -> None:
-    assert agreement("abcdef", "abc def") == 1
-    assert agreement("abcdefabcdef", "abcdef") == pytest.approx(2 * 2 / (8 + 2))
-    assert agreement("abcdefgh", "abcdexyz") == pytest.approx(2 * 1 / 8)
-    assert agreement("abc", "") == agreement("", "abc") == 0
-    assert agreement("", "") == 1
 
 
 def test_no_text_has_no_labels() -> None:

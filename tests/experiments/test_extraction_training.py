@@ -11,9 +11,20 @@ import numpy as np
 import pytest
 
 from es_dedup.errors import InputError
-from es_dedup.extraction.learning.evaluate import by_source, interval, page_agreement
-from es_dedup.extraction.learning.odds import TokenCounts
-from es_dedup.extraction.learning.pages import (
+from es_dedup.extraction.model import default_model
+from experiments.extraction.continuation import read_pages, retrain
+from experiments.extraction.evaluate import by_source, interval, page_agreement
+from experiments.extraction.fitting import (
+    MAX_PER_SITE,
+    Settings,
+    Trainer,
+    export_trees,
+    fit_blocks,
+    fit_trees,
+    page_weights,
+)
+from experiments.extraction.odds import TokenCounts
+from experiments.extraction.pages import (
     FOLDS,
     LabelledPage,
     fold_of,
@@ -22,15 +33,6 @@ from es_dedup.extraction.learning.pages import (
     site_of,
     source_of,
 )
-from es_dedup.extraction.learning.retraining import read_pages, retrain
-from es_dedup.extraction.learning.train import (
-    MAX_PER_SITE,
-    Settings,
-    Trainer,
-    fit_blocks,
-    page_weights,
-)
-from es_dedup.extraction.model import default_model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -146,6 +148,32 @@ def test_trained_trees_find_main_text_on_other_sites_twice_alike(pages: list[Lab
     assert np.array_equal(one.model.trees.leaves, two.model.trees.leaves)
 
 
+def test_trees_say_what_the_trainer_says() -> None:
+    catboost = pytest.importorskip("catboost")
+    random = np.random.default_rng(3)
+    rows = random.normal(size=(400, 5)).astype(np.float32)
+    labels = (rows[:, 0] + rows[:, 1] * rows[:, 2] > 0).astype(float)
+    model = catboost.CatBoostClassifier(
+        iterations=20,
+        depth=4,
+        loss_function="CrossEntropy",
+        verbose=False,
+        allow_writing_files=False,
+        thread_count=1,
+    )
+    model.fit(catboost.Pool(rows, labels))
+
+    exported = export_trees(model, "abcde")
+    assert exported.scores(rows) == pytest.approx(
+        model.predict(rows, prediction_type="RawFormulaVal"), abs=1e-4
+    )
+    few = Settings(trees=5)
+    assert np.array_equal(
+        fit_trees(rows, labels, np.ones(400), "abcde", few).leaves,
+        fit_trees(rows, labels, np.ones(400), "abcde", few).leaves,
+    )
+
+
 def test_the_model_of_several_fits_is_their_mean(pages: list[LabelledPage]) -> None:
     pytest.importorskip("catboost")
     numbers = [
@@ -201,19 +229,9 @@ def test_of_one_site_pages_are_left_out(pages: list[LabelledPage]) -> None:
     assert [figures.site for figures in found.sites] == ["one"]
 
 
-def test_a_fresh_model_knows_these_pages_alone(pages: list[LabelledPage]) -> None:
-    pytest.importorskip("catboost")
-    found = retrain(pages, default_model(), fresh=True, settings=Settings(trees=10, rate=0.3))
-
-    assert len(found.model.trees.leaves) == 10
-    assert found.total.out_of_fold > 0.95
-
-
 def test_too_few_pages_are_refused(pages: list[LabelledPage]) -> None:
     with pytest.raises(InputError, match="4 to learn from"):
         retrain(pages[:4], default_model())
-    with pytest.raises(InputError, match="--continue"):
-        retrain(pages[:19], default_model(), fresh=True)
 
 
 def test_pages_that_do_not_hold_their_gold_text_are_named(tmp_path: Path) -> None:

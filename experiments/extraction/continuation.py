@@ -1,4 +1,4 @@
-"""Train the block model on a user's labelled pages: more trees upon a model, or a model of these pages alone; with figures by site."""
+"""Continue the training of a block model on labelled pages: more trees upon those that it has, and figures by site."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ import numpy as np
 from es_dedup.errors import InputError
 from es_dedup.extraction.features import block_features
 from es_dedup.extraction.kinds import page_numbers
-from es_dedup.extraction.learning.evaluate import by_group, page_agreement
-from es_dedup.extraction.learning.pages import FOLDS, label, page_of_row, rows
-from es_dedup.extraction.learning.train import (
+from es_dedup.extraction.model import chances
+from experiments.extraction.evaluate import by_group, page_agreement
+from experiments.extraction.fitting import (
     EVEN,
     Settings,
-    Trainer,
     fit_blocks,
     fit_kinds,
     page_weights,
 )
-from es_dedup.extraction.model import chances
+from experiments.extraction.pages import FOLDS, label, page_of_row, rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,12 +28,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.extraction.learning.pages import LabelledPage
     from es_dedup.extraction.model import BlockModel
+    from experiments.extraction.pages import LabelledPage
 
 FEWEST_PAGES: Final = 5
-FEWEST_SITES: Final = 20
-"""Of pages that a model is made of alone: it learns which names and words hold main text from what several sites share."""
 
 MORE_TREES: Final = Settings(trees=60, rate=0.06)
 """Trees that are added for a user's pages."""
@@ -61,7 +58,7 @@ class SiteFigures:
 
 @dataclass(frozen=True, slots=True)
 class Retrained:
-    """A model trained on a user's pages.
+    """A model whose training was continued, and its figures.
 
     Attributes:
         model: trained on all of them.
@@ -102,43 +99,29 @@ def read_pages(paths: Sequence[Path]) -> tuple[list[LabelledPage], list[str]]:
     return found, left_out
 
 
-def retrain(
-    pages: Sequence[LabelledPage], model: BlockModel, *, fresh: bool = False, settings: Settings | None = None
-) -> Retrained:
-    """A model that has learned from a user's pages, and what it is worth on sites that it has not seen.
+def retrain(pages: Sequence[LabelledPage], model: BlockModel, settings: Settings = MORE_TREES) -> Retrained:
+    """A model that has learned from more pages, and what it is worth on sites that it has not seen.
 
     Args:
         pages: usable ones, as ``read_pages`` gives them.
         model: to go on from, and to compare with.
-        fresh: learn from these pages alone.
-        settings: how trees are grown; None: ``MORE_TREES``, or of a fresh model ``Settings()``.
+        settings: how trees are grown.
 
     Raises:
         InputError: the pages are too few.
-        MissingExtra: CatBoost is not installed.
     """
     sites = {page.site for page in pages}
     if len(pages) < FEWEST_PAGES:
         raise InputError(
             "labelled pages", None, f"{len(pages)} to learn from, at least {FEWEST_PAGES} are needed"
         )
-    if fresh and len(sites) < FEWEST_SITES:
-        few = f"of {len(sites)} sites; a fresh model needs {FEWEST_SITES}: go on from one that is there (--continue)"
-        raise InputError("labelled pages", None, few)
     before = [_agreement(model, page) for page in pages]
-    if fresh:
-        fitted = Trainer(pages, settings or Settings()).fit()
-        trained = fitted.model or model
-        after = [page_agreement(*row) for row in zip(pages, fitted.outside, fitted.threads, strict=True)]
-    else:
-        more = Continuation(model, pages, settings or MORE_TREES)
-        trained, after = more.fit(np.ones(len(pages), bool)), more.agreement_outside()
+    more = Continuation(model, pages, settings)
+    trained, after = more.fit(np.ones(len(pages), bool)), more.agreement_outside()
     figures = _figures([page.site for page in pages], before, after)
     (total,) = _figures(["all"] * len(pages), before, after)
-    trained.card = {"own_pages": {"fresh": fresh, "sites": len(sites), **asdict(total)}} | (
-        {} if fresh else {"upon": model.card}
-    )
-    return Retrained(trained, figures, total, by_page=not fresh and len(sites) == 1)
+    trained.card = {"own_pages": {"sites": len(sites), **asdict(total)}, "upon": model.card}
+    return Retrained(trained, figures, total, by_page=len(sites) == 1)
 
 
 def _agreement(model: BlockModel, page: LabelledPage) -> float:

@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.errors import MissingExtra
 from es_dedup.extraction.features import block_features
 from es_dedup.extraction.kinds import NAMES, page_numbers
-from es_dedup.extraction.learning.odds import ThreadCounts, TokenCounts
-from es_dedup.extraction.learning.pages import FOLDS, fold_of
 from es_dedup.extraction.model import BlockModel, Trees, agreed, chances
+from experiments.extraction.odds import ThreadCounts, TokenCounts
+from experiments.extraction.pages import FOLDS, fold_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from es_dedup.extraction.learning.pages import LabelledPage
+    from experiments.extraction.pages import LabelledPage
 
 MAX_PER_SITE: Final = 40
 """Pages of one site and source that are learned from."""
@@ -68,19 +67,6 @@ class Settings:
     threads: int = 1
 
 
-def learner() -> Any:
-    """The package that grows trees.
-
-    Raises:
-        MissingExtra: it is not installed.
-    """
-    try:
-        import catboost  # noqa: PLC0415 - a package for those who train
-    except ImportError as error:
-        raise MissingExtra("catboost", "train", "training the block model") from error
-    return catboost
-
-
 def fit_trees(
     numbers: NDArray[np.float32],
     labels: NDArray[np.float64],
@@ -99,10 +85,9 @@ def fit_trees(
         names: of the columns.
         settings: how trees are grown.
         upon: trees that new ones are added to; None: a model of its own.
-
-    Raises:
-        MissingExtra: CatBoost is not installed.
     """
+    import catboost  # noqa: PLC0415 - labels, odds and figures do without it
+
     if upon is None and labels.min() == labels.max():  # one class only: the same answer for all
         empty = np.zeros((1, settings.depth), np.int32), np.full((1, settings.depth), np.inf, np.float32)
         return Trees(
@@ -112,7 +97,6 @@ def fit_trees(
             _SURE * (2 * float(labels[0]) - 1),
             np.median(numbers, axis=0),
         )
-    catboost = learner()
     if labels.min() == labels.max():  # it takes two labels at least
         labels = np.append(np.abs(labels[:1] - _ALMOST), labels[1:])
     model = catboost.CatBoostClassifier(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.extraction.learning.labels import agreement
+from es_dedup.evaluation.extractors import agreement
 from es_dedup.extraction.model import Reading
 from es_dedup.extraction.selection import choose
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.extraction.learning.pages import LabelledPage
+    from experiments.extraction.pages import LabelledPage
 
 MISS: Final = 0.3
 """A page with a smaller F1 is missed as a whole."""

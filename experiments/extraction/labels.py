@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.evaluation.extractors import GRAM, grams
+
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-GRAM: Final = 5
-"""Characters; of the agreement with gold text, too."""
 _LONG_CHARS: Final = 20
 _ANCHOR_CHARS: Final = 10
 _ANCHOR_SHARE: Final = 0.5
 _MAX_PLACES: Final = 4
 _BODY_CHARS: Final = 100
 _SLACK: Final = 5
-
-
-def grams(text: str) -> Counter[str]:
-    """Multiset of character 5-grams without white space; a shorter text is one gram."""
-    text = "".join(text.split())
-    return Counter(text[place : place + GRAM] for place in range(max(bool(text), len(text) - GRAM + 1)))
-
-
-def agreement(gold: str, found: str) -> float:
-    """F1 of the 5-gram multisets of two texts, in [0, 1]; 1 for two empty texts."""
-    wanted, given = grams(gold), grams(found)
-    total = wanted.total() + given.total()
-    return 2 * (wanted & given).total() / total if total else 1.0
 
 
 def block_labels(texts: Sequence[str], gold: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -1,1 +1,0 @@
-"""Training and evaluation of the block model: labels from gold text, odds of tokens, trees, cross-validation."""
