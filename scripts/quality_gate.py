@@ -31,7 +31,7 @@ from scripts.floors import check, pin, read_floors  # noqa: E402 - the path come
 from scripts.template_sets import clustered, story_sets, template_sets  # noqa: E402 - the same
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from es_dedup.evaluation import EvaluationReport
     from es_dedup.model import Page
@@ -111,7 +111,7 @@ def hold(labelled: LabelledSet, found: EvaluationReport, *, write: bool, allow_l
     return check(found, old)
 
 
-def hold_templates(folder: Path) -> list[str]:
+def hold_templates(folder: Path, counts: Sequence[int]) -> list[str]:
     """Measure the constructed sets; returns which of them lose distinct rows, miss planted copies or split a story."""
     problems = []
     for made in template_sets(folder):
@@ -123,7 +123,7 @@ def hold_templates(folder: Path) -> list[str]:
             problems.append(f"{made.name}: {lost} distinct rows lost")
         if not made.form and found < LEAST_FOUND * len(made.copies):
             problems.append(f"{made.name}: {found} copies found")
-    for story in story_sets(folder):
+    for story in story_sets(folder, counts):
         head, _ = clustered(story.pages())
         ((_, together),) = Counter(head[copy] for copy in story.copies).most_common(1)
         print(f"{story.name}: {together} in one cluster")
@@ -138,11 +138,12 @@ def main() -> int:
         description="Measure labelled sets and hold the figures to pinned floors."
     )
     parser.add_argument("which", choices=("samples", "data", "templates"))
+    parser.add_argument("--copies", type=int, nargs="*", default=(50, 300), help="of each constructed story")
     parser.add_argument("--folder", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--pin", action="store_true", help="pin what was measured as the new floors")
     parser.add_argument("--allow-lower", action="store_true", help="let --pin lower a floor")
     arguments = parser.parse_args()
-    problems = hold_templates(arguments.folder) if arguments.which == "templates" else []
+    problems = hold_templates(arguments.folder, arguments.copies) if arguments.which == "templates" else []
     for labelled in sets_of(arguments):
         start = time.perf_counter()
         try:

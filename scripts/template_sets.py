@@ -12,6 +12,7 @@ import random
 import re
 import sysconfig
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -110,39 +111,43 @@ def template_sets(folder: Path) -> Iterator[TemplateSet]:
     yield planted("source code under a licence", [f"# {licence}\n\n{text}" for text in code])
     yield planted("chat rows", list(chat_rows(400)))
     yield planted("function calls", list(function_calls(400)))
+    yield planted("answers above one quoted letter", list(answers(english)))
+    yield planted("reference pages", list(reference_pages()))
     for name, maker in FORMS.items():
         yield planted(name, list(maker(400)), form=True)
 
 
 def distinct_articles(file: Path, count: int) -> list[str]:
     """Texts of a labelled set of which none shares more than ``OVERLAP`` of its shingles with one before it."""
-    chosen: list[str] = []
+    texts = map(_text_of, read_pages([file]))
+    return list(islice(_distinct((text for text in texts if 600 <= len(text) <= 6_000), OVERLAP), count))
+
+
+def _text_of(item: Page | InputFailure) -> str:
+    if isinstance(item, InputFailure):
+        raise SystemExit(f"error: {item}")
+    return item.text or ""
+
+
+def _distinct(texts: Iterable[str], most: float) -> Iterator[str]:
+    """Texts of which none shares more than this share of its shingles with those before it."""
     seen: set[int] = set()
-    for item in read_pages([file]):
-        if isinstance(item, InputFailure):
-            raise SystemExit(f"error: {item}")
-        text = item.text or ""
+    for text in texts:
         shingles = {hash(text[at : at + SHINGLE]) for at in range(len(text) - SHINGLE)}
-        if 600 <= len(text) <= 6_000 and len(shingles & seen) <= OVERLAP * len(shingles):
-            chosen.append(text)
+        if len(shingles & seen) <= most * len(shingles):
             seen |= shingles
-        if len(chosen) == count:
-            break
-    return chosen
+            yield text
 
 
 def source_code(count: int) -> list[str]:
     """Functions and classes of the Python standard library, of which no two are alike."""
-    chosen: list[str] = []
-    seen: set[int] = set()
-    for file in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
-        source = file.read_text(encoding="utf-8", errors="replace")
-        for node in ast.parse(source).body:
-            text = ast.get_source_segment(source, node) or ""
-            shingles = {hash(text[at : at + SHINGLE]) for at in range(len(text) - SHINGLE)}
-            if len(text) in CODE_CHARS and len(shingles & seen) <= 2 * OVERLAP * len(shingles):
-                chosen.append(text)
-                seen |= shingles
+    parts = (
+        ast.get_source_segment(source, node) or ""
+        for file in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))
+        for source in (file.read_text(encoding="utf-8", errors="replace"),)
+        for node in ast.parse(source).body
+    )
+    chosen = list(_distinct((text for text in parts if len(text) in CODE_CHARS), 2 * OVERLAP))
     random.Random(5).shuffle(chosen)
     return chosen[:count]
 
@@ -207,6 +212,12 @@ BANNERS: Final = {
     "dürfen wir genaue Standortdaten verwenden. Sie können zustimmen oder ablehnen und Ihre Wahl jederzeit auf dieser Seite ändern. ",
     "ja": "当サイトに掲載されている記事、写真、図表などの無断転載を禁じます。掲載内容の正確性については万全を期しておりますが、利用者が当サイトの情報を用いて行う"
     "一切の行為について、当社は責任を負うものではありません。詳しくは利用規約とプライバシーポリシーをご覧ください。お問い合わせは窓口までお願いいたします。",
+    "ko": "이 사이트에 실린 기사와 사진을 허락 없이 옮겨 싣는 것을 금합니다. 저희와 협력사는 기기에 쿠키를 저장하고 맞춤 광고와 방문자 조사를 위해 개인 정보를 처리합니다. "
+    "동의하거나 거부할 수 있으며 선택은 언제든지 설정에서 바꿀 수 있습니다. 자세한 내용은 이용 약관과 개인 정보 처리 방침을 확인하시기 바랍니다. ",
+    "ar": "نستخدم نحن وشركاؤنا ملفات تعريف الارتباط لتخزين المعلومات على جهازك ومعالجة البيانات الشخصية من أجل الإعلانات والمحتوى وقياس الأداء. "
+    "يمكنك الموافقة أو الرفض وتغيير اختيارك في أي وقت من إعدادات هذا الموقع. لا يجوز نسخ مواد الموقع دون إذن كتابي من الناشر. ",
+    "hi": "हम और हमारे साझेदार आपके उपकरण पर कुकीज़ रखते हैं और विज्ञापन, सामग्री तथा पाठकों के अध्ययन के लिए निजी जानकारी का उपयोग करते हैं। आप सहमति दे सकते हैं या मना कर "
+    "सकते हैं और अपना निर्णय इस साइट की सेटिंग में कभी भी बदल सकते हैं। बिना लिखित अनुमति के इस साइट की सामग्री को कहीं और छापना मना है। ",
 }
 VOCABULARY: Final = {
     "de": "Brücke Hafen Rathaus Sommer Fluss Gemeinde Lehrerin Zug Ernte Wald Museum Kapitän Straße Markt Konzert Schule Winter Antrag Bericht "
@@ -305,6 +316,27 @@ def chat_rows(count: int) -> Iterable[str]:
         )
 
 
+def answers(articles: Sequence[str]) -> Iterable[str]:
+    """Answers to one letter, which each of them quotes below its own text."""
+    quoted = "\n> ".join(re.split(r"(?<=\. )", _long(BANNERS["en"], 900)))
+    for text in articles:
+        for own in re.findall(r"[A-Z].{350,450}?\. ", text, re.DOTALL):
+            yield f"Dear all,\n{own}\n\nOn the first of the month the editors wrote:\n> {quoted}"
+
+
+def reference_pages() -> Iterable[str]:
+    """Documented functions of the Python standard library, each on a page with the menu and the footer of its site."""
+    menu = "Home Guides Tutorials Reference Community Downloads Index Search Modules Previous Next Report an issue Show source "
+    footer = "Was this page helpful? Yes No. Report an issue or edit this page. This documentation is free software and comes without warranty."
+    said = (
+        f"{file.stem}.{node.name}({ast.unparse(node.args)})\n\n{ast.get_docstring(node)}"
+        for file in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8", errors="replace")))
+        if isinstance(node, ast.FunctionDef) and len(ast.get_docstring(node) or "") > 300
+    )
+    return (f"{menu}\n{text}\n\n{footer}" for text in _distinct(said, 2 * OVERLAP))
+
+
 FORMS: Final[dict[str, Callable[[int], Iterable[str]]]] = {
     "weather rows, zh": _rows(
         "{place}市气象台发布未来三天天气预报：今天白天到夜间多云转晴，偏北风三到四级，最高气温{n}度，最低气温{k}度，相对湿度百分之{f}，空气质量良。"
@@ -328,6 +360,13 @@ FORMS: Final[dict[str, Callable[[int], Iterable[str]]]] = {
         "Dear {name}, thank you for your letter of the {k}th. Your claim number {m} has been received by our office in {place} and will be "
         "processed within ten working days. Please keep this letter for your records and quote the number in all correspondence. Yours "
         "sincerely, the claims department, {other}.", "en"),
+    "public notices, en": _rows(
+        "Notice is given that {name} Ltd has applied to the council of {place} for leave to build {n} dwellings and a {thing} works on land off "
+        "{other} Road, application {m}. The plans may be seen at the town hall during opening hours. Objections must reach the clerk in "
+        "writing within 21 days of this notice and state the grounds on which they are made.", "en"),
+    "tables, en": _rows(
+        "Item | Stock | Price | Depot\n{thing} | {n} | {f} | {place}\n{second} | {k} | {g} | {other}\n{name} set | {m} | 12.50 | {place}\n"
+        "Prices exclude tax. Stock is counted on Sundays. Depots are closed on public holidays.", "en"),
 }  # fmt: skip
 
 
@@ -355,11 +394,12 @@ class StorySet:
         return [Page(id=name, text=texts[name]) for name in names]
 
 
-def story_sets(folder: Path) -> Iterator[StorySet]:
-    """Stories with 50 and 300 copies of two to four edits in a hundred words: bare, below a banner, and between changing lines of their sites.
+def story_sets(folder: Path, counts: Sequence[int] = (50, 300)) -> Iterator[StorySet]:
+    """Stories with some numbers of copies of two to four edits in a hundred words: bare, below a banner, and between changing lines of their sites.
 
     Args:
         folder: with the labelled sets ``news-en`` and ``news-zh-2025``.
+        counts: of copies of each story.
     """
     for language, file in (("en", "news-en"), ("zh", "news-zh-2025")):
         articles = distinct_articles(folder / f"{file}.jsonl.xz", 140)
@@ -368,7 +408,7 @@ def story_sets(folder: Path) -> Iterator[StorySet]:
         rest = {f"article-{at}": text for at, text in enumerate(articles[80:])}
         lines = [line for text in others for line in re.split(r"(?<=[.。])", text) if len(line.strip()) > 8]
         banner = _long(BANNERS[language], len(story) // 3)
-        for count in (50, 300):
+        for count in counts:
             source = random.Random(f"{language}{count}")
             copies = [edited(story, source, source.uniform(0.02, 0.04)) for _ in range(count)]
             yield StorySet(f"{count} copies, {language}", rest, _named(copies))
