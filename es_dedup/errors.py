@@ -164,18 +164,20 @@ class SettingsDiffer(UserWarning):
         self.index, self.features, self.decisions = index, features, decisions
 
     def __str__(self) -> str:
-        lines = []
         if self.features:
-            lines.append(
-                f"{self.index} was made with other settings: {_listed(self.features)}. The settings of the index "
-                f"are used for reading; writing is refused."
+            return (
+                f"{self.index} was made with other settings: {_listed(self.features)}. The settings of the index are used for reading; "
+                f"writing is refused until `es-dedup reindex`, or a scan into a new index, makes the features anew."
             )
-        if self.decisions:
-            lines.append(
-                f"the clusters of {self.index} were made with other settings: {_listed(self.decisions)}. "
-                f"The settings of the index are in force; `es-dedup recluster` applies the current ones."
-            )
-        return "\n".join(lines)
+        return (
+            f"the clusters of {self.index} were made with other settings: {_listed(self.decisions)}. "
+            f"The settings of the index are in force; `es-dedup recluster` applies the current ones."
+        )
+
+    @property
+    def refusal(self) -> DedupError:
+        """The same as an error, where an option asks for these settings."""
+        return SettingsMismatch(self.index, self.features) if self.features else ConfigError((str(self),))
 
 
 def _listed(differences: tuple[Difference, ...]) -> str:

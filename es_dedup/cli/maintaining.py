@@ -204,7 +204,7 @@ def status(context: typer.Context) -> None:
     from es_dedup.maintenance.status import site_status
 
     session = session_of(context)
-    with site_of(session) as site:
+    with site_of(session, read_only=True) as site:
         facts = site_status(site)
     session.output.emit({"command": "status", "db": session.place, **facts})
     session.output.facts({"index": session.place, **facts})
@@ -264,7 +264,7 @@ def audit(
     from es_dedup.maintenance.audit import audit as audit_
 
     session = session_of(context)
-    with site_of(session) as site:
+    with site_of(session, read_only=not repair) as site:
         found = audit_(site, repair=repair, force=force)
     said = found.as_dict()
     session.output.emit({"command": "audit", **said})
@@ -300,7 +300,7 @@ def jobs(
     chosen = [state for state, given in wanted.items() if given]
     if chosen and (job is None or len(chosen) > 1):
         raise typer.BadParameter("name one JOB and one of --pause, --resume and --cancel")
-    with site_of(session) as site:
+    with site_of(session, read_only=not chosen) as site:
         if job is not None and chosen:
             if chosen[0] is JobState.RUNNING and not inline:
                 _check_queue(session)

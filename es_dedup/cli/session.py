@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import IndexError_, NotAnIndex
+from es_dedup.errors import DedupError, IndexError_, NotAnIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from es_dedup.cli.output import Output
     from es_dedup.deduplicator.deduplicator import Deduplicator
+    from es_dedup.errors import SettingsDiffer
     from es_dedup.readers import Roots
     from es_dedup.settings import Settings
 
@@ -172,8 +173,19 @@ class Session:
                 raise
             differ = None
         if differ is not None and not quiet and (differ.features or not whole):
-            self.output.warn(str(differ))
+            try:
+                self.tell(differ)
+            except DedupError:
+                dedup.close()
+                raise
         return dedup
+
+    def tell(self, differ: SettingsDiffer) -> None:
+        """Warn of settings that are not in force; where an option asks for one of them, raise that as an error."""
+        if self.given.keys() & {each.name for each in (*differ.features, *differ.decisions)}:
+            raise differ.refusal
+        if differ.features or differ.decisions:
+            self.output.warn(str(differ))
 
 
 def session_of(context: Any) -> Session:

@@ -13,15 +13,28 @@ if TYPE_CHECKING:
     from es_dedup.cli.session import Session
 
 
-def site_of(session: Session, *, read_only: bool = False) -> Any:
-    """The index of ``--db`` with its source indices, as a context; see ``open_context`` and ``Session.reach``."""
+@contextmanager
+def site_of(session: Session, *, read_only: bool = False) -> Iterator[Any]:
+    """The index of ``--db`` with its source indices; see ``open_context`` and ``Session.reach``."""
     from es_dedup.cli.waiting import CONNECT_SECONDS
+    from es_dedup.errors import SettingsDiffer
     from es_dedup.index import factory
     from es_dedup.maintenance.context import open_context
+    from es_dedup.settings.recorded import STATISTICS, decision_differences, decisions_in
 
     session.reach()
     factory.reach_source(session.db, CONNECT_SECONDS, session.settings)
-    return open_context(session.db, session.settings, read_only=read_only)
+    with open_context(session.db, session.settings, read_only=read_only) as site:
+        if read_only:
+            decisions = decisions_in(site.index.note(STATISTICS))
+            session.tell(
+                SettingsDiffer(
+                    session.place,
+                    factory.feature_differences(site.index, session.settings),
+                    decision_differences(decisions, session.settings),
+                )
+            )
+        yield site
 
 
 @contextmanager

@@ -81,7 +81,7 @@ def dead_list(
 ) -> None:
     """Show pages that could not be worked on, and why."""
     session = session_of(context)
-    with site_of(session) as site:
+    with site_of(session, read_only=True) as site:
         letters, total = site.jobs.dead(limit), site.jobs.count_dead()
     for letter in letters:
         session.output.emit(letter.as_dict())

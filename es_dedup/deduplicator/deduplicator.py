@@ -56,7 +56,7 @@ from es_dedup.model.annotations import Annotation, Label, just_now
 from es_dedup.model.batches import chunked
 from es_dedup.model.overrides import Override, OverrideKind, OverrideReport
 from es_dedup.settings.loading import settings_in_force
-from es_dedup.settings.recorded import STATISTICS, decisions_in, with_recorded
+from es_dedup.settings.recorded import STATISTICS, adopted, decisions_in, with_recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -451,7 +451,7 @@ class Deduplicator(IndexReader):
         Raises:
             IndexLocked, IndexUnavailable: see ``errors``; the clusters stay as they were.
         """
-        settings = settings or self._given
+        settings = settings or self._wanted()
         if dry_run:
             corpus, before = load_corpus(self._index), self._canonical()
             found = decide_corpus(corpus, settings, progress or silent)
@@ -510,6 +510,10 @@ class Deduplicator(IndexReader):
             return False
         return True
 
+    def _wanted(self) -> Settings:
+        """The caller's settings; those that nobody has given are as the index records them."""
+        return adopted(self._given, decisions_in(self._index.note(STATISTICS)))
+
     def _written_with(self, *, whole: bool) -> tuple[Settings, bool]:
         """Settings that pages are clustered with, and whether the caller's differ from those in force.
 
@@ -518,7 +522,7 @@ class Deduplicator(IndexReader):
         self._looked = 0.0
         other = bool(self._in_force().differences)
         if other and (whole or not self._index.count()):
-            return self._given, other
+            return self._wanted(), other
         if other:
             self._warn()
         return self._settings, other

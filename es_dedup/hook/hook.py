@@ -121,6 +121,7 @@ class DedupHook(Closing):
         checked_fields(fields)
         index = factory.open_index(address, settings, fresh_candidates=window is None)
         try:
+            settings = factory.fitted(index, settings, factory.shown(address))
             source_index = factory.open_source_index(address, settings)
             claiming = window is not None if claim is None else claim
             claims = factory.open_claims(address, settings) if claiming else None

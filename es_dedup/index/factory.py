@@ -35,6 +35,7 @@ from es_dedup.index.texts import compress_text
 from es_dedup.settings.loading import value_of
 from es_dedup.settings.recorded import (
     STATISTICS,
+    adopted,
     clustered_with,
     differences,
     feature_settings,
@@ -59,15 +60,21 @@ _READERS: Final[dict[str, Callable[[str], object]]] = {"idf": idf.load, "synonym
 
 
 def open_index(
-    path: str | Path, settings: Settings, *, read_only: bool = False, fresh_candidates: bool = True
+    path: str | Path,
+    settings: Settings,
+    *,
+    read_only: bool = False,
+    fresh_candidates: bool = True,
+    exact: bool = False,
 ) -> Index:
-    """The index at an address, at a path, or in memory.
+    """The index at an address, at a path, or in memory; one that is there keeps its settings in the place of those that nobody has given.
 
     Args:
         path: ``http://host:9200/name`` (or https) for one on Elasticsearch; a file for an embedded one, or ``:memory:``.
-        settings: all settings.
-        read_only: it must exist and is never written; then its feature settings need not be these, see ``fitted``.
+        settings: all settings; ``fitted`` gives those that the index has.
+        read_only: it must exist and is never written; then its feature settings need not be those that were given.
         fresh_candidates: on Elasticsearch, see ``Options``.
+        exact: one that is there must have these feature settings, given or not: features made with them will be stored.
 
     Raises:
         ConfigError: the settings name an unknown detector, or the address is none.
@@ -75,6 +82,17 @@ def open_index(
         IndexError_: as ``EmbeddedIndex`` and ``ElasticIndex``.
     """
     must_be_place(path)
+    more = {"read_only": read_only, "fresh_candidates": fresh_candidates}
+    try:
+        return _opened(path, settings, **more)
+    except SettingsMismatch as mismatch:
+        if exact:
+            raise
+        recorded = {each.name: each.recorded for each in mismatch.differences if each.recorded is not None}
+        return _opened(path, adopted(settings, recorded), **more)
+
+
+def _opened(path: str | Path, settings: Settings, *, read_only: bool, fresh_candidates: bool) -> Index:
     features = None if read_only else features_of(settings, embedded=not is_address(path))
     index: Index
     if is_address(path):
@@ -114,17 +132,21 @@ def fitted(index: Index, settings: Settings, name: str) -> Settings:
         SettingsMismatch: it was made by another version of the methods, so that new features do not compare with those stored.
         ConfigError: it was made with settings that are not known here.
     """
-    if not feature_differences(index, settings):
+    if not _differences(index, settings):
         return settings
-    adopted = with_recorded(settings, index.features)
-    others = feature_differences(index, adopted)
+    chosen = with_recorded(settings, index.features)
+    others = _differences(index, chosen)
     if others:
         raise SettingsMismatch(name, others)
-    return adopted
+    return chosen
 
 
 def feature_differences(index: Index, settings: Settings) -> tuple[Difference, ...]:
-    """The settings that shape features in which an index differs from these."""
+    """The settings that shape features, were given, and differ from those of an index."""
+    return _differences(index, adopted(settings, index.features))
+
+
+def _differences(index: Index, settings: Settings) -> tuple[Difference, ...]:
     return differences(index.features, features_of(settings, embedded=not isinstance(index, ElasticIndex)))
 
 
@@ -168,7 +190,7 @@ def open_to_copy(
     source = open_index(origin, settings, read_only=True)
     try:
         chosen = _settings_of_copy(source, place_settings, shown(origin))
-        return source, open_index(place, chosen), chosen
+        return source, open_index(place, chosen, exact=True), chosen
     except BaseException:
         source.close()
         raise

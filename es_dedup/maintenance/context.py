@@ -11,6 +11,7 @@ from es_dedup.errors import ConfigError, NotAttached
 from es_dedup.extraction import create_extractor
 from es_dedup.index import factory
 from es_dedup.maintenance.attachment import load_attachments
+from es_dedup.settings.recorded import STATISTICS, adopted, decisions_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +31,7 @@ class MaintenanceContext:
 
     Attributes:
         place: its address.
-        settings: all settings; texts are not stored, as the source index has them.
+        settings: all settings, those of the index where nobody has given others; texts are not stored, as the source index has them.
         index, source_index, jobs, claims: the stores.
     """
 
@@ -87,6 +88,7 @@ def open_context(place: str, settings: Settings, *, read_only: bool = False) -> 
         )
     kept = settings.model_copy(update={"index": settings.index.model_copy(update={"keep_text": False})})
     index = factory.open_index(place, kept, read_only=read_only)
+    kept = adopted(factory.fitted(index, kept, factory.shown(place)), decisions_in(index.note(STATISTICS)))
     source_index, jobs = (
         factory.open_source_index(place, kept),
         factory.open_jobs(place, kept, read_only=read_only),

@@ -131,7 +131,7 @@ def _from_texts(
 ) -> Reindexed:
     """The same for an index without attached indices, from the texts it keeps; no ``dedup`` field is written."""
     address, generation = _beside(old, place, report_progress)
-    with factory.open_index(address, settings) as index:
+    with factory.open_index(address, settings, exact=True) as index:
         report_progress("reading stored texts")
         refill(old, index, settings)
         report_progress("switching")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache, reduce
-from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +24,7 @@ STATISTICS: Final = "statistics"
 """Name of the note that says what the clusters of an index were made with; see ``clustered_with``."""
 DETECTORS: Final = "detectors"
 VOTERS: Final = "decision.voters"
+PRESET: Final = "decision.preset"
 METHOD: Final = "decision.method"
 ALSO_STORED: Final = "elastic.also_stored"
 DECIDING_SECTIONS: Final = frozenset({"decision", "cluster"})
@@ -123,6 +123,26 @@ def differences(recorded: Mapping[str, Any], current: Mapping[str, Any]) -> tupl
     )
 
 
+def given(settings: Settings, key: str) -> bool:
+    """Whether a value was given: by a file, the environment, an option or a caller; a preset gives all of section ``decision``."""
+    if key != PRESET and key.startswith("decision.") and given(settings, PRESET):
+        return True
+    section: Any = settings
+    for name in key.split("."):
+        if name not in section.model_fields_set:
+            return False
+        section = getattr(section, name)
+    return True
+
+
+def adopted(settings: Settings, recorded: Mapping[str, Any]) -> Settings:
+    """Settings with recorded values in the place of those that nobody has given; errors as ``with_recorded``."""
+    known = {key for key, _, _ in setting_fields()}
+    return with_recorded(
+        settings, {key: value for key, value in recorded.items() if key in known and not given(settings, key)}
+    )
+
+
 def with_recorded(settings: Settings, recorded: Mapping[str, Any]) -> Settings:
     """Settings with recorded values in the place of their own; what is recorded and no setting is left out.
 
@@ -137,14 +157,15 @@ def with_recorded(settings: Settings, recorded: Mapping[str, Any]) -> Settings:
     }
     if not changed:
         return settings
-    values = settings.model_dump()
+    values = settings.model_dump(exclude_unset=True)  # what nobody has given stays so
     for key, value in changed.items():
         *sections, name = key.split(".")
-        reduce(getitem, sections, values)[name] = value
-    methods, decision = values[DETECTORS], values["decision"]
-    decision["voters"] = tuple(name for name in decision["voters"] if name in methods or VOTERS in recorded)
-    if decision["method"] in set(settings.detectors).difference(methods) and METHOD not in recorded:
-        decision["method"] = Settings().decision.method
+        reduce(lambda part, section: part.setdefault(section, {}), sections, values)[name] = value
+    methods, decision = values.get(DETECTORS, settings.detectors), values.setdefault("decision", {})
+    if VOTERS not in recorded and "voters" in decision:
+        decision["voters"] = tuple(name for name in decision["voters"] if name in methods)
+    if decision.get("method") in set(settings.detectors).difference(methods) and METHOD not in recorded:
+        del decision["method"]
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
@@ -177,7 +198,7 @@ def decisions_in(note: str | None) -> dict[str, Any]:
 
 
 def decision_differences(recorded: Mapping[str, Any], settings: Settings) -> tuple[Difference, ...]:
-    """How these settings differ from recorded decision settings; one that a release has added or removed does not count."""
+    """How the settings that were given differ from recorded decision settings; one that a release has added or removed does not count."""
     current = decision_settings(settings)
-    common = recorded.keys() & current.keys()
+    common = {name for name in recorded.keys() & current.keys() if given(settings, name)}
     return differences({name: recorded[name] for name in common}, {name: current[name] for name in common})

@@ -87,7 +87,7 @@ def load(spark: SparkSession, tables: str, place: str, settings: Settings | None
             for name in ("features", "pairs")
         )
         pages, clusters = processed(features), folder.read("clusters", days[-1:]).where("failed = ''")
-        with factory.open_index(place, chosen) as index, write_session(index):
+        with factory.open_index(place, chosen, exact=True) as index, write_session(index):
             if index.keeps_named and not named:
                 raise ConfigError((NAMED,), "index")
             if index.note(CLUSTERS_PENDING) != LOADING and index.count():
@@ -118,7 +118,7 @@ def _put_all(pages: DataFrame, index: Index, place: str, settings: Settings) -> 
 
 def _put(place: str, settings: Settings, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Store pages; what could not be stored."""
-    with factory.open_index(place, settings) as index:
+    with factory.open_index(place, settings, exact=True) as index:
         for batch in batches:
             failed = index.put_batch(_records(batch.to_pydict(), settings)).failed
             yield batch_of(page_id=list(failed), reason=list(failed.values()))

@@ -132,14 +132,19 @@ def not_in_force(dedup: Deduplicator) -> list[str]:
     return [] if differ is None else [each.name for each in (*differ.features, *differ.decisions)]
 
 
-def test_two_kinds_of_settings_that_differ_are_two_lines() -> None:
+def test_the_advice_fits_the_kind_of_settings_that_differ() -> None:
+    """Where features differ, `recluster` would be refused."""
     features = (Difference("ccdet.window", 10, 12),)
     decisions = (Difference("decision.preset", "strict", "balanced"),)
-    made, clustered = str(SettingsDiffer("pages.db", features, decisions)).splitlines()
-    assert made.startswith(
-        "pages.db was made with other settings: ccdet.window is 10 in the index and 12 now."
+    for some in ((), decisions):
+        made = str(SettingsDiffer("pages.db", features, some))
+        assert made.startswith(
+            "pages.db was made with other settings: ccdet.window is 10 in the index and 12 now."
+        )
+        assert ("reindex" in made, "recluster" in made) == (True, False)
+    assert str(SettingsDiffer("pages.db", (), decisions)).endswith(
+        "`es-dedup recluster` applies the current ones."
     )
-    assert clustered.endswith("`es-dedup recluster` applies the current ones.")
 
 
 def test_the_settings_of_the_index_stay_in_force_until_it_is_reclustered(place: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from typer.testing import CliRunner
@@ -14,6 +14,9 @@ from es_dedup.settings.decision import VOTES, DecisionConfig
 from es_dedup.settings.presets import PAPERS
 from tests.samples import SAMPLES, truths
 from tests.texts import ZH, topical
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WHOLE = max((truth.text for truth in truths() if "。" in truth.text), key=len)
 PAGES = (
@@ -88,3 +91,57 @@ def test_the_commands_take_the_preset(place: str, monkeypatch: pytest.MonkeyPatc
     assert settings["detectors"] == ["ccdet", "dwdcs", "simhash"]
     (report,) = run("--db", place, "--preset", "papers", "eval", labels, "--corpus", pages)
     assert report["methods"]["rules"]["pairs"]["recall"] > report["methods"]["ccdet"]["pairs"]["recall"] > 0.5
+
+
+READING: Final = ("stats", "clusters", "show a", "explain a a", "search 消息", "check {}")
+WITH_JOBS: Final = ("jobs", "dead list", "status")
+
+
+@pytest.mark.parametrize(
+    ("environment", "options", "codes", "said"),
+    [
+        ({}, [], (0, 4), ""),
+        ({"ES_DEDUP_DECISION__PRESET": "balanced"}, [], (0, 4), "recluster"),
+        ({"ES_DEDUP_CCDET__WINDOW": "12"}, [], (0, 4), "reindex"),
+        ({}, ["--preset", "balanced"], (2,), "recluster"),
+    ],
+)
+def test_an_index_knows_its_settings(
+    place: str,
+    environment: dict[str, str],
+    options: list[str],
+    codes: tuple[int, ...],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """What nobody has set is as the index was made with; what the environment sets is a note, an option that contradicts an error."""
+    sample = tmp_path / "sample.txt"
+    sample.write_text(WHOLE, encoding="utf-8")
+    with Deduplicator.open(place, settings=papers()) as dedup:
+        dedup.scan(PAGES[:1])
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    for command in (*READING, *(WITH_JOBS if place.startswith("http") else ())):
+        words = [{"a": "original", "{}": str(sample)}.get(word, word) for word in command.split()]
+        done = CliRunner().invoke(app, ["--db", place, *options, *words])
+        assert done.exit_code in codes, (command, done.output)
+        assert said in done.stderr, command
+        assert said or "settings" not in done.stderr, command
+    if not said:
+        with Deduplicator.open(place) as dedup:
+            assert dedup.add(COPY).duplicate_of == "original"
+            dedup.recluster()
+            assert [cluster.size for cluster in dedup.clusters()] == [2]
+            assert dedup.preset.startswith(PAPERS)
+
+
+@pytest.mark.parametrize(("preset", "advice"), [(PAPERS, "reindex"), ("strict", "recluster")])
+def test_an_option_that_contradicts_is_one_error_with_advice_that_works(
+    place: str, preset: str, advice: str
+) -> None:
+    with Deduplicator.open(place) as dedup:
+        dedup.scan(PAGES[:1])
+    done = CliRunner().invoke(app, ["--db", place, "--preset", preset, "clusters"])
+    assert done.exit_code in (1, 2)
+    assert [each for each in ("reindex", "recluster") if each in done.stderr] == [advice]
