@@ -243,4 +243,4 @@ def _record(batch: RecordBatch, at: int) -> FeatureRecord:
 def _words(text: str) -> list[str]:
     """Letters and ideographs of a text as words, in lower case."""
     kept = "".join(char if char.isalnum() else " " for char in text.lower())
-    return validation.each_character(kept).split()
+    return validation.each_character([kept])[0].split()

@@ -45,11 +45,11 @@ from es_dedup.settings.recorded import (
 from es_dedup.settings.servers import ConnectionConfig
 from es_dedup.text import idf, synonyms
 from es_dedup.text.hashing import SIGNATURE_VERSION
-from es_dedup.text.normalise import normalise
+from es_dedup.text.normalise import normalise_many
 from es_dedup.text.segment import DEFAULT, search_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from es_dedup.errors import Difference
     from es_dedup.index.port import Index
@@ -406,14 +406,14 @@ def _fields_of(settings: Settings) -> TermFields:
     return TermFields(term_fields(settings), field_types(settings, also=settings.elastic.also_stored))
 
 
-def words_for_search(text: str, by: str = DEFAULT) -> str:
-    """Words of a text or query, in the form that full text is indexed in; ``by`` names the segmenter."""
-    return search_text(normalise(text), by)
-
-
-def _segment_as(index: Callable[[], Index]) -> Callable[[str], str]:
+def _segment_as(index: Callable[[], Index]) -> Callable[[Sequence[str]], list[str]]:
     """Cuts texts and queries into words by the segmenter that an index was made with; the index is asked for at the first text."""
-    return lambda text: words_for_search(text, str(index().features.get("words.segmenter", DEFAULT)))
+
+    def segment(texts: Sequence[str]) -> list[str]:
+        by, normalised = str(index().features.get("words.segmenter", DEFAULT)), normalise_many(texts)
+        return [search_text(normalised.string(at), by) for at in range(len(texts))]
+
+    return segment
 
 
 def text_codec(settings: Settings) -> Callable[[str], bytes] | None:

@@ -32,7 +32,7 @@ from es_dedup.testing.index_contract import (
 from tests.plain_index import PlainIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 FEATURES = {"ccdet.window": 10}
@@ -195,8 +195,8 @@ class TestColumns:
 
 class TestFullText:
     def test_the_segmenter_makes_words_of_texts_and_queries(self) -> None:
-        def pairs(text: str) -> str:
-            return " ".join(text[place : place + 2] for place in range(0, len(text), 2))
+        def pairs(texts: Sequence[str]) -> list[str]:
+            return [" ".join(text[place : place + 2] for place in range(0, len(text), 2)) for text in texts]
 
         with EmbeddedIndex(":memory:", features=FEATURES, segment=pairs) as index:
             index.put_many([record("a", text="北京大学"), record("b", text="京北大学")])

@@ -67,7 +67,7 @@ class ElasticIndex(Store, IndexBase):
         address: Address,
         *,
         features: Mapping[str, Any] | None,
-        segment: Callable[[str], str] | None = None,
+        segment: Callable[[Sequence[str]], list[str]] | None = None,
         options: Options | None = None,
         read_only: bool = False,
         fields: Callable[[Mapping[str, Any]], TermFields] | None = None,
@@ -317,7 +317,7 @@ class ElasticIndex(Store, IndexBase):
         if not validation.encodable(query):
             return []
         self._catch_up(TEXTS)
-        return fulltext.search(self._server, self._of[TEXTS], self._segment(query), limit, offset)
+        return fulltext.search(self._server, self._of[TEXTS], self._segment([query])[0], limit, offset)
 
     def note(self, name: str) -> str | None:
         """See ``FeatureIndex.note``."""

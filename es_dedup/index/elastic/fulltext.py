@@ -35,7 +35,7 @@ def words_of(segmented: str) -> list[str]:
 
 
 def writes(
-    batch: RecordBatch, places: Sequence[int], index: str, segment: Callable[[str], str]
+    batch: RecordBatch, places: Sequence[int], index: str, segment: Callable[[Sequence[str]], list[str]]
 ) -> Iterator[Write]:
     """One write per page with a text.
 
@@ -43,7 +43,7 @@ def writes(
         batch: columns; texts plain or packed.
         places: which pages.
         index: where to.
-        segment: makes words, separated by spaces, of a text.
+        segment: makes words, separated by spaces, of each text.
     """
     for place in places:
         given = batch.texts[place] if len(batch.texts) else ""
@@ -52,10 +52,11 @@ def writes(
         packed = given if isinstance(given, bytes) else compress_text(given)
         text = given if isinstance(given, str) else decompress_text(given)
         title = batch.titles[place] if len(batch.titles) else ""
+        title, text = segment([title, text])
         body = {
             "page_id": batch.ids[place],
-            "title": " ".join(words_of(segment(title))),
-            "body": " ".join(words_of(segment(text))),
+            "title": " ".join(words_of(title)),
+            "body": " ".join(words_of(text)),
             "text": base64.b64encode(packed).decode(),
         }
         room = OVERHEAD_BYTES + len(body["text"]) + 4 * len(body["body"])

@@ -52,7 +52,7 @@ class EmbeddedIndex(IndexBase):
         path: str | Path,
         *,
         features: Mapping[str, Any] | None,
-        segment: Callable[[str], str] | None = None,
+        segment: Callable[[Sequence[str]], list[str]] | None = None,
         lock_seconds: float = 10.0,
         read_only: bool = False,
     ) -> None:
@@ -163,7 +163,7 @@ class EmbeddedIndex(IndexBase):
             aside = 0 < fulltext.missing(connection) <= fulltext.TEXTS_PER_STEP
             if aside:
                 fulltext.catch_up_aside(connection, self._segment)
-            return fulltext.search(connection, self._segment(query), limit, offset, aside=aside)
+            return fulltext.search(connection, self._segment([query])[0], limit, offset, aside=aside)
 
     def copy_to(self, place: str | Path) -> AbstractContextManager[Path]:
         """A copy of the file as it is now, with all that was committed before; others may read and write meanwhile.

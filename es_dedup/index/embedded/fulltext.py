@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.index.embedded.schema import read_meta, write_meta
 from es_dedup.index.texts import decompress_text
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 TEXTS_PER_STEP: Final = 1000  # added within about a second
+SEGMENTED_TEXTS: Final = 64  # normalised together
 MAX_QUERY_WORDS: Final = 64  # further ones are left out; FTS5 bounds the depth of an expression
 TITLE_WEIGHT: Final = 3.0  # a word of the title counts like three of the body
 MIN_GONE_ROWS: Final = 1000  # below this, dead rows are not worth a rebuild
@@ -42,7 +44,7 @@ def missing(connection: sqlite3.Connection) -> int:
     return int(count)
 
 
-def catch_up(connection: sqlite3.Connection, segment: Callable[[str], str]) -> bool:
+def catch_up(connection: sqlite3.Connection, segment: Callable[[Sequence[str]], list[str]]) -> bool:
     """Add some of the missing texts to the file, in the caller's transaction; True when more are missing."""
     if _mostly_gone(connection):
         clear(connection)
@@ -61,7 +63,7 @@ def clear(connection: sqlite3.Connection) -> None:
     write_meta(connection, "fulltext_rows", 0)
 
 
-def catch_up_aside(connection: sqlite3.Connection, segment: Callable[[str], str]) -> None:
+def catch_up_aside(connection: sqlite3.Connection, segment: Callable[[Sequence[str]], list[str]]) -> None:
     """Add all missing texts to a table that only this connection sees; the file is not written."""
     connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.tail USING fts5(title, body, content='')")
     connection.execute("CREATE TABLE IF NOT EXISTS temp.tail_mark (row INTEGER)")
@@ -106,10 +108,16 @@ def _words(query: str) -> list[str]:
 
 
 def _insert(
-    connection: sqlite3.Connection, table: str, rows: list[tuple[Any, ...]], segment: Callable[[str], str]
+    connection: sqlite3.Connection,
+    table: str,
+    rows: list[tuple[Any, ...]],
+    segment: Callable[[Sequence[str]], list[str]],
 ) -> None:
-    texts = ((row, segment(title), segment(decompress_text(body))) for row, title, body in rows)
-    connection.executemany(f"INSERT INTO {table} (rowid, title, body) VALUES (?, ?, ?)", texts)
+    for some in chunked(rows, SEGMENTED_TEXTS):
+        titles = segment([title for _, title, _ in some])
+        bodies = segment([decompress_text(body) for *_, body in some])
+        texts = zip((row for row, *_ in some), titles, bodies, strict=True)
+        connection.executemany(f"INSERT INTO {table} (rowid, title, body) VALUES (?, ?, ?)", texts)
 
 
 def _mostly_gone(connection: sqlite3.Connection) -> bool:
