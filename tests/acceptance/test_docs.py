@@ -263,7 +263,7 @@ def test_documents_that_the_code_names_exist() -> None:
 
 
 def test_the_readme_is_short_and_begins_with_the_two_commands() -> None:
-    assert (ROOT / "README.md").read_text(encoding="utf-8").count("\n") <= 120
+    assert (ROOT / "README.md").read_text(encoding="utf-8").count("\n") <= 136
     first = blocks_of("README.md")[0]
     commands = [line.partition("#")[0].strip() for line in first.text.splitlines()]
     assert commands == ["make demo", "make test"]
