@@ -6,7 +6,6 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from char_frequency_search import EditTree, PostingScan
 from harness import Row, expect, parser_of, report
 from methods import MILLISECONDS, SETS, add_options, batches, best_ms, reference, spread_out, texts_of
 
@@ -14,6 +13,7 @@ from es_dedup.detectors.char_frequency import CharFrequency
 from es_dedup.detectors.char_frequency_features import WORD
 from es_dedup.settings.sections import CharFrequencyConfig
 from es_dedup.text.normalise import normalise
+from experiments.edit_tree import EditTree, PostingScan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

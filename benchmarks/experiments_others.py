@@ -8,17 +8,16 @@ from statistics import mean, median
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from char_frequency_search import EditTree, PostingScan
 from harness import Row, data_file, expect, rows_of
 from paper_experiments import Table, best_above, detector_of, own_scores, read, run, settings_of, spent_ms
 
-from es_dedup import Deduplicator, Page
 from es_dedup.detectors.char_frequency_features import WORD, FrequentUnits
 from es_dedup.detectors.dwdcs_network import Merger, concepts_of, network
 from es_dedup.detectors.dwdcs_paths import removal_sums
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.synonyms import NONE, named
 from es_dedup.text.words import content_words
+from experiments.edit_tree import EditTree, PostingScan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -240,7 +239,7 @@ def tree(given: Given) -> Table:
         ]
         sizes = sorted({min(len(features), count) for count in (200, 800, len(features))})
         rows += [{"set": name, **_searches(method, config, features[:size])} for size in sizes]
-        rows[-1] |= _indexed(pairs, given.pages) | _subsequences(pairs, method)
+        rows[-1] |= _subsequences(pairs, method)
     return Table(
         "the edit-distance tree",
         "fewer comparisons than the (n + 1) / 2 of a scan, no figures; direct comparison 5 times as fast as common subsequences, whose similarity of a page and its part lies at .14-.38",
@@ -288,37 +287,6 @@ def _searches(method: Any, config: CharFrequencyConfig, pages: Sequence[Frequent
     }
 
 
-def _indexed(pairs: Set, most: int | None) -> Row:
-    """Candidates of some pages from an embedded index in memory, by posting lists and by the tree."""
-    pages = [
-        Page(id=page, text=content.text, title=content.title)
-        for page, content in zip(pairs.ids[:most], pairs.contents[:most], strict=True)
-    ]
-    asked = [page.id for page in pages][:: max(1, len(pages) // ASKED)]
-    row, answers = Row(), []
-    for search in ("terms", "tree"):
-        settings = settings_of(
-            "char_frequency", {"char_frequency.search": search, "index.max_df": 10_000, "index.limit": 1_000}
-        )
-        with Deduplicator.open(":memory:", settings=settings) as dedup:
-            dedup.scan(pages)
-            first, _ = spent_ms(lambda: dedup.candidates(asked[0]))
-            spent, found = spent_ms(lambda: [sorted(dedup.candidates(page)) for page in asked])
-        row |= {
-            f"index, {search}: first ms": round(first, 1),
-            f"index, {search}: ms": round(spent / len(asked), 2),
-        }
-        answers.append(found)
-    # the parts that terms count are rounded up, so that posting lists let in some pages just below the share
-    expect(
-        all(set(by_tree) <= set(by_terms) for by_terms, by_tree in zip(*answers, strict=True)),
-        "the tree finds candidates that terms do not",
-    )
-    return row
-
-
-ASKED: Final = 200
-"""Pages whose candidates an index is asked for."""
 SCANNED: Final = 1_000
 """Pages of which all are compared with all; more take minutes."""
 

@@ -163,13 +163,14 @@ class CharFrequency(Detector[FrequentUnits]):
     def candidate_query(self, features: FrequentUnits) -> CandidateQuery:
         """Pages that have more than ``min_main`` of this page's frequent characters: all that can be accepted, and no others.
 
-        With ``aux_alone`` the source's tree looks for the same pages, though its second branch might accept others. A page that
-        this one contains may have fewer of them; only its own candidate query finds the pair. Of a set that must be had nearly
-        whole no character may be left out as common, so the limit on pages of a term is ``MOST_PAGES``.
+        With ``aux_alone`` the source looks for the same pages, though its second branch might accept others. A page that this
+        one contains may have fewer of them; only its own candidate query finds the pair. Of a set that must be had nearly whole
+        no character may be left out as common, so the limit on pages of a term is ``MOST_PAGES``.
         """
         terms = self.terms(features)
-        fewest, tree = needed(len(terms), self._config.min_main), self._config.search == "tree"
-        return CandidateQuery((TermGroup(terms, fewest, max_df=MOST_PAGES, tree=tree),))
+        return CandidateQuery(
+            (TermGroup(terms, needed(len(terms), self._config.min_main), max_df=MOST_PAGES),)
+        )
 
     def measure(self, left: FrequentUnits, right: FrequentUnits) -> Measures:
         """All numbers of a pair."""

@@ -216,7 +216,6 @@ class TermGroup:
         min_shared: at least 1.
         common_df: a term found in more pages than this counts half as much; None: all count alike.
         max_df: a term found in more pages than this is left out; None: ``CandidateQuery.max_df`` holds.
-        tree: an index that keeps trees over terms answers by one: no term is too common, no other group helps.
         method: name of the method; for reports.
     """
 
@@ -224,7 +223,6 @@ class TermGroup:
     min_shared: int = 1
     common_df: int | None = None
     max_df: int | None = None
-    tree: bool = False
     method: str = ""
 
 

@@ -157,11 +157,6 @@ class CharFrequencyConfig(Section):
     both_long: bool = Field(
         default=False, description="compare followers only if both pages are long; otherwise if one is"
     )
-    search: Literal["terms", "tree"] = Field(
-        "terms",
-        description="how an embedded index retrieves candidates: by posting lists, or by the edit-distance tree of the source; "
-        "results are equal, except that the tree does not skip common characters",
-    )
     stop_characters: bool = feature_setting(
         default=True, description="leave function words out of the main comparison"
     )

@@ -19,7 +19,6 @@ from es_dedup.index.embedded import (
     sizes,
 )
 from es_dedup.index.embedded.connection import MEMORY, Connection
-from es_dedup.index.embedded.edit_distance_search import EditDistanceTrees
 from es_dedup.index.embedded.online_copy import online_copy
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
 
@@ -77,7 +76,6 @@ class EmbeddedIndex(IndexBase):
         """
         self._connection = Connection(path, features=features, lock_seconds=lock_seconds, read_only=read_only)
         self._segment = segment or validation.each_character
-        self._trees = EditDistanceTrees()
 
     @property
     def features(self) -> Mapping[str, Any]:
@@ -345,7 +343,7 @@ class EmbeddedIndex(IndexBase):
         """See ``FeatureIndex.candidates_with_copies``."""
         with self._connection.reading() as connection:
             copies = records.pages_with_hash(connection, hashes)
-            found = candidates.candidates_many(connection, candidate_queries, self._trees)
+            found = candidates.candidates_many(connection, candidate_queries)
         return found, {each: ids[:limit] for each, ids in copies.items()}
 
     def sizes(self) -> dict[str, int]:

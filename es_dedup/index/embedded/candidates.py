@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.index.embedded.edit_distance_search import EditDistanceTrees
     from es_dedup.model import CandidateQuery, Scope
 
-_Weighed: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
 QUERIES_PER_LOOKUP: Final = 256  # bounds memory; postings of a lookup are held at once
 
 _EMPTY: Final = np.empty(0, dtype=np.int64)
@@ -42,25 +40,18 @@ class _Ranked:
 
 
 def candidates_many(
-    connection: sqlite3.Connection, candidate_queries: Sequence[CandidateQuery], trees: EditDistanceTrees
+    connection: sqlite3.Connection, candidate_queries: Sequence[CandidateQuery]
 ) -> list[CandidateResult]:
     """One answer per candidate query, in order; see ``FeatureIndex.candidates_many``."""
     answers: list[CandidateResult] = []
     for some in chunked(candidate_queries, QUERIES_PER_LOOKUP):
-        answers += _answer(connection, some, trees)
+        answers += _answer(connection, some)
     return answers
 
 
 def _answer(
-    connection: sqlite3.Connection, candidate_queries: Sequence[CandidateQuery], trees: EditDistanceTrees
+    connection: sqlite3.Connection, candidate_queries: Sequence[CandidateQuery]
 ) -> list[CandidateResult]:
-    by_tree = [_of_trees(connection, candidate_query, trees) for candidate_query in candidate_queries]
-    candidate_queries = [
-        replace(candidate_query, groups=tuple(group for group in candidate_query.groups if not group.tree))
-        if any(group.tree for group in candidate_query.groups)
-        else candidate_query
-        for candidate_query in candidate_queries
-    ]
     excluded = names.docs_by_id(
         connection,
         [
@@ -72,12 +63,15 @@ def _answer(
     limits = [_Limits.of(candidate_query) for candidate_query in candidate_queries]
     lookup = _Lookup(connection, candidate_queries, limits)
     kept = []
-    for candidate_query, own, of_trees in zip(candidate_queries, limits, by_tree, strict=True):
+    for candidate_query, own in zip(candidate_queries, limits, strict=True):
         asked, capped = _asked(lookup, candidate_query, own)
-        weighed = _joined([_weighed(lookup, own, asked), *of_trees])
         kept.append(
             _rank(
-                connection, candidate_query, weighed, excluded.get(candidate_query.exclude or "", -1), capped
+                connection,
+                candidate_query,
+                _weighed(lookup, own, asked),
+                excluded.get(candidate_query.exclude or "", -1),
+                capped,
             )
         )
     docs = np.unique(np.concatenate([found.docs for found in kept])) if kept else np.empty(0, dtype=np.int64)
@@ -160,27 +154,6 @@ class _Lookup:
         return frozenset(chain.from_iterable(parts)) if terms else frozenset()
 
 
-def _of_trees(
-    connection: sqlite3.Connection, candidate_query: CandidateQuery, trees: EditDistanceTrees
-) -> list[_Weighed]:
-    """Pages that trees find, and what their terms weigh, for each group that asks so."""
-    found = []
-    for group in candidate_query.groups:
-        if group.tree:
-            docs, shared = trees.find(connection, group)
-            found.append((docs, shared * -(-ENOUGH // max(1, group.min_shared))))
-    return found
-
-
-def _joined(parts: Sequence[_Weighed]) -> _Weighed:
-    """Pages of several lists, ascending, with their weights added up."""
-    if len(parts) == 1:
-        return parts[0]
-    docs, place = np.unique(np.concatenate([docs for docs, _ in parts]), return_inverse=True)
-    every = np.concatenate([weights for _, weights in parts])
-    return docs, np.bincount(place, weights=every, minlength=len(docs)).astype(np.int64)
-
-
 def _asked(
     lookup: _Lookup, candidate_query: CandidateQuery, limits: _Limits
 ) -> tuple[Mapping[int, int], frozenset[int]]:
@@ -193,7 +166,7 @@ def _asked(
 def _rank(
     connection: sqlite3.Connection,
     candidate_query: CandidateQuery,
-    weighed: _Weighed,
+    weighed: tuple[NDArray[np.int64], NDArray[np.int64]],
     excluded: int,
     capped: frozenset[int],
 ) -> _Ranked:

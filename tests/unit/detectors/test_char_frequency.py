@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
-from char_frequency_search import EditTree, PostingScan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -17,7 +16,6 @@ from es_dedup.detectors.char_frequency import CharFrequency, needed
 from es_dedup.detectors.char_frequency_features import CODES, WORD, FrequentUnits, gb_code
 from es_dedup.model import Content, Relation
 from es_dedup.settings.sections import CharFrequencyConfig
-from es_dedup.text.bk_tree import SetTree, edit_distance
 from es_dedup.text.characters import PLANE
 from es_dedup.text.normalise import normalise, normalise_many
 from es_dedup.text.stopwords import STOP_CHARACTERS
@@ -203,87 +201,6 @@ def test_the_number_needed_is_the_smallest_that_passes(size: int, share: float) 
     assert (least - 1) / size <= share
     if share == 0.8:
         assert least == slow.least_shared(size)
-
-
-SETS: Final = st.frozensets(st.integers(0, 30), max_size=12)
-
-
-def distance(left: frozenset[int], right: frozenset[int]) -> int:
-    return edit_distance(len(left), len(right), len(left & right))
-
-
-@given(SETS, SETS, SETS)
-def test_the_edit_distance_is_a_metric(
-    one: frozenset[int], two: frozenset[int], three: frozenset[int]
-) -> None:
-    assert distance(one, two) == distance(two, one)
-    assert (distance(one, two) == 0) == (one == two)
-    assert distance(one, three) <= distance(one, two) + distance(two, three)
-    names = [frozenset(map(str, each)) for each in (one, two)]
-    assert distance(one, two) == slow.edit_distance(*names)
-
-
-def test_the_sources_example_of_a_distance() -> None:
-    assert distance(frozenset(map(ord, "大皮中")), frozenset(map(ord, "大年其中"))) == 2
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 5), SETS), max_size=30), SETS, st.integers(1, 6))
-def test_a_tree_finds_what_a_scan_of_its_sets_finds(
-    steps: list[tuple[int, frozenset[int]]], wanted: frozenset[int], least: int
-) -> None:
-    tree, stored = SetTree(), dict[int, frozenset[int]]()
-    for number, members in steps:
-        if members:
-            tree.add(number, members)
-            stored[number] = members
-        else:
-            tree.discard(number)
-            stored.pop(number, None)
-        shared = {at: len(wanted & each) for at, each in stored.items()}
-        assert tree.find(wanted, least) == sorted((at, n) for at, n in shared.items() if n >= least)
-        assert len(tree) == len(stored)
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.frozensets(st.integers(200, 240), min_size=1, max_size=25), max_size=25),
-    st.sampled_from([0.5, 0.8, 0.95]),
-    st.sampled_from([100, 600]),
-)
-def test_tree_postings_and_full_scan_find_the_same(
-    pages: list[frozenset[int]], share: float, length: int
-) -> None:
-    method = CharFrequency(CharFrequencyConfig(min_main=share))
-    tree, postings = EditTree(method, share), PostingScan(method, share)
-    stored: list[FrequentUnits] = []
-    for page in (units(*codes, length=length) for codes in pages):
-        wanted = [
-            at for at, base in enumerate(stored) if len(method.compared(page)) and method.covers(page, base)
-        ]
-        assert tree.find(page) == postings.find(page) == wanted
-        assert tree.add(page) == postings.add(page) == len(stored)
-        stored.append(page)
-    assert len(tree) == len(postings) == len(pages)
-
-
-def test_both_searches_find_the_same_on_real_pages() -> None:
-    method = CharFrequency(CONFIG)
-    found = [
-        page
-        for page in method.featurise_many([Content(truth.text) for truth in truths()])
-        if isinstance(page, FrequentUnits)
-    ]
-    tree, postings = EditTree(method, 0.8), PostingScan(method, 0.8)
-    hits = 0
-    for page in found:
-        expected = tree.find(page)
-        assert postings.find(page) == expected
-        hits += len(expected)
-        tree.add(page)
-        postings.add(page)
-    assert hits > 20
-    assert tree.visited < len(found) * (len(found) - 1) / 2
 
 
 def test_the_query_finds_all_that_a_scan_finds_and_nothing_else() -> None:

@@ -1,27 +1,98 @@
 """Which stored pages does a new page repeat? The edit-distance tree of the source, and posting lists with equal results.
 
-Source: the patent application on deduplicating pages by character frequency; the tree itself is in ``es_dedup.text.bk_tree``.
+Source: the patent application on deduplicating pages by character frequency (tree and bound); Burkhard and Keller, "Some
+approaches to best-match file searching", CACM 1973 (the tree).
 """
 
 from __future__ import annotations
 
 from array import array
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from es_dedup.detectors.char_frequency import needed
-from es_dedup.text.bk_tree import SetTree
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
     from numpy.typing import NDArray
 
     from es_dedup.detectors.char_frequency import CharFrequency
     from es_dedup.detectors.char_frequency_features import FrequentUnits
 
 
+def edit_distance(left: int, right: int, shared: int) -> int:
+    """Distance of two sets of these sizes that share so many members: the larger of what each has and the other has not.
+
+    It is a metric: insertions, deletions and replacements that make one set the other.
+    """
+    return max(left, right) - shared
+
+
+@dataclass(slots=True)
+class _Node:
+    number: int
+    bits: int
+    size: int
+    children: dict[int, _Node] = field(default_factory=dict)
+
+
+class SetTree:
+    """Sets of whole numbers in a tree by their edit distance.
+
+    All sets below the child at distance e of a node are at distance e of that node. If X shares L members with the node, it
+    shares at most L + e with any of them, so a branch with L + e below the number needed is passed over. A set takes about
+    a bit for each member seen before its last new one: few kinds of members are expected, as characters are.
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[int, int] = {}
+        self._root: _Node | None = None
+        self.visited = 0
+        """Nodes that all searches so far have compared."""
+
+    def add(self, number: int, members: Collection[int]) -> None:
+        """Store a set under a number of its own."""
+        node = _Node(number, self._bits(members, new=True), len(members))
+        if self._root is None:
+            self._root = node
+            return
+        parent = self._root
+        while True:
+            distance = edit_distance(parent.size, node.size, (parent.bits & node.bits).bit_count())
+            child = parent.children.get(distance)
+            if child is None:
+                parent.children[distance] = node
+                return
+            parent = child
+
+    def find(self, members: Iterable[int], least: int) -> list[int]:
+        """Number of each stored set that shares at least ``least`` members, at least 1; ascending."""
+        if self._root is None:
+            return []
+        bits = self._bits(members, new=False)
+        found, waiting = [], [self._root]
+        while waiting:
+            node = waiting.pop()
+            self.visited += 1
+            shared = (bits & node.bits).bit_count()
+            if shared >= least:
+                found.append(node.number)
+            waiting += [child for distance, child in node.children.items() if shared + distance >= least]
+        return sorted(found)
+
+    def _bits(self, members: Iterable[int], *, new: bool) -> int:
+        """The members as the bits of one number; of members that no stored set has only where they are new."""
+        places = self._places
+        if new:
+            return sum(1 << places.setdefault(member, len(places)) for member in members)
+        return sum(1 << places[member] for member in members if member in places)
+
+
 class EditTree:
-    """Pages in a tree by the edit distance of their main strings, as the source has it (``es_dedup.text.bk_tree``).
+    """Pages in a tree by the edit distance of their main strings, as the source has it.
 
     Args:
         method: decides on a pair, and says which characters are compared.
@@ -53,7 +124,7 @@ class EditTree:
         if not units:
             return []
         found = self._tree.find(units, needed(len(units), self._min_main))
-        return [number for number, _ in found if self._method.covers(page, self._pages[number])]
+        return [number for number in found if self._method.covers(page, self._pages[number])]
 
 
 class PostingScan:
