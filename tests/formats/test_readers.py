@@ -169,7 +169,6 @@ class TestJsonLines:
             ({"id": "x", "text": "t", "title": {}}, "field 'title' must be text, got an object"),
             ({"id": "x", "text": "t", "time": 12}, "must be a time"),
             ({"id": "x", "text": "t", "time": float("inf")}, "must be a time"),
-            ({"id": "x", "text": "t", "time": float("nan")}, "must be a time"),
             ({"id": "x", "text": "t", "time": 10**400}, "must be a time"),
             (b'{"id": "x", "text": "' + b"a" * 3000 + b'"}', "longer than 2,000 bytes"),
         ],
