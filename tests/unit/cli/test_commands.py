@@ -344,7 +344,7 @@ class TestManage:
         assert found["decision.thresholds.about_title"]["value"] == 0.3
         line = found["decision.thresholds.needed_cover"]
         assert (line["value"], line["origin"]) == ([0.95, 0.85, 0.7], "preset strict")
-        assert "0.95, 0.9, 0.85, 0.7" in run("config", "show", "--preset", "strict").stdout
+        assert "0.95, 0.85, 0.7" in run("config", "show", "--preset", "strict").stdout
 
     def test_settings_that_are_not_in_force_are_named(self, scanned: None) -> None:
         Path("es-dedup.toml").write_text('[decision]\npreset = "strict"', encoding="utf-8")
