@@ -15,7 +15,7 @@ import numpy as np
 from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, mix64, tagged_terms
-from es_dedup.text.normalise import TextBatch, normalise_many
+from es_dedup.text.normalise import TextBatch, normalise_many, normalised_pages
 from es_dedup.text.ragged import offsets_of
 from es_dedup.text.tokens import segment_hashes
 
@@ -256,7 +256,7 @@ class Ccdet(Detector[PeriodFeatures]):
         features: Sequence[PeriodFeatures | None],  # noqa: ARG002 - hashes, which nobody can read
     ) -> list[dict[str, Any]]:
         """``period_signatures``: the characters themselves, normalised, without white space."""
-        batch = normalise_many(["" if content is None else content.text for content in contents])
+        batch = normalised_pages(tuple("" if content is None else content.text for content in contents))
         found = signature_strings(batch, self._config.window)
         return [{"period_signatures": list(page)} if page else {} for page in found]
 

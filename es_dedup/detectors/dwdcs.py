@@ -20,10 +20,9 @@ from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.settings.sections import ROUNDING
 from es_dedup.text.hashing import tagged_terms
-from es_dedup.text.normalise import normalise_many
 from es_dedup.text.segment import DEFAULT
 from es_dedup.text.synonyms import NONE
-from es_dedup.text.words import content_words
+from es_dedup.text.words import words_of_pages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -137,9 +136,7 @@ class Dwdcs(Detector[KeyConcepts]):
 
     def featurise_many(self, contents: Sequence[Content]) -> list[KeyConcepts | Skipped]:
         """Key concepts of several pages."""
-        return self.of_words(
-            content_words(normalise_many([content.text for content in contents]), self._segmenter)
-        )
+        return self.of_words(words_of_pages(tuple(content.text for content in contents), self._segmenter))
 
     def of_words(self, words: WordBatch) -> list[KeyConcepts | Skipped]:
         """The same of pages that are segmented already."""

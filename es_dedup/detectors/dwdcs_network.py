@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.detectors.dwdcs_paths import Graphs, largest_components, mean_paths, removal_sums
+from es_dedup.detectors.dwdcs_paths import Graphs, components, largest_components, mean_paths, removal_sums
 from es_dedup.detectors.dwdcs_phrases import BETWEEN, with_phrases
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, hash64
 from es_dedup.text.idf import chosen as chosen_idf
 from es_dedup.text.idf import general
-from es_dedup.text.ragged import heads, offsets_of
+from es_dedup.text.ragged import gather, heads, offsets_of, rank_within
 from es_dedup.text.words import distinct_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from es_dedup.settings.sections import DwdcsConfig
     from es_dedup.text.synonyms import Synonyms
-    from es_dedup.text.words import WordBatch
+    from es_dedup.text.words import DistinctWords, WordBatch
 
 MASK: Final = np.uint64((1 << HASH_BITS_IN_TERM) - 1)
 
@@ -108,18 +108,28 @@ class Merger:
         self._synonyms, self._senses, self._min_overlap = synonyms, senses, min_overlap
         self._phrases = phrases
         self._related: dict[str, frozenset[str]] = {}
+        self._codes: dict[str, int] = {}
         self._names: dict[int, str] = {}
 
     def __bool__(self) -> bool:
         return bool(self._synonyms.groups) or self._phrases
 
-    def code(self, word: str, value: int) -> int:
-        """Code of a word's meaning: of its first group of synonyms, else the word's own hash; of a phrase, of its words' codes."""
+    def codes(self, words: WordBatch) -> NDArray[np.uint64]:
+        """Code of each distinct word's meaning: of its first group of synonyms, else the word's own hash."""
+        codes, senses, known = words.hashes.copy(), self._synonyms.senses, self._codes
+        for at, word in enumerate(words.vocabulary):
+            if word in senses or BETWEEN in word:
+                code = known.get(word)
+                if code is None:
+                    code = known[word] = self.code(word)
+                codes[at] = code
+        return codes
+
+    def code(self, word: str) -> int:
+        """Code of a word's meaning; of a phrase, of its words' codes."""
         if BETWEEN in word:
-            codes = [self._synonyms.code(part) or hash64(part) for part in word.split(BETWEEN)]
-            return hash64(BETWEEN.join(map(str, codes)))
-        code = self._synonyms.code(word)
-        return value if code is None else code
+            return hash64(BETWEEN.join(str(self.code(part)) for part in word.split(BETWEEN)))
+        return self._synonyms.code(word) or hash64(word)
 
     def name(self, word: str) -> str:
         """The word that stands for a word's meaning: of its first group of synonyms the most frequent in general Chinese.
@@ -161,43 +171,47 @@ class Merger:
         parts = word.split(BETWEEN)
         return frozenset().union(*(self._synonyms.concept(part, self._senses) for part in parts))
 
-    def related_phrases(self, words: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Pairs of a phrase and another word or phrase of one page that are one concept."""
-        if not self._phrases:
-            return
-        known = {word: self.concept(word) for word in words}
+    def pairs(self, vocabulary: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Places of words that are one concept with a later one of the vocabulary, ascending, and of these."""
+        place = {word: at for at, word in enumerate(vocabulary)}
+        senses = self._synonyms.senses
+        found = {
+            (at, place[other])
+            for word, at in place.items()
+            if word in senses
+            for other in self.related(word)
+            if place.get(other, -1) > at
+        }
+        if self._phrases:
+            found |= set(self._phrase_pairs(place))
+        left, right = np.array(sorted(found), dtype=np.int64).reshape(-1, 2).T
+        return left, right
+
+    def _phrase_pairs(self, place: Mapping[str, int]) -> Iterator[tuple[int, int]]:
+        """The pairs of a phrase and another word or phrase."""
+        known = {word: self.concept(word) for word in place}
         holders: dict[str, list[str]] = {}
         for word, concept in known.items():
             for each in concept:
                 holders.setdefault(each, []).append(word)
         for phrase, concept in known.items():
             if BETWEEN in phrase:
-                near = {word for each in concept for word in holders[each]} - {phrase}
-                yield from (
-                    (phrase, word) for word in near if self._overlap(concept, word) > self._min_overlap
-                )
+                for word in {word for each in concept for word in holders[each]} - {phrase}:
+                    if self._overlap(concept, word) > self._min_overlap:
+                        yield min(place[phrase], place[word]), max(place[phrase], place[word])
 
 
 def concepts_of(words: WordBatch, merger: Merger) -> Concepts:
     """Concepts of segmented pages."""
     distinct = distinct_words(words)
-    codes = words.hashes[distinct.ids]
     if not merger:
+        codes = words.hashes[distinct.ids]
         return Concepts(distinct.pages, codes & MASK, distinct.ids, distinct.counts, distinct.entry)
-    own = np.array(
-        [
-            merger.code(word, value)
-            for word, value in zip(words.vocabulary, words.hashes.tolist(), strict=True)
-        ],
-        dtype=np.uint64,
-    )
-    codes = own[distinct.ids].copy()
-    root = np.arange(len(codes))
-    edges = offsets_of(distinct.pages, len(words)).tolist()
-    ids = distinct.ids.tolist()
-    for low, high in pairwise(edges):
-        _join(root, low, [words.vocabulary[at] for at in ids[low:high]], merger)
-    least = np.lexsort((codes, root))
+    codes = merger.codes(words)[distinct.ids]
+    root = components(*_joined(distinct, *merger.pairs(words.vocabulary)), len(codes))
+    joined = np.flatnonzero(root != np.arange(len(root)))
+    joined = np.union1d(joined, root[joined])
+    least = joined[np.lexsort((codes[joined], root[joined]))]
     least = least[np.diff(root[least], prepend=-1) > 0]  # of each set the word with the smallest code
     codes[root[least]], named = codes[least], distinct.ids.copy()
     named[root[least]] = distinct.ids[least]
@@ -213,27 +227,20 @@ def concepts_of(words: WordBatch, merger: Merger) -> Concepts:
     )
 
 
-def _join(root: NDArray[np.int64], low: int, words: list[str], merger: Merger) -> None:
-    """Union-find over the distinct words of one page; a set is named by its earliest word."""
-    place = {word: low + at for at, word in enumerate(words)}
-
-    def top(at: int) -> int:
-        while root[at] != at:
-            at = int(root[at])
-        return at
-
-    def join(one: str, other: str) -> None:
-        left, right = top(place[one]), top(place[other])
-        root[max(left, right)] = min(left, right)
-
-    for word in place:
-        for other in merger.related(word):
-            if other in place:
-                join(word, other)
-    for phrase, other in merger.related_phrases(place):
-        join(phrase, other)
-    for at in place.values():
-        root[at] = top(at)
+def _joined(
+    distinct: DistinctWords, left: NDArray[np.int64], right: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Entries of one page whose words are one of the pairs given, which are ascending; the earlier word's entry first."""
+    width = int(distinct.ids.max(initial=0)) + 1
+    known = np.flatnonzero(np.isin(distinct.ids, right))
+    keys = distinct.pages[known] * width + distinct.ids[known]
+    order = np.argsort(keys)
+    known, keys = known[order], np.append(keys[order], -1)
+    places, entry = gather(offsets_of(left, width), distinct.ids)
+    wanted = distinct.pages[entry] * width + right[places]
+    at = np.searchsorted(keys[:-1], wanted)
+    found = keys[at] == wanted
+    return entry[found], known[at[found]]
 
 
 def network(words: WordBatch, concepts: Concepts, config: DwdcsConfig) -> tuple[Graphs, NDArray[np.int64]]:
@@ -246,25 +253,19 @@ def network(words: WordBatch, concepts: Concepts, config: DwdcsConfig) -> tuple[
         The graphs, one a page, and for each node its place in ``concepts``.
     """
     node = concepts.counts >= config.min_occurrences
-    order = np.lexsort((-concepts.counts, concepts.pages))
-    owner = concepts.pages[order]
-    rank = np.arange(len(order)) - offsets_of(owner, len(words))[owner]
-    node[order[rank >= config.max_concepts]] = False
-    number = np.cumsum(node) - 1
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(concepts.pages[node], minlength=len(words)))))
-    pairs = []
+    sizes = np.bincount(concepts.pages[node], minlength=len(words))
+    if sizes.max(initial=0) > config.max_concepts:
+        order = np.lexsort((-concepts.counts, concepts.pages))
+        node[order[rank_within(concepts.pages[order], len(words)) >= config.max_concepts]] = False
+        sizes = np.minimum(sizes, config.max_concepts)
+    of = np.where(node, np.cumsum(node) - 1, -1)[concepts.of]
+    edges = []
     for distance in range(1, config.window + 1):
-        left, right = concepts.of[:-distance], concepts.of[distance:]
-        near = (
-            (words.sentence[:-distance] == words.sentence[distance:])
-            & node[left]
-            & node[right]
-            & (left != right)
-        )
-        one, other = number[left[near]], number[right[near]]
-        pairs.append(np.minimum(one, other) * int(offsets[-1]) + np.maximum(one, other))
-    keys = np.unique(np.concatenate(pairs))
-    graphs = Graphs.of_edges(offsets, *np.divmod(keys, max(int(offsets[-1]), 1)))
+        left, right = of[:-distance], of[distance:]
+        near = (words.sentence[:-distance] == words.sentence[distance:]) & (left != right)
+        near &= (left >= 0) & (right >= 0)
+        edges.append(np.stack((left[near], right[near])))
+    graphs = Graphs.of_edges(np.concatenate(([0], np.cumsum(sizes))), *np.concatenate(edges, axis=1))
     main = largest_components(graphs)
     return graphs.keep(main), np.flatnonzero(node)[main]
 

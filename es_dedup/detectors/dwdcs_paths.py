@@ -51,11 +51,13 @@ class Graphs:
     def of_edges(
         cls, offsets: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]
     ) -> Graphs:
-        """Graphs from edges, each given once."""
+        """Graphs from edges, in any order."""
         count = int(offsets[-1])
-        source, target = np.concatenate((left, right)), np.concatenate((right, left))
-        order = np.argsort(source, kind="stable")
-        return cls(offsets, offsets_of(source[order], count), target[order])
+        keys = np.concatenate((left * count + right, right * count + left))
+        keys.sort()
+        keys = keys[np.diff(keys, prepend=-1) > 0]
+        source = keys // max(count, 1)
+        return cls(offsets, offsets_of(source, count), keys - source * count)
 
     def keep(self, nodes: NDArray[np.bool_]) -> Graphs:
         """The graphs of those nodes alone; shape of ``nodes``: (nodes,)."""
@@ -67,19 +69,23 @@ class Graphs:
         return Graphs(kept[self.offsets], offsets_of(source, int(kept[-1])), target)
 
 
+def components(left: NDArray[np.int64], right: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """The first node that each of ``count`` nodes is connected with, over edges from left to right or back."""
+    label = np.arange(count)
+    while True:
+        new = label.copy()
+        np.minimum.at(new, left, label[right])
+        np.minimum.at(new, right, label[left])
+        new = new[new]
+        if np.array_equal(new, label):
+            return label
+        label = new
+
+
 def largest_components(graphs: Graphs) -> NDArray[np.bool_]:
     """Whether each node belongs to the largest connected part of its graph; of equals, that with the first node."""
     count = int(graphs.offsets[-1])
-    label = np.arange(count)
-    linked = np.flatnonzero(graphs.degrees)
-    while len(linked):
-        lowest = np.minimum.reduceat(label[graphs.neighbours], graphs.starts[linked])
-        new = label.copy()
-        new[linked] = np.minimum(new[linked], lowest)
-        new = new[new]
-        if np.array_equal(new, label):
-            break
-        label = new
+    label = components(np.repeat(np.arange(count), graphs.degrees), graphs.neighbours, count)
     size = np.bincount(label, minlength=count)
     owner = np.repeat(np.arange(len(graphs)), np.diff(graphs.offsets))
     order = np.lexsort((np.arange(count), -size, owner))

@@ -28,7 +28,7 @@ from es_dedup.detectors.simhash import Simhash
 from es_dedup.errors import DamagedData
 from es_dedup.text.content import content_form
 from es_dedup.text.hashing import hash64, tagged_terms
-from es_dedup.text.normalise import normalise_many
+from es_dedup.text.normalise import normalised_pages
 from es_dedup.text.ragged import concatenate, offsets_of, owners_of, take
 from es_dedup.text.tokens import tokenise
 
@@ -104,7 +104,7 @@ class FeatureTable:
 
 def featurise(texts: Sequence[str], titles: Sequence[str], settings: Settings) -> FeatureTable:
     """Features of pages given as main texts and titles."""
-    batch = normalise_many(texts)
+    batch = normalised_pages(tuple(texts))
     tokens = tokenise(batch)
     enabled = settings.detectors
     has_words = np.diff(tokens.offsets) > 0

@@ -25,11 +25,10 @@ from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import HASH_BITS_IN_TERM
 from es_dedup.text.idf import chosen
-from es_dedup.text.normalise import normalise_many
 from es_dedup.text.ragged import offsets_of
 from es_dedup.text.segment import DEFAULT
 from es_dedup.text.synonyms import NONE
-from es_dedup.text.words import content_words, distinct_words
+from es_dedup.text.words import distinct_words, words_of_pages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -187,9 +186,7 @@ class MultiSimhash(Detector[TwoFingerprints]):
 
     def featurise_many(self, contents: Sequence[Content]) -> list[TwoFingerprints | Skipped]:
         """Both fingerprints of several pages."""
-        return self.of_words(
-            content_words(normalise_many([content.text for content in contents]), self._segmenter)
-        )
+        return self.of_words(words_of_pages(tuple(content.text for content in contents), self._segmenter))
 
     def of_words(self, words: WordBatch) -> list[TwoFingerprints | Skipped]:
         """The same of pages that are segmented already."""

@@ -7,6 +7,7 @@ tables of the simplifier is done on the string of that page alone, so a page's f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -73,6 +74,12 @@ def normalise_many(texts: Sequence[str]) -> TextBatch:
     if traditional.any():
         mapped, offsets = _simplified(mapped, offsets, _pages_of(traditional, offsets))
     return _collapse(mapped, offsets)
+
+
+@lru_cache(maxsize=1)
+def normalised_pages(texts: tuple[str, ...]) -> TextBatch:
+    """The same of the pages at hand, kept for the next method that reads them."""
+    return normalise_many(texts)
 
 
 def _normalised_by_kernels(

@@ -5,16 +5,18 @@ What is done word by word is done once per distinct word and kept; everything pe
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Final
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from es_dedup.text.characters import PLANE
 from es_dedup.text.hashing import hash64
-from es_dedup.text.normalise import decode
+from es_dedup.text.normalise import decode, encode, normalised_pages
 from es_dedup.text.segment import DEFAULT, segmenter
 from es_dedup.text.stopwords import STOP_WORDS
 from es_dedup.text.tokens import character_kinds
@@ -108,30 +110,32 @@ def content_words(batch: TextBatch, by: str = DEFAULT) -> WordBatch:
     codes = np.insert(batch.codes, batch.offsets[1:], ord("\n"))
     edges = batch.offsets + np.arange(len(batch) + 1)
     cut = segmenter(by).cut(decode(codes)) if len(batch) else []
-    ends = np.cumsum(np.fromiter(map(len, cut), dtype=np.int64, count=len(cut)))
-    starts = np.concatenate((np.zeros(1, dtype=np.int64), ends))[:-1]
-    letters = np.concatenate(([0], np.cumsum(character_kinds(codes) > 0)))
-    number = {word: at for at, word in enumerate(dict.fromkeys(cut))}
+    number: defaultdict[str, int] = defaultdict(count().__next__)
     raw = np.fromiter(map(number.__getitem__, cut), dtype=np.int64, count=len(cut))
+    sizes = np.fromiter(map(len, number), dtype=np.int64, count=len(number))[raw]
+    starts = np.cumsum(sizes) - sizes
     entries = [_entry(word, by) for word in number]
-    known = dict.fromkeys(word for word, _, _ in entries if word)
-    place = {word: at for at, word in enumerate(known)}
-    new = np.array([place.get(word, -1) for word, _, _ in entries], dtype=np.int64)
-    ids = new[raw]
-    keep = (letters[ends] > letters[starts]) & (ids >= 0)
+    facts = {entry[0]: entry for entry in entries if entry[0]}
+    place = {word: at for at, word in enumerate(facts)}
+    ids = np.array([place.get(word, -1) for word, _, _ in entries], dtype=np.int64)[raw]
+    keep = ids >= 0
     starts, ids = starts[keep], ids[keep]
-    ids, vocabulary = by_appearance(ids, tuple(place))
     marks = np.concatenate(([0], np.cumsum(sentence_ends(codes))))
-    facts = {word: (speech, value) for word, speech, value in entries}
     return WordBatch(
-        vocabulary=vocabulary,
-        hashes=np.array([facts[word][1] for word in vocabulary], dtype=np.uint64),
-        speech=np.array([facts[word][0] for word in vocabulary], dtype=np.int64),
-        sizes=np.array([len(word) for word in vocabulary], dtype=np.int64),
+        vocabulary=tuple(facts),
+        hashes=np.array([value for _, _, value in facts.values()], dtype=np.uint64),
+        speech=np.array([speech for _, speech, _ in facts.values()], dtype=np.int64),
+        sizes=np.array([len(word) for word in facts], dtype=np.int64),
         ids=ids,
         offsets=np.searchsorted(starts, edges),
         sentence=marks[starts],
     )
+
+
+@lru_cache(maxsize=1)
+def words_of_pages(texts: tuple[str, ...], by: str) -> WordBatch:
+    """Content words of the pages at hand, kept for the next method that reads them."""
+    return content_words(normalised_pages(texts), by)
 
 
 def sentence_ends(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
@@ -153,17 +157,27 @@ def _marks() -> NDArray[np.bool_]:
 
 def distinct_words(words: WordBatch) -> DistinctWords:
     """The distinct words of each page."""
-    width = max(len(words.vocabulary), 1)
-    pages = words.pages
-    _, first, entry, counts = np.unique(
-        pages * width + words.ids, return_index=True, return_inverse=True, return_counts=True
-    )
-    order = np.argsort(first)
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    first = first[order]
+    pages, ids = words.pages, words.ids
+    # a sort by numbers of 16 bits takes as many steps as there are numbers
+    order = np.lexsort((_narrow(ids, len(words.vocabulary)), _narrow(pages, len(words))))
+    new = np.ones(len(order), dtype=np.bool_)
+    new[1:] = (np.diff(ids[order]) != 0) | (np.diff(pages[order]) != 0)
+    starts = np.flatnonzero(new)
+    first = order[starts]
+    leads = np.zeros(len(order), dtype=np.bool_)
+    leads[first] = True
+    place = (np.cumsum(leads) - 1)[first]  # entries stand in the order of their first occurrences
+    counts, entry = np.empty_like(first), np.empty_like(order)
+    counts[place] = np.diff(starts, append=len(order))
+    entry[order] = place[np.cumsum(new) - 1]
+    first = np.flatnonzero(leads)
     owner = pages[first]
-    return DistinctWords(owner, words.ids[first], counts[order], first - words.offsets[owner], place[entry])
+    return DistinctWords(owner, ids[first], counts, first - words.offsets[owner], entry)
+
+
+def _narrow(values: NDArray[np.int64], count: int) -> NDArray[Any]:
+    """Numbers below ``count`` in as few bytes as hold them."""
+    return values.astype(np.min_scalar_type(count))
 
 
 def stem(word: str) -> str:
@@ -196,8 +210,8 @@ def speech_of(tag: str) -> Speech:
 
 @lru_cache(maxsize=KEPT_WORDS)
 def _entry(word: str, by: str) -> tuple[str, int, int]:
-    """Stem, part of speech and hash of a word; an empty stem for a function word."""
-    if word in STOP_WORDS:
+    """Stem, part of speech and hash of a word; an empty stem for a function word, and what holds no letter or digit."""
+    if word in STOP_WORDS or not (character_kinds(encode([word])[0]) > 0).any():
         return "", int(Speech.OTHER), 0
     base = stem(word)
     return base, int(speech_of(segmenter(by).tag(base))), hash64(base)
