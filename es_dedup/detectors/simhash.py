@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.detectors.simhash_layouts import Layout
     from es_dedup.model import Content
     from es_dedup.settings.sections import SimhashConfig
     from es_dedup.text.idf import Idf
@@ -90,12 +89,7 @@ class Simhash(Detector[Fingerprint]):
 
     Args:
         config: features and threshold.
-        layout: how the detector, used by itself, stores and queries fingerprints; the built-in index always stores the
-            four bands of ``band_terms``, which is what None means.
         segmenter: name of what cuts words, for features that are words.
-
-    Raises:
-        ValueError: the layout misses pairs at the distance that the settings accept.
     """
 
     name = "simhash"
@@ -105,18 +99,9 @@ class Simhash(Detector[Fingerprint]):
         TAG + band: (f"simhash_band_{BANDS - 1 - band}",) for band in range(BANDS)
     }
 
-    def __init__(
-        self,
-        config: SimhashConfig,
-        layout: Layout | None = None,
-        *,
-        segmenter: str = DEFAULT,
-    ) -> None:
+    def __init__(self, config: SimhashConfig, *, segmenter: str = DEFAULT) -> None:
         self._config = config
-        self._layout = layout
         self._segmenter = segmenter
-        if layout is not None:
-            layout.radii(config.max_hamming_distance)
 
     def values(self, batch: TextBatch, tokens: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
         """Fingerprints of tokenised texts, and which pages have features at all; both of shape (pages,)."""
@@ -156,13 +141,12 @@ class Simhash(Detector[Fingerprint]):
         return [{} if page is None else band_fields(self.name, page.value) for page in features]
 
     def terms(self, features: Fingerprint) -> tuple[int, ...]:
-        """Terms to store: the four bands, or the tables of the layout."""
-        return self._layout.stored_terms(features.value) if self._layout else band_terms(features.value)
+        """Terms to store: the four bands."""
+        return band_terms(features.value)
 
     def candidate_query(self, features: Fingerprint) -> CandidateQuery:
-        """Pages with an equal band, or for k above 3 one that differs in one bit; or what the layout queries."""
-        terms = self._layout.query_terms if self._layout else query_terms
-        return CandidateQuery((TermGroup(terms(features.value, self._config.max_hamming_distance), 1),))
+        """Pages with an equal band, or for k above 3 one that differs in one bit."""
+        return CandidateQuery((TermGroup(query_terms(features.value, self._config.max_hamming_distance), 1),))
 
     def verify(self, left: Fingerprint, right: Fingerprint) -> Verdict:
         """Duplicate iff the Hamming distance is at most ``max_hamming_distance``."""

@@ -18,10 +18,10 @@ from es_dedup.detectors.char_frequency import CharFrequency
 from es_dedup.detectors.dwdcs import Dwdcs, Dwswn
 from es_dedup.detectors.multi_simhash import MultiSimhash
 from es_dedup.detectors.simhash import Fingerprint, Simhash
-from es_dedup.detectors.simhash_layouts import LAYOUTS
 from es_dedup.model import Content, Skipped
 from es_dedup.settings.sections import CharFrequencyConfig, DwdcsConfig, MultiSimhashConfig, SimhashConfig
 from es_dedup.text.synonyms import of_groups
+from experiments.simhash_layouts import LAYOUTS, LayoutSimhash
 from tests.texts import EN, MIXED, TRADITIONAL, ZH, topical
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ METHODS: Final[dict[str, Detector[Any]]] = {
     "char_frequency all": CharFrequency(CharFrequencyConfig(characters="all", count_above=2)),
     "dwdcs": Dwdcs(DwdcsConfig(), SYNONYMS),
     "dwswn": Dwswn(DwdcsConfig(min_occurrences=1)),
-    "simhash words-tfidf": Simhash(SimhashConfig(features="words-tfidf"), layout=LAYOUTS["5c2"]),
+    "simhash words-tfidf": LayoutSimhash(SimhashConfig(features="words-tfidf"), LAYOUTS["5c2"]),
 }
 
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_dedup.detectors.simhash import Fingerprint, Simhash
-from es_dedup.detectors.simhash_layouts import LAYOUTS, Layout
+from es_dedup.detectors.simhash import Fingerprint
 from es_dedup.model import Relation
 from es_dedup.settings.sections import SimhashConfig
 from es_dedup.testing.detector_contract import DetectorContract
+from experiments.simhash_layouts import LAYOUTS, Layout, LayoutSimhash
 from tests.reference import simhash as slow
 
 SEED: Final = 20261121
@@ -102,19 +102,19 @@ def test_one_bit_beyond_the_guarantee_can_be_missed(name: str) -> None:
 
 def test_a_detector_refuses_a_layout_that_would_miss_pairs() -> None:
     with pytest.raises(ValueError, match="5c2 finds all pairs up to 3 bits, 4 are asked for"):
-        Simhash(SimhashConfig(max_hamming_distance=4), layout=LAYOUTS["5c2"])
+        LayoutSimhash(SimhashConfig(max_hamming_distance=4), LAYOUTS["5c2"])
 
 
 class TestLayout(DetectorContract):
     @pytest.fixture
-    def detector(self) -> Simhash:
-        return Simhash(SimhashConfig(features="words-tfidf"), layout=LAYOUTS["6c3"])
+    def detector(self) -> LayoutSimhash:
+        return LayoutSimhash(SimhashConfig(features="words-tfidf"), LAYOUTS["6c3"])
 
     @pytest.fixture
     def tags(self) -> frozenset[int]:
         return frozenset({36})
 
-    def test_terms_of_the_layout_are_stored(self, detector: Simhash) -> None:
+    def test_terms_of_the_layout_are_stored(self, detector: LayoutSimhash) -> None:
         one = Fingerprint(12345)
         assert len(detector.terms(one)) == 20
         assert detector.verify(one, Fingerprint(12345 ^ 0b111)).relation is Relation.DUPLICATE

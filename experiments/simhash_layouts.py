@@ -20,10 +20,15 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.detectors.fingerprint import BITS
+from es_dedup.detectors.simhash import Simhash
+from es_dedup.model import CandidateQuery, TermGroup
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, mix64, tagged_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from es_dedup.detectors.simhash import Fingerprint
+    from es_dedup.settings.sections import SimhashConfig
 
 TAG: Final = 36
 MOST_BITS: Final = 7
@@ -156,3 +161,29 @@ LAYOUTS: Final = {
     )
 }
 """The layouts of docs/algorithms/simhash.md by name."""
+
+
+class LayoutSimhash(Simhash):
+    """SimHash that stores and queries fingerprints by another layout than the four bands of the package.
+
+    Args:
+        config: features and threshold.
+        layout: how fingerprints are stored and queried.
+
+    Raises:
+        ValueError: the layout misses pairs at the distance that the settings accept.
+    """
+
+    def __init__(self, config: SimhashConfig, layout: Layout) -> None:
+        super().__init__(config)
+        layout.radii(config.max_hamming_distance)
+        self._layout = layout
+
+    def terms(self, features: Fingerprint) -> tuple[int, ...]:
+        """Terms to store, one for each table of the layout."""
+        return self._layout.stored_terms(features.value)
+
+    def candidate_query(self, features: Fingerprint) -> CandidateQuery:
+        """Pages that share a term of the layout."""
+        terms = self._layout.query_terms(features.value, self._config.max_hamming_distance)
+        return CandidateQuery((TermGroup(terms, 1),))
