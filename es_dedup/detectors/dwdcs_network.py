@@ -247,7 +247,7 @@ def network(words: WordBatch, concepts: Concepts, config: DwdcsConfig) -> tuple[
     """The connected main part of each page's network.
 
     Nodes are concepts that occur ``min_occurrences`` times; an edge joins two that stand within ``window`` content words
-    of each other in one sentence.
+    of each other in one sentence, or within so many nodes, wherever sentences end.
 
     Returns:
         The graphs, one a page, and for each node its place in ``concepts``.
@@ -258,11 +258,13 @@ def network(words: WordBatch, concepts: Concepts, config: DwdcsConfig) -> tuple[
         order = np.lexsort((-concepts.counts, concepts.pages))
         node[order[rank_within(concepts.pages[order], len(words)) >= config.max_concepts]] = False
         sizes = np.minimum(sizes, config.max_concepts)
-    of = np.where(node, np.cumsum(node) - 1, -1)[concepts.of]
+    of, part = np.where(node, np.cumsum(node) - 1, -1)[concepts.of], words.sentence
+    if config.window_counts == "nodes":
+        of, part = of[of >= 0], concepts.pages[concepts.of[of >= 0]]
     edges = []
     for distance in range(1, config.window + 1):
         left, right = of[:-distance], of[distance:]
-        near = (words.sentence[:-distance] == words.sentence[distance:]) & (left != right)
+        near = (part[:-distance] == part[distance:]) & (left != right)
         near &= (left >= 0) & (right >= 0)
         edges.append(np.stack((left[near], right[near])))
     graphs = Graphs.of_edges(np.concatenate(([0], np.cumsum(sizes))), *np.concatenate(edges, axis=1))

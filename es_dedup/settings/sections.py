@@ -172,7 +172,10 @@ class DwdcsConfig(Section):
     )
     key_concepts: int = feature_setting(20, ge=5, le=63, description="number of key concepts of a page, p")
     window: int = feature_setting(
-        2, ge=1, le=5, description="distance in concepts up to which two concepts are linked"
+        2, ge=1, le=5, description="distance up to which two concepts are linked, see window_counts"
+    )
+    window_counts: Literal["words", "nodes"] = feature_setting(
+        "words", description="distance in content words of one sentence, or in nodes, across sentence ends"
     )
     min_occurrences: int = feature_setting(
         2, ge=1, le=10, description="minimum occurrences of a concept that is a node"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import pytest
@@ -122,7 +122,8 @@ def expected(
 
     group = slow.merged(own, concept, config.min_overlap)
     names = [group[word] for word in own]
-    nodes, graph = slow.network(names, sentences, config.window, config.min_occurrences)
+    of_nodes = config.window_counts == "nodes"
+    nodes, graph = slow.network(names, sentences, config.window, config.min_occurrences, of_nodes=of_nodes)
     if len(nodes) < config.min_concepts:
         return [], []
     chosen = slow.key_nodes(graph, config.hubs, config.key_concepts)
@@ -155,6 +156,7 @@ def check(texts: list[str], config: DwdcsConfig, synonyms: Synonyms) -> int:
     "changes",
     [
         {},
+        {"window_counts": "nodes"},
         {"window": 3, "min_occurrences": 1, "hubs": 8, "key_concepts": 8},
         {"min_phrase_occurrences": 2, "weights": "contribution"},
         {"min_phrase_occurrences": 3, "min_overlap": 0.7, "min_occurrences": 1},
@@ -167,12 +169,22 @@ def test_real_pages_equal_the_reference(synonyms: Synonyms, changes: dict[str, A
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(page_texts, max_size=4), st.integers(1, 4), st.integers(1, 2), st.sampled_from([0, 2, 3]))
+@given(
+    st.lists(page_texts, max_size=4),
+    st.integers(1, 4),
+    st.integers(1, 2),
+    st.sampled_from([0, 2, 3]),
+    st.sampled_from(["words", "nodes"]),
+)
 def test_random_pages_equal_the_reference(
-    texts: list[str], window: int, occurrences: int, phrases: int
+    texts: list[str], window: int, occurrences: int, phrases: int, counts: Literal["words", "nodes"]
 ) -> None:
     config = DwdcsConfig(
-        window=window, min_occurrences=occurrences, min_concepts=3, min_phrase_occurrences=phrases
+        window=window,
+        window_counts=counts,
+        min_occurrences=occurrences,
+        min_concepts=3,
+        min_phrase_occurrences=phrases,
     )
     check([text * 2 for text in texts], config, SYNONYMS)
 
