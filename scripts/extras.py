@@ -56,11 +56,11 @@ assert str(folder()).startswith(next(iter(es_dedup.__path__))), "the mappings ar
 assert all(load_mapping(kind)["mappings"]["dynamic"] == "strict" for kind in KINDS)
 from importlib.metadata import files, version
 assert version("es-dedup") == es_dedup.__version__, "the version of the wheel is not that of the package"
-from es_dedup.text.synonyms import WORDNET_FILE, wordnet
-assert len(wordnet()) > 10_000, "the synonyms are not in the wheel"
-assert (WORDNET_FILE.parent / "LICENSE").is_file(), "the licence of the synonyms is not in the wheel"
+from es_dedup.text.synonyms import WORDNET_FILES, wordnet
+assert len(wordnet()) > 40_000, "the synonyms are not in the wheel"
+assert all((path.parent / f"LICENSE-{name}").is_file() for name, path in WORDNET_FILES.items()), "a licence of the synonyms is not in the wheel"
 licences = [str(path).partition("licenses/")[2] for path in files("es-dedup") if ".dist-info/licenses/" in str(path)]
-assert {"LICENSE", "NOTICE", "es_dedup/text/wordnet/LICENSE"} <= set(licences), f"the wheel lists the licences {licences}"
+assert {"LICENSE", "NOTICE", "es_dedup/text/wordnet/LICENSE-zh", "es_dedup/text/wordnet/LICENSE-en"} <= set(licences), f"the wheel lists the licences {licences}"
 print(f"imported {len(names)} modules and {len(KINDS)} mappings from the wheel")
 """
 

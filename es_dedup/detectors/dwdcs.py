@@ -123,7 +123,7 @@ class Dwdcs(Detector[KeyConcepts]):
     """
 
     name = "dwdcs"
-    version = 3
+    version = 4
     merges: ClassVar[bool] = True
     field_types: ClassVar[Mapping[str, str]] = {"key_concepts": "keyword", "key_concept_positions": "object"}
     term_fields: ClassVar[Mapping[int, tuple[str, ...]]] = {TAG: ("key_concepts",)}

@@ -110,6 +110,7 @@ class Merger:
         self._related: dict[str, frozenset[str]] = {}
         self._codes: dict[str, int] = {}
         self._names: dict[int, str] = {}
+        self._order = {word: at for at, word in enumerate(synonyms.senses)}
 
     def __bool__(self) -> bool:
         return bool(self._synonyms.groups) or self._phrases
@@ -134,8 +135,8 @@ class Merger:
     def name(self, word: str) -> str:
         """The word that stands for a word's meaning: of its first group of synonyms the most frequent in general Chinese.
 
-        Of equals it is the shortest, then the first by code points; a word without synonyms stands for itself. A phrase is
-        named by the names of its words.
+        Of equals, as all English words are, it is the first in the list of synonyms; a word without any stands for itself. A phrase
+        is named by the names of its words.
         """
         if BETWEEN in word:
             return BETWEEN.join(map(self.name, word.split(BETWEEN)))
@@ -144,7 +145,7 @@ class Merger:
             return word
         found = self._names.get(senses[0])
         if found is None:
-            group = sorted(self._synonyms.groups[senses[0]], key=lambda each: (len(each), each))
+            group = sorted(self._synonyms.groups[senses[0]], key=self._order.__getitem__)
             found = self._names[senses[0]] = group[int(np.argmin(general().of(group)))]
         return found
 

@@ -131,7 +131,7 @@ class MultiSimhash(Detector[TwoFingerprints]):
     """
 
     name = "multi_simhash"
-    version = 1
+    version = 2
     field_types: ClassVar[Mapping[str, str]] = {
         **band_types("multi_simhash_text"),
         **band_types("multi_simhash_keywords"),

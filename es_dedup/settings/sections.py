@@ -54,7 +54,7 @@ Synonyms = Annotated[
     str,
     Field(
         min_length=1,
-        description="synonyms: wordnet (Chinese Open Wordnet, shipped), none, or the path of a file",
+        description="synonyms: wordnet (Chinese and English, shipped), none, or the path of a file",
         json_schema_extra=SYNONYMS,
     ),
 ]

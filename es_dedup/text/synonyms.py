@@ -1,4 +1,4 @@
-"""Words of one meaning, as groups: those of the Chinese Open Wordnet, which is shipped, or of a file of the user.
+"""Words of one meaning, as groups: those of the shipped wordnets, Chinese and English, or of a file of the user.
 
 Four forms of files are read, distinguished by their content:
 
@@ -8,7 +8,7 @@ Four forms of files are read, distinguished by their content:
 - Open Multilingual Wordnet: ``02131777-v<TAB>cmn:lemma<TAB>word``, as Chinese Open Wordnet comes;
 - a folder of WordNet database files (``index.noun``, ``data.noun`` and so on), as WordNet itself comes.
 
-The shipped list is a plain list, compressed; ``scripts/build_synonyms.py`` makes it. Its licence stands beside it.
+The shipped lists are plain lists, compressed; ``scripts/build_synonyms.py`` makes them. Their licences stand beside them.
 """
 
 from __future__ import annotations
@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 MAX_BYTES: Final = 200 * 2**20
 """Bytes of a file of synonyms; a larger file is something else."""
 WORDNET: Final = "wordnet"
-"""In a setting: the Chinese Open Wordnet that is shipped."""
+"""In a setting: the wordnets that are shipped."""
 NO_LIST: Final = "none"
 """In a setting: no synonyms."""
-WORDNET_FILE: Final = Path(__file__).parent / "wordnet" / "groups.txt.xz"
+WORDNET_FILES: Final = {
+    language: Path(__file__).parent / "wordnet" / f"groups-{language}.txt.xz" for language in ("zh", "en")
+}
 _CILIN: Final = re.compile(r"[A-Z][a-z]\d\d[A-Z]\d\d[=#@]")
 _SYNSET: Final = re.compile(r"\d{8}-[a-z]\t")
 _CUT_OFF: Final = re.compile(rf"{_CILIN.pattern}\s*|{_SYNSET.pattern}[^\t]*(\t\s*)?")
@@ -109,16 +111,20 @@ def named(setting: str) -> Synonyms:
 
 @cache
 def wordnet() -> Synonyms:
-    """The groups of the Chinese Open Wordnet, 19,880 of 40,256 words; read once a process, in 0.4 s.
+    """The groups of the Chinese Open Wordnet and of WordNet 3.1; read once a process.
 
-    It has no frequencies. Synsets are ordered by how frequent their words are in general Chinese, so a word's first meaning is the
-    one that it shares with the most frequent words.
+    A word's own language chooses its groups: an English name in a Chinese text has those that it has in an English one. The most
+    frequent groups come first: of the Chinese wordnet, which has no frequencies, those whose words are frequent in general Chinese.
 
     Source:
         Wang, Bond: Building the Chinese Open Wordnet (COW). Proceedings of the 11th Workshop on Asian Language Resources, 2013.
+        Fellbaum (ed.): WordNet: An Electronic Lexical Database. MIT Press, 1998.
     """
-    with lzma.open(WORDNET_FILE, "rt", encoding="utf-8") as lines:
-        return parse(lines)
+    lines: list[str] = []
+    for path in WORDNET_FILES.values():
+        with lzma.open(path, "rt", encoding="utf-8") as part:
+            lines += part
+    return parse(lines)
 
 
 def load(path: str | Path) -> Synonyms:

@@ -50,6 +50,24 @@ def test_the_list_holds_the_groups_of_the_source(script: ModuleType, tmp_path: P
     assert [set(group) for group in load(plain).groups] == [{"设备", "装置"}, {"认真", "严谨"}]
 
 
+def test_a_folder_of_wordnet_gives_its_most_frequent_synsets_first(
+    script: ModuleType, tmp_path: Path
+) -> None:
+    for part in ("noun", "verb", "adj", "adv"):
+        (tmp_path / f"data.{part}").write_text("  1 a licence line\n", encoding="utf-8")
+    data = "00000100 06 n 02 crane 0 derrick 0 000 | lifts\n00000200 05 n 03 crane 0 wader 0 wading_bird 0 000 | a bird\n"
+    (tmp_path / "data.noun").write_text(data, encoding="utf-8")
+    near = "00000100 00 s 03 beautiful(a) 0 fair 1 good_looking 0 000 | pretty\n"
+    (tmp_path / "data.adj").write_text(near, encoding="utf-8")
+    counts = "crane%1:05:00:: 00000200 1 3\nfair%5:00:00:: 00000100 1 9\nderrick%1:06:00:: 00000100 1 1\n"
+    (tmp_path / "index.sense").write_text(counts, encoding="utf-8")
+    output = tmp_path / "groups.txt.xz"
+    assert script.main([str(tmp_path), "--output", str(output)]) == 0
+    lines = lzma.decompress(output.read_bytes()).decode().splitlines()
+    assert lines[0].startswith("# WordNet 3.1 Copyright")
+    assert lines[-3:] == ["beautiful fair", "crane wader", "crane derrick"]
+
+
 def test_the_most_frequent_meaning_of_a_word_comes_first(script: ModuleType) -> None:
     lines = [
         f"{synset}\tcmn:lemma\t{word}"

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from es_dedup.detectors.dwdcs_network import Merger, concepts_of
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError
 from es_dedup.index.factory import features_of
 from es_dedup.model import Content, Skipped
 from es_dedup.settings import Settings
+from es_dedup.settings.sections import DwdcsConfig
 from es_dedup.text.normalise import normalise_many
-from es_dedup.text.synonyms import NONE, WORDNET_FILE, load, named, of_groups, parse, wordnet
+from es_dedup.text.synonyms import NONE, WORDNET_FILES, load, named, of_groups, parse, wordnet
 from es_dedup.text.words import content_words
 
 if TYPE_CHECKING:
@@ -77,10 +79,35 @@ def test_particles_that_a_wordnet_sets_apart_are_left_out() -> None:
 
 def test_the_shipped_groups_are_those_that_features_were_made_with() -> None:
     """Other groups make other features: raise ``version`` of multi_simhash and dwdcs with this digest."""
-    digest = hashlib.sha256(lzma.decompress(WORDNET_FILE.read_bytes())).hexdigest()
-    assert digest == "7a29bd1fb1c5ddba81ae93d8512aa9692861763fb498753f4868ffce24a603a2"
-    assert "Francis Bond" in (WORDNET_FILE.parent / "LICENSE").read_text(encoding="utf-8")
-    assert len(wordnet()) == 19_880
+    digests = {
+        language: hashlib.sha256(lzma.decompress(path.read_bytes())).hexdigest()
+        for language, path in WORDNET_FILES.items()
+    }
+    assert digests == {
+        "zh": "4879e8828ed757c21dfeb239a38d9132f6b0a1768defa4cb22fbd0d36b0b476c",
+        "en": "961c19cc88e2bee6edc4dea463f43ac03f6fae77c41803aa120caa733b6449a7",
+    }
+    for language, holder in (("zh", "Francis Bond"), ("en", "Princeton University")):
+        licence = WORDNET_FILES[language].parent / f"LICENSE-{language}"
+        assert holder in licence.read_text(encoding="utf-8")
+    assert len(wordnet()) == 19_880 + 28_233
+
+
+def test_the_example_of_the_source_is_merged_as_far_as_its_words_are_synonyms() -> None:
+    """Section 3 of DWDCS names deficiency and lack; citrus, orange and tangerine are kinds of each other in WordNet.
+
+    Headache and migraine both stand in the list of key concepts that the source prints, so it does not merge them.
+    """
+    words = content_words(
+        normalise_many(
+            ["Lack of an enzyme, a deficiency: headache or migraine from citrus, orange and tangerine"]
+        )
+    )
+    config = DwdcsConfig()
+    found = concepts_of(words, Merger(wordnet(), config.senses, config.min_overlap))
+    concept = dict(zip(words.words(0), found.of.tolist(), strict=True))
+    assert concept["lack"] == concept["deficiency"]
+    assert len(set(concept.values())) == len(concept) - 1
 
 
 def test_words_of_texts_are_found_in_the_shipped_groups() -> None:
