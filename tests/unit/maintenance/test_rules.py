@@ -48,13 +48,13 @@ def test_the_guard_lets_small_changes_pass_and_refuses_large_ones_unless_forced(
 
 def test_marks_say_who_stands_for_a_cluster_and_what_contains_a_page() -> None:
     group = [
-        Assignment("a", "c", "a", Relation.EXACT, 1.0),
-        Assignment("b", "c", "a", Relation.DUPLICATE, 0.9),
+        Assignment("i/a", "c", "i/a", Relation.EXACT, 1.0),
+        Assignment("i/b", "c", "i/a", Relation.DUPLICATE, 0.9),
     ]
-    edges = [Edge("a", "z", Relation.CONTAINED, 0.8), Edge("b", "y", Relation.CONTAINS, 0.8)]
+    edges = [Edge("i/a", "i/z", Relation.CONTAINED, 0.8), Edge("i/b", "i/y", Relation.CONTAINS, 0.8)]
     assert dedup_fields_of_groups([group], edges) == {
-        "a": DedupField("c", canonical=True, relation="contained", contained_in=("z",), cluster_size=2),
-        "b": DedupField("c", canonical=False, relation="duplicate", duplicate_of="a", cluster_size=2),
+        "i/a": DedupField("c", canonical=True, relation="contained", contained_in=("i/z",), cluster_size=2),
+        "i/b": DedupField("c", canonical=False, relation="duplicate", duplicate_of="i/a", cluster_size=2),
     }
 
 
