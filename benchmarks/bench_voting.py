@@ -1,7 +1,8 @@
 """How do the published methods decide together, by each rule, against each alone and against the decision rules?
 
 The preset ``papers`` on the labelled sets: a pair counts as found when the scan makes it a candidate and the rule accepts it. ``relation``
-is the share of pairs whose relation is the reader's, where partial pairs should be different.
+is the share of pairs whose relation is the reader's, where partial pairs should be different. ``adds`` is what each method alone
+would add to the decision rules: related, different and partial pairs that these refuse and it accepts, of those refused.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from harness import Row, expect, parser_of, report
 from labelled import GROUPED, LABELLED, joined, pair_sets, scan
-from measured_pairs import LABEL_OF, measured
+from measured_pairs import LABEL_OF, POSITIVE, measured
 
 from es_dedup import Settings
-from es_dedup.decision.comparison import compare, verdicts_by
+from es_dedup.decision.comparison import compare, decide_rows, verdicts_by
 from es_dedup.decision.thresholds import BALANCED
 from es_dedup.decision.voting import outcome
 from es_dedup.evaluation import Label
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from labelled import PairSet, Scanned
-    from measured_pairs import Score
+    from measured_pairs import Measured, Score
 
     from es_dedup.model import Verdict
 
@@ -41,15 +42,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
     given = parser.parse_args(arguments)
     table: list[Row] = []
+    added: list[Row] = []
     for pairs in pair_sets(given.data, given.sets):
-        table += rows_of(pairs)
-        table.append({"set": pairs.name, "decides": "rules"} | of_rules(measured([pairs])[0].score(BALANCED)))
+        (known,) = measured([pairs])
+        rows, said = rows_of(pairs)
+        table += [*rows, {"set": pairs.name, "decides": "rules"} | of_rules(known.score(BALANCED))]
+        added += [{"set": pairs.name, "method": name, **adds(known, each)} for name, each in said.items()]
     report("The published methods together, by rule", table, given.json)
+    report("What the verdict of each would add to the rules", added, None)
     return 0
 
 
-def rows_of(pairs: PairSet) -> list[Row]:
-    """Each rule and each method alone on one set."""
+def adds(known: Measured, said: Sequence[Label]) -> Row:
+    """Pairs that the decision rules refuse and a method accepts, by label."""
+    decided = decide_rows(known.measures, known.pages, known.left, known.pages, known.right, BALANCED)
+    refused, accepted = decided.rule != 0, np.array(said, dtype=object) != Label.DIFF
+    kinds = {"related": POSITIVE, "different": (Label.DIFF,), "partial": (Label.PARTIAL,)}
+    found = {name: refused & np.isin(known.labels, labels) for name, labels in kinds.items()}
+    return {name: f"{int((kind & accepted).sum())} of {int(kind.sum())}" for name, kind in found.items()}
+
+
+def rows_of(pairs: PairSet) -> tuple[list[Row], dict[str, list[Label]]]:
+    """Each rule and each method alone on one set, and what each method alone says of the labelled pairs."""
     settings = Settings(decision=DecisionConfig(preset=PAPERS))
     begun = time.process_time()
     with (scanned := scan(pairs.pages, settings)).dedup:
@@ -61,6 +75,7 @@ def rows_of(pairs: PairSet) -> list[Row]:
     candidate = [(min(pair), max(pair)) in candidates for pair in zip(left, right, strict=True)]
     voters = settings.decision.voters
     rows: list[Row] = []
+    answers: dict[str, list[Label]] = {}
     for name in (*VOTES, *voters):
         said = []
         for at, vote in enumerate(votes):
@@ -68,9 +83,11 @@ def rows_of(pairs: PairSet) -> list[Row]:
             verdict = outcome(name, given)
             accepted = Relation.EXACT if exact[at] else verdict.relation if verdict else Relation.DIFFERENT
             said.append(LABEL_OF[accepted] if candidate[at] else Label.DIFF)
+        if name in voters:
+            answers[name] = said
         rows.append({"set": pairs.name, "decides": name, **figures(list(pairs.labels.values()), said)})
     rows[0]["scan s"] = round(spent, 1)
-    return rows
+    return rows, answers
 
 
 def votes_on(
