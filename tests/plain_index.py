@@ -127,6 +127,9 @@ class PlainIndex(IndexBase):
         )
         return ordered[offset : offset + limit]
 
+    def matches(self, query: str) -> int:
+        return len(self.search(query, limit=len(self._pages)))
+
     def note(self, name: str) -> str | None:
         return self._notes.get(name)
 

@@ -144,7 +144,8 @@ def search(
     session.output.table(("score", "page", "title", "similar pages"), rows)
     unit = "groups (clusters and unique pages)" if collapse else "pages"
     total = result.total_groups if collapse else result.total_documents
-    session.output.note(f"{len(result.hits)} of {total:,} {unit}, {result.total_documents:,} pages in all")
+    counted = "many" if total is None else f"{total:,}"
+    session.output.note(f"{len(result.hits)} of {counted} {unit}, {result.total_documents:,} pages in all")
     if result.not_indexed:
         session.output.warn(f"{result.not_indexed:,} pages are still to be added to the full-text index")
 

@@ -57,14 +57,15 @@ def search(reader: IndexReader, language: str, query: str, offset: int) -> bytes
         for hit in found.hits
     ]
     heads = [translate(language, head) for head in ("Page", "Id", "further pages of the cluster")]
-    total = element("p", f"{found.total_groups:,} {escape(translate(language, 'hits'))}", class_="note")
+    pages = found.total_documents if found.total_groups is None else found.total_groups
+    total = element("p", f"{pages:,} {escape(translate(language, 'hits'))}", class_="note")
     body = total + table(heads, rows, class_="rows")
     if not rows:
         body = element("p", escape(translate(language, "No page has these words.")), class_="empty")
     if found.not_indexed:
         said = escape(translate(language, "pages are still to be added to the full-text index"))
         body = element("p", f"{found.not_indexed:,} {said}", class_="note") + body
-    if offset + LISTED < found.total_groups:
+    if offset + LISTED < pages:
         address = path("search", q=query, offset=offset + LISTED)
         body += element("p", anchor(translate(language, "Next"), address, rel="next"))
     return framed(translate(language, "Search"), body, language, query=query)

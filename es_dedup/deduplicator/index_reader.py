@@ -72,6 +72,7 @@ if TYPE_CHECKING:
 
 CLUSTERS_AT_A_TIME = 256  # whose evidence is computed together
 CHECKED_AT_A_TIME = 64
+GROUPED = 10_000  # matches of a search that are read at once, and of which groups are counted
 STATISTICS_SECONDS = 0.5  # used so long before a check whether another process has learned new ones
 
 
@@ -439,7 +440,9 @@ class IndexReader(ChangeReader, StoredReader):
         return [found[name] for name in ids if name in found and found[name].canonical in stored]
 
     def search(self, query: str, *, limit: int = 10, offset: int = 0, collapse: bool = True) -> SearchResult:
-        """Full-text search over stored texts, one hit per cluster unless ``collapse`` is False; totals are exact.
+        """Full-text search over stored texts, one hit per cluster unless ``collapse`` is False.
+
+        No more matches are read than the hits need, or ``GROUPED``, of which groups are counted.
 
         Raises:
             ValueError: ``limit`` or ``offset`` is negative.
@@ -449,18 +452,28 @@ class IndexReader(ChangeReader, StoredReader):
         if limit < 0 or offset < 0:
             raise ValueError(f"limit and offset must not be negative, got {limit} and {offset}")
         self._warn()
-        found = self._index.search(query, limit=max(self._index.count(), 1))
-        clusters = {
-            page_id: each.cluster_id
-            for page_id, each in self._index.assignments(name for name, _ in found).items()
-        }
+        most = max(GROUPED, offset + limit)
+        found, clusters, groups = self._grouped(query, most)
+        while len(found) == most and collapse and len(groups) < offset + limit:  # copies of few pages
+            most *= 4
+            found, clusters, groups = self._grouped(query, most)
+        page = (groups if collapse else found)[offset : offset + limit]
+        hits, missing = self._hits(page, clusters), self._index.unsearchable()
+        if len(found) == most:
+            return SearchResult(hits, None, self._index.matches(query), missing)
+        return SearchResult(hits, len(groups), len(found), missing)
+
+    def _grouped(
+        self, query: str, most: int
+    ) -> tuple[list[tuple[str, float]], dict[str, str], list[tuple[str, float]]]:
+        """The best matches with their scores, at most so many; the cluster of each; and the best one of each cluster."""
+        found = self._index.search(query, limit=most)
+        assigned = self._index.assignments(name for name, _ in found)
+        clusters = {name: each.cluster_id for name, each in assigned.items()}
         groups: dict[str, tuple[str, float]] = {}
-        for page_id, score in found:
-            groups.setdefault(clusters.get(page_id, page_id), (page_id, score))
-        listed = list(groups.values()) if collapse else found
-        page = listed[offset : offset + limit]
-        missing = self._index.unsearchable()
-        return SearchResult(self._hits(page, clusters), len(groups), len(found), missing)
+        for name, score in found:
+            groups.setdefault(clusters.get(name, name), (name, score))
+        return found, clusters, list(groups.values())
 
     def count(self) -> int:
         """Number of stored pages."""

@@ -210,6 +210,10 @@ class FeatureIndex(Protocol):
         nothing.
         """
 
+    @abstractmethod
+    def matches(self, query: str) -> int:
+        """Number of the pages that ``search`` finds."""
+
     def prepare_search(self, tell: Callable[[int, int], None]) -> None:
         """Add new texts to the full-text index, where that is not done with their writes.
 

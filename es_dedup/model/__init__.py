@@ -569,12 +569,12 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits, one per cluster when collapsed, with exact totals of groups and of documents.
+    """Hits, one per cluster when collapsed, with the exact total of documents.
 
-    ``not_indexed`` counts stored texts that are still to be added to the full-text index, and that no search finds yet.
+    ``total_groups`` is exact, too, or None where so many documents match that they were not all read. ``not_indexed`` counts stored texts that are still to be added to the full-text index, and that no search finds yet.
     """
 
     hits: tuple[SearchHit, ...]
-    total_groups: int
+    total_groups: int | None
     total_documents: int
     not_indexed: int = 0

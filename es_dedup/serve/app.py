@@ -287,7 +287,7 @@ async def search(
     *,
     collapse: bool = True,
 ) -> Response:
-    """Full-text search in stored pages, one hit per cluster unless `collapse` is false; totals are exact."""
+    """Full-text search in stored pages, one hit per cluster unless `collapse` is false; `total_groups` is null where more than 10,000 documents match."""
     return _json(await _service(request).search(calls.search, q, limit, offset, collapse))
 
 

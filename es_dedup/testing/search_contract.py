@@ -32,12 +32,19 @@ class SearchContract(IndexFixtures):
         hits = library.search("dog")
         assert [page_id for page_id, _ in hits] == ["dog", "fox"]
         assert hits[0][1] > hits[1][1]
+        assert library.search("dog", limit=1) == hits[:1]
 
     @pytest.mark.parametrize(("query", "expected"), [("茶", ["tea"]), ("下午", ["tea"]), ("QUICK", ["fox"])])
     def test_finds_words_of_text_and_title(
         self, library: FeatureIndex, query: str, expected: list[str]
     ) -> None:
         assert [page_id for page_id, _ in library.search(query)] == expected
+
+    @pytest.mark.parametrize(
+        ("query", "expected"), [("dog", 2), ("dog fox", 1), ("dog 茶 unicorn", 3), ("。", 0)]
+    )
+    def test_counts_what_is_found(self, library: FeatureIndex, query: str, expected: int) -> None:
+        assert library.matches(query) == expected
 
     def test_pages_with_all_words_and_only_else_with_any(self, library: FeatureIndex) -> None:
         assert [page_id for page_id, _ in library.search("dog fox")] == ["fox"]

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from es_dedup import Deduplicator, Page, Settings
+from es_dedup.deduplicator import index_reader
 from es_dedup.errors import UnknownPage
 from es_dedup.readers import read_pages
 from es_dedup.settings.loading import IndexConfig
@@ -184,6 +185,26 @@ class TestBrowse:
         assert dedup.search("").total_documents == 0
         with pytest.raises(ValueError, match="negative"):
             dedup.search(words, offset=-1)
+
+    def test_a_search_reads_the_matches_that_it_shows(
+        self, dedup: Deduplicator, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(index_reader, "GROUPED", 2)
+        asked: list[int] = []
+        search = dedup._index.search
+
+        def watched(query: str, *, limit: int) -> list[tuple[str, float]]:
+            asked.append(limit)
+            return search(query, limit=limit)
+
+        monkeypatch.setattr(dedup._index, "search", watched)
+        words = (story(0).text or "")[:4]
+        found = dedup.search(words, limit=1)
+        assert (found.total_groups, found.total_documents, len(found.hits)) == (None, 5, 1)
+        assert asked == [2]
+        found = dedup.search(words, limit=2)  # copies of one page: the second group is looked for
+        assert (found.total_groups, found.total_documents, len(found.hits)) == (1, 5, 1)
+        assert asked == [2, 2, 8]
 
     def test_stats(self, dedup: Deduplicator) -> None:
         stats = dedup.stats()

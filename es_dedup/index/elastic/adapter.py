@@ -319,6 +319,13 @@ class ElasticIndex(Store, IndexBase):
         self._catch_up(TEXTS)
         return fulltext.search(self._server, self._of[TEXTS], self._segment([query])[0], limit, offset)
 
+    def matches(self, query: str) -> int:
+        """See ``FeatureIndex.matches``."""
+        if not validation.encodable(query):
+            return 0
+        self._catch_up(TEXTS)
+        return fulltext.matches(self._server, self._of[TEXTS], self._segment([query])[0])
+
     def note(self, name: str) -> str | None:
         """See ``FeatureIndex.note``."""
         return self._keeping.note(name)

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write
-from es_dedup.index.elastic.reading import WINDOW, documents, pages_of_hits
+from es_dedup.index.elastic.reading import WINDOW, documents, pages_of_hits, whole
 from es_dedup.index.elastic.tokens import key_of, storable
 from es_dedup.index.texts import compress_text, decompress_text
 from es_dedup.index.validation import encodable
@@ -75,15 +75,25 @@ def texts(server: Server, index: str, page_ids: Iterable[str]) -> dict[str, str]
 
 def search(server: Server, index: str, query: str, limit: int, offset: int) -> list[tuple[str, float]]:
     """Ids and scores of the pages that hold all words of a segmented query or, if none does, any of them."""
-    words = list(dict.fromkeys(words_of(query if encodable(query) else "")))[:MAX_QUERY_WORDS]
-    if not words or limit < 1:
-        return []
-    ways = [_in_title_or_body(word) for word in words]
-    for wanted in ({"must": ways}, {"should": ways}):
-        hits = _hits(server, index, {"bool": wanted}, limit, offset)
-        if hits or (offset and _hits(server, index, {"bool": wanted}, 1, 0)):
+    for wanted in _queries(query) if limit > 0 else ():
+        hits = _hits(server, index, wanted, limit, offset)
+        if hits or (offset and _hits(server, index, wanted, 1, 0)):
             return hits
     return []
+
+
+def matches(server: Server, index: str, query: str) -> int:
+    """Number of the pages that ``search`` finds."""
+    bodies = ({"query": wanted, "size": 0, "track_total_hits": True} for wanted in _queries(query))
+    totals = (int(whole(server, index, body)["hits"]["total"]["value"]) for body in bodies)
+    return next(filter(None, totals), 0)
+
+
+def _queries(query: str) -> list[dict[str, Any]]:
+    """All words of a segmented query, then any of them; none without words."""
+    words = list(dict.fromkeys(words_of(query if encodable(query) else "")))[:MAX_QUERY_WORDS]
+    ways = [_in_title_or_body(word) for word in words]
+    return [{"bool": {"must": ways}}, {"bool": {"should": ways}}] if ways else []
 
 
 def _in_title_or_body(word: str) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from es_dedup.index.embedded.online_copy import online_copy
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections import Counter
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
@@ -156,12 +157,23 @@ class EmbeddedIndex(IndexBase):
 
         Where the file cannot be written now, more than ``TEXTS_PER_STEP`` new texts are not found, see ``unsearchable``.
         """
+        with self._searching() as (connection, aside):
+            return fulltext.search(connection, self._segment([query])[0], limit, offset, aside=aside)
+
+    def matches(self, query: str) -> int:
+        """See ``FeatureIndex.matches``."""
+        with self._searching() as (connection, aside):
+            return fulltext.matches(connection, self._segment([query])[0], aside=aside)
+
+    @contextmanager
+    def _searching(self) -> Iterator[tuple[sqlite3.Connection, bool]]:
+        """A connection for a search, and whether ``catch_up_aside`` has filled the temporary table."""
         self._catch_up()
         with self._connection.reading() as connection:
             aside = 0 < fulltext.missing(connection) <= fulltext.TEXTS_PER_STEP
             if aside:
                 fulltext.catch_up_aside(connection, self._segment)
-            return fulltext.search(connection, self._segment([query])[0], limit, offset, aside=aside)
+            yield connection, aside
 
     def copy_to(self, place: str | Path) -> AbstractContextManager[Path]:
         """A copy of the file as it is now, with all that was committed before; others may read and write meanwhile.

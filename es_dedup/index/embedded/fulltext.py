@@ -30,10 +30,11 @@ _HITS: Final = f"""
 _TAIL_HITS: Final = f"""
     SELECT rowid AS row, bm25(tail, {TITLE_WEIGHT}, 1.0) AS score FROM temp.tail
     WHERE tail MATCH ?1 AND rowid > (SELECT value FROM meta WHERE name = 'fulltext_row')"""
-_RANKED: Final = """
-    SELECT p.page_id, -h.score
-    FROM ({hits}) AS h JOIN texts AS t ON t.row = h.row JOIN pages AS p ON p.doc = t.doc
+_STORED: Final = "({hits}) AS h JOIN texts AS t ON t.row = h.row JOIN pages AS p ON p.doc = t.doc"
+_RANKED: Final = f"""
+    SELECT p.page_id, -h.score FROM {_STORED}
     ORDER BY h.score, p.page_id LIMIT ?2 OFFSET ?3"""
+_COUNTED: Final = f"SELECT count(*) FROM {_STORED}"
 
 
 def missing(connection: sqlite3.Connection) -> int:
@@ -88,16 +89,29 @@ def search(
     Args:
         aside: whether ``catch_up_aside`` has filled the temporary table.
     """
-    words = _words(query)
-    if not words or limit < 1:
-        return []
-    sql = _RANKED.format(hits=f"{_HITS} UNION ALL {_TAIL_HITS}" if aside else _HITS)
-    for operator in (" AND ", " OR "):
-        match = operator.join(words)
+    sql = _RANKED.format(hits=_hits(aside=aside))
+    for match in _matches(query) if limit > 0 else ():
         rows = connection.execute(sql, (match, limit, offset)).fetchall()
         if rows or (offset and connection.execute(sql, (match, 1, 0)).fetchone()):
             return rows
     return []
+
+
+def matches(connection: sqlite3.Connection, query: str, *, aside: bool) -> int:
+    """Number of the pages that ``search`` finds."""
+    sql = _COUNTED.format(hits=_hits(aside=aside))
+    counts = (int(connection.execute(sql, (match,)).fetchone()[0]) for match in _matches(query))
+    return next(filter(None, counts), 0)
+
+
+def _hits(*, aside: bool) -> str:
+    return f"{_HITS} UNION ALL {_TAIL_HITS}" if aside else _HITS
+
+
+def _matches(query: str) -> list[str]:
+    """All words of a segmented query, then any of them; none without words."""
+    words = _words(query)
+    return [operator.join(words) for operator in (" AND ", " OR ")] if words else []
 
 
 def _words(query: str) -> list[str]:
