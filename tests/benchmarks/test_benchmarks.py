@@ -38,7 +38,7 @@ SMALL: Final = {
         *("--sets", "portal-zh", "--methods", "multi_simhash", "dwdcs"),
         *("--segmenters", "jieba", "jieba-hmm", "--words", "--synonyms", "none"),
     ],
-    "bench_w1": ["--bases", "60"],
+    "bench_w1": ["--bases", "300"],
     "bench_libraries": ["--bases", "60"],
     "bench_voting": ["--sets", "portal-zh", "edits-zh"],
     "bench_features": ["--pages", "20", "--rounds", "1"],

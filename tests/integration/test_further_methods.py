@@ -89,9 +89,9 @@ def test_pages_with_and_without_further_features_do_not_mix() -> None:
         unpack([more, plain])
 
 
-def test_an_index_made_with_other_methods_is_refused(filled: Path) -> None:
+def test_an_index_made_with_other_methods_refuses_those_that_are_given(filled: Path) -> None:
     with pytest.raises(SettingsMismatch):
-        Deduplicator.open(filled)
+        Deduplicator.open(filled, settings=Settings(detectors=("ccdet",)))
 
 
 def test_no_two_methods_share_a_kind_of_term() -> None:

@@ -120,7 +120,7 @@ def test_recorded_values_stay_as_they_are() -> None:
         {**decision_settings(chosen), "detectors": [*chosen.detectors]},
     )
     assert adopted.decision == chosen.decision
-    assert adopted.simhash == Settings().simhash
+    assert adopted.simhash == chosen.simhash
 
 
 @pytest.mark.parametrize(("method", "least"), [("rules", 2), ("any", 1), ("ccdet", 2), ("simhash", 1)])
