@@ -107,6 +107,7 @@ def against_all_pairs(
     """Related pairs of these pages without an edge; of these, those that nothing is said of; and all related pairs."""
     index = open_index(address, settings)
     try:
+        index.refresh()  # edges are found by searches
         in_force = EffectiveSettings.read(index, settings, None, None)
         search = CandidateSearch(index, in_force.settings, in_force.statistics, day_of)
         related = set(all_related(search, names))
