@@ -201,7 +201,7 @@ RULES: Final = (
     Rule(
         "short text much alike, on another day",
         (DAYS >= 1, DUPLICATES.yes, EXACT.no),
-        ((UNITS < SHORT_UNITS, LESSER < NEAR_COPY),),
+        ((UNITS < SHORT_UNITS, LESSER < 0.85),),
         "notices that follow a template",
         SERIES,
     ),
