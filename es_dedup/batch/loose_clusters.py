@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from es_dedup.index.port import Index
 
-LARGE: Final = 50  # pages: no more sites reprint most stories, and a template has hundreds of pages
-LOOSE: Final = 0.65  # what a reprint has in common with its original is seldom less
+LARGE: Final = 50  # pages; both numbers only choose what people are asked to look at, and decide nothing
+LOOSE: Final = 0.65
 NAMED: Final = 5
 
 

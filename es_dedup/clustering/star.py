@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from es_dedup.settings.loading import ClusterConfig
 
 STEPS: Final = 8
-"""Steps of scores that differ: a coverage found in 128 sampled features has a standard error of up to .04, three of which are a step.
+"""Scores count as equal if they round to the same eighth.
 
-Otherwise chance parts the many edited copies of one story among two of them that do not match each other.
+A coverage that is measured on 128 sampled features has a standard error of up to .04, so smaller differences are chance. If two edited copies of
+a story do not match each other, chance would divide the other copies between them; now all join the earlier one.
 """
 
 
@@ -51,7 +52,7 @@ def cluster_all(
     """The one partition that these pages and edges have, in any input order.
 
     In canonical order, a page joins one of the canonical documents before it that it has an exact or duplicate
-    edge to: the one it agrees with most (exact before duplicate, then the score that is higher by ``STEPS``, then the earlier). A
+    edge to: the one it agrees with most (exact before duplicate, then the higher score, rounded by ``STEPS``, then the earlier). A
     page without such an edge becomes a canonical document.
 
     Constraints change this in three ways. Pages decided to be canonical come first in the order and join no other page. A

@@ -8,7 +8,7 @@ Four forms of files are read, distinguished by their content:
 - Open Multilingual Wordnet: ``02131777-v<TAB>cmn:lemma<TAB>word``, as Chinese Open Wordnet comes;
 - a folder of WordNet database files (``index.noun``, ``data.noun`` and so on), as WordNet itself comes.
 
-The shipped lists are plain lists, compressed; ``scripts/build_synonyms.py`` makes them. Their licences stand beside them.
+The two shipped lists are compressed plain lists, made by ``scripts/build_synonyms.py``; their licences are in the same folder.
 """
 
 from __future__ import annotations

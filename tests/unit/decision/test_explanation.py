@@ -112,6 +112,15 @@ def test_an_unknown_rule_is_an_error_that_lists_the_names() -> None:
 def test_alternatives_are_told_apart_and_yes_or_no_is_a_sentence() -> None:
     left, right = (Small((*STORY, *lines(seed, 4)), TITLE, 100 + 40 * (seed - 3)) for seed in (3, 4))
     rows = {name: (outcome, why) for name, outcome, why in rule_rows(explained(left, right).rules)}
+    untitled = explained(Small(STORY), Small((*STORY[:10], *lines(4, 2)))).rules
+    outcome, why = next(
+        (outcome, why) for name, outcome, why in rule_rows(untitled) if name.startswith("another number")
+    )
+    assert outcome == "passes"
+    assert [each.partition(" (")[0] for each in why.split("; or ")] == [
+        "conflicting_numbers 0",
+        "shared_tokens 226",
+    ]
     assert rows["too little covered for pages without titles"][1].startswith(
         "both pages have titles, better_cover"
     )
