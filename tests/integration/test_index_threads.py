@@ -179,9 +179,9 @@ class Caller:
     def ask_pages(self) -> None:
         self.call("prepare_search", lambda _done, _total: None)
         assert self.call("unsearchable") == 0
-        assert {name for name, _ in self.call("search", f"word{self._number}", limit=100)} == {
-            name for name, each in self.records.items() if each.text
-        }
+        found = {name for name, _ in self.call("search", f"word{self._number}", limit=100)}
+        assert found == {name for name, each in self.records.items() if each.text}
+        assert self.call("matches", f"word{self._number}") == len(found)
         scanned = {each.page_id for some in self.call("scan") for each in some}
         assert scanned & {*self.names} == self.records.keys()
         urls = {name: [name] for name, each in self.records.items() if each.url}
