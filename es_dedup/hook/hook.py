@@ -562,8 +562,11 @@ class DedupHook(Closing):
             written = {name: each for name, each in dedup_fields.items() if name in own & sure}
             self._updates.write(written, report, session, own=True)
             # taken for pages of deleted documents, before they were written
-            if gone := (own & sure) - dedup_fields.keys():
-                self._updates.reconcile(sorted(gone), report)
+            removed = (own & sure) - dedup_fields.keys()
+            self._updates.reconcile(sorted(removed), report)
+            if removed or len(report.gone) > known:  # that has changed the clusters of others once more
+                dedup_fields = self._decider.dedup_fields(dedup_fields)
+                session = self._decider.session
         others = {name: each for name, each in dedup_fields.items() if name not in own | set(read)}
         self._updates.write(others, report, session, checked=not stale)
         self._updates.overwrite(batch.replaced(own), report)

@@ -150,6 +150,20 @@ def test_a_document_that_another_process_is_about_to_write_counts(
     assert clusters(client, name) == {frozenset({"story-0"})}
 
 
+def test_a_copy_stays_whose_cluster_is_deleted_while_a_batch_is_written(
+    hook: DedupHook, client: Elasticsearch, name: str
+) -> None:
+    """The write of the batch finds its own document gone, and repairs the cluster after it has read the fields of the others."""
+    dedup_bulk(client, [action_of(story(0), name)], hook=hook)
+    batch = hook.process([action_of(story(0, "second", day=2), name)])
+    client.index(index=name, id="second", document=batch.items[0].document)
+    with hook.another() as other:
+        dedup_bulk(client, [action_of(story(0, "third", day=3), name)], hook=other)
+    delete(client, name, ["story-0", "second"])
+    hook.written(batch)
+    assert clusters(client, name) == {frozenset({"third"})}
+
+
 @pytest.mark.parametrize("page_id", ["plain", "https://a.example/1"])
 @pytest.mark.parametrize("policy", ["mark", "skip", "overwrite", "fail"])
 def test_a_page_that_was_added_without_a_document_is_not_taken_for_a_deleted_one(
