@@ -1,6 +1,6 @@
 """Are edited copies found? Pages of real sites edited as editors do it, in the corpus they come from.
 
-From every set some pages are drawn, each gets edited copies (``mutations``), and all are scanned
+From every set some pages are drawn, each gets edited copies (``experiments.mutations``), and all are scanned
 with the rest of the set. Reported: the share of copies that the decision rules take for related to their original, apart by
 relation; and false pairs: accepted pairs of a copy with a page of which its original has less than a tenth, nor that page
 of it. Blocks that copies gain are of another set, in pages-en of pages taken out of the corpus. pages-en gives pairs in English by construction: related are the copies of one page, different all others.
@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from harness import Row, data_file, expect, page_of, parser_of, report, rows_of, share
 from labelled import joined, scan
-from mutations import Mutant, mutate
 
 from es_dedup import Page, Settings, extract
 from es_dedup.decision import rules
 from es_dedup.decision.comparison import compare
 from es_dedup.decision.thresholds import PRESETS, thresholds_of
+from experiments.mutations import Mutant, mutate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

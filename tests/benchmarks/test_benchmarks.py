@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import importlib
 import json
-import lzma
 import random
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +16,7 @@ import w1
 
 from es_dedup import Page
 from tests.servers import fresh_name, url_of
+from tests.small_sets import text, write_sets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 BENCHMARKS: Final = sorted(
     path.stem
     for path in (Path(__file__).parents[2] / "benchmarks").glob("bench_*.py")
-    if path.stem not in ("bench_spark", "bench_experiments")  # in tests/spark; by experiment below
+    if path.stem != "bench_spark"  # in tests/spark
 )
 LONG: Final = ("bench_backfill", "bench_leave_out")
 SMALL: Final = {
@@ -42,8 +41,6 @@ SMALL: Final = {
     "bench_libraries": ["--bases", "60"],
     "bench_voting": ["--sets", "portal-zh", "edits-zh"],
     "bench_features": ["--pages", "20", "--rounds", "1"],
-    "bench_comparators": ["--pages", "40", "--rounds", "1"],
-    "bench_methods": ["--sets", "portal-zh", "edits-zh"],
     "bench_rules": ["--items", "40", "--originals", "6", "--no-read"],
     "bench_presets": ["--no-read"],
     "bench_relations": ["--no-read", "--sets", "portal-zh"],
@@ -67,7 +64,6 @@ RIGHT: Final[dict[str, Callable[[Any], bool]]] = {
     "bench_versions": lambda rows: (rows[1]["groups of 2+"], rows[1]["neighbours"]) == (25, 25),
 }
 """Whether the figures of a benchmark on the small sets are right, where that is known."""
-EXPERIMENTS: Final = list(importlib.import_module("bench_experiments").EXPERIMENTS)
 ON_A_SERVER: Final = {
     "bench_alternatives",
     "bench_backfill",
@@ -75,78 +71,12 @@ ON_A_SERVER: Final = {
     "bench_hook",
     "bench_inconclusive",
 }
-CHARACTERS: Final = (
-    "春夏秋冬东西南北山水风云日月星辰花草树木江河湖海城乡村镇道路桥梁车船人家天地年节学校工厂商店银行医院"
-)
-
-
-def sentence(source: random.Random, *, english: bool) -> str:
-    """A sentence of random words."""
-    if english:
-        words = ["".join(source.choices("aeioulnrst", k=source.randint(2, 8))) for _ in range(12)]
-        return " ".join(words).capitalize() + "."
-    return "".join(source.choices(CHARACTERS, k=24)) + "。"
-
-
-def text(source: random.Random, *, english: bool = False) -> list[str]:
-    """The sentences of a document."""
-    return [sentence(source, english=english) for _ in range(12)]
-
-
-def rows(name: str, count: int, source: random.Random) -> list[dict[str, Any]]:
-    """Documents two by two: one, and its copy without the last two sentences."""
-    english, made = name.endswith("-en"), []
-    for number in range(count):
-        whole = text(source, english=english)
-        for part, sentences in enumerate((whole, whole[:-2])):
-            row = {"id": f"{number}-{part}", "text": "\n".join(sentences), "group": f"group {number}"}
-            if name not in {"edits-zh", "manual-zh", "short-zh"}:
-                row["title"] = whole[0][:12]
-            made.append({**row, "time": f"2024010{1 + part}"} if "statutes" in name else row)
-    return made
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder like the one that ``ES_DEDUP_DATA`` names."""
-    folder = tmp_path_factory.mktemp("data")
-    source = random.Random(5)
-    for name in (
-        "broadcast-zh",
-        "portal-zh",
-        "news-zh-2025",
-        "judged-en",
-        "judged-gov",
-        "news-en",
-        "weekly-rust",
-        "edits-zh",
-        "short-zh",
-        "manual-zh",
-        "statutes-zh",
-    ):
-        made = rows(name, 25, source)
-        with lzma.open(folder / f"{name}.jsonl.xz", "wt", encoding="utf-8") as file:
-            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in made)
-        lines = ["id_a\tid_b\tlabel"]
-        lines += [f"{at}-0\t{at}-1\tdup" for at in range(25)]
-        lines += [f"{at}-0\t{at + 1}-0\tdiff" for at in range(24)]
-        (folder / f"{name}.pairs.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    for name in ("pages-mixed", "pages-en", "pages-zh", "pages-threads", "pages-web"):
-        with lzma.open(folder / f"{name}.jsonl.xz", "wt", encoding="utf-8") as file:
-            file.writelines(json.dumps(raw_page(name, at, source)) + "\n" for at in range(4))
-    return folder
-
-
-def raw_page(name: str, number: int, source: random.Random) -> dict[str, Any]:
-    """A page with its gold text, as bytes."""
-    sentences = text(source, english=name == "pages-en")
-    html = f"<nav><a href=/>x</a></nav><article>{''.join(f'<p>{line}</p>' for line in sentences)}</article>"
-    row = {
-        "id": f"set/{number}",
-        "html_base64": base64.b64encode(html.encode()).decode(),
-        "text": "\n".join(sentences),
-    }
-    return {**row, "kind": "article"} if name == "pages-mixed" else row
+    return write_sets(tmp_path_factory.mktemp("data"))
 
 
 def test_extraction_reads_folders_of_test_pages(tmp_path: Path) -> None:
@@ -191,28 +121,6 @@ def test_a_benchmark_prints_a_table_and_writes_its_figures(
     printed = capfd.readouterr().out
     assert found["benchmark"] in printed
     assert all(column in printed for row in found["rows"] for column in row)
-
-
-@pytest.mark.parametrize("experiment", EXPERIMENTS)
-def test_an_experiment_of_a_source_is_repeated_next_to_its_figures(
-    experiment: str, data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "figures.json"
-    given = ["--data", str(data), "--sets", "portal-zh", "--rounds", "1", "--json", str(out)]
-    given += ["--pages", "30"] if experiment.startswith("ccdet") else []
-    assert importlib.import_module("bench_experiments").main([experiment, *given]) == 0
-    found = json.loads(out.read_text(encoding="utf-8"))
-    assert found["rows"]
-    assert found["notes"]["published"] in capfd.readouterr().out
-    assert found["benchmark"].startswith(f"{experiment}: ")
-
-
-def test_the_jobs_of_the_parallel_algorithm_find_what_the_detector_finds(data: Path) -> None:
-    jobs, sets = importlib.import_module("experiments_ccdet"), importlib.import_module("paper_experiments")
-    pairs = sets.read(data, "portal-zh")
-    alone, _ = jobs._map_reduce([each.text for each in pairs.contents], 1)
-    assert alone == 25
-    assert jobs._makespan([[3.0, 2.0, 2.0], [1.0]], 2) == 5.0
 
 
 def test_caps_leave_pairs_out(data: Path, tmp_path: Path) -> None:

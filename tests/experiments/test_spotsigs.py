@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spot_index import SpotIndex
 
 from es_dedup.model import Content, Relation, Skipped
 from experiments.comparators.hashsets import HashBag
 from experiments.comparators.spots import ANTECEDENTS_EN, ANTECEDENTS_ZH, STOP_WORDS
 from experiments.comparators.spotsigs import Spotsigs, fewest_shared, multiset_jaccard
+from experiments.spot_index import SpotIndex
 from tests.experiments.comparator_cases import (
     close,
     detector,

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from bench_methods import coupled
 from harness import Row, data_file, page_of, rows_of
 from labelled import GROUPED, pair_sets
 
@@ -17,6 +16,7 @@ from es_dedup.detectors.registry import create_detectors
 from es_dedup.evaluation import Label, labelled
 from es_dedup.extraction import create_extractor
 from es_dedup.model import Relation
+from experiments.alone import coupled
 from experiments.methods import run_method
 from experiments.settings import settings_of as settings_with
 
@@ -71,7 +71,7 @@ class Set:
 
 @cache
 def read(folder: Path | None, name: str) -> Set:
-    """A labelled set; groups in place of labels count as in ``bench_methods``."""
+    """A labelled set; groups in place of labels count as in ``experiments.alone``."""
     (pairs,) = pair_sets(folder, [name])
     labels = [labelled(*pair, Label.DUP) for pair in pairs.same]
     labels += [

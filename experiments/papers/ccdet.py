@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from harness import Row, expect
-from paper_experiments import (
+
+from es_dedup.detectors.ccdet import period_table
+from es_dedup.detectors.port import Learner
+from es_dedup.model import Skipped
+from es_dedup.settings.sections import CcdetConfig
+from es_dedup.text.hashing import mix64
+from es_dedup.text.normalise import normalise_many
+from experiments.papers.runs import (
     Table,
     best_above,
     contents_of,
@@ -23,22 +30,15 @@ from paper_experiments import (
     scores_above,
     spent_ms,
 )
-
-from es_dedup.detectors.ccdet import period_table
-from es_dedup.detectors.port import Learner
-from es_dedup.model import Skipped
-from es_dedup.settings.sections import CcdetConfig
-from es_dedup.text.hashing import mix64
-from es_dedup.text.normalise import normalise_many
 from experiments.self_join import self_join
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
-    from paper_experiments import Given
 
     from es_dedup.model import Content
+    from experiments.papers.runs import Given
 
 THRESHOLDS: Final = tuple(step / 10 for step in range(1, 11))
 SHOWN: Final = (0.3, 0.5, 0.6, 0.7, 0.9)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from harness import Row, data_file, expect, page_of, parser_of, report, rows_of
-from spot_index import SpotIndex
 
 from es_dedup.detectors.port import Learner
 from es_dedup.detectors.registry import create_detectors
@@ -29,6 +28,7 @@ from experiments.comparators.spotsigs import multiset_jaccard
 from experiments.comparators.words import words_of
 from experiments.self_join import self_join
 from experiments.settings import COMPARATORS, ExperimentSettings
+from experiments.spot_index import SpotIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,8 +8,8 @@ from typing import Final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mutations import BLOCK_CHARS, LEAST_CHARS, Rates, mutate
 
+from experiments.mutations import BLOCK_CHARS, LEAST_CHARS, Rates, mutate
 from tests.texts import article
 
 TEXT: Final = article(1, sentences=20)

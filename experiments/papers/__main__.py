@@ -11,28 +11,28 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-import experiments_ccdet
-import experiments_others
 from harness import parser_of, report
 from labelled import GROUPED, LABELLED
+
+from experiments.papers import ccdet, others
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from paper_experiments import Given, Table
+    from experiments.papers.runs import Given, Table
 
 EXPERIMENTS: Final[Mapping[str, Callable[[Given], Table]]] = {
-    "ccdet-accuracy": experiments_ccdet.accuracy,
-    "ccdet-stoplists": experiments_ccdet.stop_lists,
-    "ccdet-pruning": experiments_ccdet.pruning,
-    "ccdet-times": experiments_ccdet.times,
-    "ccdet-nodes": experiments_ccdet.nodes,
-    "dwdcs-1": experiments_others.correctness,
-    "dwdcs-2": experiments_others.networks,
-    "dwdcs-3": experiments_others.key_concepts,
-    "dwdcs-4": experiments_others.hubs,
-    "multi-simhash": experiments_others.multi_simhash,
-    "char-frequency": experiments_others.tree,
+    "ccdet-accuracy": ccdet.accuracy,
+    "ccdet-stoplists": ccdet.stop_lists,
+    "ccdet-pruning": ccdet.pruning,
+    "ccdet-times": ccdet.times,
+    "ccdet-nodes": ccdet.nodes,
+    "dwdcs-1": others.correctness,
+    "dwdcs-2": others.networks,
+    "dwdcs-3": others.key_concepts,
+    "dwdcs-4": others.hubs,
+    "multi-simhash": others.multi_simhash,
+    "char-frequency": others.tree,
 }
 
 

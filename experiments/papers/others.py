@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from harness import Row, data_file, expect, rows_of
-from paper_experiments import Table, best_above, detector_of, own_scores, read, run, settings_of, spent_ms
 
 from es_dedup.detectors.char_frequency_features import WORD, FrequentUnits
 from es_dedup.detectors.dwdcs_network import Merger, concepts_of, network
@@ -18,13 +17,22 @@ from es_dedup.text.normalise import normalise_many
 from es_dedup.text.synonyms import NONE, named
 from es_dedup.text.words import content_words
 from experiments.edit_tree import EditTree, PostingScan
+from experiments.papers.runs import (
+    Table,
+    best_above,
+    detector_of,
+    own_scores,
+    read,
+    run,
+    settings_of,
+    spent_ms,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from paper_experiments import Given, Set
-
     from es_dedup.settings.sections import CharFrequencyConfig, DwdcsConfig
+    from experiments.papers.runs import Given, Set
 
 Variants = tuple[tuple[str, str, "Mapping[str, Any]"], ...]
 THRESHOLDS: Final = tuple(step / 20 for step in range(1, 21))
