@@ -33,13 +33,11 @@ if TYPE_CHECKING:
     from es_dedup.readers.port import Item
     from es_dedup.settings import Settings
 
-PLACE_DIGITS: Final = 15
 PLACE: Final = ("file", "record", "id")
 """Keys of a record in reasons."""
 _EMPTY: Final = "empty.jsonl"
 _DROPPED, _KEPT = "the dropped record", "the kept one"
 """What records are called in reasons."""
-_COPY: Final = "="  # before the id of a page that was read
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +98,7 @@ def filter_dumps(  # noqa: PLR0913 - options of one command
 
     Without ``index`` the dumps are read twice: their pages are scanned into a temporary index, then records are copied. A record is what
     stands at its place: ids and URLs may be missing or repeat. The canonical document of each cluster stays, see section ``cluster`` of
-    the settings for which page that is; of equal records the first. Standard input and what addresses name are stored in temporary
+    the settings for which page that is; of equal records the first; otherwise their order does not matter. Standard input and what addresses name are stored in temporary
     files. With ``index`` the dumps are read once, and ids say which pages of it the records are.
 
     Args:
@@ -228,9 +226,9 @@ def _scanned(
     with Deduplicator.open(folder / "pages.db", settings=settings, temporary=True) as dedup:
         pages = (each for each in read_pages(sources, options) if not isinstance(each, InputFailure))
         distinct = DistinctPages()
-        by_place = (replace(page, id=f"{place:0{PLACE_DIGITS}}") for place, page in enumerate(pages))
-        dedup.scan(distinct.of(by_place), progress=progress)
-        yield _ByContent(dedup, distinct.first, contained=contained)
+        named = ((page, *distinct.id_of(page)) for page in pages)
+        dedup.scan((replace(page, id=name) for page, name, first in named if first), progress=progress)
+        yield _ByContent(dedup, distinct, contained=contained)
 
 
 class _Duplicate(NamedTuple):
@@ -258,26 +256,21 @@ _Named = tuple[str, _Duplicate | None]
 class _ByContent:
     """Of pages of which the distinct ones were scanned: whether each is left out."""
 
-    def __init__(self, index: IndexReader, ids: Mapping[bytes, str], *, contained: bool) -> None:
-        """``ids``: by ``page_digest``."""
+    def __init__(self, index: IndexReader, pages: DistinctPages, *, contained: bool) -> None:
         self.index, self._contained = index, contained
-        self._ids = {**ids}
+        self._pages = pages
 
     def __call__(self, pages: Sequence[Page]) -> list[_Named]:
         """For each page, in the order of the scan; copies of one that came before are left out."""
-        names: list[str] = []
+        named: list[tuple[str, bool]] = []
         for page in pages:
-            digest = page_digest(page)
-            if digest not in self._ids:
+            try:
+                named.append(self._pages.id_again(page))
+            except KeyError:
                 problem = f"{page.id} has changed since it was first read: nothing was decided on it"
-                raise InputError("", None, problem)
-            names.append(self._ids[digest])
-            self._ids[digest] = _COPY + names[-1].removeprefix(_COPY)
-        ids = [name.removeprefix(_COPY) for name in names]
-        _, dropped = self.index.redundant(dict.fromkeys(ids), contained=self._contained)
-        return [
-            (own, _duplicate(own, dropped, copy=name != own)) for name, own in zip(names, ids, strict=True)
-        ]
+                raise InputError("", None, problem) from None
+        _, dropped = self.index.redundant({own for own, _ in named}, contained=self._contained)
+        return [(own, _duplicate(own, dropped, copy=not first)) for own, first in named]
 
 
 class _ById:

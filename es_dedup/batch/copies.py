@@ -1,40 +1,60 @@
-"""Exact copies among pages that are known by their places, found before any features are made."""
+"""Ids made from content for pages that are known by their places, and exact copies among them, found before any features are made."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from es_dedup.text.content import content_digest
+from es_dedup.text.content import content_digest, content_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from es_dedup.model import Page
 
 
 class DistinctPages:
-    """The first of all pages with equal content and metadata, and their copies; the work then follows the distinct pages.
+    """Ids of pages, made from their content, so that what is sampled by id, and ties that ids decide, are the same in every order of input.
 
-    Attributes:
-        first: digest to the id of the first page.
-        copies: id of each other page to that of the first one; empty pages are copies of none.
+    Pages with equal content and metadata have one id. Of pages with equal texts and titles but other metadata the first one comes
+    first in the order of ids.
     """
 
     def __init__(self) -> None:
-        self.first: dict[bytes, str] = {}
-        self.copies: dict[str, str] = {}
+        self._numbers: dict[bytes, int] = {}
+        self._of_content: Counter[str] = Counter()
 
-    def of(self, pages: Iterable[Page]) -> Iterator[Page]:
-        """The distinct ones of some pages."""
-        for page in pages:
-            first = page.id if page.is_empty else self.first.setdefault(page_digest(page), page.id)
-            if first == page.id:
-                yield page
-            else:
-                self.copies[page.id] = first
+    def id_of(self, page: Page) -> tuple[str, bool]:
+        """The id of a page, and whether it is the first one with this id; an empty page is a copy of none."""
+        content, digest = _digests(page)
+        number = None if page.is_empty else self._numbers.get(digest)
+        if first := number is None:
+            number = self._numbers[digest] = self._of_content[content]
+            self._of_content[content] += 1
+        return _id(content, number), first
+
+    def id_again(self, page: Page) -> tuple[str, bool]:
+        """What ``id_of`` said of a page, when all but the empty ones are read once more in the same order.
+
+        Raises:
+            KeyError: it is another page.
+        """
+        content, digest = _digests(page)
+        number = self._numbers[digest]
+        self._numbers[digest] = min(number, ~number)  # below 0: read again
+        return _id(content, max(number, ~number)), number >= 0
 
 
 def page_digest(page: Page) -> bytes:
     """Equal for pages with equal content and metadata, whatever their ids."""
+    return _digests(page)[1]
+
+
+def _digests(page: Page) -> tuple[str, bytes]:
+    """The id of content and title, as readers give it to records without one, and the digest of these and all other metadata."""
     text, html = (page.text, None) if page.has_text else (None, page.html)
-    return content_digest(text, html, page.title, page.url, page.site, str(page.published), page.http_charset)
+    content = content_id(html or text or "", page.title)
+    metadata = page.url, page.site, str(page.published), page.http_charset
+    return content, content_digest(content, "" if text is None else "text", *metadata)
+
+
+def _id(content: str, number: int) -> str:
+    return f"{content}-{number:09}" if number else content

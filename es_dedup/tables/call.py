@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from dataclasses import replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +37,8 @@ def deduplicate(  # noqa: PLR0913 - one for each column
     """Near-duplicates among the rows of a list, a dictionary or a table, with the clusters that ``Deduplicator.scan`` gives.
 
     Rows are read in small batches, never copied as a whole; the features of distinct rows are held in memory, about 2 KB a row. Of equal
-    rows the first one is the canonical document. In the result rows are called by their ids, or by their numbers where there is no
-    column of ids, or a value in it is missing or repeats; a warning says so.
+    rows the first one is the canonical document; otherwise their order and their ids do not matter. In the result rows are called by
+    their ids, or by their numbers where there is no column of ids, or a value in it is missing or repeats; a warning says so.
 
     Args:
         data: a list of texts or of dictionaries, a dictionary of texts by id or of columns by name, a pandas or polars DataFrame, a
@@ -62,13 +63,21 @@ def deduplicate(  # noqa: PLR0913 - one for each column
     for _ in _pages(rows, columns):  # wrong values are found before work begins
         pass
     dedup = Deduplicator.open(":memory:", settings=chosen, temporary=True)
-    distinct = DistinctPages()
+    distinct, page_ids = DistinctPages(), list[str]()
+
+    def distinct_pages() -> Iterator[Page]:
+        for page in _pages(rows, columns):
+            page_id, first = distinct.id_of(page)
+            page_ids.append(page_id)
+            if first:
+                yield replace(page, id=page_id)
+
     try:
-        report = dedup.scan(distinct.of(_pages(rows, columns)))
+        report = dedup.scan(distinct_pages())
     except BaseException:
         dedup.close()
         raise
-    return DeduplicationResult(rows, columns, names, distinct.copies, dedup, report, note)
+    return DeduplicationResult(rows, columns, names, page_ids, dedup, report, note)
 
 
 def _columns(rows: Rows, given: Mapping[str, str | None]) -> dict[str, str]:
@@ -119,10 +128,9 @@ def _names(rows: Rows, columns: Mapping[str, str]) -> tuple[list[Any], str]:
 
 
 def _pages(rows: Rows, columns: Mapping[str, str]) -> Iterator[Page]:
-    """A page of each row, made lazily, under an id by which rows are in order."""
+    """A page of each row, made lazily, with the number of the row as its id."""
     attributes = [name for name in columns if name != "id"]
     values = rows.read([columns[name] for name in attributes])
-    width = len(str(rows.size))
     for row, some in enumerate(values):
         found = {
             name: _value(value) for name, value in zip(attributes, some, strict=True) if not missing(value)
@@ -130,7 +138,7 @@ def _pages(rows: Rows, columns: Mapping[str, str]) -> Iterator[Page]:
         if not found.keys() & {"text", "html"}:
             found["text"] = ""
         try:
-            yield Page(f"{row:0{width}}", **found)
+            yield Page(str(row), **found)
         except TypeError as error:
             raise TypeError(f"row {row}: {error}") from None
 

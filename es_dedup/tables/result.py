@@ -52,31 +52,33 @@ class DeduplicationResult:
         rows: Rows,
         columns: Mapping[str, str],
         names: Sequence[Any],
-        copies: Mapping[str, str],
+        page_ids: Sequence[str],
         dedup: Deduplicator,
         report: AddReport,
         note: str,
     ) -> None:
-        self._rows, self._columns, self._copies, self._dedup = rows, columns, copies, dedup
-        width = len(str(len(names)))
-        self._ids = {f"{row:0{width}}": given for row, given in enumerate(names)}
-        self._names = {str(given): page_id for page_id, given in self._ids.items()}
-        self._groups: dict[str, list[str]] = {}
-        for copy, first in copies.items():
-            self._groups.setdefault(first, []).append(copy)
-        duplicates = report.outcomes.get(Outcome.DUPLICATE, 0) + len(copies)
+        self._rows, self._columns, self._names, self._dedup = rows, columns, names, dedup
+        self._page_ids = page_ids
+        self._row_of = {str(given): row for row, given in enumerate(names)}
+        self._equal_rows: dict[str, list[int]] = {}
+        for row, page_id in enumerate(page_ids):
+            self._equal_rows.setdefault(page_id, []).append(row)
+        self._copies = len(page_ids) - len(self._equal_rows)
+        duplicates = report.outcomes.get(Outcome.DUPLICATE, 0) + self._copies
         self.report = replace(
             report,
-            read=report.read + len(copies),
-            stored=report.stored + len(copies),
-            outcomes={**report.outcomes, **({Outcome.DUPLICATE: duplicates} if copies else {})},
+            read=report.read + self._copies,
+            stored=report.stored + self._copies,
+            outcomes={**report.outcomes, **({Outcome.DUPLICATE: duplicates} if self._copies else {})},
             decisions={},
+            failed=self._by_row(report.failed),
+            skipped_pages=self._by_row(report.skipped_pages),
             notes=(*filter(None, (note,)), *report.notes),
         )
         finalize(self, dedup.close)
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self._names)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self._summary}>"
@@ -90,14 +92,15 @@ class DeduplicationResult:
     @cached_property
     def clusters(self) -> list[Cluster]:
         """Clusters of at least two rows, in the order of rows, each member with its evidence against the canonical document; ids are strings."""
-        stored = self._dedup.clusters(min_size=1 if self._groups else 2)
-        return [self._renamed(each) for each in map(self._with_copies, stored) if each.members]
+        stored = self._dedup.clusters(min_size=1 if self._copies else 2)
+        found = [each for each in map(self._of_rows, stored) if each.members]
+        return sorted(found, key=lambda each: self._row_of[each.canonical])
 
     @cached_property
-    def _originals(self) -> dict[str, Cluster]:
-        """The cluster of each duplicate, by page id."""
+    def _originals(self) -> dict[int, Cluster]:
+        """The cluster of each duplicate, by row."""
         return {
-            self._names[member.page_id]: cluster for cluster in self.clusters for member in cluster.members
+            self._row_of[member.page_id]: cluster for cluster in self.clusters for member in cluster.members
         }
 
     @property
@@ -113,7 +116,7 @@ class DeduplicationResult:
     @property
     def skipped(self) -> dict[Any, str]:
         """Why rows have nothing to compare, by id; they are unique. The first 1,000."""
-        return {self._ids[page_id]: reason for page_id, reason in self.report.skipped_pages.items()}
+        return {self._names[self._row_of[name]]: why for name, why in self.report.skipped_pages.items()}
 
     def explain(self, left: Any, right: Any) -> PairDecision:
         """The relation of two rows, by id, with all evidence and the result of each rule; ``.explanation`` has it in three lines.
@@ -122,10 +125,9 @@ class DeduplicationResult:
             UnknownPage: an id that no row has.
         """
         for given in (left, right):
-            if str(given) not in self._names:
+            if str(given) not in self._row_of:
                 raise UnknownPage(str(given))
-        names = (self._names[str(given)] for given in (left, right))
-        decision = self._dedup.explain(*(self._copies.get(name, name) for name in names))
+        decision = self._dedup.explain(*(self._page_ids[self._row_of[str(given)]] for given in (left, right)))
         return replace(decision, left=str(left), right=str(right))
 
     def to_dict(self) -> dict[str, list[Any]]:
@@ -134,15 +136,15 @@ class DeduplicationResult:
         One entry a row. ``relation`` (exact or duplicate), ``score`` and the shares of each page that the other has, in [0, 1], are those
         between a duplicate and its canonical document, else None.
         """
-        given = {name: self._ids[page_id] for name, page_id in self._names.items()}
         members = {member.page_id: member for cluster in self.clusters for member in cluster.members}
-        cluster_of = {self._names[cluster.canonical]: cluster for cluster in self.clusters} | self._originals
+        cluster_of = {self._row_of[cluster.canonical]: cluster for cluster in self.clusters} | self._originals
         rows: list[tuple[Any, ...]] = []
-        for page_id, own in self._ids.items():
-            if (cluster := cluster_of.get(page_id)) is None:
+        for row, own in enumerate(self._names):
+            if (cluster := cluster_of.get(row)) is None:
                 rows.append((own, own, own, None, None, None, None, None))
                 continue
-            group = (own, given[cluster.id], given[cluster.canonical])
+            canonical = self._names[self._row_of[cluster.canonical]]
+            group = own, canonical, canonical
             if (member := members.get(str(own))) is None:
                 rows.append((*group, None, None, None, None, None))
             else:
@@ -167,7 +169,7 @@ class DeduplicationResult:
 
     def _typed_columns(self) -> Iterator[tuple[str, str, list[Any]]]:
         """Columns of ``to_dict`` with their types."""
-        ids = _type_of_ids(self._ids.values())
+        ids = _type_of_ids(self._names)
         for name, values in self.to_dict().items():
             kind = COLUMNS[name]
             if kind is None and ids == "string":
@@ -176,39 +178,32 @@ class DeduplicationResult:
                 yield name, kind or ids, values
 
     def _taken(self, *, duplicates: bool) -> Any:
-        at = [row for row, page_id in enumerate(self._ids) if (page_id in self._originals) is duplicates]
-        return self._rows.take(at)
+        return self._rows.take([row for row in range(len(self)) if (row in self._originals) is duplicates])
 
-    def _with_copies(self, cluster: Cluster) -> Cluster:
-        """A cluster with the rows that are equal to those of its pages."""
-        if not self._groups:
-            return cluster
-        copies = self._groups.get(cluster.canonical, ())
-        members = [*cluster.members, *(Member(name, Relation.EXACT, 1.0, SAME) for name in copies)]
+    def _of_rows(self, cluster: Cluster) -> Cluster:
+        """A cluster of pages as one of all rows with their content, under the ids of the rows."""
+        canonical, *copies = self._equal_rows[cluster.canonical]
+        members = dict.fromkeys(copies, Member("", Relation.EXACT, 1.0, SAME))
         for member in cluster.members:
-            members += (replace(member, page_id=name) for name in self._groups.get(member.page_id, ()))
-        return replace(cluster, members=tuple(sorted(members, key=lambda each: each.page_id)))
-
-    def _renamed(self, cluster: Cluster) -> Cluster:
-        """A cluster with the ids of rows as they were given."""
-        members = tuple(replace(each, page_id=self._name(each.page_id)) for each in cluster.members)
-        contained_in = tuple(map(self._name, cluster.contained_in))
+            members |= dict.fromkeys(self._equal_rows[member.page_id], member)
+        name = str(self._names[canonical])
         return replace(
             cluster,
-            id=self._name(cluster.id),
-            canonical=self._name(cluster.canonical),
-            members=members,
-            contained_in=contained_in,
+            id=name,
+            canonical=name,
+            members=tuple(replace(members[row], page_id=str(self._names[row])) for row in sorted(members)),
+            contained_in=tuple(self._by_row(dict.fromkeys(cluster.contained_in, ""))),
         )
 
-    def _name(self, page_id: str) -> str:
-        return str(self._ids[page_id])
+    def _by_row(self, pages: Mapping[str, str]) -> dict[str, str]:
+        """What is said of pages, by the id of the first row of each, in the order of rows."""
+        rows = sorted((self._equal_rows[page_id][0], said) for page_id, said in pages.items())
+        return {str(self._names[row]): said for row, said in rows}
 
     def _repr_html_(self) -> str:
         """The largest clusters as a table of HTML, for notebooks."""
         largest = sorted(self.clusters, key=lambda cluster: -cluster.size)[:SHOWN_CLUSTERS]
-        position = {page_id: row for row, page_id in enumerate(self._ids)}
-        at = [position[self._names[cluster.canonical]] for cluster in largest]
+        at = [self._row_of[cluster.canonical] for cluster in largest]
         shown = [self._columns[name] for name in ("title", "text", "html") if name in self._columns]
         texts = list(rows_of(self._rows.take(at)).read(shown)) if at else []
         body = "".join(

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import json
 import random
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from es_dedup import Deduplicator, Page
+from es_dedup import Deduplicator, Page, deduplicate
+from es_dedup.dumps import DumpCopy, filter_dumps
+from es_dedup.readers import ReadOptions, read_pages
 from tests.texts import article
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
 BANNER: Final = "".join(article(at, sentences=1) for at in range(900, 905))
 
@@ -50,3 +58,58 @@ def test_clusters_are_the_same_in_every_order(seed: int) -> None:
     found = [clusters(made, source.sample(sorted(made), len(made)), size) for size in (1000, 1000, 7, 1)]
     assert 1 < len(found[0]) < len(made)
     assert found[1:] == found[:-1]
+
+
+Row = tuple[str, str]  # title, which may be empty, and text
+
+
+def rows_without_ids(seed: int) -> list[Row]:
+    """Rows as above, and those of forms of one length, of which every second one has a title; some come twice."""
+    source = random.Random(seed)
+    forms = [
+        (f"第{at:02}号气象站" * (at % 2), BANNER[:200] + article(300 + at, sentences=3)[:60])
+        for at in range(60)
+    ]
+    lines = [("", article(700 + at % 20, sentences=12)[: 200 + at] + "转载"[: at % 3]) for at in range(40)]
+    return [("", text) for text in rows(seed).values()] + forms + lines + source.choices(forms, k=10)
+
+
+def rows_in_one_cluster(some: Sequence[Row], _: Path) -> object:
+    """Clusters of rows by their content, and which content stays."""
+    found = deduplicate([{"title": title or None, "text": text} for title, text in some])
+    members: dict[int, set[Row]] = {}
+    for row, canonical in enumerate(found.to_dict()["canonical"]):
+        members.setdefault(canonical, set()).add(some[row])
+    return {(some[canonical], frozenset(each)) for canonical, each in members.items()}
+
+
+def json_lines(some: Sequence[Row], file: Path) -> Path:
+    lines = (json.dumps({"title": title, "text": text} if title else {"text": text}) for title, text in some)
+    file.write_text("\n".join(lines))
+    return file
+
+
+def rows_that_filter_keeps(some: Sequence[Row], folder: Path) -> object:
+    kept = io.BytesIO()
+    filter_dumps([DumpCopy(json_lines(some, folder / "rows.jsonl"), kept)])
+    return sorted(kept.getvalue().splitlines())
+
+
+def rows_that_scan_keeps(some: Sequence[Row], folder: Path) -> object:
+    with Deduplicator.open(":memory:") as dedup:
+        read = read_pages([json_lines(some, folder / "rows.jsonl")], ReadOptions())
+        dedup.scan(each for each in read if isinstance(each, Page))
+        return {
+            (each.canonical, *sorted(member.page_id for member in each.members)) for each in dedup.clusters()
+        }
+
+
+@pytest.mark.parametrize("found", [rows_in_one_cluster, rows_that_filter_keeps, rows_that_scan_keeps])
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_without_ids_are_divided_alike_in_every_order(
+    found: Callable[[Sequence[Row], Path], object], seed: int, tmp_path: Path
+) -> None:
+    made, source = rows_without_ids(seed), random.Random(seed)
+    orders = [source.sample(made, len(made)) for _ in range(3)]
+    first, *others = (found(some, tmp_path) for some in orders)
+    assert others == [first, first]
