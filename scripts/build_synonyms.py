@@ -4,8 +4,9 @@
     python scripts/build_synonyms.py dict
 
 The input is the tab-separated file of the Open Multilingual Wordnet, plain or compressed by xz, or the folder of WordNet with its
-files ``data.noun``, ``index.sense`` and so on. The output is a plain list: one synset of at least two words a line, words as they
-stand there; words of several parts are left out, as no segmenter gives them.
+files ``data.noun``, ``index.sense`` and so on. The output is a plain list: one synset of at least two words a line, words in the
+form that texts are compared in, so that reading it takes no normalisation. Words of several parts are left out, as no segmenter
+gives them, and so are English words without two letters: 2 in a Chinese text is not "two", and a single letter is no numeral.
 
 The Chinese Open Wordnet does not say which meaning of a word is its most frequent one, and methods use the first. So synsets
 are ordered by how frequent their words are in general Chinese, together, by the dictionary of jieba: of 计算机 the synset with
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING, Final
 
 import jieba
 
-from es_dedup.text.synonyms import WORDNET_FILES, lemma_of
+from es_dedup.text.synonyms import WORDNET_FILES, in_text_form, lemma_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,12 +35,12 @@ HEADERS: Final = {
     "zh": (
         "# Chinese Open Wordnet, Copyright 2013, 2014 by Francis Bond and Shan Wang. All rights reserved.",
         "# Permission to use, copy, modify and distribute: see the file LICENSE-zh beside this one.",
-        "# Modified by es-dedup: words of each synset on one line, the most frequent first; synsets of one word and particles set apart by + left out.",
+        "# Modified by es-dedup: normalised words of each synset on one line, the most frequent first; synsets of one word and particles set apart by + left out.",
     ),
     "en": (
         "# WordNet 3.1 Copyright 2011 by Princeton University. All rights reserved.",
         "# Permission to use, copy, modify and distribute: see the file LICENSE-en beside this one.",
-        "# Modified by es-dedup: words of each synset on one line, the most frequent first; synsets of one word and words of several parts left out.",
+        "# Modified by es-dedup: normalised words of each synset on one line, the most frequent first; synsets of one word, words of several parts, numbers and letters left out.",
     ),
 }
 PARTS: Final = {"noun": "1", "verb": "2", "adj": "3", "adv": "4"}  # as the first digit of a sense key
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     language = "en" if given.source.is_dir() else "zh"
     output = given.output or WORDNET_FILES[language]
-    groups = english(given.source) if language == "en" else chinese(given.source)
+    groups = in_text_form(english(given.source) if language == "en" else chinese(given.source))
     if not groups:
         print(f"{given.source} holds no synset of two words", file=sys.stderr)
         return 1
@@ -95,9 +96,9 @@ def english(folder: Path) -> list[list[str]]:
             if not line.startswith(" "):
                 cells = line.split()
                 named = (word.partition("(")[0] for word in cells[4 : 4 + 2 * int(cells[3], 16) : 2])
-                words = dict.fromkeys(word for word in named if "_" not in word)
-                groups.append((tagged[part, cells[0]], list(words)))
-    return [words for _, words in sorted(groups, key=lambda each: -each[0]) if len(words) > 1]
+                words = [word for word in named if "_" not in word and sum(map(str.isalpha, word)) > 1]
+                groups.append((tagged[part, cells[0]], words))
+    return [words for _, words in sorted(groups, key=lambda each: -each[0])]
 
 
 def groups_of(lines: Iterable[str], frequency: Mapping[str, int]) -> list[list[str]]:

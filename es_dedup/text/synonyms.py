@@ -85,17 +85,23 @@ NONE: Final = Synonyms((), {})
 
 def of_groups(groups: Iterable[Iterable[str]]) -> Synonyms:
     """Synonyms from groups of words; a group needs two different words."""
+    return _numbered(in_text_form(groups))
+
+
+def in_text_form(groups: Iterable[Iterable[str]]) -> list[list[str]]:
+    """The distinct words of each group in the form that texts are compared in; groups of fewer than two are left out."""
     given = [list(group) for group in groups]
     form = _forms({word for group in given for word in group})
-    kept: list[frozenset[str]] = []
-    senses: dict[str, list[int]] = {}
-    for group in given:
-        words = dict.fromkeys(filter(None, map(form.__getitem__, group)))
-        if len(words) > 1:
-            for word in words:
-                senses.setdefault(word, []).append(len(kept))
-            kept.append(frozenset(words))
-    return Synonyms(tuple(kept), {word: tuple(numbers) for word, numbers in senses.items()})
+    formed = [list(dict.fromkeys(filter(None, map(form.__getitem__, group)))) for group in given]
+    return [words for words in formed if len(words) > 1]
+
+
+def _numbered(groups: Sequence[Sequence[str]]) -> Synonyms:
+    senses: dict[str, tuple[int, ...]] = {}
+    for number, words in enumerate(groups):
+        for word in words:
+            senses[word] = (*senses.get(word, ()), number)
+    return Synonyms(tuple(map(frozenset, groups)), senses)
 
 
 def named(setting: str) -> Synonyms:
@@ -111,7 +117,7 @@ def named(setting: str) -> Synonyms:
 
 @cache
 def wordnet() -> Synonyms:
-    """The groups of the Chinese Open Wordnet and of WordNet 3.1; read once a process.
+    """The groups of the Chinese Open Wordnet and of WordNet 3.1, whose files hold words in the form of texts; read once a process.
 
     A word's own language chooses its groups: an English name in a Chinese text has those that it has in an English one. The most
     frequent groups come first: of the Chinese wordnet, which has no frequencies, those whose words are frequent in general Chinese.
@@ -122,9 +128,8 @@ def wordnet() -> Synonyms:
     """
     lines: list[str] = []
     for path in WORDNET_FILES.values():
-        with lzma.open(path, "rt", encoding="utf-8") as part:
-            lines += part
-    return parse(lines)
+        lines += lzma.decompress(path.read_bytes()).decode().splitlines()
+    return _numbered([line.split() for line in lines if not line.startswith("#")])
 
 
 def load(path: str | Path) -> Synonyms:

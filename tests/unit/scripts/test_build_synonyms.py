@@ -55,7 +55,10 @@ def test_a_folder_of_wordnet_gives_its_most_frequent_synsets_first(
 ) -> None:
     for part in ("noun", "verb", "adj", "adv"):
         (tmp_path / f"data.{part}").write_text("  1 a licence line\n", encoding="utf-8")
-    data = "00000100 06 n 02 crane 0 derrick 0 000 | lifts\n00000200 05 n 03 crane 0 wader 0 wading_bird 0 000 | a bird\n"
+    data = (
+        "00000100 06 n 02 crane 0 derrick 0 000 | lifts\n00000200 05 n 03 Cranes 0 wader 0 wading_bird 0 000 | a bird\n"
+        "00000300 23 n 02 two 0 2 0 000 | a number\n00000400 23 n 03 five 0 V 0 fin 0 000 | another\n"
+    )
     (tmp_path / "data.noun").write_text(data, encoding="utf-8")
     near = "00000100 00 s 03 beautiful(a) 0 fair 1 good_looking 0 000 | pretty\n"
     (tmp_path / "data.adj").write_text(near, encoding="utf-8")
@@ -65,7 +68,7 @@ def test_a_folder_of_wordnet_gives_its_most_frequent_synsets_first(
     assert script.main([str(tmp_path), "--output", str(output)]) == 0
     lines = lzma.decompress(output.read_bytes()).decode().splitlines()
     assert lines[0].startswith("# WordNet 3.1 Copyright")
-    assert lines[-3:] == ["beautiful fair", "crane wader", "crane derrick"]
+    assert lines[3:] == ["beautiful fair", "crane wader", "crane derrick", "five fin"]
 
 
 def test_the_most_frequent_meaning_of_a_word_comes_first(script: ModuleType) -> None:
