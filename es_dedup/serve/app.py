@@ -302,7 +302,7 @@ async def overrides(
 @router.post(
     "/v1/overrides",
     dependencies=Writing,
-    **schemas.route(schemas.OVERRIDES, body=OverrideBody, sent=schemas.OVERRIDE, idempotent=True),
+    **schemas.route(schemas.OVERRIDDEN, body=OverrideBody, sent=schemas.OVERRIDE, idempotent=True),
 )
 async def override(request: Request, key: Key = None) -> Response:
     """Decide that two pages are never or always in one cluster, or which page stands for its cluster; clusters follow at once."""
@@ -315,7 +315,7 @@ async def override(request: Request, key: Key = None) -> Response:
 @router.post(
     "/v1/overrides/{override_id}/undo",
     dependencies=Writing,
-    **schemas.route(schemas.OVERRIDES, body=UndoBody, sent={"author": "mz"}, idempotent=True),
+    **schemas.route(schemas.OVERRIDDEN, body=UndoBody, sent={"author": "mz"}, idempotent=True),
 )
 async def undo_override(request: Request, override_id: str, key: Key = None) -> Response:
     """End an override; it stays in the record."""

@@ -27,6 +27,15 @@ _REF: Final = "#/components/schemas/{model}"
 _TEXT: Final = "The ferry ran aground at noon on Monday. All 214 passengers were taken off safely."
 PAGE: Final = {"id": "https://b.example/1", "text": _TEXT, "title": "Ferry aground"}
 LINES: Final = '{"id": "b", "text": "The ferry ran aground at noon."}\n{"id": "c", "text": "Another page."}\n'
+PAIR: Final = {
+    "left": "https://a.example/1",
+    "right": "https://b.example/1",
+    "relation": "duplicate",
+    "score": 1.0,
+    "reason": "",
+    "shares": [1.0, 1.0],
+    "explanation": ["merged (duplicate): 100 % of https://a.example/1 stands in https://b.example/1, …"],
+}
 DECISION: Final = {
     "page_id": "https://b.example/1",
     "cluster_id": "https://a.example/1",
@@ -35,7 +44,7 @@ DECISION: Final = {
     "contained_in": [],
     "contains": [],
     "notes": [],
-    "verdicts": [],
+    "verdicts": [PAIR],
 }
 REPORT: Final = {
     "read": 1,
@@ -58,15 +67,6 @@ STORED: Final = {
     "text": _TEXT,
     "cluster_id": "https://a.example/1",
 }
-PAIR: Final = {
-    "left": "https://a.example/1",
-    "right": "https://b.example/1",
-    "relation": "duplicate",
-    "score": 1.0,
-    "reason": "",
-    "shares": [1.0, 1.0],
-    "explanation": ["merged (duplicate): 100 % of https://a.example/1 stands in https://b.example/1, …"],
-}
 CLUSTER: Final = {
     "id": "https://a.example/1",
     "size": 2,
@@ -75,7 +75,7 @@ CLUSTER: Final = {
     "members": [{"page_id": "https://b.example/1", "relation": "duplicate", "score": 1.0}],
     "contained_in": [],
 }
-CLUSTERS: Final = {"clusters": [CLUSTER], "next": None}
+CLUSTERS: Final = {"clusters": [CLUSTER], "next": "WzIsImEiXQ"}
 HITS: Final = {
     "hits": [
         {
@@ -99,7 +99,7 @@ JOB: Final = {
     "done": 2,
     "total": 2,
     "rate": 0.0,
-    "seconds_left": None,
+    "seconds_left": 1.5,
     "workers": 0,
     "counts": {"pages": 2, "changed": 0, "clusters_before": 1, "clusters": 1},
     "note": "",
@@ -110,10 +110,8 @@ OVERRIDE: Final = {
     "reason": "two ferries",
     "author": "mz",
 }
-OVERRIDES: Final = {
-    "overrides": [{"id": "1a2b3c4d5e6f", **OVERRIDE, "time": "2026-11-23T12:00:00Z"}],
-    "changed": ["https://a.example/1", "https://b.example/1"],
-}
+OVERRIDES: Final = {"overrides": [{"id": "1a2b3c4d5e6f", **OVERRIDE, "time": "2026-11-23T12:00:00Z"}]}
+OVERRIDDEN: Final = {**OVERRIDES, "changed": ["https://a.example/1", "https://b.example/1"]}
 LABEL_SENT: Final = {
     "id_a": "https://a.example/1",
     "id_b": "https://b.example/1",
@@ -144,6 +142,11 @@ _PROBLEM_SCHEMA: Final = {
     },
     "example": PROBLEM,
 }
+_KINDS: Final = {bool: "boolean", int: "integer", float: "number", str: "string"}
+_NULLABLE: Final = frozenset({"duplicate_of", "next", "seconds_left", "total_groups"})
+"""Fields that may be null, whatever the example has."""
+_BY_NAME: Final = frozenset({"counts", "decisions", "failed", "outcomes"})
+"""Objects whose fields are page ids or names of what is counted."""
 KEY: Final = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -171,7 +174,7 @@ def route(
         answers_lines: so is the answer to such a body.
         idempotent: it takes an ``Idempotency-Key``.
     """
-    ok: dict[str, Any] = {JSON: {"schema": {"type": "object"}, "example": example}}
+    ok: dict[str, Any] = {JSON: {"schema": _schema_of(example), "example": example}}
     if answers_lines:
         ok[NDJSON] = {"schema": {"type": "string", "description": "an answer a line"}}
     problem = {"$ref": _REF.format(model="Problem")}
@@ -192,6 +195,21 @@ def route(
             }
         extra["requestBody"] = {"required": True, "content": content}
     return {"responses": responses, "openapi_extra": extra}
+
+
+def _schema_of(example: Any, name: str = "") -> dict[str, Any]:
+    """The schema of a field, or of a whole answer, from an example of it: clients are generated from it."""
+    match example:
+        case dict() if name in _BY_NAME:
+            values = _schema_of(next(iter(example.values()), ""))
+            return {"type": "object", "additionalProperties": values}
+        case dict():
+            fields = {key: _schema_of(value, key) for key, value in example.items()}
+            return {"type": "object", "properties": fields, "required": [*fields]}
+        case list():
+            return {"type": "array", "items": _schema_of(example[0] if example else "")}  # of ids and notes
+    kind = _KINDS[type(example)]
+    return {"type": [kind, "null"] if name in _NULLABLE else kind}
 
 
 def with_models(document: Mapping[str, Any]) -> dict[str, Any]:
