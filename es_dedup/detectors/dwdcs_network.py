@@ -40,7 +40,7 @@ class KeyConcepts:
         length: content words of the page.
         nodes: concepts in its network.
         concepts: 40-bit code of each key concept; distinct.
-        words: the word that stands for each key concept: equal codes have equal words.
+        words: the word that stands for each key concept: equal codes have equal words, and equal words equal codes.
         offsets: positions of concept ``i`` are ``positions[offsets[i]:offsets[i + 1]]``.
         positions: places among the content words, from 0, ascending within a concept. A phrase counts as one word.
         weights: weight of each concept in the cosine, at least 0; empty where its occurrences are its weight.
@@ -135,8 +135,9 @@ class Merger:
     def name(self, word: str) -> str:
         """The word that stands for a word's meaning: of its first group of synonyms the most frequent in general Chinese.
 
-        Of equals, as all English words are, it is the first in the list of synonyms; a word without any stands for itself. A phrase
-        is named by the names of its words.
+        Only words whose own first meaning is that group stand for it, so that concepts of two codes have two names: an index that
+        stores terms by name then finds what one that stores codes finds. Of equals, as all English words are, it is the first in the
+        list of synonyms; a word without any stands for itself. A phrase is named by the names of its words.
         """
         if BETWEEN in word:
             return BETWEEN.join(map(self.name, word.split(BETWEEN)))
@@ -145,7 +146,12 @@ class Merger:
             return word
         found = self._names.get(senses[0])
         if found is None:
-            group = sorted(self._synonyms.groups[senses[0]], key=self._order.__getitem__)
+            first = (
+                each
+                for each in self._synonyms.groups[senses[0]]
+                if self._synonyms.senses[each][0] == senses[0]
+            )
+            group = sorted(first, key=self._order.__getitem__)
             found = self._names[senses[0]] = group[int(np.argmin(general().of(group)))]
         return found
 

@@ -9,13 +9,15 @@ import pytest
 
 from es_dedup.detectors import ccdet
 from es_dedup.detectors.dwdcs import Dwdcs
+from es_dedup.detectors.dwdcs_network import Merger
 from es_dedup.detectors.features import featurise
 from es_dedup.detectors.named_fields import field_types, named_fields
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.model import Content, Skipped
 from es_dedup.settings import load_settings
+from es_dedup.settings.sections import DwdcsConfig
 from es_dedup.text.normalise import normalise_many
-from es_dedup.text.synonyms import of_groups
+from es_dedup.text.synonyms import of_groups, wordnet
 
 if TYPE_CHECKING:
     from es_dedup.settings import Settings
@@ -85,6 +87,16 @@ def test_synonyms_have_one_name() -> None:
     pages = detector.featurise_many([Content(TEXT), Content(TEXT.replace("大桥", "桥梁"))])
     named = [set(page.words) & {"大桥", "桥梁"} for page in pages if not isinstance(page, Skipped)]
     assert named == [{"桥梁"}] * 2, "the more frequent of both in general Chinese"
+
+
+def test_concepts_have_equal_names_where_they_have_equal_codes_only() -> None:
+    """An index on Elasticsearch looks concepts up by name, an embedded one by code: both find the same pages."""
+    synonyms = wordnet()
+    merger = Merger(synonyms, DwdcsConfig().senses, DwdcsConfig().min_overlap)
+    code_of: dict[str, int] = {}
+    for word in synonyms.senses:
+        assert code_of.setdefault(merger.name(word), merger.code(word)) == merger.code(word), word
+    assert len(set(code_of.values())) == len(code_of) < len(synonyms.senses)
 
 
 def test_frequent_characters_are_characters_or_words() -> None:
