@@ -144,7 +144,10 @@ class SettingsMismatch(IndexError_):
     @property
     def _first(self) -> str:
         """What may be done first, and the beginning of the next word."""
-        fixed = any(each.name.startswith("version of ") and each.recorded for each in self.differences)
+        fixed = any(
+            each.name.startswith("version of ") and each.recorded and each.current
+            for each in self.differences
+        )
         return "A version cannot be set: s" if fixed else "Set these values to write to it, s"
 
 

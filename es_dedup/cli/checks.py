@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from es_dedup.cli.session import Session
     from es_dedup.maintenance.context import MaintenanceContext
+    from es_dedup.settings import Settings
     from es_dedup.settings.loading import SettingLine
 
 MIN_PYTHON: Final = (3, 11)
@@ -116,17 +117,16 @@ def _settings(session: Session) -> Iterator[CheckResult]:
     try:
         count = sum(line.origin != "default" for line in _describe(session))
         yield CheckResult("settings", "ok", f"{count} differ from the defaults")
-        yield CheckResult("methods", "ok", _methods(session))
     except DedupError as error:
         yield CheckResult("settings", "fault", str(error))
 
 
-def _methods(session: Session) -> str:
-    """The enabled methods and, for an index on Elasticsearch, those that are stored beside them."""
-    settings = session.settings
-    also = [name for name in settings.elastic.also_stored if name not in settings.detectors]
-    stored = f"; also stored, not used for decisions: {', '.join(also)}" if also and session.remote else ""
-    return f"{', '.join(settings.detectors)}{stored}"
+def _methods(settings: Settings, *, remote: bool) -> CheckResult:
+    """The enabled methods, those that an index on Elasticsearch stores beside them, and who decides."""
+    also = [name for name in settings.elastic.also_stored if remote and name not in settings.detectors]
+    stored = f"; also stored, not used for decisions: {', '.join(also)}" if also else ""
+    preset = f"; preset {settings.decision.summary}"
+    return CheckResult("methods", "ok", f"{', '.join(settings.detectors)}{stored}{preset}")
 
 
 def _describe(session: Session) -> list[SettingLine]:
@@ -153,12 +153,14 @@ def _disk(session: Session) -> Iterator[CheckResult]:
 def _index(session: Session) -> Iterator[CheckResult]:
     if not session.exists:
         yield CheckResult("index", "note", f"{session.db} is not there yet; `es-dedup scan PATH` makes it")
+        yield _methods(session.settings, remote=session.remote)
         return
     try:
         with session.read(quiet=True) as dedup:
             facts, differ = dedup.stats(), dedup.settings_differ
-            loose = dedup.loose_clusters()
+            loose, in_force = dedup.loose_clusters(), dedup.settings_with({})
         yield CheckResult("index", "ok", f"{facts.get('pages', 0)} pages")
+        yield _methods(in_force, remote=session.remote)
         yield CheckResult("settings of the index", "note" if differ else "ok", str(differ or "all in force"))
         if facts.get("clusters_pending"):
             yield CheckResult("clusters", "note", UNCLUSTERED)

@@ -128,6 +128,8 @@ def test_an_index_knows_its_settings(
         assert done.exit_code in codes, (command, done.output)
         assert said in done.stderr, command
         assert said or "settings" not in done.stderr, command
+    told = CliRunner().invoke(app, ["--db", place, *options, "doctor"]).stdout
+    assert options or "ccdet, dwdcs, simhash; preset papers" in told, "doctor names the methods of the index"
     if not said:
         with Deduplicator.open(place) as dedup:
             assert dedup.add(COPY).duplicate_of == "original"
@@ -144,4 +146,5 @@ def test_an_option_that_contradicts_is_one_error_with_advice_that_works(
         dedup.scan(PAGES[:1])
     done = CliRunner().invoke(app, ["--db", place, "--preset", preset, "clusters"])
     assert done.exit_code in (1, 2)
+    assert "A version" not in done.stderr, "the methods are others, not of other versions"
     assert [each for each in ("reindex", "recluster") if each in done.stderr] == [advice]
