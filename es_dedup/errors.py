@@ -57,7 +57,7 @@ class MissingExtra(DedupError):
     package: str
     extra: str
     needed_by: str
-    message = "{needed_by} needs {package}: pip install 'es-dedup[{extra}]'"
+    message = "{needed_by} needs {package}: install the extra {extra}, from a clone by pip install '.[{extra}]'"
 
 
 class MissingJava(DedupError):

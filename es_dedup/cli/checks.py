@@ -78,7 +78,7 @@ def _packages() -> Iterator[CheckResult]:
         yield CheckResult(f"package {package}", state, found)
     for module, extra in _OPTIONAL.items():
         there = _importable(module)
-        found = _version(module) if there else f"not installed; pip install 'es-dedup[{extra}]' brings it"
+        found = _version(module) if there else f"not installed; the extra {extra} brings it"
         yield CheckResult(f"optional package {module}", "ok" if there else "note", found)
     yield _segmenter()
     yield _kernels()
@@ -86,14 +86,14 @@ def _packages() -> Iterator[CheckResult]:
 
 def _segmenter() -> CheckResult:
     if find_spec("rjieba") is None:
-        return CheckResult("jieba in native code", "note", "none; pip install 'es-dedup[fast]' brings rjieba")
+        return CheckResult("jieba in native code", "note", "none; the extra fast brings rjieba")
     return CheckResult("jieba in native code", "ok", f"rjieba {_version('rjieba')}")
 
 
 def _kernels() -> CheckResult:
     if find_spec("numba") is None:
         return CheckResult(
-            "compiled kernels", "note", "none; pip install 'es-dedup[fast]' brings what compiles them"
+            "compiled kernels", "note", "none; the extra fast brings what compiles them"
         )
     from es_dedup.kernels.dispatch import is_compiled
 

@@ -1,4 +1,4 @@
-"""When the inner loops run as machine code: where numba is installed (``pip install es-dedup[fast]``).
+"""When the inner loops run as machine code: where numba is installed (extra ``fast``).
 
 The kernels are in the packages ``kernels`` of the folders they serve. Each gives, bit for bit, what the numpy code
 beside its call gives; which of the two ran never shows in a result. Compiling them takes 40 seconds of processor time,

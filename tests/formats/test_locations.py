@@ -152,12 +152,12 @@ class TestAddresses:
 
     def test_without_the_package_of_its_storage(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(__import__("sys").modules, "gcsfs", None)
-        with pytest.raises(MissingExtra, match=r"needs gcsfs: pip install 'es-dedup\[gcs\]'"):
+        with pytest.raises(MissingExtra, match=r"needs gcsfs: install the extra gcs"):
             read("gs://bucket/a.html")
 
     def test_without_fsspec(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
-        with pytest.raises(MissingExtra, match=r"needs fsspec: pip install 'es-dedup\[remote\]'"):
+        with pytest.raises(MissingExtra, match=r"needs fsspec: install the extra remote"):
             read("memory://bucket")
 
 
