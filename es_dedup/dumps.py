@@ -198,7 +198,7 @@ def _dumps(sources: Iterable[str | Path], options: ReadOptions) -> list[Source]:
             continue
         no_file = isinstance(dump, Path) and not dump.is_file()
         if no_file or (options.format is None and suffix_of(dump) not in DUMPS):
-            problem = f"not a dump that can be copied; name a file {' '.join(DUMPS)}. For page files use `es-dedup export --what keep`"
+            problem = f"not a dump that can be copied; name a file {' '.join(DUMPS)}. For page files use `es-dedup index export --what keep`"
             raise InputError(str(dump), None, problem)
     return found
 

@@ -57,7 +57,9 @@ class MissingExtra(DedupError):
     package: str
     extra: str
     needed_by: str
-    message = "{needed_by} needs {package}: install the extra {extra}, from a clone by pip install '.[{extra}]'"
+    message = (
+        "{needed_by} needs {package}: install the extra {extra}, from a clone by pip install '.[{extra}]'"
+    )
 
 
 class MissingJava(DedupError):
@@ -113,7 +115,7 @@ class SchemaMismatch(IndexError_):
         problem = f"{self.index} holds format {self.found}, this version needs {self.expected}"
         return (
             f"{problem}: use the release that wrote it, or make a new index under another name "
-            f"(`es-dedup scan` of the pages; for a source index `es-dedup attach` and `es-dedup backfill`)"
+            f"(`es-dedup scan` of the pages; for a source index `es-dedup elastic attach` and `es-dedup elastic backfill`)"
         )
 
 
@@ -138,7 +140,7 @@ class SettingsMismatch(IndexError_):
     def __str__(self) -> str:
         return (
             f"{self.index} was made with other settings: {_listed(self.differences)}. {self._first}can the pages again "
-            f"into a new index, or, on Elasticsearch, run `es-dedup reindex`"
+            f"into a new index, or, on Elasticsearch, run `es-dedup elastic reindex`"
         )
 
     @property
@@ -170,11 +172,11 @@ class SettingsDiffer(UserWarning):
         if self.features:
             return (
                 f"{self.index} was made with other settings: {_listed(self.features)}. The settings of the index are used for reading; "
-                f"writing is refused until `es-dedup reindex`, or a scan into a new index, makes the features anew."
+                f"writing is refused until `es-dedup elastic reindex`, or a scan into a new index, makes the features anew."
             )
         return (
             f"the clusters of {self.index} were made with other settings: {_listed(self.decisions)}. "
-            f"The settings of the index are in force; `es-dedup recluster` applies the current ones."
+            f"The settings of the index are in force; `es-dedup elastic recluster` applies the current ones."
         )
 
     @property
@@ -220,7 +222,7 @@ class DamagedData(IndexError_, ValueError):
     problem: str
     message = (
         "stored {what} are damaged ({problem}): restore a copy of the index, or rebuild it "
-        "(scan the pages again; on Elasticsearch, `es-dedup reindex`)"
+        "(scan the pages again; on Elasticsearch, `es-dedup elastic reindex`)"
     )
 
 
@@ -351,9 +353,9 @@ class MappingConflict(IndexRefused):
     message = (
         "{index} has a wrong mapping ({problem}), which cannot be changed: searches and grouping by cluster would be wrong. "
         "No further documents are written to it. If you can write its documents again: `DELETE /{index}`, create it, write them "
-        "again. To keep them: create an index NEW, `es-dedup attach NEW`, `POST /_reindex "
+        "again. To keep them: create an index NEW, `es-dedup elastic attach NEW`, `POST /_reindex "
         '{{"source": {{"index": "{index}", "_source": {{"excludes": ["dedup"]}}}}, "dest": {{"index": "NEW"}}}}`, '
-        "`es-dedup backfill`. For indices that are created later, `es-dedup attach` adds the mapping to the templates of "
+        "`es-dedup elastic backfill`. For indices that are created later, `es-dedup elastic attach` adds the mapping to the templates of "
         "an alias or a pattern"
     )
 
@@ -367,7 +369,7 @@ class SourceIncomplete(IndexError_):
         "documents of {index} cannot be updated: its _source is not the whole document ({problem}), and an "
         "update of a document would permanently delete what _source leaves out; no document was changed: index the "
         "pages from their origin into an index that stores the whole _source, and attach that index; to stop "
-        "maintaining an index that is attached already, run `es-dedup detach --keep-fields`"
+        "maintaining an index that is attached already, run `es-dedup elastic detach --keep-fields`"
     )
 
 
@@ -434,7 +436,7 @@ class OverrideConflict(DedupError):
     def __str__(self) -> str:
         return (
             f"override {self.override} cannot hold beside {'; '.join(self.others)}: nothing was stored; "
-            f"undo one of these first (`es-dedup override undo ID`)"
+            f"undo one of these first (`es-dedup quality override undo ID`)"
         )
 
 
@@ -442,7 +444,7 @@ class UnknownOverride(DedupError):
     """No override of that id."""
 
     override_id: str
-    message = "there is no override {override_id!r}: `es-dedup override list --all` shows all ids"
+    message = "there is no override {override_id!r}: `es-dedup quality override list --all` shows all ids"
 
 
 class DuplicatePage(DedupError):
@@ -529,11 +531,11 @@ class UnknownJob(DedupError):
     """No job of that id."""
 
     job_id: str
-    message = "there is no job {job_id!r}: `es-dedup jobs` lists them"
+    message = "there is no job {job_id!r}: `es-dedup elastic jobs` lists them"
 
 
 class NotAttached(DedupError):
     """A source index that is not attached."""
 
     target: str
-    message = "{target} is not attached: `es-dedup attach {target} --content-field …` attaches it"
+    message = "{target} is not attached: `es-dedup elastic attach {target} --content-field …` attaches it"

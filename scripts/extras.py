@@ -124,7 +124,7 @@ def use_core(at: Environment) -> None:
 def use_parquet(at: Environment) -> None:
     """An export that is read again."""
     at.run("es-dedup", "scan", "pages")
-    at.run("es-dedup", "export", "--what", "keep", "--output", "keep.parquet")
+    at.run("es-dedup", "index", "export", "--what", "keep", "--output", "keep.parquet")
     at.expect(
         at.run("python", "-c", "import pyarrow.parquet as p; print(p.read_table('keep.parquet').num_rows)"),
         "rows",
@@ -238,16 +238,16 @@ def use_celery(at: Environment) -> None:
             }
             asked(f"{place}/_doc/{path.stem}", "PUT", document)
         asked(f"{place}/_refresh", "POST")
-        there.run("es-dedup", "--db", place, "attach", name, "--content-field", "html", "--html")
-        (job,) = there.rows("--db", place, "backfill")
+        there.run("es-dedup", "--db", place, "elastic", "attach", name, "--content-field", "html", "--html")
+        (job,) = there.rows("--db", place, "elastic", "backfill")
         with worker(there, place):
             end = time.monotonic() + JOB_SECONDS
-            while (state := there.rows("--db", place, "jobs", job["id"])[0]["state"]) != "done":
+            while (state := there.rows("--db", place, "elastic", "jobs", job["id"])[0]["state"]) != "done":
                 at.expect(time.monotonic() < end and state == "running", f"a job that ends, not {state}")
                 time.sleep(0.5)
-            there.run("es-dedup", "--db", place, "doctor")
-        there.run("es-dedup", "--db", place, "audit")
-        there.run("es-dedup", "--db", place, "detach", name, "--force")
+            there.run("es-dedup", "--db", place, "index", "doctor")
+        there.run("es-dedup", "--db", place, "elastic", "audit")
+        there.run("es-dedup", "--db", place, "elastic", "detach", name, "--force")
     finally:
         remove(place)
 
@@ -371,7 +371,7 @@ def worker(at: Environment, place: str) -> Iterator[None]:
     program = at.folder / "venv" / "bin" / "es-dedup"
     with (at.folder / "worker.log").open("wb") as log:
         started = subprocess.Popen(
-            [program, "--db", place, "worker", "--beat"],
+            [program, "--db", place, "elastic", "worker", "--beat"],
             cwd=at.folder,
             env=os.environ | at.variables,
             stdin=subprocess.DEVNULL,

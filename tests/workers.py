@@ -39,13 +39,13 @@ def environment(database: int = 3, **maintenance: Any) -> dict[str, str]:
 
 
 class Worker:
-    """One ``es-dedup worker``."""
+    """One ``es-dedup elastic worker``."""
 
     def __init__(
         self, place: str, log: Any, *options: str, faults: dict[str, str] | None = None, **maintenance: Any
     ) -> None:
         program = str(Path(sys.executable).with_name("es-dedup"))
-        command = [program, "--db", place, "worker", *options]
+        command = [program, "--db", place, "elastic", "worker", *options]
         given = environment(**maintenance)
         if faults:
             command = worker_command(place, ("ingest", "maintenance"), processes=2, beat=True)

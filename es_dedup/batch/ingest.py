@@ -51,8 +51,12 @@ FULL_SHARE: Final = 5  # a full run when one page in so many is new since the la
 WORTH_SHARE: Final = (
     20  # and one in so many is new in this call; else the run would take far longer than the call itself
 )
-UNFINISHED: Final = "pages of an earlier call that was interrupted are not clustered: run `recluster`"
-OUTDATED: Final = "a fifth of the pages came after the statistics were learned: run `recluster`"
+UNFINISHED: Final = (
+    "pages of an earlier call that was interrupted are not clustered: run `es-dedup elastic recluster`"
+)
+OUTDATED: Final = (
+    "a fifth of the pages came after the statistics were learned: run `es-dedup elastic recluster`"
+)
 
 
 class PageInput:

@@ -23,15 +23,6 @@ SHOWN_CLUSTERS: Final = 50
 POLL_SECONDS: Final = 1.0
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command()(clusters)
-    app.command()(show)
-    app.command()(text)
-    app.command()(search)
-    app.command()(changes)
-
-
 def clusters(
     context: typer.Context,
     min_size: Annotated[int, typer.Option(min=1, help="Minimum number of pages in a cluster.")] = 2,

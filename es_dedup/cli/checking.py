@@ -33,20 +33,13 @@ _BATCH: Final = 256
 _HEAD_BYTES: Final = 4096
 _TAG: Final = re.compile(rb"<(!doctype|html|head|body|div|p|meta)\b", re.IGNORECASE)
 UNCLUSTERED: Final = (
-    "pages are stored that are not clustered yet: run the same scan again, or `es-dedup recluster`"
+    "pages are stored that are not clustered yet: run the same scan again, or `es-dedup elastic recluster`"
 )
 Methods = Annotated[
     list[str] | None,
     typer.Option(help="Compare with this method too; may be repeated.", metavar="NAME", show_default=False),
 ]
 _KNOWN: Final = (Outcome.DUPLICATE, Outcome.CONTAINED)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command()(check)
-    app.command()(explain)
-    app.command()(features)
 
 
 @with_input_options

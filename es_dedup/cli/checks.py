@@ -92,9 +92,7 @@ def _segmenter() -> CheckResult:
 
 def _kernels() -> CheckResult:
     if find_spec("numba") is None:
-        return CheckResult(
-            "compiled kernels", "note", "none; the extra fast brings what compiles them"
-        )
+        return CheckResult("compiled kernels", "note", "none; the extra fast brings what compiles them")
     from es_dedup.kernels.dispatch import is_compiled
 
     there = is_compiled()
@@ -187,14 +185,16 @@ def _attached(session: Session) -> Iterator[CheckResult]:
             advice = "" if state == "ok" else "; set it by NTP, or a part may be worked on twice"
             yield CheckResult("clock", state, f"{late:.1f} s from the server's{advice}")
             if not site.attachments:
-                yield CheckResult("attached indices", "note", "none; `es-dedup attach INDEX` attaches one")
+                yield CheckResult(
+                    "attached indices", "note", "none; `es-dedup elastic attach INDEX` attaches one"
+                )
                 return
             indices = site.indices()
             without = [index for index in indices if not site.source_index.prepared(index)]
             yield CheckResult(
                 "mapping of dedup",
                 "fault" if without else "ok",
-                f"missing in {', '.join(without)}; `es-dedup audit --repair` puts it there"
+                f"missing in {', '.join(without)}; `es-dedup elastic audit --repair` puts it there"
                 if without
                 else f"in {len(indices)} indices",
             )
@@ -208,7 +208,7 @@ def _attached(session: Session) -> Iterator[CheckResult]:
             yield CheckResult(
                 "documents that wait for a decision",
                 "note" if waiting else "ok",
-                f"{waiting}{'; workers look for them, or run `es-dedup recluster --inline`' if waiting else ''}",
+                f"{waiting}{'; workers look for them, or run `es-dedup elastic recluster --inline`' if waiting else ''}",
             )
             yield from _periodic(site, waiting)
             yield from _jobs(site)
@@ -216,7 +216,7 @@ def _attached(session: Session) -> Iterator[CheckResult]:
             yield CheckResult(
                 "dead letters",
                 "note" if dead else "ok",
-                f"{dead}{'; see `es-dedup dead list`' if dead else ''}",
+                f"{dead}{'; see `es-dedup elastic dead list`' if dead else ''}",
             )
     except DedupError as error:
         yield CheckResult("attached indices", "fault", str(error))
@@ -249,7 +249,10 @@ def _jobs(site: MaintenanceContext) -> Iterator[CheckResult]:
     unfinished = unfinished_jobs(site)
     abandoned = [job for job in unfinished if job.state == JobState.ABANDONED]
     for job in abandoned:
-        advice = f"run `es-dedup {job.what}` again, which goes on, or `es-dedup jobs {job.id} --cancel`"
+        again = {"refill": "reindex", "update": f"jobs {job.id} --resume"}.get(job.what, job.what)
+        advice = (
+            f"run `es-dedup elastic {again}`, which goes on, or `es-dedup elastic jobs {job.id} --cancel`"
+        )
         yield CheckResult(
             "jobs", "fault", f"{job.what} {job.id} is abandoned, its process has ended: {advice}"
         )
@@ -275,7 +278,7 @@ def _queues(session: Session) -> Iterator[CheckResult]:
         yield CheckResult("workers", "ok", f"{workers} answer")
     else:
         late = "; messages wait for one" if any(depths.values()) else ""
-        yield CheckResult("workers", "note", f"none answers{late}: start `es-dedup worker --beat`")
+        yield CheckResult("workers", "note", f"none answers{late}: start `es-dedup elastic worker --beat`")
 
 
 def _integrity(session: Session) -> Iterator[CheckResult]:

@@ -39,11 +39,6 @@ EN: Final = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command(name="compile")(compile_)
-
-
 def compile_(
     context: typer.Context,
     beside: Annotated[int, typer.Option(hidden=True, help="Stop when the process with this id ends.")] = 0,

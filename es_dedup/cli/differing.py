@@ -25,11 +25,6 @@ SHOWN: Final = 60
 """Characters of both ends of an equal stretch that are printed."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    app.command()(diff)
-
-
 def diff(
     context: typer.Context,
     left: Annotated[

@@ -46,12 +46,6 @@ class _Ground:
     left_out: int
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command("eval")(evaluate)
-    app.command()(tune)
-
-
 @with_input_options
 def evaluate(
     context: typer.Context,

@@ -59,11 +59,6 @@ _ROWS: Final = 1_000
 """Rows that are read and written at a time."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command()(export)
-
-
 def export(
     context: typer.Context,
     what: Annotated[

@@ -23,11 +23,6 @@ _SHORT_CHARS: Final = 24  # of a block that stands beside others
 _SHOWN_BLOCKS: Final = 3  # dropped in a row
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    app.command("explain-page")(explain_page)
-
-
 def explain_page(
     context: typer.Context,
     source: Annotated[

@@ -20,11 +20,6 @@ MAX_PAGES: Final = 10_000
 _WORST: Final = 10
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    app.command()(extract)
-
-
 def extract(
     context: typer.Context,
     folder: Annotated[

@@ -51,11 +51,6 @@ DropEmpty = Annotated[bool, typer.Option("--drop-empty", help="Also leave out re
 _HEAD_BYTES: Final = 1024
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command("filter")(filter_)
-
-
 @with_input_options
 def filter_(
     context: typer.Context,

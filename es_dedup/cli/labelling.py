@@ -43,12 +43,6 @@ LEAD: Final = 60
 ASKED: Final = "y duplicate, n different, c contain, p partial, s skip, u undo, q quit: "
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command()(label)
-    app.command()(labels)
-
-
 @with_input_options
 def label(
     context: typer.Context,
@@ -108,7 +102,7 @@ def labels(
         ),
     ] = None,
 ) -> None:
-    """Show how far the readers of stored pairs agree, and write their labels for `eval` and `tune`.
+    """Show how far the readers of stored pairs agree, and write their labels for `quality eval` and `quality tune`.
 
     A pair on which readers differ is undecided: its label is `?`. Of two labels of one reader on one pair the later one counts.
     """

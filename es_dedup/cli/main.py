@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -48,28 +48,97 @@ app = typer.Typer(
     epilog="--db, --config, --preset, --keep, --json and --quiet may stand anywhere on the line. Exit codes: 0 done, 1 error, 2 usage "
     "or settings, 3 done but some input was left out, 4 `check` found a known page, 130 interrupted.",
 )
-for group in (
-    scanning,
-    checking,
-    differing,
-    extracting,
-    extractors,
-    browsing,
-    exporting,
-    filtering,
-    managing,
-    moving,
-    overriding,
-    compiling,
-    evaluating,
-    labelling,
-    maintaining,
-    purging,
-    working,
-    serving,
-    on_spark,
-):
-    group.register(app)
+COMMANDS: Final[dict[str, Any]] = {
+    "scan": scanning.scan,
+    "add": scanning.add,
+    "check": checking.check,
+    "filter": filtering.filter_,
+    "clusters": browsing.clusters,
+    "show": browsing.show,
+    "text": browsing.text,
+    "explain": checking.explain,
+    "features": checking.features,
+    "diff": differing.diff,
+    "search": browsing.search,
+    "serve": serving.serve,
+    "config": managing.config,
+    "compile": compiling.compile_,
+    "index": (
+        "See what the index holds, export or copy it, remove pages, and find faults.",
+        {
+            "stats": managing.stats,
+            "export": exporting.export,
+            "changes": browsing.changes,
+            "copy": moving.copy,
+            "remove": managing.remove,
+            "forget": managing.forget,
+            "doctor": managing.doctor,
+        },
+    ),
+    "elastic": (
+        "Deduplicate your own indices on Elasticsearch, and cluster all pages anew.",
+        {
+            "attach": maintaining.attach,
+            "detach": maintaining.detach,
+            "backfill": maintaining.backfill,
+            "follow": maintaining.follow,
+            "reindex": maintaining.reindex,
+            "recluster": maintaining.recluster,
+            "audit": maintaining.audit,
+            "status": maintaining.status,
+            "jobs": maintaining.jobs,
+            "purge": purging.purge,
+            "worker": working.worker,
+            "dead": (
+                "Pages that could not be processed.",
+                {"list": working.list_, "replay": working.replay, "drop": working.drop},
+            ),
+        },
+    ),
+    "quality": (
+        "Measure and tune decisions on labelled pairs, decide by hand, and see what is read out of pages.",
+        {
+            "eval": evaluating.evaluate,
+            "tune": evaluating.tune,
+            "label": labelling.label,
+            "labels": labelling.labels,
+            "extract": extractors.extract,
+            "explain-page": extracting.explain_page,
+            "override": (
+                "Decide pairs and canonical documents by hand; the rules never change what was decided.",
+                {
+                    "different": overriding.different,
+                    "same": overriding.same,
+                    "canonical": overriding.canonical,
+                    "ignore": overriding.ignore,
+                    "undo": overriding.undo,
+                    "list": overriding.list_,
+                    "export": overriding.export,
+                    "import": overriding.import_,
+                },
+            ),
+        },
+    ),
+    "spark": (
+        "Cluster a large corpus on Spark, and load the tables into an index.",
+        {"run": on_spark.run, "load": on_spark.load},
+    ),
+}
+"""Every command by its name; a group by what it is for and its commands."""
+
+
+def _add(group: typer.Typer, commands: dict[str, Any]) -> None:
+    for name, command in commands.items():
+        if callable(command):
+            group.command(name)(command)
+        else:
+            purpose, inner = command
+            below = typer.Typer(help=purpose, no_args_is_help=True)
+            _add(below, inner)
+            group.add_typer(below, name=name)
+
+
+_add(app, COMMANDS)
 
 
 def _canonical_order(keep: Iterable[str]) -> dict[str, Any]:

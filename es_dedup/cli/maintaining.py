@@ -39,12 +39,6 @@ Rate = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    for command in (attach, detach, backfill, follow, reindex, recluster, audit, jobs, status):
-        app.command()(command)
-
-
 def attach(
     context: typer.Context,
     target: Target,
@@ -69,7 +63,7 @@ def attach(
 ) -> None:
     """Attach a source index: add the mapping of `dedup` to it and to future matching indices, and record which fields to read.
 
-    Documents are not changed; `backfill` writes their `dedup` fields.
+    Documents are not changed; `elastic backfill` writes their `dedup` fields.
     """
     from es_dedup.index.source_index import SourceFields
     from es_dedup.maintenance.attach import attach as attach_
@@ -135,7 +129,7 @@ def backfill(
 ) -> None:
     """Store features of all documents of attached indices, cluster them and write their `dedup` fields.
 
-    Documents whose stored features are current are skipped. Backfill is a job: `jobs` shows, pauses and resumes it; the same command goes on with it.
+    Documents whose stored features are current are skipped. Backfill is a job: `elastic jobs` shows, pauses and resumes it; the same command goes on with it.
     """
     session = session_of(context)
     with site_of(session) as site:
@@ -276,7 +270,7 @@ def audit(
     if repair:
         session.output.facts({f"repaired: {name}": count for name, count in found.repaired.items()})
     elif not found.clean:
-        session.output.warn("`es-dedup audit --repair` repairs it")
+        session.output.warn("`es-dedup elastic audit --repair` repairs it")
         raise typer.Exit(ExitCode.ERROR)
 
 
@@ -339,7 +333,7 @@ def follow(
                 site,
                 job.id,
                 run=lambda runner, job_id: run_follow(runner, job_id, session.output.note),
-                resume="" if once else "follow --inline",
+                resume="" if once else "elastic follow --inline",
             )
         else:
             job = _dispatch(session, site, job, inline=False)
@@ -356,7 +350,7 @@ def run_job(
     if not inline:
         _check_queue(session)
     job, begun = Runner(site).begin(what, options)
-    note = f"job {job.id}{'' if begun else ' goes on'}; `es-dedup --db {session.place} jobs {job.id}` shows how far it is"
+    note = f"job {job.id}{'' if begun else ' goes on'}; `es-dedup --db {session.place} elastic jobs {job.id}` shows how far it is"
     if inline:
         session.output.note(note)
         if held := Runner(site).held(job.id):
@@ -389,7 +383,7 @@ def _dispatch(session: Session, site: MaintenanceContext, job: Job, *, inline: b
             dispatcher.work(job.id, runner.waiting(job.id))
         except QueueUnavailable as error:
             runner.set_state(job.id, JobState.PAUSED, f"Redis does not answer ({error.problem})")
-            advice = f"job {job.id} is paused; start Redis, then `es-dedup jobs {job.id} --resume`"
+            advice = f"job {job.id} is paused; start Redis, then `es-dedup elastic jobs {job.id} --resume`"
             raise QueueUnavailable(error.queue, error.problem, advice) from error
     return job
 
@@ -426,7 +420,7 @@ def _work_here(
         try:
             return run(runner, job_id)
         except KeyboardInterrupt:
-            session.writing, session.resume = True, resume or f"jobs {job_id} --resume --inline"
+            session.writing, session.resume = True, resume or f"elastic jobs {job_id} --resume --inline"
             with suppress(DedupError):
                 runner.set_state(job_id, JobState.PAUSED, "interrupted")
                 session.kept = f"job {job_id} is paused and keeps what it has done"

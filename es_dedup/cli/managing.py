@@ -23,17 +23,6 @@ if TYPE_CHECKING:
     from es_dedup.settings.decision import DecisionConfig
     from es_dedup.settings.loading import SettingLine
 
-config_app = typer.Typer(help="Settings.", no_args_is_help=True)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command()(remove)
-    app.command()(forget)
-    app.command()(stats)
-    app.command()(doctor)
-    app.add_typer(config_app, name="config")
-
 
 def remove(
     context: typer.Context,
@@ -88,7 +77,7 @@ def forget(
 ) -> None:
     """Erase pages: features, texts, clusters, labels, dead letters, restore files, and deleted data in the storage.
 
-    A file is written anew, without deleted data. `doctor --forgotten ID` shows that nothing is left. Ends with code 1 when something is.
+    A file is written anew, without deleted data. `index doctor --forgotten ID` shows that nothing is left. Ends with code 1 when something is.
     """
     session = session_of(context)
     if document and not session.remote:
@@ -192,8 +181,7 @@ def doctor(
         raise typer.Exit(ExitCode.ERROR)
 
 
-@config_app.command("show")
-def config_show(context: typer.Context) -> None:
+def config(context: typer.Context) -> None:
     """Show every setting with its value and where it comes from, and which ones differ from those of the index."""
     from es_dedup.settings.loading import describe
 
@@ -279,7 +267,7 @@ def _first_day_kept(session: Session, age: str | None, *, expired: bool) -> str 
     if session.remote:
         with site_of(session, read_only=True) as site:
             if site.attachments:
-                problem = "pages of attached indices follow their documents: delete these, then run `es-dedup audit --repair`"
+                problem = "pages of attached indices follow their documents: delete these, then run `es-dedup elastic audit --repair`"
                 raise typer.BadParameter(problem, param_hint=option)
     try:
         return first_day_kept(days)

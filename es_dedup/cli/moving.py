@@ -16,11 +16,6 @@ if TYPE_CHECKING:
 PLACE = "File, or http://host:9200/name."
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command()(copy)
-
-
 def copy(
     context: typer.Context,
     origin: Annotated[str, typer.Argument(help=f"The index. {PLACE}", metavar="FROM", show_default=False)],

@@ -29,13 +29,7 @@ Configuration = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command()(spark)
-    app.command()(load)
-
-
-def spark(
+def run(
     context: typer.Context,
     inputs: Annotated[
         list[str],

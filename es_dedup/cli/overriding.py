@@ -1,4 +1,4 @@
-"""``override``: decisions of people that go before the rules."""
+"""``quality override``: decisions of people that go before the rules."""
 
 from __future__ import annotations
 
@@ -22,11 +22,7 @@ if TYPE_CHECKING:
     from es_dedup.model.overrides import Override, OverrideReport
 
 EXPORTED: Final = rb'\{"id": "[^\n]*"kind": "[^\n]*"pages": \['
-"""How the files of ``override export`` begin."""
-override_app = typer.Typer(
-    help="Decide pairs and canonical documents by hand; the rules never change what was decided.",
-    no_args_is_help=True,
-)
+"""How the files of ``quality override export`` begin."""
 Reason = Annotated[str, typer.Option(help="Why; kept with the decision.", show_default=False)]
 Author = Annotated[
     str, typer.Option(help="Who decides; kept with the decision.", envvar="USER", show_default=False)
@@ -34,12 +30,6 @@ Author = Annotated[
 PageId = Annotated[str, typer.Argument(help="Id or URL of a stored page.", show_default=False)]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.add_typer(override_app, name="override")
-
-
-@override_app.command()
 def different(context: typer.Context, left: PageId, right: PageId, reason: Reason, author: Author) -> None:
     """Never put two pages into one cluster, not through a third page either."""
     _change(
@@ -48,7 +38,6 @@ def different(context: typer.Context, left: PageId, right: PageId, reason: Reaso
     )
 
 
-@override_app.command()
 def same(context: typer.Context, left: PageId, right: PageId, reason: Reason, author: Author) -> None:
     """Always put two pages into one cluster, whatever the rules say."""
     _change(
@@ -56,7 +45,6 @@ def same(context: typer.Context, left: PageId, right: PageId, reason: Reason, au
     )
 
 
-@override_app.command()
 def canonical(context: typer.Context, page: PageId, reason: Reason, author: Author) -> None:
     """Make a page the canonical document of its cluster."""
     _change(
@@ -79,7 +67,6 @@ def _named(dedup: IndexReader, *names: str) -> list[str]:
     return [found[name][0] for name in names]
 
 
-@override_app.command()
 def ignore(
     context: typer.Context,
     site: Annotated[str, typer.Option(help="Site, as its pages name it.", show_default=False)],
@@ -89,12 +76,11 @@ def ignore(
 ) -> None:
     """Never count a passage of a site.
 
-    It is left out of the features of pages that are added from now on, and by `es-dedup recluster` of those of stored pages.
+    It is left out of the features of pages that are added from now on, and by `es-dedup elastic recluster` of those of stored pages.
     """
     _change(context, lambda dedup: dedup.override_ignore(site, text, reason=reason, author=author))
 
 
-@override_app.command()
 def undo(
     context: typer.Context,
     override: Annotated[str, typer.Argument(help="Id of the override.", show_default=False)],
@@ -105,7 +91,6 @@ def undo(
     _change(context, lambda dedup: dedup.undo_override(override, reason=reason, author=author))
 
 
-@override_app.command("list")
 def list_(
     context: typer.Context,
     undone: Annotated[bool, typer.Option("--all", help="Also those that were undone.")] = False,
@@ -121,7 +106,6 @@ def list_(
     )
 
 
-@override_app.command()
 def export(
     context: typer.Context,
     output: Annotated[
@@ -141,11 +125,13 @@ def export(
     session.output.note(f"{len(overrides):,} overrides{f' in {target}' if target else ''}")
 
 
-@override_app.command("import")
 def import_(
     context: typer.Context,
     source: Annotated[
-        str, typer.Argument(help="File of JSON lines, as `export` writes them; `-` for standard input.")
+        str,
+        typer.Argument(
+            help="File of JSON lines, as `quality override export` writes them; `-` for standard input."
+        ),
     ],
 ) -> None:
     """Take over overrides of a file; all of them, or none where one cannot hold. Their pages need not be stored."""
@@ -170,7 +156,7 @@ def _change(context: typer.Context, change: Callable[[Deduplicator], OverrideRep
         f"overrides: {len(report.overrides):,}, pages in changed clusters: {len(report.changed):,}"
     )
     if any(each.kind is OverrideKind.IGNORE for each in report.overrides):
-        session.output.note("stored pages follow with `es-dedup recluster`")
+        session.output.note("stored pages follow with `es-dedup elastic recluster`")
 
 
 def _row(each: Override) -> tuple[str, ...]:

@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from es_dedup.maintenance.purge import PurgeReport
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command()(purge)
-
-
 def purge(
     context: typer.Context,
     target: Annotated[
@@ -83,7 +78,9 @@ def _show(session: Session, done: PurgeReport, *, applied: bool) -> None:
     if not applied:
         output.note("nothing was deleted; --apply --backup FILE deletes")
     elif done.kept:
-        output.warn("`es-dedup audit --repair` brings dedup fields up to date; then repeat the command")
+        output.warn(
+            "`es-dedup elastic audit --repair` brings dedup fields up to date; then repeat the command"
+        )
         raise typer.Exit(ExitCode.LEFT_OUT)
 
 

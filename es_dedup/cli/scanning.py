@@ -32,12 +32,6 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Report what would be do
 NAMES_IN_TITLE: Final = 3
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command()(scan)
-    app.command()(add)
-
-
 @with_input_options
 def scan(
     context: typer.Context,

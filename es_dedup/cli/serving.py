@@ -14,11 +14,6 @@ if TYPE_CHECKING:
     from es_dedup.serve.tokens import Tokens
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    app.command()(serve)
-
-
 def serve(
     context: typer.Context,
     host: Annotated[

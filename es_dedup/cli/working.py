@@ -14,17 +14,10 @@ from es_dedup.cli.sites import dispatch_of, dispatcher_of, site_of
 from es_dedup.errors import NotAnIndex, QueueUnavailable
 from es_dedup.temporary import folder_of_process
 
-dead_app = typer.Typer(help="Pages that could not be processed.", no_args_is_help=True)
 Ids = Annotated[
     list[str] | None,
     typer.Argument(help="Page ids (default: all).", metavar="ID…", show_default=False),
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command()(worker)
-    app.add_typer(dead_app, name="dead")
 
 
 def worker(
@@ -74,8 +67,7 @@ def worker(
     os.execve(command[0], command, environment)  # noqa: S606 - our own interpreter
 
 
-@dead_app.command("list")
-def dead_list(
+def list_(
     context: typer.Context,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of pages shown.")] = 100,
 ) -> None:
@@ -91,8 +83,7 @@ def dead_list(
     session.output.note(f"{total} dead letters")
 
 
-@dead_app.command("replay")
-def dead_replay(
+def replay(
     context: typer.Context,
     ids: Ids = None,
     inline: Annotated[bool, typer.Option("--inline", help="Work in this process.")] = False,
@@ -101,22 +92,21 @@ def dead_replay(
 
     A page leaves the list after it was processed, or after Redis has taken its message; without Redis the list stays as it is.
     """
-    from es_dedup.maintenance.replay import replay
+    from es_dedup.maintenance.replay import replay as replay_
 
     session = session_of(context)
     with site_of(session) as site:
         if inline:
-            replayed = replay(site, ids)
+            replayed = replay_(site, ids)
         else:
             with dispatcher_of(session) as dispatcher:
-                replayed = replay(site, ids, send=dispatcher.ingest)
+                replayed = replay_(site, ids, send=dispatcher.ingest)
         left = site.jobs.count_dead()
     session.output.emit({"command": "dead replay", "replayed": replayed, "dead": left})
     session.output.facts({"replayed": replayed, "dead letters": left})
 
 
-@dead_app.command("drop")
-def dead_drop(context: typer.Context, ids: Ids = None) -> None:
+def drop(context: typer.Context, ids: Ids = None) -> None:
     """Delete dead letters; their documents have no `dedup` field until they are changed or backfilled."""
     from es_dedup.maintenance.replay import dead_letters
 

@@ -85,7 +85,9 @@ class RelationReader(Closing):
         try:
             self._in_force = found = EffectiveSettings.read(self._index, self._given, note, before)
         except ValueError as error:
-            raise NotAnIndex(self._name, "its statistics are damaged: run `es-dedup recluster`") from error
+            raise NotAnIndex(
+                self._name, "its statistics are damaged: run `es-dedup elastic recluster`"
+            ) from error
         self._warn(found.differences)
         return found
 

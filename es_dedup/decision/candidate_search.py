@@ -51,7 +51,7 @@ COMMON_SHARE: Final = (
     0.25  # of a page's terms that are common and cause a second query; most others have no postings
 )
 CUT: Final = (
-    "none of the best {:,} candidates is related, and there are more: `recluster` learns what is boilerplate, which then brings no "
+    "none of the best {:,} candidates is related, and there are more: `es-dedup elastic recluster` learns what is boilerplate, which then brings no "
     "pages together; or raise index.limit"
 )
 UNANSWERED: Final = (

@@ -522,7 +522,9 @@ class IndexReader(ChangeReader, StoredReader):
             try:
                 self._basis = found = EffectiveSettings.read(self._index, self._given, note, found)
             except ValueError as error:
-                problem = "its statistics are damaged: run `es-dedup recluster`, which learns them anew"
+                problem = (
+                    "its statistics are damaged: run `es-dedup elastic recluster`, which learns them anew"
+                )
                 raise NotAnIndex(self._name, problem) from error
             self._looked = now
         return found

@@ -39,7 +39,7 @@ def expire(context: MaintenanceContext) -> bool:
         return False
     if context.attachments:
         logger.warning(
-            "maintenance.keep_days is ignored, as indices are attached: delete their documents, and `es-dedup audit --repair` removes the pages"
+            "maintenance.keep_days is ignored, as indices are attached: delete their documents, and `es-dedup elastic audit --repair` removes the pages"
         )
         return False
     end = time.monotonic() + limits.step_seconds

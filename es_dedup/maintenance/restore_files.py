@@ -95,7 +95,7 @@ def read_documents(path: Path) -> Iterator[tuple[RestoredDocument, int]]:
                     place["version"] if operation == "index" else 0,
                 )
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                problem = "not a restore file of `es-dedup purge`"
+                problem = "not a restore file of `es-dedup elastic purge`"
                 raise InputError(str(path), 2 * number + 1, problem) from error
             yield document, len(head) + len(body)
 

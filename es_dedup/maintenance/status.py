@@ -32,10 +32,10 @@ MIN_BEAT_SECONDS: Final = 60.0  # a worker that starts again is not late
 FOLLOW_SECONDS: Final = 300.0  # behind which following is late
 AUDIT_SECONDS: Final = 2 * 86_400.0  # an audit is due each day
 ADVICE: Final[Mapping[str, str]] = {
-    BEAT: "no periodic task runs, so deferred documents wait: see that `es-dedup worker --beat` and Redis are running",
-    RECLUSTER: "see that `es-dedup worker --beat` is running, or run `es-dedup recluster --inline`",
-    AUDIT: "run `es-dedup audit` daily",
-    FOLLOW: "following is behind: see that a worker or `es-dedup follow --inline` runs; a `backfill` is faster after a large load",
+    BEAT: "no periodic task runs, so deferred documents wait: see that `es-dedup elastic worker --beat` and Redis are running",
+    RECLUSTER: "see that `es-dedup elastic worker --beat` is running, or run `es-dedup elastic recluster --inline`",
+    AUDIT: "run `es-dedup elastic audit` daily",
+    FOLLOW: "following is behind: see that a worker or `es-dedup elastic follow --inline` runs; `es-dedup elastic backfill` is faster after a large load",
 }
 
 

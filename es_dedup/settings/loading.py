@@ -485,7 +485,7 @@ def _hint(key: str, known: set[str]) -> str:
         near = [
             last[name] for name in difflib.get_close_matches(key.rpartition(".")[2], last, n=1, cutoff=0.75)
         ]
-    return f"; did you mean {near[0]}?" if near else "; `es-dedup config show` lists all"
+    return f"; did you mean {near[0]}?" if near else "; `es-dedup config` lists all"
 
 
 def _place(key: str, origin: str) -> str:

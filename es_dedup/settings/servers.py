@@ -167,10 +167,10 @@ class MaintenanceConfig(Section):
         2.0,
         gt=0,
         le=3600,
-        description="interval at which `follow` checks for new writes after a check that found none",
+        description="interval at which `elastic follow` checks for new writes after a check that found none",
     )
     deletions_seconds: float = Field(
-        60.0, gt=0, le=86_400, description="interval at which `follow` checks for deleted documents"
+        60.0, gt=0, le=86_400, description="interval at which `elastic follow` checks for deleted documents"
     )
     recluster_hours: float = Field(
         24.0,
@@ -181,7 +181,7 @@ class MaintenanceConfig(Section):
         0,
         ge=0,
         le=100_000,
-        description="days after publication at which `remove --expired` and, if no index is attached, beat remove pages; 0: never",
+        description="days after publication at which `index remove --expired` and, if no index is attached, beat remove pages; 0: never",
     )
 
 

@@ -77,7 +77,7 @@ def load(spark: SparkSession, tables: str, place: str, settings: Settings | None
     with readable(tables):
         recorded, days, statistics = folder.recorded(), folder.days("clusters"), folder.statistics()
         if statistics is None or not days:
-            raise InputError(tables, None, "no finished tables: make them with `es-dedup spark`")
+            raise InputError(tables, None, "no finished tables: make them with `es-dedup spark run`")
         named = bool(recorded["named"])
         folder.check(made_with(chosen, named=named))
         if not factory.is_remote(place):

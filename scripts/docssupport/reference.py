@@ -47,7 +47,7 @@ def _text_of(kind: str, name: str | None) -> str:
 
 
 def cli_text(name: str) -> str:
-    """Help and options of a command (``scan``, ``config show``), or the table of global or input options."""
+    """Help and options of a command (``scan``, ``index stats``), or the table of global or input options."""
     if name == "global options":
         return _table(_records(_root(), _root().params))
     shared = _shared_options()
@@ -67,11 +67,16 @@ def cli_text(name: str) -> str:
 
 
 def commands() -> dict[str, Any]:
-    """Every command by its name; those of groups as ``config show``."""
+    """Every command by its name; those of groups as ``index stats``."""
     found: dict[str, Any] = {}
-    for name, command in _root().commands.items():
-        inner = getattr(command, "commands", {})
-        found |= {f"{name} {sub}": each for sub, each in inner.items()} or {name: command}
+    groups = [("", _root())]
+    while groups:
+        prefix, group = groups.pop()
+        for name, command in group.commands.items():
+            if hasattr(command, "commands"):
+                groups.append((f"{prefix}{name} ", command))
+            else:
+                found[prefix + name] = command
     return found
 
 
@@ -81,8 +86,8 @@ def _root() -> Any:
 
 
 def _shared_options() -> set[str]:
-    """Names of the options by which ``scan``, ``eval`` and others read their input."""
-    scan, evaluation = (commands()[name].params for name in ("scan", "eval"))
+    """Names of the options by which ``scan``, ``quality eval`` and others read their input."""
+    scan, evaluation = (commands()[name].params for name in ("scan", "quality eval"))
     return {each.name for each in scan} & {each.name for each in evaluation}
 
 

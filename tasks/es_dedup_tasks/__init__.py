@@ -1,6 +1,6 @@
 """Celery tasks of es-dedup: envelopes around the use cases of ``es_dedup.maintenance``, with ids in and counts out.
 
-``es-dedup worker`` starts a worker; ``celery --app es_dedup_tasks`` finds the application here. Only this package imports celery.
+``es-dedup elastic worker`` starts a worker; ``celery --app es_dedup_tasks`` finds the application here. Only this package imports celery.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The application of a process that works on one index, as the environment names it; the program ends with one line if it does not.
 
-``es-dedup worker`` starts it with right options.
+``es-dedup elastic worker`` starts it with right options.
 """
 
 from __future__ import annotations

@@ -133,16 +133,16 @@ def test_the_commands_work_together(folder: Path) -> None:
     )
     assert "not merged" in run("explain", "zh/a.html", "zh/c.html", folder=folder).stdout
     assert lines(run("search", "跨江大桥", "--json", folder=folder))[0]["total_documents"] == 2
-    keep = {row["page_id"] for row in lines(run("export", "--what", "keep", folder=folder))}
-    drop = {row["page_id"] for row in lines(run("export", "--what", "drop", folder=folder))}
+    keep = {row["page_id"] for row in lines(run("index", "export", "--what", "keep", folder=folder))}
+    drop = {row["page_id"] for row in lines(run("index", "export", "--what", "drop", folder=folder))}
     assert (len(keep), len(drop), keep & drop) == (3, 2, set())
     (folder / "new.txt").write_text(ZH, encoding="utf-8")
     decision = lines(run("check", "new.txt", "--json", folder=folder, code=4))[0]
     assert decision["outcome"] == "duplicate"
-    run("remove", "zh/a.html", folder=folder)
-    assert lines(run("stats", "--json", folder=folder))[0]["pages"] == 4
-    run("doctor", folder=folder)
-    shown = lines(run("config", "show", "--json", folder=folder))[0]
+    run("index", "remove", "zh/a.html", folder=folder)
+    assert lines(run("index", "stats", "--json", folder=folder))[0]["pages"] == 4
+    run("index", "doctor", folder=folder)
+    shown = lines(run("config", "--json", folder=folder))[0]
     assert shown["differences"] == []
 
 
@@ -152,21 +152,21 @@ def test_with_other_feature_settings_an_index_is_read_and_not_written(folder: Pa
     before = run("clusters", "--json", folder=folder).stdout
     (folder / "es-dedup.toml").write_text("[ccdet]\nwindow = 7\n", encoding="utf-8")
     named = "ccdet.window is 10 in the index and 7 now"
-    for command in ("clusters", "stats", "export", "doctor"):
-        assert named in (shown := run(command, "--json", folder=folder)).stdout + shown.stderr
+    for command in ("clusters", "index stats", "index export", "index doctor"):
+        assert named in (shown := run(*command.split(), "--json", folder=folder)).stdout + shown.stderr
     assert run("clusters", "--json", folder=folder).stdout == before
     assert "duplicate" in run("explain", "zh/a.html", "zh/b.html", folder=folder).stdout
     for command in ("scan", "add"):
         refused = run(command, "pages", folder=folder, code=1)
         assert named in refused.stderr
         assert "scan the pages again into a new index" in refused.stderr
-    shown = lines(run("config", "show", "--json", folder=folder))[0]
+    shown = lines(run("config", "--json", folder=folder))[0]
     assert [each["name"] for each in shown["differences"]] == ["ccdet.window"]
 
 
 def test_what_is_no_index_is_refused(folder: Path) -> None:
     (folder / "es-dedup.db").write_text("no index at all" * 100, encoding="utf-8")
-    assert "is not a readable es-dedup index" in run("stats", folder=folder, code=1).stderr
+    assert "is not a readable es-dedup index" in run("index", "stats", folder=folder, code=1).stderr
 
 
 def test_bad_input_is_left_out_and_the_rest_goes_on(folder: Path) -> None:
@@ -277,7 +277,7 @@ def test_after_a_kill_the_index_opens_and_the_scan_goes_on(folder: Path, verb: s
     write_corpus(folder / "corpus.jsonl", 3000)
     stopped = _stop_while_reading(folder, signal.SIGKILL, verb)
     assert (stopped.code, stopped.workers_left) == (-signal.SIGKILL, False)
-    run("doctor", folder=folder)
+    run("index", "doctor", folder=folder)
     assert lines(run("scan", "corpus.jsonl", "--json", folder=folder))[0]["pages"] == 3000
     assert len(lines(run("clusters", "--json", folder=folder))) == 1000
 
@@ -302,8 +302,8 @@ def test_two_writers_do_not_harm_each_other(folder: Path) -> None:
         assert process.returncode == 0 or "is being written by another process" in complaint
         assert "Traceback" not in complaint
     run("scan", "one.jsonl", "two.jsonl", folder=folder)
-    assert lines(run("stats", "--json", folder=folder))[0]["pages"] == 1800
-    run("doctor", folder=folder)
+    assert lines(run("index", "stats", "--json", folder=folder))[0]["pages"] == 1800
+    run("index", "doctor", folder=folder)
 
 
 def test_labels_are_evaluated(folder: Path) -> None:
@@ -314,6 +314,6 @@ def test_labels_are_evaluated(folder: Path) -> None:
         "zh/a.html\tzh/c.html\tdiff",
     ]
     (folder / "labels.tsv").write_text("\n".join(rows), encoding="utf-8")
-    (found,) = lines(run("eval", "labels.tsv", "--corpus", "pages", "--json", folder=folder))
+    (found,) = lines(run("quality", "eval", "labels.tsv", "--corpus", "pages", "--json", folder=folder))
     assert found["methods"]["rules"]["pairs"]["f1"] == 1.0
     assert not (folder / "es-dedup.db").exists()

@@ -25,14 +25,14 @@ def folder(tmp_path: Path) -> Path:
     """Two sample pages, one of them with a gold text, and a file that is no page."""
     for name in ("marathon", "bridge-opening"):
         (tmp_path / f"{name}.html").write_bytes((SAMPLES / "zhportal" / f"{name}.html").read_bytes())
-    text = json.loads(run("--json", "explain-page", str(tmp_path / "marathon.html")))["text"]
+    text = json.loads(run("--json", "quality", "explain-page", str(tmp_path / "marathon.html")))["text"]
     (tmp_path / "marathon.txt").write_text(text, encoding="utf-8")
     (tmp_path / "notes.md").write_text("x", encoding="utf-8")
     return tmp_path
 
 
 def test_each_page_has_a_line_and_the_extractor_its_figures(folder: Path) -> None:
-    shown = run("extract", str(folder)).splitlines()
+    shown = run("quality", "extract", str(folder)).splitlines()
     assert [line.split("\t")[0] for line in shown] == [
         "page", "bridge-opening.html", "marathon.html", "", "extractor", "blocks",
     ]  # fmt: skip
@@ -44,7 +44,7 @@ def test_each_page_has_a_line_and_the_extractor_its_figures(folder: Path) -> Non
 def test_json_has_pages_and_then_extractors(folder: Path) -> None:
     rows = [
         json.loads(line)
-        for line in run("--json", "extract", str(folder), "--extractor", "plain").splitlines()
+        for line in run("--json", "quality", "extract", str(folder), "--extractor", "plain").splitlines()
     ]
     assert [row.get("page") for row in rows] == ["bridge-opening.html", "marathon.html", None]
     assert rows[1]["gold"]["plain"] < 1
@@ -53,16 +53,19 @@ def test_json_has_pages_and_then_extractors(folder: Path) -> None:
 
 
 def test_compare_shows_the_installed_ones_beside_it(folder: Path) -> None:
-    rows = [json.loads(line) for line in run("--json", "extract", "--compare", str(folder)).splitlines()]
+    rows = [
+        json.loads(line)
+        for line in run("--json", "quality", "extract", "--compare", str(folder)).splitlines()
+    ]
     names = [row["extractor"] for row in rows if "extractor" in row]
     assert names == ["blocks", *installed_peers()]
-    shown = run("extract", "--compare", str(folder))
+    shown = run("quality", "extract", "--compare", str(folder))
     assert shown.startswith("page\tblocks chars")
     assert all(f"\n{name}\t2\t" in shown for name in names)
 
 
 def test_a_folder_without_pages_is_an_error(tmp_path: Path) -> None:
-    assert "no page files" in run("extract", str(tmp_path), code=1)
+    assert "no page files" in run("quality", "extract", str(tmp_path), code=1)
 
 
 def test_no_pages_have_no_figures() -> None:

@@ -1,4 +1,4 @@
-"""``es-dedup label`` as a process: answers, taking back, going on, and what the file is good for."""
+"""``es-dedup quality label`` as a process: answers, taking back, going on, and what the file is good for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGES: Final = str(ROOT / "samples" / "pages")
 
 def label(said: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command on the samples with these lines on standard input."""
-    return run(said, folder, "label", PAGES, *arguments)
+    return run(said, folder, "quality", "label", PAGES, *arguments)
 
 
 def run(said: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -77,7 +77,7 @@ def test_machines_are_shown_the_pairs_and_of_a_long_page_the_part_that_is_shared
     )
     pages = [{"id": "note", "text": note}, {"id": "long", "text": f"{other}\n{note}"}]
     (tmp_path / "pages.jsonl").write_text("\n".join(map(json.dumps, pages)), encoding="utf-8")
-    done = run("q\n", tmp_path, "--json", "label", "pages.jsonl", "--chars", "100")
+    done = run("q\n", tmp_path, "--json", "quality", "label", "pages.jsonl", "--chars", "100")
     shown, result = map(json.loads, done.stdout.splitlines())
     assert (shown["pair"], result) == ("1 of 1", {"asked": 1, "written": 0, "known": 0})
     assert {shown["left"]["page"], shown["right"]["page"]} == {"note", "long"}
@@ -98,7 +98,7 @@ def test_what_was_labelled_before_this_start_is_not_taken_back(tmp_path: Path) -
 
 def test_without_a_pair_in_doubt_that_is_said(tmp_path: Path) -> None:
     (tmp_path / "pages.jsonl").write_text('{"id": "a", "text": "One page alone."}\n', encoding="utf-8")
-    done = run("", tmp_path, "label", "pages.jsonl")
+    done = run("", tmp_path, "quality", "label", "pages.jsonl")
     assert done.returncode == 0
     assert "no uncertain pairs" in done.stderr
 

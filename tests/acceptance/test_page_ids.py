@@ -103,7 +103,7 @@ def test_replaced_pages_are_counted_and_a_dry_run_records_no_root(place: str, cr
     assert (dry["stored"], dry["replaced"], dry["unchanged"]) == (2, 1, 1)
     report, _ = run("add", "pages", place=place, folder=crawl)
     assert (report["stored"], report["replaced"], report["unchanged"]) == (1, 1, 1)
-    facts, _ = run("stats", place=place, folder=crawl)
+    facts, _ = run("index", "stats", place=place, folder=crawl)
     assert facts["roots"] == {"": str(crawl.resolve() / "pages")}
 
 

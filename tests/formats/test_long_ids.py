@@ -98,12 +98,12 @@ def test_commands_find_a_page_by_its_long_address(tmp_path: Path) -> None:
         ["text", url],
         ["show", url],
         ["explain", url, other],
-        ["override", "different", url, other, *why],
+        ["quality", "override", "different", url, other, *why],
     ):
         assert said(*command)
-    said("doctor", "--forgotten", url, code=1)
-    said("forget", url)
-    said("doctor", "--forgotten", url)
+    said("index", "doctor", "--forgotten", url, code=1)
+    said("index", "forget", url)
+    said("index", "doctor", "--forgotten", url)
     with Deduplicator.open(index) as dedup:
         assert [record.page_id for record in dedup.records()] == [fitted_id(other)]
         with pytest.raises(UnknownPage):

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 KINDS: Final = ("features", "clusters", "texts", "meta")
 ADVICE: Final = r"holds format .*another name .*`es-dedup scan`"
 COMMANDS: Final = {
-    "file": ("add -", "scan -", "check -", "clusters", "show page", "stats", "doctor", "search ferry", "recluster", "changes"),
+    "file": ("add -", "scan -", "check -", "clusters", "show page", "index stats", "index doctor", "search ferry", "elastic recluster", "index changes"),
     "server": (
-        "add -", "scan -", "check -", "clusters", "show page", "stats", "search ferry", "recluster", "changes",
+        "add -", "scan -", "check -", "clusters", "show page", "index stats", "search ferry", "elastic recluster", "index changes",
     ),
 }  # fmt: skip
 

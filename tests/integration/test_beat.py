@@ -46,7 +46,7 @@ def checks(site: MaintenanceContext) -> dict[str, Any]:
     """What ``doctor`` found, by name of the check."""
     program = str(Path(sys.executable).with_name("es-dedup"))
     done = subprocess.run(
-        [program, "--db", site.place, "--json", "doctor"],
+        [program, "--db", site.place, "--json", "index", "doctor"],
         env=environment(broker=broker(DATABASE)),
         capture_output=True,
         text=True,
@@ -118,7 +118,7 @@ def test_the_doctor_names_periodic_work_that_is_overdue() -> None:
             client.update(index=f"{name}-dedup-jobs", id=f"time:{what}", doc={"at": long_ago})
         found = checks(site)
         assert found["last beat"]["state"] == found["last audit"]["state"] == "note"
-        assert "worker --beat" in found["last beat"]["found"]
+        assert "elastic worker --beat" in found["last beat"]["found"]
         client.update(
             index=name, id=min(FEW), doc={"dedup": {"waiting": True, "cluster_id": "a"}}, refresh=True
         )

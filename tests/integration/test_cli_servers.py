@@ -13,11 +13,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-import typer.main
 from typer.testing import CliRunner
 
 from es_dedup.cli.main import app
 from es_dedup.index.jobs import DeadLetter
+from scripts.docssupport import reference
 from tests.servers import url_of
 from tests.source_indices import attached, documents, settings, source_index
 
@@ -40,61 +40,61 @@ COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "explain": ("a.txt", "b.txt"),
     "clusters": (),
     "diff": ("a.txt", "b.txt"),
-    "labels": (),
+    "quality labels": (),
     "show": ("a.txt",),
     "features": ("a.txt",),
     "search": ("words",),
-    "export": ("--what", "keep"),
-    "remove": ("a.txt",),
-    "stats": (),
-    "doctor": (),
-    "attach": ("{index}", "--content-field", "html", "--html"),
-    "detach": ("{index}",),
-    "backfill": (),
-    "reindex": (),
-    "recluster": ("--force",),
-    "audit": (),
-    "jobs": (),
-    "status": (),
-    "worker": (),
-    "dead list": (),
-    "dead replay": (),
-    "dead drop": (),
+    "index export": ("--what", "keep"),
+    "index remove": ("a.txt",),
+    "index stats": (),
+    "index doctor": (),
+    "elastic attach": ("{index}", "--content-field", "html", "--html"),
+    "elastic detach": ("{index}",),
+    "elastic backfill": (),
+    "elastic reindex": (),
+    "elastic recluster": ("--force",),
+    "elastic audit": (),
+    "elastic jobs": (),
+    "elastic status": (),
+    "elastic worker": (),
+    "elastic dead list": (),
+    "elastic dead replay": (),
+    "elastic dead drop": (),
     "serve": ("--port", "0"),
-    "override different": ("a.txt", "b.txt", *DECIDED),
-    "override same": ("a.txt", "b.txt", *DECIDED),
-    "override canonical": ("a.txt", *DECIDED),
-    "override undo": ("none", *DECIDED),
-    "override ignore": ("--site", "a.example", "--text", "Subscribe now", *DECIDED),
-    "override list": (),
-    "override export": (),
-    "override import": ("overrides.jsonl",),
-    "copy": ("{db}", "copy.db"),
-    "changes": (),
-    "follow": (),
-    "forget": ("a.txt",),
-    "purge": ("{index}",),
+    "quality override different": ("a.txt", "b.txt", *DECIDED),
+    "quality override same": ("a.txt", "b.txt", *DECIDED),
+    "quality override canonical": ("a.txt", *DECIDED),
+    "quality override undo": ("none", *DECIDED),
+    "quality override ignore": ("--site", "a.example", "--text", "Subscribe now", *DECIDED),
+    "quality override list": (),
+    "quality override export": (),
+    "quality override import": ("overrides.jsonl",),
+    "index copy": ("{db}", "copy.db"),
+    "index changes": (),
+    "elastic follow": (),
+    "index forget": ("a.txt",),
+    "elastic purge": ("{index}",),
     "text": ("a.txt",),
 }
 """Commands that need Elasticsearch, with arguments."""
 ON_FILES: Final = (
-    "eval",
-    "tune",
-    "label",
-    "explain-page",
-    "extract",
-    "config show",
+    "quality eval",
+    "quality tune",
+    "quality label",
+    "quality explain-page",
+    "quality extract",
+    "config",
     "compile",
     "filter",
 )
 """Commands that work on files and in memory, or tell of the settings."""
-ON_SPARK: Final = ("spark", "load")
+ON_SPARK: Final = ("spark run", "spark load")
 """Commands that need Spark; ``tests/spark`` has their faults."""
 REDIS_COMMANDS: Final[dict[str, tuple[str, ...]]] = {
-    "backfill": (),
-    "recluster": ("--force",),
-    "dead replay": (),
-    "worker": (),
+    "elastic backfill": (),
+    "elastic recluster": ("--force",),
+    "elastic dead replay": (),
+    "elastic worker": (),
 }
 """Commands that need Redis, with arguments."""
 
@@ -195,16 +195,16 @@ COMMANDS_OF_ALL: Final = (
     "scan",
     "check",
     "show",
-    "stats",
-    "doctor",
-    "remove",
-    "override same",
-    "copy",
-    "attach",
-    "backfill",
-    "jobs",
-    "worker",
-    "follow",
+    "index stats",
+    "index doctor",
+    "index remove",
+    "quality override same",
+    "index copy",
+    "elastic attach",
+    "elastic backfill",
+    "elastic jobs",
+    "elastic worker",
+    "elastic follow",
     "serve",
 )
 """Commands that are tried with every fault: those of each kind that open the index in a way of their own, or ask another index."""
@@ -242,9 +242,9 @@ def check(command: str, words: tuple[str, ...], db: str, said: str) -> None:
     assert isinstance(done.exception, SystemExit), done.exception
     assert time.monotonic() - started < MOST_SECONDS
     assert done.exit_code == 1, done.output
-    told = done.stdout if command == "doctor" else done.stderr
+    told = done.stdout if command == "index doctor" else done.stderr
     assert said in told
-    if command != "doctor":
+    if command != "index doctor":
         errors = [line for line in done.stderr.splitlines() if not line.startswith(NOTES)]
         assert len(errors) == 1
         assert errors[0].startswith("error: ")
@@ -255,13 +255,7 @@ NOTES: Final = ("waiting for", "job ")
 
 
 def test_every_command_is_in_a_table() -> None:
-    group: Any = typer.main.get_command(app)
-    names = [
-        " ".join([name, *sub])
-        for name, each in group.commands.items()
-        for sub in ([[one] for one in getattr(each, "commands", {})] or [[]])
-    ]
-    assert sorted(names) == sorted((*COMMANDS, *ON_FILES, *ON_SPARK))
+    assert sorted(reference.commands()) == sorted((*COMMANDS, *ON_FILES, *ON_SPARK))
 
 
 @pytest.mark.parametrize(

@@ -191,6 +191,7 @@ def test_a_change_of_each_batch_while_another_process_follows(place: str) -> Non
             "es_dedup.cli",
             "--db",
             place,
+            "index",
             "changes",
             "--follow",
             "--poll-seconds",
@@ -212,7 +213,7 @@ def test_a_change_of_each_batch_while_another_process_follows(place: str) -> Non
 
 class TestCommand:
     def run(self, place: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "es_dedup.cli", "--db", place, "changes", *arguments]
+        command = [sys.executable, "-m", "es_dedup.cli", "--db", place, "index", "changes", *arguments]
         return subprocess.run(command, check=False, capture_output=True, text=True)
 
     def test_from_a_cursor(self, place: str) -> None:

@@ -48,7 +48,7 @@ def test_recluster_applies_a_changed_preset(place: str, monkeypatch: pytest.Monk
         assert [cluster.size for cluster in dedup.clusters()] == [2]
     monkeypatch.setenv("ES_DEDUP_DECISION__PRESET", "strict")
     for options, sizes in ((["--dry-run"], [2]), ([], [1, 1])):
-        result = CliRunner().invoke(app, ["--db", place, "--json", "recluster", *options])
+        result = CliRunner().invoke(app, ["--db", place, "--json", "elastic", "recluster", *options])
         assert result.exit_code == 0, result.output
         said = json.loads(result.stdout)
         assert {name: said[name] for name in ("pages", "changed", "clusters_before", "clusters")} == {
@@ -116,7 +116,7 @@ def test_a_feature_index_of_other_settings_says_once_that_they_are_not_in_force(
 def test_status_names_the_settings_that_are_not_in_force(monkeypatch: pytest.MonkeyPatch) -> None:
     with source_index(documents()) as (_, name), attached(name) as site:
         monkeypatch.setenv("ES_DEDUP_DECISION__PRESET", "strict")
-        found = CliRunner().invoke(app, ["--db", site.place, "--json", "status"])
+        found = CliRunner().invoke(app, ["--db", site.place, "--json", "elastic", "status"])
         assert json.loads(found.stdout)["settings not in force"] == [
             "decision.preset is balanced in the index and strict now"
         ]
@@ -143,7 +143,7 @@ def test_the_advice_fits_the_kind_of_settings_that_differ() -> None:
         )
         assert ("reindex" in made, "recluster" in made) == (True, False)
     assert str(SettingsDiffer("pages.db", (), decisions)).endswith(
-        "`es-dedup recluster` applies the current ones."
+        "`es-dedup elastic recluster` applies the current ones."
     )
 
 

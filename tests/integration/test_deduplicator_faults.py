@@ -316,10 +316,10 @@ class TestDamagedStatistics:
         monkeypatch.setattr(deduplicator, "QUICK_PAGES", 200)
         with (
             Deduplicator.open(damaged, settings=ALONE) as dedup,
-            pytest.raises(NotAnIndex, match="run `es-dedup recluster`"),
+            pytest.raises(NotAnIndex, match="run `es-dedup elastic recluster`"),
         ):
             dedup.add(story(1, "x"))
-        done = CliRunner().invoke(app, ["--db", str(damaged), "recluster"])
+        done = CliRunner().invoke(app, ["--db", str(damaged), "elastic", "recluster"])
         assert done.exit_code == 0, done.output
         with Deduplicator.open(damaged, settings=ALONE) as dedup:
             assert dedup._statistics().pages == PAGES

@@ -101,7 +101,9 @@ def test_pages_of_attached_indices_follow_their_documents(caplog: pytest.LogCapt
         assert "keep_days is ignored" in caplog.text
         assert len(stored(site)) == len(few)
         done = CliRunner().invoke(
-            app, ["--db", site.place, "remove", "--expired"], env={"ES_DEDUP_MAINTENANCE__KEEP_DAYS": "1"}
+            app,
+            ["--db", site.place, "index", "remove", "--expired"],
+            env={"ES_DEDUP_MAINTENANCE__KEEP_DAYS": "1"},
         )
         assert done.exit_code == 2
         assert "audit --repair" in done.output.replace("\n", " ")
@@ -113,7 +115,7 @@ def test_the_command_removes_what_is_older_than_the_setting(
     place = str(tmp_path / "pages.db")
     with Deduplicator.open(place) as dedup:
         dedup.scan(aged(2))
-    command = ["--db", place, "remove", "--expired"]
+    command = ["--db", place, "index", "remove", "--expired"]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 2
     assert "maintenance.keep_days" in done.output

@@ -372,7 +372,7 @@ def test_writers_that_go_on_while_it_is_killed_and_started_again(tmp_path: Path)
     """Under index, update, delete, rollover and SIGKILL; at the end everything agrees."""
     name = fresh_name()
     place = f"{url_of('es8')}/{name}"
-    command = [PROGRAM, "--db", place, "follow", "--inline"]
+    command = [PROGRAM, "--db", place, "elastic", "follow", "--inline"]
     given = environment(follow_seconds=0.2, deletions_seconds=1, lease_seconds=1, step_seconds=20)
     with client_of(url_of("es8")) as client, (tmp_path / "log").open("wb") as log:
         writers = Writers(client, name)

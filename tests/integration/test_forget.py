@@ -162,11 +162,13 @@ def test_the_command_erases_and_doctor_proves_it(tmp_path: Path) -> None:
         assert done.exit_code == code, done.output
         return done.output
 
-    assert "there is: features, text, cluster, edges, labels of readers" in said("forget", NAME, "--dry-run")
-    assert "features" in said("doctor", "--forgotten", NAME, code=1)
-    assert "has no source documents" in said("forget", NAME, "--document", code=2)
-    said("forget", "-", given=f"{NAME}\n")
-    assert "nothing is stored" in said("doctor", "--forgotten", NAME)
+    assert "there is: features, text, cluster, edges, labels of readers" in said(
+        "index", "forget", NAME, "--dry-run"
+    )
+    assert "features" in said("index", "doctor", "--forgotten", NAME, code=1)
+    assert "has no source documents" in said("index", "forget", NAME, "--document", code=2)
+    said("index", "forget", "-", given=f"{NAME}\n")
+    assert "nothing is stored" in said("index", "doctor", "--forgotten", NAME)
 
 
 def test_of_one_id_with_other_routing_the_copy_stays_in_the_restore_file(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_pages_without_kept_text_stay_as_they_are_and_are_counted(place: str) ->
         before = features(dedup)
         assert dedup.recluster().without_text == 2
         assert features(dedup) == before
-    run = CliRunner().invoke(app, ["--db", place, "recluster"])
+    run = CliRunner().invoke(app, ["--db", place, "elastic", "recluster"])
     assert "2 pages of sites with ignored passages have no kept text" in run.output
 
 
@@ -167,18 +167,20 @@ def test_the_command_line(place: str, tmp_path: Path) -> None:
         assert done.exit_code == code, done.output
         return done.output
 
-    said = run("override", "ignore", "--site", SITES[0], "--text", PASSAGES[0], "--reason", "boilerplate")
-    assert "es-dedup recluster" in said
-    assert f"{SITES[0]}: " in run("override", "list")
-    file = tmp_path / "overrides.jsonl"
-    run("override", "export", "--output", str(file))
-    run("override", "import", str(file))
-    made = json.loads(file.read_text(encoding="utf-8"))["id"]
-    assert "es-dedup recluster" in run("override", "undo", made)
-    assert "es-dedup recluster" in run(
-        "override", "ignore", "--site", SITES[0], "--text", PASSAGES[0], "--reason", "it is"
+    said = run(
+        "quality", "override", "ignore", "--site", SITES[0], "--text", PASSAGES[0], "--reason", "boilerplate"
     )
-    run("recluster")
+    assert "es-dedup elastic recluster" in said
+    assert f"{SITES[0]}: " in run("quality", "override", "list")
+    file = tmp_path / "overrides.jsonl"
+    run("quality", "override", "export", "--output", str(file))
+    run("quality", "override", "import", str(file))
+    made = json.loads(file.read_text(encoding="utf-8"))["id"]
+    assert "es-dedup elastic recluster" in run("quality", "override", "undo", made)
+    assert "es-dedup elastic recluster" in run(
+        "quality", "override", "ignore", "--site", SITES[0], "--text", PASSAGES[0], "--reason", "it is"
+    )
+    run("elastic", "recluster")
     with Deduplicator.open(place, settings=ALONE, read_only=True) as dedup:
         assert (partition(dedup), features(dedup)) == fresh(pages(0), dedup.overrides())
         assert load_ignored(dedup._index) == {SITES[0]: (PASSAGES[0],)}

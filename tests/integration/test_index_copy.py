@@ -184,13 +184,13 @@ def test_the_command(places: Any, tmp_path: Path) -> None:
     fill(first)
     settings = tmp_path / "origin.toml"
     settings.write_text("[index]\nlimit = 20\n")
-    arguments = ["copy", first, second, "--from-config", str(settings), "--json"]
+    arguments = ["index", "copy", first, second, "--from-config", str(settings), "--json"]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
     said = json.loads(done.stdout)
     assert (said["command"], said["from"], said["to"], said["pages"]) == ("copy", first, second, 21)
-    assert CliRunner().invoke(app, ["copy", f"{first}.none", second]).exit_code == 1
-    assert CliRunner().invoke(app, ["copy", first, "localhost:9200/pages"]).exit_code == 2
+    assert CliRunner().invoke(app, ["index", "copy", f"{first}.none", second]).exit_code == 1
+    assert CliRunner().invoke(app, ["index", "copy", first, "localhost:9200/pages"]).exit_code == 2
 
 
 class TestFileToFile:
@@ -212,7 +212,7 @@ class TestFileToFile:
         writer.start()
         try:
             for _ in range(2):  # the second replaces the first
-                done = CliRunner().invoke(app, ["copy", str(place), str(target), "--json"])
+                done = CliRunner().invoke(app, ["index", "copy", str(place), str(target), "--json"])
                 assert done.exit_code == 0, done.output
         finally:
             stop.set()
@@ -235,14 +235,14 @@ class TestFileToFile:
         os.mkfifo(pipe)
         text.write_text("no index")
         for target in (pipe, text):
-            done = CliRunner().invoke(app, ["copy", str(place), str(target)])
+            done = CliRunner().invoke(app, ["index", "copy", str(place), str(target)])
             assert done.exit_code == 1, done.output
             assert str(target) in done.stderr
         assert pipe.is_fifo()
         assert text.read_text() == "no index"
 
     def copy(self, origin: Path, to: Path) -> int:
-        done = CliRunner().invoke(app, ["copy", str(origin), str(to)])
+        done = CliRunner().invoke(app, ["index", "copy", str(origin), str(to)])
         assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
         assert not list(origin.parent.glob("*.part*"))
         return done.exit_code
@@ -321,7 +321,7 @@ class TestFileToFile:
         place.with_name(f"fresh.db.{os.getpid()}.part").symlink_to("/dev/full")
         assert self.copy(place, fresh) == 1
         assert not fresh.exists()
-        assert CliRunner().invoke(app, ["copy", str(place)]).exit_code == 2
+        assert CliRunner().invoke(app, ["index", "copy", str(place)]).exit_code == 2
 
 
 def test_through_the_ports_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

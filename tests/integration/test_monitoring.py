@@ -129,7 +129,7 @@ def test_a_backfill_is_forecast_from_a_sample_and_then_from_the_last_one(
         assert after.update_seconds > 0
         assert after.merged_bytes == pytest.approx(site.index.sizes()["total"] / 30, rel=0.5)
         said = CliRunner().invoke(
-            app, ["--db", site.place, "--json", "backfill", "--estimate", "--workers", "4"]
+            app, ["--db", site.place, "--json", "elastic", "backfill", "--estimate", "--workers", "4"]
         )
         assert said.exit_code == 0, said.output
         found: dict[str, Any] = json.loads(said.stdout)
@@ -148,6 +148,6 @@ def test_what_guides_show_in_python_runs(guide: str, capsys: pytest.CaptureFixtu
 
 def test_an_empty_index_cannot_be_forecast() -> None:
     with source_index({}) as (_, name), attached(name) as site:
-        said = CliRunner().invoke(app, ["--db", site.place, "backfill", "--estimate"])
+        said = CliRunner().invoke(app, ["--db", site.place, "elastic", "backfill", "--estimate"])
     assert said.exit_code == 2
     assert "no documents to be sampled" in said.stderr

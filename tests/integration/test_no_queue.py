@@ -76,10 +76,10 @@ def test_a_dead_letter_outlives_a_replay_without_redis() -> None:
     with site_with(FEW) as (site, name):
         site.jobs.put_dead_letters(letters(name))
         before = site.jobs.dead()
-        assert "--inline" in refused(site, CLOSED, "dead", "replay")
-        refused(site, CLOSED, "dead", "replay", before[0].page_id)
+        assert "--inline" in refused(site, CLOSED, "elastic", "dead", "replay")
+        refused(site, CLOSED, "elastic", "dead", "replay", before[0].page_id)
         assert site.jobs.dead() == before
-        done = command(site, CLOSED, "dead", "replay", "--inline")
+        done = command(site, CLOSED, "elastic", "dead", "replay", "--inline")
         assert json.loads(done.stdout) == {"command": "dead replay", "replayed": len(FEW), "dead": 0}
         assert site.index.count() == len(FEW)
 
@@ -114,15 +114,15 @@ def test_a_letter_that_a_worker_has_written_again_stays() -> None:
 @pytest.mark.slow
 def test_without_redis_no_job_is_begun_or_resumed() -> None:
     with site_with(FEW) as (site, name):
-        refused(site, CLOSED, "backfill")
-        assert "--inline" not in refused(site, CLOSED, "worker"), "it has no such option"
-        refused(site, CLOSED, "recluster")
+        refused(site, CLOSED, "elastic", "backfill")
+        assert "--inline" not in refused(site, CLOSED, "elastic", "worker"), "it has no such option"
+        refused(site, CLOSED, "elastic", "recluster")
         assert site.jobs.jobs() == []
         job = Runner(site).start("backfill", {"target": name})
         Runner(site).set_state(job.id, JobState.PAUSED)
-        refused(site, CLOSED, "jobs", job.id, "--resume")
+        refused(site, CLOSED, "elastic", "jobs", job.id, "--resume")
         assert [each.state for each in site.jobs.jobs()] == [JobState.PAUSED]
-        done = command(site, CLOSED, "jobs", job.id, "--resume", "--inline")
+        done = command(site, CLOSED, "elastic", "jobs", job.id, "--resume", "--inline")
         assert done.returncode == 0, done
         assert [each.state for each in site.jobs.jobs()] == [JobState.DONE]
 
@@ -142,7 +142,7 @@ def mute_user(name: str) -> Iterator[str]:
 
 def test_a_job_whose_parts_cannot_be_sent_is_paused() -> None:
     with site_with(FEW) as (site, name), mute_user(name) as url:
-        line = refused(site, url, "backfill")
+        line = refused(site, url, "elastic", "backfill")
         assert "secret" not in line
         (job,) = site.jobs.jobs()
         assert job.state is JobState.PAUSED
@@ -169,6 +169,6 @@ def test_a_silent_redis_is_given_up_after_some_seconds() -> None:
         proxy.stalled = True
         site.jobs.put_dead_letters(letters(name))
         started = time.monotonic()
-        refused(site, proxy.url.replace("http://", "redis://") + f"/{DATABASE}", "dead", "replay")
+        refused(site, proxy.url.replace("http://", "redis://") + f"/{DATABASE}", "elastic", "dead", "replay")
         assert time.monotonic() - started < 40
         assert site.jobs.count_dead() == len(FEW)

@@ -149,15 +149,15 @@ def test_a_users_index_is_maintained(client: OpenSearch, name: str) -> None:
         index=name, body={"mappings": {"properties": {"html": {"type": "text", "index": False}}}}
     )
     put(own, name, given)
-    command(place, "attach", name, "--content-field", "html", "--html")
+    command(place, "elastic", "attach", name, "--content-field", "html", "--html")
     for job in ("backfill --inline", "recluster --inline", "reindex"):
-        command(place, *job.split())
+        command(place, "elastic", *job.split())
         client.indices.refresh(index=name)
         assert (
             client.count(index=name, body={"query": {"exists": {"field": "dedup.cluster_id"}}})["count"]
             == 100
         )
-    command(place, "audit")
+    command(place, "elastic", "audit")
     with Deduplicator.open(":memory:") as plain:
         plain.scan(Page(id=f"{name}/{key}", html=source["html"]) for key, source in given.items())
         expected = {frozenset(m.page_id for m in each.members) for each in plain.clusters(min_size=2)}
@@ -165,7 +165,7 @@ def test_a_users_index_is_maintained(client: OpenSearch, name: str) -> None:
         found = {frozenset(m.page_id for m in each.members) for each in stored.clusters(min_size=2)}
     assert found == expected
     assert len(found) > 10
-    command(place, "detach", name)
+    command(place, "elastic", "detach", name)
     client.indices.refresh(index=name)
     assert client.count(index=name, body={"query": {"exists": {"field": "dedup.cluster_id"}}})["count"] == 0
 
@@ -175,11 +175,11 @@ def test_what_others_write_is_followed(client: OpenSearch, name: str) -> None:
     own = as_elasticsearch(client)
     given = list(made_up_documents(12).items())
     put(own, name, dict(given[:6]))
-    command(place, "attach", name, "--content-field", "html", "--html")
-    (first,) = command(place, "follow", "--inline", "--once")
+    command(place, "elastic", "attach", name, "--content-field", "html", "--html")
+    (first,) = command(place, "elastic", "follow", "--inline", "--once")
     put(own, name, dict(given[6:]))
     client.delete(index=name, id=given[0][0], params={"refresh": "true"})
-    (second,) = command(place, "follow", "--inline", "--once")
+    (second,) = command(place, "elastic", "follow", "--inline", "--once")
     assert (first["state"], second["state"]) == ("done", "done")
     assert second["counts"]["gone"] == 1
     with open_context(place, Settings()) as site:

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import typer.main
 from typer.testing import CliRunner
 
 from es_dedup import cli
 from es_dedup.cli.main import app
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.model.annotations import Label
+from scripts.docssupport import reference
 from tests.samples import SAMPLES, story
 from tests.servers import fresh_name, url_of
 
@@ -64,14 +64,14 @@ class Output:
 
 
 OUTPUTS = {
-    "export jsonl": Output(("export", "-o", "OUT"), "clusters.jsonl", "--output"),
-    "export csv": Output(("export", "--what", "keep", "-o", "OUT"), "keep.csv", "--output"),
-    "export parquet": Output(("export", "--what", "drop", "-o", "OUT"), "drop.parquet", "--output"),
-    "labels": Output(("labels", "-o", "OUT"), "agreed.jsonl", "--output"),
+    "export jsonl": Output(("index", "export", "-o", "OUT"), "clusters.jsonl", "--output"),
+    "export csv": Output(("index", "export", "--what", "keep", "-o", "OUT"), "keep.csv", "--output"),
+    "export parquet": Output(("index", "export", "--what", "drop", "-o", "OUT"), "drop.parquet", "--output"),
+    "labels": Output(("quality", "labels", "-o", "OUT"), "agreed.jsonl", "--output"),
     "labels by reader": Output(
-        ("labels", "--by-reader", "--import", "readers.jsonl", "-o", "OUT"), "by-reader.jsonl", "--output", ("readers.jsonl",)
+        ("quality", "labels", "--by-reader", "--import", "readers.jsonl", "-o", "OUT"), "by-reader.jsonl", "--output", ("readers.jsonl",)
     ),
-    "override export": Output(("override", "export", "-o", "OUT"), "overrides.jsonl", "--output"),
+    "override export": Output(("quality", "override", "export", "-o", "OUT"), "overrides.jsonl", "--output"),
     "report": Output(("scan", "pages.jsonl", "--report", "OUT"), "report.html", "--report", ("pages.jsonl",)),
     "filter": Output(("filter", "pages.jsonl", "-o", "OUT"), "kept.jsonl", "--output", ("pages.jsonl",), ("rows",)),
     "filter packed": Output(
@@ -88,8 +88,8 @@ OUTPUTS = {
         ("filter", "pages.jsonl", "--output-dir", "out"), "out/pages.jsonl", "--output-dir", (), ("rows",)
     ),
     "diff": Output(("diff", "one.html", "two.html", "--html", "OUT"), "diff.html", "--html", ("one.html",)),
-    "purge": Output(("--db", "SERVER", "purge", "news", "--apply", "--backup", "OUT"), "gone.jsonl", "--backup", reached=False),
-    "label": Output(("label", "pages.jsonl", "-o", "OUT"), "said.jsonl", "--output", ("pages.jsonl",)),
+    "purge": Output(("--db", "SERVER", "elastic", "purge", "news", "--apply", "--backup", "OUT"), "gone.jsonl", "--backup", reached=False),
+    "label": Output(("quality", "label", "pages.jsonl", "-o", "OUT"), "said.jsonl", "--output", ("pages.jsonl",)),
 }  # fmt: skip
 
 
@@ -226,7 +226,7 @@ def test_what_comes_meanwhile_stays(place: Path, monkeypatch: pytest.MonkeyPatch
         return count
 
     monkeypatch.setattr(exporting, "_write_lines", late)
-    done = CliRunner().invoke(app, ["export", "-o", "list.jsonl"])
+    done = CliRunner().invoke(app, ["index", "export", "-o", "list.jsonl"])
     assert done.exit_code == 2
     assert Path("list.jsonl").read_bytes() == FOREIGN["text"]
 
@@ -235,7 +235,7 @@ def test_an_address_is_looked_at_too(place: Path) -> None:
     fsspec = pytest.importorskip("fsspec")
     memory = fsspec.filesystem("memory")
     memory.pipe("/outputs/mine.jsonl", FOREIGN["rows"])
-    arguments = ["export", "-o", "memory://outputs/mine.jsonl"]
+    arguments = ["index", "export", "-o", "memory://outputs/mine.jsonl"]
     assert CliRunner().invoke(app, arguments).exit_code == 2
     assert memory.cat("/outputs/mine.jsonl") == FOREIGN["rows"]
     memory.rm("/outputs/mine.jsonl")
@@ -252,7 +252,9 @@ def test_answers_of_label_on_a_full_disk(place: Path, monkeypatch: pytest.Monkey
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    done = CliRunner().invoke(app, ["label", str(SAMPLES / "pages"), "-o", "said.jsonl"], input="y\ny\n")
+    done = CliRunner().invoke(
+        app, ["quality", "label", str(SAMPLES / "pages"), "-o", "said.jsonl"], input="y\ny\n"
+    )
     assert done.exit_code == 1, done.output
     assert said.read_bytes() == before
 
@@ -263,23 +265,21 @@ def test_every_option_that_names_an_output_is_here() -> None:
         r"\b(outputs?|write|gets|added to|copy, which is made|file for the)\b|^folder of the tables\.$",
         re.IGNORECASE,
     )
-    known = {(output.arguments[0], output.option) for output in OUTPUTS.values()}
-    known |= {("override export", "--output"), ("purge", "--backup")}
-    elsewhere = {("spark", "--output"), ("copy", "target")}
+    known = {
+        (name, output.option)
+        for output in OUTPUTS.values()
+        for name in reference.commands()
+        if " ".join(output.arguments).removeprefix("--db SERVER ").startswith(f"{name} ")
+    }
+    elsewhere = {("spark run", "--output"), ("index copy", "target")}
     found = set()
 
-    def visit(command: Any, path: str) -> None:
-        for name, inner in getattr(command, "commands", {}).items():
-            visit(inner, f"{path} {name}".strip())
+    for name, command in reference.commands().items():
         for each in command.params:
-            named = max(each.opts, key=len)
             if not getattr(each, "is_flag", False) and says.search(getattr(each, "help", "") or ""):
-                found.add((path, named))
-
-    visit(typer.main.get_command(app), "")
-    known = {each for each in known if each[0] not in ("override", "--db")} | elsewhere
-    no_output = {("purge", "--restore"), ("export", "--format")}
-    assert found - no_output == known
+                found.add((name, max(each.opts, key=len)))
+    no_output = {("elastic purge", "--restore"), ("index export", "--format")}
+    assert found - no_output == known | elsewhere
     opens = re.compile(r"""\.open\("[wax]|write_text|write_bytes|open_target""")
     modules = {
         path.stem

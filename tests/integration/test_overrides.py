@@ -286,7 +286,9 @@ def test_the_command_line(dedup: Deduplicator, place: str, tmp_path: Path) -> No
     dedup.close()
 
     def run(*words: str, code: int = 0) -> list[dict[str, object]]:
-        done = CliRunner().invoke(app, ["--db", place, "--json", "override", *words], env={"USER": "ed"})
+        done = CliRunner().invoke(
+            app, ["--db", place, "--json", "quality", "override", *words], env={"USER": "ed"}
+        )
         assert done.exit_code == code, done.output
         return [json.loads(line) for line in done.stdout.splitlines()]
 

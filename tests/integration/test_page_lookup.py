@@ -49,7 +49,7 @@ def test_a_url_means_all_its_pages(place: str) -> None:
             URL: ["a", "b"], "c": ["c"], "http://nobody": ["http://nobody"],
         }  # fmt: skip
     assert [each["page_id"] for each in said(place, "text", URL)] == ["a", "b"]
-    assert said(place, "remove", URL, "--dry-run")[0]["removed"] == 2
+    assert said(place, "index", "remove", URL, "--dry-run")[0]["removed"] == 2
     (cluster,) = said(place, "show", URL)
     assert cluster["size"] == 2
     assert said(place, "explain", URL, "c")[0]["left"] == "a"
@@ -60,7 +60,7 @@ def test_ids_and_urls_may_stand_on_standard_input(place: str) -> None:
     assert [each["page_id"] for each in pages] == ["c", "a", "b"]
     assert pages[0]["text"].split() == article(2).split()
     assert len(said(place, "show", "-", given="a\nb\nc\n")) == 2
-    assert said(place, "forget", "-", given=f"{URL}\n")[0]["removed"] == 2
+    assert said(place, "index", "forget", "-", given=f"{URL}\n")[0]["removed"] == 2
     said(place, "text", URL, code=1)
 
 
@@ -79,15 +79,15 @@ def test_old_pages_are_removed_and_those_without_a_time_stay(tmp_path: Path) -> 
         for days in (10, 89, 91, 4000):
             dedup.add(Page(id=f"{days}", text=article(days), published=str(today - timedelta(days))))
         dedup.add(Page(id="no time", text=article(7)))
-    assert said(place, "remove", "--older-than", "90d", "--dry-run")[0]["removed"] == 2
-    assert said(place, "remove", "--older-than", "90d", "10")[0]["removed"] == 3
+    assert said(place, "index", "remove", "--older-than", "90d", "--dry-run")[0]["removed"] == 2
+    assert said(place, "index", "remove", "--older-than", "90d", "10")[0]["removed"] == 3
     with Deduplicator.open(place, read_only=True) as dedup:
         assert [each.page_id for each in dedup.records()] == ["89", "no time"]
 
 
 @pytest.mark.parametrize("age", ["90", "-3d", "ninety", "99999y"])
 def test_what_is_no_age_is_refused(place: str, age: str) -> None:
-    done = CliRunner().invoke(app, ["--db", place, "remove", f"--older-than={age}"])
+    done = CliRunner().invoke(app, ["--db", place, "index", "remove", f"--older-than={age}"])
     assert done.exit_code == 2
     assert "--older-than" in done.output
 
@@ -106,9 +106,9 @@ def test_one_page_of_a_cycle_of_containment_stays(tmp_path: Path) -> None:
                 Edge("f", "g", Relation.CONTAINED, 0.9),
             ]
         )
-    kept = [each["page_id"] for each in said(place, "export", "--what", "keep", "--drop-contained")]
+    kept = [each["page_id"] for each in said(place, "index", "export", "--what", "keep", "--drop-contained")]
     assert kept == ["a", "g"]
-    dropped = said(place, "export", "--what", "drop", "--drop-contained")
+    dropped = said(place, "index", "export", "--what", "drop", "--drop-contained")
     assert [each["page_id"] for each in dropped] == ["b", "c", "d", "e", "f"]
     with Deduplicator.open(place, read_only=True) as dedup:
         stays = {name: (outer, Relation.CONTAINED) for name, outer in zip("bcdef", "aaagg", strict=True)}

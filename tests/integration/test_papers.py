@@ -86,15 +86,15 @@ def test_the_commands_take_the_preset(place: str, monkeypatch: pytest.MonkeyPatc
     found = run("--db", place, "--preset", "papers", "check", str(SAMPLES / "pages" / "zhportal"), code=4)
     pairs = [pair for decision in found for pair in decision["verdicts"]]
     assert {pair["decided_by"] for pair in pairs} == {"any: ccdet, simhash, dwdcs"}
-    (settings,) = [line["settings"] for line in run("--db", place, "stats")]
+    (settings,) = [line["settings"] for line in run("--db", place, "index", "stats")]
     assert settings["decision.preset"] == "papers"
     assert settings["detectors"] == ["ccdet", "dwdcs", "simhash"]
-    (report,) = run("--db", place, "--preset", "papers", "eval", labels, "--corpus", pages)
+    (report,) = run("--db", place, "--preset", "papers", "quality", "eval", labels, "--corpus", pages)
     assert report["methods"]["rules"]["pairs"]["recall"] > report["methods"]["ccdet"]["pairs"]["recall"] > 0.5
 
 
-READING: Final = ("stats", "clusters", "show a", "explain a a", "search 消息", "check {}")
-WITH_JOBS: Final = ("jobs", "dead list", "status")
+READING: Final = ("index stats", "clusters", "show a", "explain a a", "search 消息", "check {}")
+WITH_JOBS: Final = ("elastic jobs", "elastic dead list", "elastic status")
 
 
 @pytest.mark.parametrize(

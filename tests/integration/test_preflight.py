@@ -58,7 +58,7 @@ def test_attach_and_backfill_refuse_fields_that_documents_do_not_have() -> None:
 def test_the_commands_say_it_and_can_be_forced() -> None:
     with source_index(some(3)) as (_, name):
         start = ["--db", f"{url_of('es8')}/{name}"]
-        arguments = [*start, "attach", name, "--content-field", "nofield"]
+        arguments = [*start, "elastic", "attach", name, "--content-field", "nofield"]
         refused = CliRunner().invoke(app, arguments)
         assert refused.exit_code == 1
         assert "0 of 3 sampled documents" in refused.stderr
@@ -66,8 +66,10 @@ def test_the_commands_say_it_and_can_be_forced() -> None:
         forced = CliRunner().invoke(app, [*arguments, "--force"])
         assert forced.exit_code == 0
         assert "0 of 3 sampled documents" in forced.stderr
-        assert CliRunner().invoke(app, [*start, "backfill", "--inline"]).exit_code == 1
-        attached = CliRunner().invoke(app, [*start, "attach", name, "--content-field", "body", "--html"])
+        assert CliRunner().invoke(app, [*start, "elastic", "backfill", "--inline"]).exit_code == 1
+        attached = CliRunner().invoke(
+            app, [*start, "elastic", "attach", name, "--content-field", "body", "--html"]
+        )
         assert attached.exit_code == 0
         assert "declared as HTML" in attached.stderr
 

@@ -275,7 +275,7 @@ def test_the_command_asks_for_a_file_and_tells_what_it_did(
     site: tuple[Elasticsearch, str, MaintenanceContext], tmp_path: Path
 ) -> None:
     _, name, _ = site
-    start = ["--db", f"{url_of('es8')}/{name}", "--json", "purge"]
+    start = ["--db", f"{url_of('es8')}/{name}", "--json", "elastic", "purge"]
     path = str(tmp_path / "copies.ndjson")
 
     def said(*arguments: str, code: int = 0) -> Any:

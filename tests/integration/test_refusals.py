@@ -32,6 +32,7 @@ def test_the_advice_fits(case: str) -> None:
             arguments = [
                 "--db",
                 f"{url_of('es8')}/{name}",
+                "elastic",
                 "attach",
                 name,
                 "--content-field",
@@ -51,7 +52,7 @@ def test_the_advice_fits(case: str) -> None:
 
 def test_https_at_an_http_port() -> None:
     place = url_of("es8").replace("http://", "https://") + "/pages"
-    done = CliRunner().invoke(app, ["--db", place, "stats"])
+    done = CliRunner().invoke(app, ["--db", place, "index", "stats"])
     assert done.exit_code == 1
     assert "write http://" in done.output
     assert "ca_certs" not in done.output
@@ -60,7 +61,7 @@ def test_https_at_an_http_port() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["stats"],
+        ["index", "stats"],
         ["nope"],
         ["clusters", "--nope"],
         ["filter", "gone.jsonl"],

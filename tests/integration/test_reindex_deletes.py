@@ -164,7 +164,7 @@ def test_pages_that_are_removed_during_a_reindex_leave_their_clusters_whole() ->
 def test_a_removed_page_whose_document_stays_belongs_to_no_cluster() -> None:
     with filled() as (client, name, place):
         first, *_ = canonical(client, name)
-        done = CliRunner().invoke(app, ["--db", place, "remove", f"{name}/{first}"])
+        done = CliRunner().invoke(app, ["--db", place, "index", "remove", f"{name}/{first}"])
         assert done.exit_code == 0, done.output
         client.indices.refresh(index=name)
         assert not client.get(index=name, id=first)["_source"].get("dedup")

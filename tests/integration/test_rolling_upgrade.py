@@ -78,9 +78,9 @@ def test_hooks_and_workers_of_both_releases_write_to_it(client: Elasticsearch, p
         dedup_bulk(client, five(name), hook=old)
         attach(site, name, FIELDS)
         with Deduplicator.open(place, read_only=True) as reader:
-            with pytest.raises(IndexRefused, match="es-dedup recluster"):
+            with pytest.raises(IndexRefused, match="es-dedup elastic recluster"):
                 reader.list_clusters(least_sure)
-            with pytest.raises(IndexRefused, match="es-dedup reindex"):
+            with pytest.raises(IndexRefused, match="es-dedup elastic reindex"):
                 reader.list_clusters(newest)
         run(site, "backfill")
         run(site, "recluster")  # puts an index with the present mapping in use

@@ -130,7 +130,7 @@ def test_the_hook_stops_where_dynamic_mapping_was_faster(client: Elasticsearch, 
         Rolling.alias = name
         report = dedup_bulk(client, [action_of(story(0, "copy", day=2), name)], hook=hook).report
         assert "dedup.cluster_id is text, not keyword" in report.not_repaired[f"{name}-000002/copy"]
-        with pytest.raises(MappingConflict, match="es-dedup attach"):
+        with pytest.raises(MappingConflict, match="es-dedup elastic attach"):
             dedup_bulk(client, [action_of(story(1), name)], hook=hook)
     client.indices.refresh(index=name)
     assert client.count(index=name)["count"] == 2

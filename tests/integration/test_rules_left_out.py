@@ -37,7 +37,7 @@ def given(tmp_path: Path) -> tuple[str, ...]:
     ]
     pages.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     labels.write_text("id_a\tid_b\tlabel\na\tb\tdiff\nc\td\tdup\n", encoding="utf-8")
-    return ("eval", str(labels), "--corpus", str(pages), "--method", "coverage")
+    return ("quality", "eval", str(labels), "--corpus", str(pages), "--method", "coverage")
 
 
 def run(*arguments: str) -> Result:
@@ -89,7 +89,7 @@ def test_rules_cannot_be_left_out_where_methods_decide(given: tuple[str, ...]) -
 
 def test_tune_sweeps_each_threshold_of_a_rule(given: tuple[str, ...]) -> None:
     _, labels, *corpus = given[:4]
-    result = run("--json", "tune", labels, *corpus, "--rule", NUMBERS, "--folds", "2")
+    result = run("--json", "quality", "tune", labels, *corpus, "--rule", NUMBERS, "--folds", "2")
     assert result.exit_code == 0, result.output
     found = {each["measures"][0]: each for each in map(json.loads, result.stdout.splitlines())}
     (rule,) = (each for each in RULES if each.name == NUMBERS)
@@ -100,4 +100,4 @@ def test_tune_sweeps_each_threshold_of_a_rule(given: tuple[str, ...]) -> None:
     assert numbers["current"]["merged_diff"]["value"] == 0.0
     assert numbers["settings"] == []
     assert found[f"{NUMBERS}: better_cover <"]["settings"] == ["decision.thresholds.near_copy"]
-    assert run("tune", labels, *corpus, "--rule", "no such rule").exit_code == 2
+    assert run("quality", "tune", labels, *corpus, "--rule", "no such rule").exit_code == 2

@@ -84,10 +84,11 @@ def test_each_command_shows_both_shares(path: Path, tmp_path: Path) -> None:
     assert json.loads(run(path, "--json", "explain", "a", "b"))["shares"] == [round(whole, 4), part]
     for what in ("clusters", "drop"):
         rows = {
-            row["page_id"]: row for row in map(json.loads, run(path, "export", "--what", what).splitlines())
+            row["page_id"]: row
+            for row in map(json.loads, run(path, "index", "export", "--what", what).splitlines())
         }
         assert shares.items() <= rows["b"].items()
-    assert "shared_of_page" in next(csv.reader(run(path, "export", "--format", "csv").splitlines()))
+    assert "shared_of_page" in next(csv.reader(run(path, "index", "export", "--format", "csv").splitlines()))
     report = tmp_path / "report.html"
     run(path, "scan", str(given), "--report", str(report))
     assert f"{int(whole * 100)} % of the canonical document, 100 % of this page" in report.read_text(
@@ -122,5 +123,5 @@ def test_clusters_are_counted_alike_everywhere(path: Path) -> None:
         stats = dedup.stats()
         assert (stats["pages"], stats["clusters"], stats["unique_pages"], stats["duplicates"]) == (3, 1, 1, 1)
         assert stats["clusters"] == len(listed) == dedup.recluster().clusters
-    scanned = json.loads(run(path, "--json", "recluster", "--dry-run"))
+    scanned = json.loads(run(path, "--json", "elastic", "recluster", "--dry-run"))
     assert (scanned["pages"], scanned["clusters"]) == (3, 1)

@@ -73,7 +73,7 @@ def test_workers_do_a_backfill(tmp_path: Path) -> None:
         (tmp_path / "log").open("wb") as log,
         worker(site.place, log, "--beat", "--processes", "2", "--metrics-port", str(PORT)),
     ):
-        assert '"backfill"' in command(site, "backfill")
+        assert '"backfill"' in command(site, "elastic", "backfill")
         (job,) = site.jobs.jobs()
         until(lambda: over(site, job.id))
         found = site.jobs.job(job.id)
@@ -87,10 +87,10 @@ def test_workers_do_a_backfill(tmp_path: Path) -> None:
         assert "es_dedup_dead_letters 0.0" in figures
         assert 'es_dedup_elasticsearch_answers_total{kind="request",status="200"}' in figures
         assert 'es_dedup_stage_seconds_count{stage="cluster"} 1.0' in figures
-        checked = command(site, "doctor")
+        checked = command(site, "index", "doctor")
         assert '"faults": 0' in checked
         assert "1 answer" in checked
-        assert f'"with dedup field": {len(given)}' in command(site, "status")
+        assert f'"with dedup field": {len(given)}' in command(site, "elastic", "status")
 
 
 def test_celery_s_own_commands_find_the_application(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_celery_s_own_commands_find_the_application(tmp_path: Path) -> None:
         ]
         running = [subprocess.Popen(each, env=variables, stdout=log, stderr=log) for each in commands]
         try:
-            command(site, "backfill")
+            command(site, "elastic", "backfill")
             (job,) = site.jobs.jobs()
             until(lambda: over(site, job.id))
             all_is_well(site, client, name, len(given))
@@ -256,7 +256,7 @@ def test_following_goes_on_through_deaths_and_lost_messages_with_one_message_at_
 
         more = {"follow_seconds": 0.1, "deletions_seconds": 1, "step_seconds": 0.5}
         with worker(site.place, log, "--beat", "--processes", "1", **more) as first:
-            assert '"follow"' in command(site, "follow")
+            assert '"follow"' in command(site, "elastic", "follow")
             (job,) = site.jobs.jobs()
             until(lambda: caught_up(len(parts[0])))
             put(client, name, parts[1])
@@ -269,15 +269,15 @@ def test_following_goes_on_through_deaths_and_lost_messages_with_one_message_at_
             with sending(site) as dispatcher:
                 # the next turn, a look for work left lying and what an earlier one has sent
                 until(lambda: dispatcher.depths()["maintenance"] <= 3, 1)
-            command(site, "jobs", job.id, "--pause")
+            command(site, "elastic", "jobs", job.id, "--pause")
             put(client, name, parts[3])
             first.stop()
         with worker(site.place, log, "--beat", "--processes", "1", **more):
-            command(site, "jobs", job.id, "--resume")
+            command(site, "elastic", "jobs", job.id, "--resume")
             until(lambda: caught_up(len(given)))
             client.delete(index=name, id=min(given))
             until(lambda: caught_up(len(given) - 1))
-            command(site, "jobs", job.id, "--cancel")
+            command(site, "elastic", "jobs", job.id, "--cancel")
             until(lambda: over(site, job.id))
         all_is_well(site, client, name, len(given) - 1)
 
@@ -306,7 +306,7 @@ def test_a_page_that_kills_its_worker_goes_to_the_dead_list_and_comes_back(tmp_p
         assert count_with_dedup_field(client, name) == len(given) - 1
         assert audit(site).as_dict()["found"] == {}
         with worker(site.place, log, "--beat"):
-            done = command(site, "dead", "replay")
+            done = command(site, "elastic", "dead", "replay")
             assert '"replayed": 1' in done
             until(lambda: count_with_dedup_field(client, name) == len(given))
         assert site.jobs.count_dead() == 0

@@ -260,7 +260,7 @@ class SiteSystem:
 
     def _inline(self, step: Step) -> None:
         """A command that works on its job itself is killed; the same command goes on with the job."""
-        command = (self._place.name, self._place.shape, "backfill", "--inline")
+        command = (self._place.name, self._place.shape, "elastic", "backfill", "--inline")
         before = {job.id for job in self._place.site.jobs.jobs(unfinished=True)}
         dies(command_alone, *command, at=step["at"])
         dies(command_alone, *command, at=0)  # never

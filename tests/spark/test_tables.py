@@ -263,6 +263,7 @@ def test_the_command_makes_the_tables_and_says_what_is_wrong(spark: Any, tmp_pat
             "-m",
             "es_dedup.cli",
             "spark",
+            "run",
             "--conf",
             "spark.driver.memory=1g",
             *arguments,

@@ -21,7 +21,8 @@ COMMANDS: Final = reference.commands()
 @pytest.mark.parametrize(("name", "command"), COMMANDS.items(), ids=COMMANDS)
 def test_every_command_and_option_has_help_and_is_documented(name: str, command: Any) -> None:
     page = (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
-    assert f"\n## {name}\n\n<!-- cli: {name} -->\n" in page
+    heading = "###" if " " in name else "##"
+    assert f"\n{heading} {name}\n\n<!-- cli: {name} -->\n" in page
     assert command.help
     text = reference.cli_text(name) + reference.cli_text("input options")
     for parameter in command.params:

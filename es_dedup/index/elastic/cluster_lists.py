@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.server import Server
     from es_dedup.model.cluster_lists import ClusterQuery, Place
 
-OLDER_MAPPING: Final = "its mappings are older than lists of clusters: `es-dedup recluster` renews those of clusters, `es-dedup reindex` all"
+OLDER_MAPPING: Final = "its mappings are older than lists of clusters: `es-dedup elastic recluster` renews those of clusters, `es-dedup elastic reindex` all"
 MOST: Final = 30_000
 """Clusters of an order that are counted in one request; with their sub-aggregations fewer than ``search.max_buckets``."""
 FIRST: Final = 1_000

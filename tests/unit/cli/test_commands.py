@@ -132,7 +132,7 @@ class TestAdd:
 
     def test_the_policy_is_passed_on(self, scanned: None) -> None:
         run("add", jsonl("more.jsonl", ("e", STORY)), "--policy", str(WritePolicy.SKIP))
-        assert lines(run("stats", "--json"))[0]["pages"] == 4
+        assert lines(run("index", "stats", "--json"))[0]["pages"] == 4
 
     def test_json_holds_the_decisions(self, scanned: None) -> None:
         (summary,) = lines(run("add", "--json", jsonl("more.jsonl", ("e", STORY))))
@@ -222,42 +222,42 @@ class TestPendingClusters:
         with monkeypatch.context() as broken:
             broken.setattr("es_dedup.batch.ingest.recluster_corpus", Mock(side_effect=KeyboardInterrupt()))
             assert run("scan", jsonl("pages.jsonl", *PAGES)).exit_code == 130
-        said = "pages are stored that are not clustered yet: run the same scan again, or `es-dedup recluster`"
-        result = run("export", "-o", "out.jsonl")
+        said = "pages are stored that are not clustered yet: run the same scan again, or `es-dedup elastic recluster`"
+        result = run("index", "export", "-o", "out.jsonl")
         assert (result.exit_code, said in result.stderr) == (1, True)
         assert not Path("out.jsonl").exists()
-        for command in (["clusters"], ["doctor"], ["check", jsonl("more.jsonl", ("f", NEW))]):
+        for command in (["clusters"], ["index", "doctor"], ["check", jsonl("more.jsonl", ("f", NEW))]):
             assert said in run(*command).stderr
 
 
 class TestExport:
     def test_keep_and_drop_are_every_page_once(self, scanned: None) -> None:
-        keep = [row["page_id"] for row in lines(run("export", "--what", "keep"))]
-        drop = lines(run("export", "--what", "drop"))
+        keep = [row["page_id"] for row in lines(run("index", "export", "--what", "keep"))]
+        drop = lines(run("index", "export", "--what", "drop"))
         assert (keep, [row["page_id"] for row in drop]) == (["a", "c", "d"], ["b"])
         assert (drop[0]["because_of"], drop[0]["reason"]) == ("a", "exact")
 
     def test_records_have_what_is_stored_of_a_page(self, scanned: None) -> None:
-        rows = lines(run("export", "--what", "keep", "--records"))
+        rows = lines(run("index", "export", "--what", "keep", "--records"))
         assert [(row["page_id"], row["title"]) for row in rows] == [
             ("a", title(STORY)),
             ("c", title(OTHER)),
             ("d", title(THIRD)),
         ]
         assert all(row["text"] for row in rows)
-        first = lines(run("export", "--records"))[0]
+        first = lines(run("index", "export", "--records"))[0]
         assert (first["canonical"], list(first)[-4:]) == (True, ["site", "published", "language", "text"])
 
     def test_csv_into_a_file(self, scanned: None) -> None:
-        assert run("export", "-o", "out.csv").exit_code == 0
+        assert run("index", "export", "-o", "out.csv").exit_code == 0
         with Path("out.csv").open(encoding="utf-8", newline="") as stream:
             rows = list(csv.DictReader(stream))
         assert [(row["page_id"], row["canonical"]) for row in rows] == [("a", "True"), ("b", "False")]
 
     def test_parquet_needs_a_file(self, scanned: None) -> None:
         pq = pytest.importorskip("pyarrow.parquet")
-        assert run("export", "--format", "parquet").exit_code == 2
-        assert run("export", "--output", "out.parquet").exit_code == 0
+        assert run("index", "export", "--format", "parquet").exit_code == 2
+        assert run("index", "export", "--output", "out.parquet").exit_code == 0
         assert pq.read_table("out.parquet").column("page_id").to_pylist() == ["a", "b"]
 
     def test_a_failed_export_leaves_the_old_file(
@@ -267,14 +267,14 @@ class TestExport:
 
         full = OSError(errno.ENOSPC, "No space left on device", "out.csv")
         monkeypatch.setattr("es_dedup.cli.exporting._pages", Mock(side_effect=full))
-        result = run("export", "-o", "out.csv")
+        result = run("index", "export", "-o", "out.csv")
         assert (result.exit_code, "no space left on the disk" in result.stderr) == (1, True)
         assert Path("out.csv").read_text(encoding="utf-8") == "page_id,old"
 
 
 class TestManage:
     def test_remove_names_unknown_ids(self, scanned: None) -> None:
-        result = run("remove", "b", "zzz", "--json")
+        result = run("index", "remove", "b", "zzz", "--json")
         assert result.exit_code == 3
         assert lines(result)[0] == {
             "removed": 1,
@@ -284,23 +284,23 @@ class TestManage:
         }
 
     def test_remove_reads_ids_from_standard_input(self, scanned: None) -> None:
-        result = run("remove", "a", "-", "--json", stdin="b\r\n\nzzz\n")
+        result = run("index", "remove", "a", "-", "--json", stdin="b\r\n\nzzz\n")
         assert (result.exit_code, lines(result)[0]["removed"], lines(result)[0]["unknown"]) == (3, 2, ["zzz"])
-        assert lines(run("remove", "-", "--json", stdin=""))[0]["removed"] == 0
+        assert lines(run("index", "remove", "-", "--json", stdin=""))[0]["removed"] == 0
 
     def test_remove_on_a_dry_run_keeps_everything(self, scanned: None) -> None:
-        assert lines(run("remove", "a", "b", "--dry-run", "--json"))[0]["repaired_clusters"] == 1
-        assert lines(run("stats", "--json"))[0]["pages"] == 4
+        assert lines(run("index", "remove", "a", "b", "--dry-run", "--json"))[0]["repaired_clusters"] == 1
+        assert lines(run("index", "stats", "--json"))[0]["pages"] == 4
 
     def test_remove_does_not_make_an_index(self) -> None:
-        assert run("remove", "a").exit_code == 1
+        assert run("index", "remove", "a").exit_code == 1
         assert not Path("es-dedup.db").exists()
 
     def test_stats(self, scanned: None) -> None:
-        assert re.search(r"pages +4", run("stats").stdout)
+        assert re.search(r"pages +4", run("index", "stats").stdout)
 
     def test_doctor_without_an_index_is_content(self) -> None:
-        result = run("doctor", "--json")
+        result = run("index", "doctor", "--json")
         checks = {check["name"]: check["state"] for check in lines(result)[0]["checks"]}
         assert (result.exit_code, checks["Python"], checks["SQLite"], checks["index"]) == (
             0,
@@ -311,21 +311,21 @@ class TestManage:
 
     def test_doctor_finds_faults(self, scanned: None) -> None:
         Path("es-dedup.toml").write_text("nothing = 1", encoding="utf-8")
-        result = run("doctor")
+        result = run("index", "doctor")
         assert result.exit_code == 1
         assert "unknown key" in result.stdout
 
     def test_doctor_looks_into_the_file(self, scanned: None) -> None:
-        assert "damaged" in run("doctor").stdout
+        assert "damaged" in run("index", "doctor").stdout
 
     def test_config_show_names_values_and_origins(self, scanned: None) -> None:
         Path("es-dedup.toml").write_text("[index]\nlimit = 20", encoding="utf-8")
-        assert re.search(r"index.limit\t20\t1 to 1000\tes-dedup.toml", run("config", "show").stdout)
-        (shown,) = lines(run("config", "show", "--json"))
+        assert re.search(r"index.limit\t20\t1 to 1000\tes-dedup.toml", run("config").stdout)
+        (shown,) = lines(run("config", "--json"))
         assert shown["differences"] == [{"name": "index.limit", "recorded": 50, "current": 20}]
 
     def test_keep_chooses_the_canonical_order(self, scanned: None) -> None:
-        words = "config show --json --keep latest --keep prefer=a.cn --keep prefer=b.cn".split()
+        words = "config --json --keep latest --keep prefer=a.cn --keep prefer=b.cn".split()
         (shown,) = lines(run(*words))
         found = {line["key"]: line for line in shown["settings"]}
         assert found["cluster.order"]["value"] == "latest"
@@ -333,18 +333,18 @@ class TestManage:
         assert found["cluster.preferred_sites"]["value"] == ["a.cn", "b.cn"]
         for wrong in (("latest", "longest"), ("prefer=",), ("newest",)):
             given = [word for each in wrong for word in ("--keep", each)]
-            assert run("config", "show", *given).exit_code == 2
+            assert run("config", *given).exit_code == 2
 
     def test_thresholds_are_shown_with_the_values_of_the_preset(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("ES_DEDUP_DECISION__THRESHOLDS__ABOUT_TITLE", "0.3")
-        (shown,) = lines(run("config", "show", "--json", "--preset", "strict"))
+        (shown,) = lines(run("config", "--json", "--preset", "strict"))
         found = {line["key"]: line for line in shown["settings"]}
         assert found["decision.thresholds.about_title"]["value"] == 0.3
         line = found["decision.thresholds.needed_cover"]
         assert (line["value"], line["origin"]) == ([0.95, 0.85, 0.7], "preset strict")
-        assert "0.95, 0.85, 0.7" in run("config", "show", "--preset", "strict").stdout
+        assert "0.95, 0.85, 0.7" in run("config", "--preset", "strict").stdout
 
     def test_settings_that_are_not_in_force_are_named(self, scanned: None) -> None:
         Path("es-dedup.toml").write_text('[decision]\npreset = "strict"', encoding="utf-8")
@@ -358,13 +358,13 @@ class TestManage:
         ):
             result = run(*command)
             assert said in result.stderr, command
-            assert "es-dedup recluster" in result.stderr, command
-        assert said in run("config", "show").stdout
-        (shown,) = lines(run("config", "show", "--json"))
+            assert "es-dedup elastic recluster" in result.stderr, command
+        assert said in run("config").stdout
+        (shown,) = lines(run("config", "--json"))
         assert shown["differences"] == [
             {"name": "decision.preset", "recorded": "balanced", "current": "strict"}
         ]
-        assert said in run("doctor").stdout
+        assert said in run("index", "doctor").stdout
         assert said not in run("scan", "pages.jsonl").stderr
 
 
@@ -377,43 +377,40 @@ class TestEvaluate:
         return "labels.tsv"
 
     def test_eval_reports_every_method(self, labels: str) -> None:
-        result = run("eval", labels, "--corpus", "corpus.jsonl")
+        result = run("quality", "eval", labels, "--corpus", "corpus.jsonl")
         assert result.exit_code == 0, result.stderr
         assert "rules\t1.000 (2/2" in result.stdout
         assert "ccdet\t1.000 (2/2" in result.stdout
-        (found,) = lines(run("eval", labels, "--corpus", "corpus.jsonl", "--json"))
+        (found,) = lines(run("quality", "eval", labels, "--corpus", "corpus.jsonl", "--json"))
         assert found["methods"]["rules"]["pairs"]["f1"] == 1.0
         assert found["candidates"]["index"]["value"] == 1.0
 
     def test_eval_measures_any_method_that_is_enabled(
         self, labels: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        args = ("eval", labels, "--corpus", "corpus.jsonl", "--method", "multi_simhash", "--json")
+        args = ("quality", "eval", labels, "--corpus", "corpus.jsonl", "--method", "multi_simhash", "--json")
         refused = run(*args)
-        assert (refused.exit_code, "is not among rules, ccdet" in refused.stderr) == (
-            2,
-            True,
-        )
+        assert (refused.exit_code, "is not among rules, ccdet" in refused.stderr) == (2, True)
         monkeypatch.setenv("ES_DEDUP_DETECTORS", "ccdet,simhash,coverage,multi_simhash")
         (found,) = lines(run(*args))
         assert set(found["methods"]) == {"rules", "multi_simhash"}
         assert found["methods"]["multi_simhash"]["pairs"]["f1"] == 1.0
         swept = run(
-            "tune", labels, "-c", "corpus.jsonl", "--folds", "2", "--measure", "multi_simhash.text_bits"
+            *f"quality tune {labels} -c corpus.jsonl --folds 2 --measure multi_simhash.text_bits".split()
         )
         assert "multi_simhash.max_text_bits" in swept.stdout
 
     def test_missing_pages_are_named(self, labels: str) -> None:
         jsonl("corpus.jsonl", *PAGES)
-        result = run("eval", labels, "-c", "corpus.jsonl")
+        result = run("quality", "eval", labels, "-c", "corpus.jsonl")
         assert result.exit_code == 3
         assert "4 labelled pages are not in the corpus" in result.stderr
 
     def test_tune_shows_what_would_change(self, labels: str) -> None:
-        result = run("tune", labels, "--corpus", "corpus.jsonl", "--folds", "2")
+        result = run("quality", "tune", labels, "--corpus", "corpus.jsonl", "--folds", "2")
         assert result.exit_code == 0, result.stderr
         assert "ccdet.ccs: best threshold 1, now 0.6 (ccdet.min_ccs)" in result.stdout
-        found = lines(run("tune", labels, "--corpus", "corpus.jsonl", "--folds", "2", "--json"))
+        found = lines(run("quality", "tune", labels, "--corpus", "corpus.jsonl", "--folds", "2", "--json"))
         assert [sweep["measures"] for sweep in found] == [
             ["rules.score"],
             ["ccdet.ccs"],
@@ -422,21 +419,23 @@ class TestEvaluate:
         ]
 
     def test_tune_may_go_by_f1(self, labels: str) -> None:
-        assert run("tune", labels, "--corpus", "corpus.jsonl", "--folds", "2", "--f1").exit_code == 0
+        assert (
+            run("quality", "tune", labels, "--corpus", "corpus.jsonl", "--folds", "2", "--f1").exit_code == 0
+        )
 
     def test_an_unknown_measure_lists_the_known(self, labels: str) -> None:
-        result = run("tune", labels, "--corpus", "corpus.jsonl", "--measure", "ccdet.cls")
+        result = run("quality", "tune", labels, "--corpus", "corpus.jsonl", "--measure", "ccdet.cls")
         assert (result.exit_code, "ccdet.ccs" in result.stderr) == (2, True)
 
     def test_bad_labels_are_an_error(self, labels: str) -> None:
         Path(labels).write_text("id_a\tid_b\tlabel\na\ta\tdup\n", encoding="utf-8")
-        assert run("eval", labels, "--corpus", "corpus.jsonl").exit_code == 1
+        assert run("quality", "eval", labels, "--corpus", "corpus.jsonl").exit_code == 1
 
 
 class TestErrors:
     def test_bad_settings_end_with_code_2_and_all_problems(self) -> None:
         Path("bad.toml").write_text("x = 1\ny = 2", encoding="utf-8")
-        result = run("--config", "bad.toml", "stats")
+        result = run("--config", "bad.toml", "index", "stats")
         assert result.exit_code == 1  # there is no index: settings are not needed to say so
         result = run("scan", jsonl("p.jsonl", *PAGES), "--config=bad.toml")
         assert result.exit_code == 2

@@ -59,8 +59,8 @@ def test_labels_in_the_corpus_are_no_pages(command: str) -> None:
     labels = '{"id_a": "a.txt", "id_b": "b.txt", "label": "dup"}\n'
     Path("pages/labels.jsonl").write_text(labels, encoding="utf-8")
     arguments = {
-        "eval": ("eval", "pages/labels.jsonl", "-c", "pages"),
-        "label": ("label", "pages", "-o", "pages/labels.jsonl"),
+        "eval": ("quality", "eval", "pages/labels.jsonl", "-c", "pages"),
+        "label": ("quality", "label", "pages", "-o", "pages/labels.jsonl"),
     }
     result = run(*arguments[command])
     assert "left out" not in result.stderr
@@ -69,9 +69,9 @@ def test_labels_in_the_corpus_are_no_pages(command: str) -> None:
 
 def test_an_address_is_written_to(scanned: None) -> None:
     storage = pytest.importorskip("fsspec").filesystem("memory")
-    assert run("export", "--what", "keep", "--output", "memory://lists/keep.jsonl").exit_code == 0
-    assert storage.cat("/lists/keep.jsonl").decode() == run("export", "--what", "keep").stdout
-    refused = run("export", "--output", "nowhere://lists/keep.jsonl")
+    assert run("index", "export", "--what", "keep", "--output", "memory://lists/keep.jsonl").exit_code == 0
+    assert storage.cat("/lists/keep.jsonl").decode() == run("index", "export", "--what", "keep").stdout
+    refused = run("index", "export", "--output", "nowhere://lists/keep.jsonl")
     assert refused.exit_code == 2
     assert "nowhere" in refused.output
 
@@ -80,7 +80,7 @@ def test_an_address_is_written_to(scanned: None) -> None:
 def test_a_pipe_is_written_into(scanned: None, form: str) -> None:
     os.mkfifo("pipe")
     with subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE) as reader:
-        assert run("export", "--format", form, "-o", "pipe").exit_code == 0
+        assert run("index", "export", "--format", form, "-o", "pipe").exit_code == 0
         assert reader.communicate()[0]
     assert stat.S_ISFIFO(Path("pipe").stat().st_mode)
 
@@ -107,26 +107,26 @@ def test_devices_are_no_record_files() -> None:
 
 def test_an_unknown_method_is_refused_with_the_known_ones(scanned: None) -> None:
     Path("labels.tsv").write_text("id_a\tid_b\tlabel\na\tb\tdup\n", encoding="utf-8")
-    result = run("eval", "labels.tsv", "-c", "pages.jsonl", "--method", "nope")
+    result = run("quality", "eval", "labels.tsv", "-c", "pages.jsonl", "--method", "nope")
     assert (result.exit_code, "simhash" in result.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("command", ["eval", "tune"])
 def test_labels_of_another_corpus_are_refused(scanned: None, command: str) -> None:
     Path("labels.tsv").write_text("id_a\tid_b\tlabel\nx\ty\tdup\n", encoding="utf-8")
-    result = run(command, "labels.tsv", "-c", "pages.jsonl")
+    result = run("quality", command, "labels.tsv", "-c", "pages.jsonl")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "none of its 2 labelled pages" in result.stderr
 
 
 def test_labels_come_from_a_regular_file(scanned: None) -> None:
-    result = run("eval", "/dev/zero", "-c", "pages.jsonl")
+    result = run("quality", "eval", "/dev/zero", "-c", "pages.jsonl")
     assert (result.exit_code, "no regular file" in result.stderr) == (1, True)
 
 
 def test_closed_standard_output_is_no_traceback() -> None:
     code = "from es_dedup.cli.main import run; run()"
-    command = ["/bin/sh", "-c", '"$0" "$@" >&-', sys.executable, "-c", code, "config", "show"]
+    command = ["/bin/sh", "-c", '"$0" "$@" >&-', sys.executable, "-c", code, "config"]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 

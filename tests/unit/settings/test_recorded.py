@@ -175,7 +175,7 @@ def test_messages_name_both_values_and_survive_pickling() -> None:
     warning = SettingsDiffer("pages.db", (), different)
     assert "decision.preset is balanced in the index and strict now" in str(warning)
     assert "cluster.preferred_sites is empty in the index and a now" in str(warning)
-    assert "es-dedup recluster" in str(warning)
+    assert "es-dedup elastic recluster" in str(warning)
     mismatch = SettingsMismatch("pages.db", (Difference("ccdet.window", 10, None),))
     assert "ccdet.window is 10 in the index and not set now" in str(mismatch)
     for each in (warning, mismatch):
