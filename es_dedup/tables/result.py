@@ -85,7 +85,7 @@ class DeduplicationResult:
 
     @property
     def _summary(self) -> str:
-        duplicates = len(self._originals)
+        duplicates = len(self._duplicates)
         counted = f"{_counted(len(self), 'row')}, {len(self) - duplicates:,} kept, {_counted(duplicates, 'duplicate')}"
         return f"{counted} in {_counted(len(self.clusters), 'cluster')}; preset {self.report.preset}"
 
@@ -97,10 +97,12 @@ class DeduplicationResult:
         return sorted(found, key=lambda each: self._row_of[each.canonical])
 
     @cached_property
-    def _originals(self) -> dict[int, Cluster]:
-        """The cluster of each duplicate, by row."""
+    def _duplicates(self) -> dict[int, tuple[int, Member]]:
+        """Of each duplicate, by row, the row of its canonical document and the evidence."""
         return {
-            self._row_of[member.page_id]: cluster for cluster in self.clusters for member in cluster.members
+            self._row_of[member.page_id]: (self._row_of[cluster.canonical], member)
+            for cluster in self.clusters
+            for member in cluster.members
         }
 
     @property
@@ -136,20 +138,17 @@ class DeduplicationResult:
         One entry a row. ``relation`` (exact or duplicate), ``score`` and the shares of each page that the other has, in [0, 1], are those
         between a duplicate and its canonical document, else None.
         """
-        members = {member.page_id: member for cluster in self.clusters for member in cluster.members}
-        cluster_of = {self._row_of[cluster.canonical]: cluster for cluster in self.clusters} | self._originals
         rows: list[tuple[Any, ...]] = []
         for row, own in enumerate(self._names):
-            if (cluster := cluster_of.get(row)) is None:
+            if (found := self._duplicates.get(row)) is None:
                 rows.append((own, own, own, None, None, None, None, None))
                 continue
-            canonical = self._names[self._row_of[cluster.canonical]]
-            group = own, canonical, canonical
-            if (member := members.get(str(own))) is None:
-                rows.append((*group, None, None, None, None, None))
-            else:
-                canonical_cover, cover = member.shares or (None, None)
-                rows.append((*group, str(member.relation), member.score, group[2], cover, canonical_cover))
+            canonical, member = self._names[found[0]], found[1]
+            canonical_cover, cover = member.shares or (None, None)
+            relation = str(member.relation)
+            rows.append(
+                (own, canonical, canonical, relation, member.score, canonical, cover, canonical_cover)
+            )
         values = zip(*rows, strict=True) if rows else ((),) * len(COLUMNS)
         return {name: list(column) for name, column in zip(COLUMNS, values, strict=True)}
 
@@ -178,7 +177,7 @@ class DeduplicationResult:
                 yield name, kind or ids, values
 
     def _taken(self, *, duplicates: bool) -> Any:
-        return self._rows.take([row for row in range(len(self)) if (row in self._originals) is duplicates])
+        return self._rows.take([row for row in range(len(self)) if (row in self._duplicates) is duplicates])
 
     def _of_rows(self, cluster: Cluster) -> Cluster:
         """A cluster of pages as one of all rows with their content, under the ids of the rows."""
