@@ -128,7 +128,7 @@ def test_columns_are_read_by_their_types_and_names(spark: Any) -> None:
             es_dedup.spark.features(rows.selectExpr(*columns), SETTINGS)
     spark.conf.set("spark.sql.caseSensitive", "true")
     try:
-        with pytest.raises(ConfigError, match="columns id and text or html, not ID, Text"):
+        with pytest.raises(ConfigError, match="pages need a column id, not only ID, Text, number"):
             es_dedup.spark.features(rows, SETTINGS)
         both = rows.selectExpr("cast(ID + 1 AS string) AS id", "ID", "Text AS text")
         made = es_dedup.spark.features(both, SETTINGS).collect()
@@ -143,7 +143,7 @@ def test_a_page_id_that_occurs_twice_is_refused(spark: Any) -> None:
 
 
 def test_wrong_columns_and_further_methods_are_refused(spark: Any) -> None:
-    with pytest.raises(ConfigError, match="columns id and text or html, not name"):
+    with pytest.raises(ConfigError, match="there are: name; rename one to text or html"):
         es_dedup.spark.features(spark.createDataFrame([("a",)], "name string"), SETTINGS)
     with pytest.raises(ConfigError, match="dwdcs cannot be used on Spark"):
         es_dedup.spark.features(table(spark, [story(1)]), Settings(detectors=("ccdet", "dwdcs")))
