@@ -63,14 +63,16 @@ def document_key(page_id: str) -> DocumentKey:
     return DocumentKey(index, name, unquote(routing))
 
 
+def index_of(page_id: str) -> str:
+    """The index of a page's document; empty for a page that was added without one."""
+    with suppress(ValueError):
+        return document_key(page_id).index
+    return ""
+
+
 def documents_of(page_ids: Iterable[str]) -> set[str]:
-    """Those of some page ids that name a document; others are of pages that were added without one."""
-    found = set()
-    for page_id in page_ids:
-        with suppress(ValueError):
-            document_key(page_id)
-            found.add(page_id)
-    return found
+    """Those of some page ids that name a document."""
+    return set(filter(index_of, page_ids))
 
 
 @dataclass(frozen=True, slots=True)

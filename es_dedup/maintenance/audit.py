@@ -11,9 +11,9 @@ from es_dedup.index.dedup_field import dedup_fields_of_groups
 from es_dedup.maintenance.backfill import outdated
 from es_dedup.maintenance.dedup_field_writes import (
     GROUP_PAGES,
-    forget,
     forget_gone,
     recluster_documents,
+    remove_pages,
     update_dedup_fields,
 )
 from es_dedup.maintenance.ingest import ingest
@@ -89,7 +89,7 @@ class Audit:
 
 
 def audit(context: MaintenanceContext, *, repair: bool = False, force: bool = False) -> Audit:
-    """Look at every document, page and cluster; features of each document are made again and compared with those stored.
+    """Look at every page and cluster, and at every document of attached indices: its features are made again and compared with those stored.
 
     Documents that others write at the same time may be named; a second audit does not name them.
 
@@ -132,8 +132,9 @@ def _look_at_clusters(
     found.add("without_canonical", (group[0].cluster_id for group in groups if not _has_canonical(group)))
     found.clusters += sum(len(group) > 1 for group in groups)
     dedup_fields = dedup_fields_of_groups(groups, context.index.edges_of(ids))
-    documents = context.source_index.read(ids, ())
-    found.add("orphans", (name for name in stored if name not in documents))
+    named = context.documents_of(ids)
+    documents = context.source_index.read(named, ())
+    found.add("orphans", (name for name in stored if name in named and name not in documents))
     found.add(
         "overwritten",
         (
@@ -201,7 +202,7 @@ def _repair(context: MaintenanceContext, found: Audit, *, force: bool) -> None:
     for ids in chunked(dict.fromkeys(bad.get("orphans", ())), BATCH):
         found.repaired.update(forget_gone(context, ids))
     for ids in chunked(dict.fromkeys(bad.get("not_stored", ())), BATCH):
-        found.repaired.update(forget(context, ids))
+        found.repaired.update(remove_pages(context, ids)[1])
         context.index.delete_many(ids)
     if any(bad.get(kind) for kind in ("without_canonical", "unclustered", "pending", "not_stored")):
         found.repaired.update(recluster_documents(context))

@@ -297,8 +297,7 @@ class Orphans:
         """One step per some hundred pages; the checkpoint is a page id."""
         for records in context.index.scan(after=part.checkpoint, batch=GROUP_PAGES):
             ids = [record.page_id for record in records]
-            there = context.source_index.read(ids, ())
-            yield Step(ids[-1], len(ids), forget_gone(context, [name for name in ids if name not in there]))
+            yield Step(ids[-1], len(ids), forget_gone(context, ids))
 
 
 def store_features(

@@ -10,11 +10,12 @@ from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import ConfigError, NotAttached
 from es_dedup.extraction import create_extractor
 from es_dedup.index import factory
+from es_dedup.index.source_index import documents_of
 from es_dedup.maintenance.attachment import load_attachments
 from es_dedup.settings.recorded import STATISTICS, adopted, decisions_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from es_dedup.extraction.port import Extractor
     from es_dedup.index.claims import Claims
@@ -59,6 +60,10 @@ class MaintenanceContext:
     def attachments(self) -> list[Attachment]:
         """What is attached now."""
         return load_attachments(self.index)
+
+    def documents_of(self, page_ids: Iterable[str]) -> set[str]:
+        """Those of some page ids that name a document of a source index; none while nothing is attached."""
+        return documents_of(page_ids) if self.attachments else set()
 
     def indices(self, target: str | None = None) -> dict[str, SourceFields]:
         """Concrete source indices with the fields they are read by: of one attached target, or of all.

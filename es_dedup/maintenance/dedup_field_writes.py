@@ -114,21 +114,20 @@ def recluster_documents(context: MaintenanceContext) -> Mapping[str, int]:
     return counts
 
 
+def gone(context: MaintenanceContext, page_ids: Sequence[str]) -> list[str]:
+    """Those of some pages that were added with a document, which is not there."""
+    names = context.documents_of(page_ids)
+    names.difference_update(context.source_index.read(names, ()))
+    return [name for name in page_ids if name in names]
+
+
 def forget_gone(context: MaintenanceContext, page_ids: Sequence[str]) -> Mapping[str, int]:
-    """``forget`` for pages whose documents were not there a moment ago, without those that are there again."""
-    if not page_ids:
+    """``remove_pages`` for pages whose documents have gone; its counts."""
+    if not gone(context, page_ids):
         return {}
-    with write_session(context.index):
-        there = context.source_index.read(page_ids, ())
-        gone = [name for name in page_ids if name not in there]
-        return forget(context, gone) if gone else {}
-
-
-def forget(
-    context: MaintenanceContext, page_ids: Sequence[str], *, leave: Collection[str] = ()
-) -> Mapping[str, int]:
-    """``remove_pages``; its counts."""
-    return remove_pages(context, page_ids, leave=leave)[1]
+    with write_session(context.index):  # without those that are there again by now
+        removed = gone(context, page_ids)
+        return remove_pages(context, removed)[1] if removed else {}
 
 
 def remove_pages(
@@ -209,10 +208,15 @@ def write_dedup_fields(
 ) -> Mapping[str, int]:
     """Write ``dedup`` fields, None removes one; what is refused becomes a dead letter, and pages whose documents have gone are removed.
 
+    Nothing is written while no source index is attached.
+
     Returns:
         Counts as ``update_dedup_fields``.
     """
-    report = context.source_index.write_dedup_fields(dedup_fields)
+    names = context.documents_of(dedup_fields)
+    report = context.source_index.write_dedup_fields(
+        {name: each for name, each in dedup_fields.items() if name in names}
+    )
     put_failed(context, _lasting(report), "update")
     counts = Counter(updated=report.changed, current=report.unchanged, refused=len(report.failed))
     if report.gone:

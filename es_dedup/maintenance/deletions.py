@@ -123,7 +123,6 @@ def _compared(
         for records in context.index.scan(after=max(after, head), batch=COMPARED_PAGES):
             ids = [record.page_id for record in records if record.page_id.startswith(head)]
             if ids:
-                there = context.source_index.read(ids, ())
-                yield ids[-1], len(ids), forget_gone(context, [name for name in ids if name not in there])
+                yield ids[-1], len(ids), forget_gone(context, ids)
             if len(ids) < len(records):
                 break

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.index.source_index import FieldUpdateReport, document_key
+from es_dedup.index.source_index import FieldUpdateReport, index_of
 from es_dedup.maintenance.attachment import save_attachments
-from es_dedup.maintenance.dedup_field_writes import forget
+from es_dedup.maintenance.dedup_field_writes import remove_pages
 from es_dedup.maintenance.mass_change_guard import guard
 from es_dedup.model.batches import chunked
 
@@ -76,7 +76,7 @@ def detach(
         for some in chunked(pages, BATCH):
             if not keep_fields:
                 report += context.source_index.write_dedup_fields(dict.fromkeys(some))
-            forget(context, some, leave=leaving)
+            remove_pages(context, some, leave=leaving)
         if not others:
             context.source_index.uninstall()
         save_attachments(context.index, others)
@@ -86,4 +86,4 @@ def detach(
 def _pages(context: MaintenanceContext, indices: set[str]) -> Iterator[list[str]]:
     """Stored pages of some source indices."""
     for records in context.index.scan(batch=BATCH):
-        yield [each.page_id for each in records if document_key(each.page_id).index in indices]
+        yield [each.page_id for each in records if index_of(each.page_id) in indices]

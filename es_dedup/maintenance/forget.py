@@ -14,7 +14,7 @@ from es_dedup.errors import NotAnIndex
 from es_dedup.index import factory
 from es_dedup.maintenance.dedup_field_writes import remove_pages, update_dedup_fields
 from es_dedup.maintenance.reindex import PREVIOUS
-from es_dedup.maintenance.restore_files import index_of, remove_documents, restore_files
+from es_dedup.maintenance.restore_files import remove_documents, restore_files
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -58,8 +58,7 @@ def forget_pages(
         page_ids: stored or not.
         document: also delete their documents. A document that stays is stored again by the next backfill or audit.
     """
-    of_source = [name for name in page_ids if index_of(name)]
-    there = tuple(context.source_index.read(of_source, ())) if context.attachments and of_source else ()
+    there = tuple(context.source_index.read(context.documents_of(page_ids), ()))
     if document and there:
         context.source_index.delete(there)
     report, _ = remove_pages(context, page_ids)
@@ -90,7 +89,7 @@ def forget_pages(
 def traces(context: MaintenanceContext, page_id: str) -> list[str]:
     """Where a site still has something of a page that was to be forgotten, in words."""
     found = context.dedup.traces(page_id)
-    if context.attachments and index_of(page_id) and context.source_index.read([page_id], ()):
+    if context.source_index.read(context.documents_of([page_id]), ()):
         found.append("document in the source index")
     if any(each.page_id == page_id for each in context.jobs.dead()):
         found.append("dead letter")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from es_dedup.index.source_index import document_key
+from es_dedup.index.source_index import index_of
 from es_dedup.maintenance.attachment import fits
 from es_dedup.maintenance.dead_letters import put_failed
 from es_dedup.maintenance.dedup_field_writes import finish_clusters, forget_gone, update_dedup_fields
@@ -84,11 +84,8 @@ def fields_of(context: MaintenanceContext, page_ids: Iterable[str]) -> dict[str,
     found: dict[str, SourceFields] = {}
     behind: dict[str, SourceFields] | None = None
     for page_id in page_ids:
-        try:
-            index = document_key(page_id).index
-        except ValueError:
-            continue
-        if index not in known:
+        index = index_of(page_id)
+        if index and index not in known:
             named = next((each.fields for each in attachments if fits(each, index)), None)
             if named is None:
                 behind = (
@@ -96,7 +93,6 @@ def fields_of(context: MaintenanceContext, page_ids: Iterable[str]) -> dict[str,
                 )  # the name of an alias does not show it
                 named = behind.get(index)
             known[index] = named
-        fields = known[index]
-        if fields is not None:
+        if (fields := known.get(index)) is not None:
             found[page_id] = fields
     return found

@@ -9,12 +9,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.index.dedup_field import dedup_fields_of_groups
-from es_dedup.index.source_index import DEDUP, DocumentKey
+from es_dedup.index.source_index import DEDUP, DocumentKey, documents_of, index_of
 from es_dedup.maintenance.backfill import outdated
 from es_dedup.maintenance.dedup_field_writes import GROUP_PAGES, forget_gone
 from es_dedup.maintenance.ingest import ingest_documents
 from es_dedup.maintenance.mass_change_guard import guard
-from es_dedup.maintenance.restore_files import append_documents, index_of, open_restore_file, read_versions
+from es_dedup.maintenance.restore_files import append_documents, open_restore_file, read_versions
 from es_dedup.maintenance.stage import throttle
 from es_dedup.model.batches import chunked, chunked_by_size
 
@@ -180,7 +180,7 @@ class _Purge:
         """Each document with the reason why it stays; empty where there is none."""
         heads = {copies[name].duplicate_of for name in documents}
         names = dict.fromkeys(name for each in self._fields.values() for name in each.names)
-        there = self._context.source_index.read([name for name in heads if index_of(name)], tuple(names))
+        there = self._context.source_index.read(documents_of(heads), tuple(names))
         changed = self._changed({**documents, **there})
         for name, document in documents.items():
             current = copies[name]

@@ -24,6 +24,7 @@ from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attachment import load_attachments, save_attachments
 from es_dedup.maintenance.change_capture import follow, note_positions
 from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.dedup_field_writes import gone
 from es_dedup.maintenance.runner import Runner
 from es_dedup.maintenance.texts import carry_over, refill
 
@@ -288,7 +289,5 @@ def _keep_dead(new: MaintenanceContext, place: str) -> None:
 def _remove_orphans(context: MaintenanceContext) -> None:
     """Remove pages whose document was deleted while the generation was filled, and repair their clusters."""
     for records in context.index.scan(batch=500):
-        names = [record.page_id for record in records]
-        there = context.source_index.read(names, ())
-        if gone := [name for name in names if name not in there]:
-            context.dedup.remove(gone)
+        if removed := gone(context, [record.page_id for record in records]):
+            context.dedup.remove(removed)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import xxhash
 
 from es_dedup.errors import InputError, reading_stored
-from es_dedup.index.source_index import RestoredDocument, document_key
+from es_dedup.index.source_index import RestoredDocument, document_key, index_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -146,14 +146,6 @@ def remove_documents(path: Path, page_ids: Collection[str], *, dry_run: bool = F
     elif not dry_run:
         part.unlink()
     return taken
-
-
-def index_of(page_id: str) -> str:
-    """The index of a page's document; empty for a page that has none."""
-    try:
-        return document_key(page_id).index
-    except ValueError:
-        return ""
 
 
 def _stream_of(index: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch.helpers import scan
 
+from es_dedup.batch.recluster import CLUSTERS_PENDING
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import MassChange, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk
@@ -25,6 +26,7 @@ from es_dedup.settings.sections import CcdetConfig
 from tests.model.material import Version
 from tests.model.place import FIELDS as BODY
 from tests.model.place import source_of
+from tests.servers import url_of
 from tests.source_indices import (
     FIELDS,
     attached,
@@ -36,6 +38,7 @@ from tests.source_indices import (
     settings,
     source_index,
 )
+from tests.texts import article
 from tests.traffic import run
 
 if TYPE_CHECKING:
@@ -165,6 +168,34 @@ def test_an_audit_finds_and_repairs_what_others_have_spoilt() -> None:
         audit(site, repair=True)
         assert audit(site).as_dict()["found"] == {}
         assert set(canonical_counts(client, name).values()) == {1}
+
+
+def test_jobs_leave_pages_without_documents_where_they_are() -> None:
+    given = made_up_documents(12)
+    with source_index(given) as (_, name), attached(name) as site:
+        texts = [FIELDS.page(f"{key}.html", given[key]) for key in sorted(given)[:5]]
+        site.dedup.add_many(texts)
+        run(site, "backfill")
+        assert audit(site).clean
+        site.index.set_note(CLUSTERS_PENDING, "1")
+        assert audit(site, repair=True, force=True).repaired["reclustered"]
+        assert audit(site).clean
+        detach(site, name, force=True)
+        assert {each.page_id for some in site.index.scan(batch=100) for each in some} == {
+            page.id for page in texts
+        }
+
+
+def test_where_nothing_is_attached_an_audit_looks_at_clusters_alone() -> None:
+    pages = [FIELDS.page(name, {"html": "<p>" + article(3)}) for name in ("a.html", "forum/b.html", "c/d/e")]
+    with source_index({}) as (_, name), open_context(f"{url_of('es8')}/{name}", settings()) as site:
+        site.dedup.add_many(pages)
+        assert audit(site).as_dict()["found"] == {}
+        site.index.set_note(CLUSTERS_PENDING, "1")
+        assert audit(site, repair=True, force=True).repaired["reclustered"]
+        assert audit(site).as_dict()["found"] == {}
+        (cluster,) = site.index.clusters()
+        assert {each.page_id for each in cluster} == {page.id for page in pages}
 
 
 def test_the_next_writer_finishes_a_repair_that_died_before_the_documents(
