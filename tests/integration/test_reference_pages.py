@@ -35,7 +35,7 @@ from es_dedup.text.idf import general
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.segment import JiebaSegmenter, RjiebaSegmenter, segmenter, words
 from es_dedup.text.stopwords import STOP_CHARACTERS, STOP_WORDS
-from es_dedup.text.synonyms import Synonyms, named
+from es_dedup.text.synonyms import NO_LIST, WORDNET_FILES, named
 from es_dedup.text.words import speech_of as part_of_speech
 from tests.reference import ccdet as slow_ccdet
 from tests.reference import char_frequency as slow_characters
@@ -43,6 +43,7 @@ from tests.reference import coverage as slow_coverage
 from tests.reference import dwdcs as slow_dwdcs
 from tests.reference import multi_simhash as slow_multi
 from tests.reference import simhash as slow_simhash
+from tests.reference import synonyms as slow_synonyms
 from tests.reference.normalise import normalise
 from tests.reference.words import placed_words, without_plural
 from tests.twins import RELATIONS
@@ -52,6 +53,8 @@ pytestmark = [pytest.mark.data, pytest.mark.slow, pytest.mark.timeout(1_800)]
 COUNT: Final = 200
 LONGEST_CLAUSE: Final = 255
 SET: Final = "portal-zh"
+ENGLISH: Final = "judged-en"
+SHORT: Final = 4_000
 LONG: Final = ("statutes-zh", "7a347f250010", "3b1e62fc9158")
 
 
@@ -67,7 +70,9 @@ def read(name: str, wanted: set[str]) -> dict[str, Content]:
     with lzma.open(folder() / f"{name}.jsonl.xz", "rt", encoding="utf8") as lines:
         rows = [row for row in map(json.loads, lines) if row["id"] in wanted]
     # no set names sites; the stories of a set take their place where signatures are pruned by site
-    return {row["id"]: Content(row["text"], row["title"] or "", site=row.get("group") or "") for row in rows}
+    return {
+        row["id"]: Content(row["text"], row.get("title") or "", site=row.get("group") or "") for row in rows
+    }
 
 
 @pytest.fixture(scope="module")
@@ -252,8 +257,7 @@ class TestCharFrequency:
 Placed = list[tuple[str, int]]
 
 
-@pytest.fixture(scope="module")
-def placed(texts: list[str]) -> list[Placed]:
+def placed_in(texts: list[str]) -> list[Placed]:
     """Content words of each page with their sentences: a dictionary cuts, the reference does the rest."""
     cut = segmenter().cut
     return [
@@ -266,13 +270,30 @@ def placed(texts: list[str]) -> list[Placed]:
     ]
 
 
+@pytest.fixture(scope="module")
+def placed(texts: list[str]) -> list[Placed]:
+    return placed_in(texts)
+
+
+@pytest.fixture(scope="module")
+def english() -> list[Content]:
+    """Short English pages that the labels name."""
+    rows = (folder() / f"{ENGLISH}.pairs.tsv").read_text("utf8").splitlines()[1:]
+    found = read(ENGLISH, {page for row in rows for page in row.split("\t")[:2]}).values()
+    return [content for content in found if len(content.text) < SHORT]
+
+
 def hash_of(word: str) -> int:
     return xxhash.xxh3_64_intdigest(word.encode(), seed=SIGNATURE_SEED)
 
 
-def code_of(word: str, synonyms: Synonyms) -> int:
-    code = synonyms.code(word)
-    return hash_of(word) if code is None else code
+def known_synonyms(setting: str) -> slow_synonyms.Meanings:
+    """What the reference reads from the shipped lists, or nothing."""
+    return {} if setting == NO_LIST else slow_synonyms.meanings(WORDNET_FILES.values())
+
+
+def code_of(word: str, known: slow_synonyms.Meanings) -> int:
+    return slow_synonyms.code(word, known, SIGNATURE_SEED)
 
 
 def speech_of(word: str) -> float:
@@ -306,8 +327,8 @@ class TestMultiSimhash:
         self, contents: list[Content], placed: list[Placed], changes: dict[str, Any]
     ) -> None:
         config = MultiSimhashConfig.model_validate(changes)
-        synonyms, idf = named(config.synonyms), general()
-        detector = MultiSimhash(config, synonyms)
+        known, idf = known_synonyms(config.synonyms), general()
+        detector = MultiSimhash(config, named(config.synonyms))
         found = detector.featurise_many(contents)
         features: list[TwoFingerprints] = []
         for page, each in zip(placed, found, strict=True):
@@ -319,7 +340,7 @@ class TestMultiSimhash:
                 own,
                 near,
                 hash_of,
-                lambda word: code_of(word, synonyms),
+                lambda word: code_of(word, known),
                 lambda word: (
                     max(1, round(8 * idf.values.get(word, idf.unknown))) if config.weights == "tfidf" else 1
                 ),
@@ -345,6 +366,8 @@ class TestDwdcs:
         "changes",
         [
             {},
+            {"window_counts": "nodes"},
+            {"window_counts": "nodes", "senses": 2, "window": 3},
             {"min_phrase_occurrences": 2, "deviation": "absolute", "weights": "contribution"},
             {"synonyms": "none"},
         ],
@@ -352,14 +375,30 @@ class TestDwdcs:
     def test_every_page_and_pair(
         self, contents: list[Content], placed: list[Placed], changes: dict[str, Any]
     ) -> None:
+        features = self.compared(contents, placed, changes)
+        assert len(features) > 150
+        assert any(word.isdigit() for page in features for word in page.words), "numbers are key concepts"
+
+    @pytest.mark.parametrize("changes", [{}, {"window_counts": "nodes"}, {"senses": 3, "min_overlap": 0.3}])
+    def test_english_pages_and_pairs(self, english: list[Content], changes: dict[str, Any]) -> None:
+        placed = placed_in([normalise(content.text) for content in english])
+        merged = self.compared(english, placed, changes)
+        words = Dwswn(DwdcsConfig.model_validate(changes)).featurise_many(english)
+        nodes = [page.nodes for page in words if isinstance(page, KeyConcepts)]
+        assert sum(page.nodes for page in merged) != sum(nodes), "synonyms are merged"
+
+    def compared(
+        self, contents: list[Content], placed: list[Placed], changes: dict[str, Any]
+    ) -> list[KeyConcepts]:
+        """Features of the pages, which equal those of the reference, as do the verdicts of all pairs."""
         config = DwdcsConfig.model_validate(changes)
-        synonyms = named(config.synonyms)
-        detector = Dwdcs(config, synonyms) if config.synonyms != "none" else Dwswn(config)
+        known = known_synonyms(config.synonyms)
+        detector = Dwdcs(config, named(config.synonyms)) if config.synonyms != NO_LIST else Dwswn(config)
         twins: list[dict[int, list[int]]] = []
         vectors: list[dict[int, float]] = []
         features: list[KeyConcepts] = []
         for page, each in zip(placed, detector.featurise_many(contents), strict=True):
-            places, weights, nodes = key_concepts(page, config, synonyms)
+            places, weights, nodes = key_concepts(page, config, known)
             if isinstance(each, Skipped):
                 assert nodes < config.min_concepts
                 continue
@@ -372,7 +411,6 @@ class TestDwdcs:
             features.append(each)
             twins.append(places)
             vectors.append(weights)
-        assert len(features) > 150
         related = 0
         for left, right in combinations(range(len(features)), 2):
             verdict = detector.verify(features[left], features[right])
@@ -384,10 +422,11 @@ class TestDwdcs:
             assert (verdict.relation is Relation.DUPLICATE) == expected, (left, right)
             related += expected
         assert related > 5
+        return features
 
 
 def key_concepts(
-    page: Placed, config: DwdcsConfig, synonyms: Synonyms
+    page: Placed, config: DwdcsConfig, known: slow_synonyms.Meanings
 ) -> tuple[dict[int, list[int]], dict[int, float], int]:
     """Positions and weights of the key concepts of a page by the reference, by code, and the size of its network."""
     own: list[tuple[str, ...]] = [(word,) for word, _ in page]
@@ -398,15 +437,21 @@ def key_concepts(
         )
 
     def concept(phrase: tuple[str, ...]) -> frozenset[str]:
-        return frozenset().union(*(synonyms.concept(word, config.senses) for word in phrase))
+        return frozenset().union(*(slow_synonyms.concept(word, known, config.senses) for word in phrase))
 
     def code(phrase: tuple[str, ...]) -> int:
-        codes = [code_of(word, synonyms) for word in phrase]
+        codes = [code_of(word, known) for word in phrase]
         return codes[0] if len(codes) == 1 else hash_of(" ".join(map(str, codes)))
 
     group = slow_dwdcs.merged(own, concept, config.min_overlap)
     names = [group[phrase] for phrase in own]
-    nodes, graph = slow_dwdcs.network(names, sentences, config.window, config.min_occurrences)
+    nodes, graph = slow_dwdcs.network(
+        names,
+        sentences,
+        config.window,
+        config.min_occurrences,
+        of_nodes=config.window_counts == "nodes",
+    )
     if len(nodes) < config.min_concepts:
         return {}, {}, len(nodes)
     places: dict[int, list[int]] = {}
