@@ -6,7 +6,7 @@ Not part of the installed package. To import this package registers the comparat
 import sys
 from pathlib import Path
 
-from experiments.comparators.catalogue import register_all
+from experiments.catalogue import register_all
 
 register_all()
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))  # the harness and the labelled sets

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import numpy as np
 
@@ -230,10 +230,12 @@ class Ccdet(Detector[PeriodFeatures]):
         self._config = config
         self._noise = np.zeros(0, dtype=np.uint64) if noise is None else np.sort(noise)
 
-    def learned(self, contents: Sequence[Content]) -> Ccdet:
+    def learned(self, contents: Sequence[Content]) -> Self:
         """A detector of the same settings with the noise that its pruning finds in these pages."""
         table = period_table(normalise_many([content.text for content in contents]), self._config.window)
-        return Ccdet(self._config, learn_noise(table, [content.site for content in contents], self._config))
+        return type(self)(
+            self._config, learn_noise(table, [content.site for content in contents], self._config)
+        )
 
     def table(self, batch: TextBatch) -> PeriodTable:
         """Signatures of normalised texts."""
@@ -294,9 +296,6 @@ class Ccdet(Detector[PeriodFeatures]):
         kept = [self._useful(side.signatures) for side in (left, right)]
         below = [useful[: np.searchsorted(useful, bound, side="right")] for useful in kept]
         common = len(np.intersect1d(below[0], below[1], assume_unique=True))
-        if not self._config.recount:
-            kept = [left.signatures, right.signatures]
-            below = [side[: np.searchsorted(side, bound, side="right")] for side in kept]
         totals = [
             round(side.total * len(useful) / len(side.signatures)) if len(side.signatures) else 0
             for side, useful in zip((left, right), kept, strict=True)
@@ -415,24 +414,8 @@ def noise_by_site(
     return distinct[noise]
 
 
-def noise_by_idf(table: PeriodTable, min_idf: float, *, min_pages: int = 1) -> NDArray[np.uint64]:
-    """Signatures with ln(N / df) below ``min_idf``: frequent anywhere, whatever the site.
-
-    Args:
-        table: signatures of the pages.
-        min_idf: at least 0.
-        min_pages: a signature of fewer pages is never noise; in a small corpus everything has a low idf.
-
-    Source:
-        CCDet, the variant without site marks; it names no formula of the idf, the plain one is taken.
-    """
-    distinct, frequency = np.unique(table.signatures, return_counts=True)
-    rare = np.log(max(len(table), 1) / frequency) >= min_idf
-    return distinct[~rare & (frequency >= min_pages)]
-
-
 def learn_noise(table: PeriodTable, sites: Sequence[str], config: CcdetConfig) -> NDArray[np.uint64]:
-    """Signatures that the pruning of the settings drops: by site label, by idf, or none; ascending.
+    """Signatures that the pruning of the settings drops: by site label, or none; ascending.
 
     Args:
         table: signatures of the pages.
@@ -443,8 +426,6 @@ def learn_noise(table: PeriodTable, sites: Sequence[str], config: CcdetConfig) -
         return noise_by_site(
             table, sites, min_pages=config.prune_min_pages, min_share=config.prune_site_share
         )
-    if config.prune == "idf":
-        return noise_by_idf(table, config.prune_min_idf, min_pages=config.prune_min_pages)
     return np.zeros(0, dtype=np.uint64)
 
 

@@ -107,9 +107,7 @@ class CharFrequency(Detector[FrequentUnits]):
     def strings(self, batch: TextBatch) -> list[FrequentUnits]:
         """Both strings of each page of normalised texts, however short."""
         config = self._config
-        return frequent_units(
-            batch, config.count_above, _LIMITS[config.characters], adjacent=config.followers == "adjacent"
-        )
+        return frequent_units(batch, config.count_above, _LIMITS[config.characters])
 
     def featurise_many(self, contents: Sequence[Content]) -> list[FrequentUnits | Skipped]:
         """Both strings of several pages."""
@@ -163,9 +161,8 @@ class CharFrequency(Detector[FrequentUnits]):
     def candidate_query(self, features: FrequentUnits) -> CandidateQuery:
         """Pages that have more than ``min_main`` of this page's frequent characters: all that can be accepted, and no others.
 
-        With ``aux_alone`` the source looks for the same pages, though its second branch might accept others. A page that this
-        one contains may have fewer of them; only its own candidate query finds the pair. Of a set that must be had nearly whole
-        no character may be left out as common, so the limit on pages of a term is ``MOST_PAGES``.
+        A page that this one contains may have fewer of them; only its own candidate query finds the pair. Of a set that must be
+        had nearly whole no character may be left out as common, so the limit on pages of a term is ``MOST_PAGES``.
         """
         terms = self.terms(features)
         return CandidateQuery(
@@ -190,14 +187,10 @@ class CharFrequency(Detector[FrequentUnits]):
     def compares_followers(self, left: int, right: int) -> bool:
         """Whether pages of these lengths are compared by followers too.
 
-        True when one is longer than ``long_chars`` (with ``both_long``: both), or the shorter is less than
-        ``min_length_ratio`` of the longer.
+        True when one is longer than ``long_chars``, or the shorter is less than ``min_length_ratio`` of the longer.
         """
-        config = self._config
         short, long = min(left, right), max(left, right)
-        return (
-            short if config.both_long else long
-        ) > config.long_chars or short < config.min_length_ratio * long
+        return long > self._config.long_chars or short < self._config.min_length_ratio * long
 
     def covers(self, page: FrequentUnits, base: FrequentUnits) -> bool:
         """The source's own question: is the page under test a duplicate of the base page, or part of it?"""
@@ -207,11 +200,7 @@ class CharFrequency(Detector[FrequentUnits]):
         config = self._config
         sides = ((measures.main_left, measures.aux_left), (measures.main_right, measures.aux_right))
         left, right = (
-            measures.equal
-            or (
-                (main > config.min_main or (measures.followers and config.aux_alone))
-                and (aux > config.min_aux or not measures.followers)
-            )
+            measures.equal or (main > config.min_main and (aux > config.min_aux or not measures.followers))
             for main, aux in sides
         )
         return left, right
@@ -234,7 +223,7 @@ class CharFrequency(Detector[FrequentUnits]):
         sides = ((measures.main_left, measures.aux_left), (measures.main_right, measures.aux_right))
         if not measures.followers:
             return max(main for main, _ in sides)
-        return max(aux if self._config.aux_alone else min(main, aux) for main, aux in sides)
+        return max(min(main, aux) for main, aux in sides)
 
     def _evidence(self, measures: Measures) -> dict[str, Number]:
         config = self._config

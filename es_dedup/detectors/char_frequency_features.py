@@ -88,7 +88,7 @@ def gb_code(character: str) -> int:
     return (row - _FIRST_ROW) * _ROW + cell - 1 - (5 if row > _SHORT_ROW else 0)
 
 
-def frequent_units(batch: TextBatch, count_above: int, limit: int, *, adjacent: bool) -> list[FrequentUnits]:
+def frequent_units(batch: TextBatch, count_above: int, limit: int) -> list[FrequentUnits]:
     """Both strings of each page of normalised texts.
 
     Args:
@@ -104,7 +104,7 @@ def frequent_units(batch: TextBatch, count_above: int, limit: int, *, adjacent: 
     found: list[FrequentUnits] = []
     for start in range(0, len(chinese), _BLOCK):
         stop = min(start + _BLOCK, len(chinese))
-        found += _by_characters(chinese, start, stop, count_above, limit, adjacent=adjacent)
+        found += _by_characters(chinese, start, stop, count_above, limit)
     if len(by_words):
         found += _by_words(tokenise(_rows(batch, by_words)), count_above)
     lengths = _lengths(batch).tolist()
@@ -167,13 +167,13 @@ def _lengths(batch: TextBatch) -> NDArray[np.int64]:
 
 
 def _by_characters(
-    batch: TextBatch, start: int, stop: int, count_above: int, limit: int, *, adjacent: bool
+    batch: TextBatch, start: int, stop: int, count_above: int, limit: int
 ) -> list[FrequentUnits]:
     """Both strings of the pages ``start`` to ``stop``, by characters; lengths are left 0."""
     low, high = batch.offsets[start], batch.offsets[stop]
     text = batch.codes[low:high]
     codes = follower_table()[np.minimum(text, PLANE - 1)].astype(np.int64)
-    kept = _solid(text) if adjacent else codes < CODES
+    kept = _solid(text)
     places = np.concatenate(([0], np.cumsum(kept)))[batch.offsets[start : stop + 1] - low]
     codes = codes[kept]
     owner = np.repeat(np.arange(stop - start), np.diff(places))

@@ -1,4 +1,4 @@
-"""DWDCS: pages are compared by their key concepts and where these stand; DWSWN: the same with words for concepts.
+"""DWDCS: pages are compared by their key concepts and where these stand.
 
 Source: Cao, Niu, Zhao, Peng, "Near duplicated Web pages detection based on concept and semantic network", Journal of Software
 22(8), 2011, sections 3.4 and 3.5; readings in docs/algorithms/dwdcs.md.
@@ -35,14 +35,11 @@ if TYPE_CHECKING:
     from es_dedup.text.words import WordBatch
 
 TAG: Final = 34
-WORD_TAG: Final = 35
 MOST_PAGES: Final = (
     1_000  # of a concept that is queried: more than of other terms, as nearly all of a page's must be found
 )
 PAYLOAD_VERSION: Final = 2
-_HEAD: Final = struct.Struct("<BBIHBI")  # version, form, content words, nodes, key concepts, positions
-_WIDE: Final = 1  # in the form: positions take four bytes
-_WEIGHTED: Final = 2  # each concept has a weight of its own
+_HEAD: Final = struct.Struct("<BBIHBI")  # version, wide, content words, nodes, key concepts, positions
 _CODE_BYTES: Final = 5
 POSITION_DIGITS: Final = 4  # after the point, of a position as a share of the page
 
@@ -76,15 +73,14 @@ def cosine(left: KeyConcepts, right: KeyConcepts) -> float:
     return min(1.0, product / math.sqrt(norms)) if norms else 0.0
 
 
-def spread(left: KeyConcepts, right: KeyConcepts, *, signed: bool = True) -> Spread:
+def spread(left: KeyConcepts, right: KeyConcepts) -> Spread:
     """How the positions of shared key concepts differ.
 
     Occurrences are paired in order, as many as the page with fewer has. The signed mean is subtracted: a paragraph put before
-    a text shifts all positions alike and must not count. With ``signed`` off it is the mean of absolute values, as printed:
-    then the result depends on which page is left.
+    a text shifts all positions alike and must not count.
 
     Source:
-        DWDCS, formulas 10 to 13.
+        DWDCS, formulas 10 to 13 (reading: formula 12 prints the mean of absolute values, which would depend on which page is left).
     """
     _, ours, theirs = np.intersect1d(left.concepts, right.concepts, assume_unique=True, return_indices=True)
     shifts, spreads = [], []
@@ -93,8 +89,7 @@ def spread(left: KeyConcepts, right: KeyConcepts, *, signed: bool = True) -> Spr
         paired = min(len(first), len(second))
         delta = (first[:paired] - second[:paired]).astype(np.float64)
         shifts.append(float(np.abs(delta).mean()))
-        mean = delta.mean() if signed else np.abs(delta).mean()
-        spreads.append(float(np.sqrt(((delta - mean) ** 2).mean())))
+        spreads.append(float(delta.std()))
     if not shifts:
         return Spread(0, 0.0, math.inf)
     return Spread(len(shifts), sum(shifts) / len(shifts), sum(spreads) / len(spreads))
@@ -124,15 +119,13 @@ class Dwdcs(Detector[KeyConcepts]):
 
     name = "dwdcs"
     version = 4
-    merges: ClassVar[bool] = True
     field_types: ClassVar[Mapping[str, str]] = {"key_concepts": "keyword", "key_concept_positions": "object"}
     term_fields: ClassVar[Mapping[int, tuple[str, ...]]] = {TAG: ("key_concepts",)}
 
     def __init__(self, config: DwdcsConfig, synonyms: Synonyms = NONE, *, segmenter: str = DEFAULT) -> None:
         self._config = config
         self._segmenter = segmenter
-        phrases = self.merges and bool(config.min_phrase_occurrences)
-        self._merger = Merger(synonyms, config.senses, config.min_overlap, phrases=phrases)
+        self._merger = Merger(synonyms, config.senses, config.min_overlap)
 
     def featurise_many(self, contents: Sequence[Content]) -> list[KeyConcepts | Skipped]:
         """Key concepts of several pages."""
@@ -195,7 +188,7 @@ class Dwdcs(Detector[KeyConcepts]):
     def verify(self, left: KeyConcepts, right: KeyConcepts) -> Verdict:
         """Duplicate iff the cosine is above ``min_similarity`` and the relative spread below ``max_position_variance``."""
         similarity = cosine(left, right)
-        found = spread(left, right, signed=self._config.deviation == "signed")
+        found = spread(left, right)
         longer = max(left.length, right.length)
         relative = found.spread / longer if found.shared else 1.0
         same = similarity > self._config.min_similarity and relative < self._config.max_position_variance
@@ -217,14 +210,11 @@ class Dwdcs(Detector[KeyConcepts]):
         )
 
     def pack(self, features: KeyConcepts) -> bytes:
-        """A head, five bytes a concept, four an occurrence count, two (long pages: four) a position, and the words.
-
-        Before the words stand four bytes a concept where weights are not occurrences.
-        """
+        """A head, five bytes a concept, four an occurrence count, two (long pages: four) a position, and the words."""
         wide = features.length > 1 << 16
         head = _HEAD.pack(
             PAYLOAD_VERSION,
-            (_WIDE if wide else 0) | (_WEIGHTED if len(features.weights) else 0),
+            wide,
             features.length,
             min(features.nodes, 0xFFFF),
             len(features.concepts),
@@ -234,10 +224,7 @@ class Dwdcs(Detector[KeyConcepts]):
         counts = np.diff(features.offsets).astype("<u4")
         positions = features.positions.astype("<u4" if wide else "<u2")
         words = "".join(f"{word}\n" for word in features.words).encode()
-        weights = features.weights.astype("<f4")
-        return b"".join(
-            (head, codes.tobytes(), counts.tobytes(), positions.tobytes(), weights.tobytes(), words)
-        )
+        return b"".join((head, codes.tobytes(), counts.tobytes(), positions.tobytes(), words))
 
     def unpack(self, payload: bytes) -> KeyConcepts:
         """The key concepts from ``pack``; raises ``ValueError`` on bytes that it did not make."""
@@ -245,13 +232,11 @@ class Dwdcs(Detector[KeyConcepts]):
             raise ValueError(
                 f"key concepts of version {PAYLOAD_VERSION} are wanted, got {len(payload)} bytes"
             )
-        _, form, length, nodes, concepts, positions = _HEAD.unpack_from(payload)
-        size, kind = (4, "<u4") if form & _WIDE else (2, "<u2")
-        weighted = concepts if form & _WEIGHTED else 0
-        before = _HEAD.size + concepts * (_CODE_BYTES + 4) + positions * size
-        end = before + 4 * weighted
+        _, wide, length, nodes, concepts, positions = _HEAD.unpack_from(payload)
+        size, kind = (4, "<u4") if wide else (2, "<u2")
+        end = _HEAD.size + concepts * (_CODE_BYTES + 4) + positions * size
         *words, rest = payload[end:].decode().split("\n")
-        if len(words) != concepts or rest or not all(words) or not length or form > _WIDE | _WEIGHTED:
+        if len(words) != concepts or rest or not all(words) or not length or wide > 1:
             raise ValueError(f"{concepts} key concepts do not take {len(payload)} bytes")
         codes = np.zeros((concepts, 8), dtype=np.uint8)
         codes[:, :_CODE_BYTES] = np.frombuffer(payload, np.uint8, concepts * _CODE_BYTES, _HEAD.size).reshape(
@@ -260,30 +245,8 @@ class Dwdcs(Detector[KeyConcepts]):
         at = _HEAD.size + concepts * _CODE_BYTES
         counts = np.frombuffer(payload, "<u4", concepts, at).astype(np.int64)
         places = np.frombuffer(payload, kind, positions, at + 4 * concepts).astype(np.int64)
-        weights = np.frombuffer(payload, "<f4", weighted, before).astype(np.float32)
         found = codes.view("<u8").ravel().astype(np.uint64)
-        usual = bool((np.isfinite(weights) & (weights >= 0)).all())
-        if (
-            int(counts.sum()) != positions
-            or not counts.all()
-            or len(np.unique(found)) < concepts
-            or not usual
-        ):
+        if int(counts.sum()) != positions or not counts.all() or len(np.unique(found)) < concepts:
             raise ValueError("key concepts are damaged: concepts or counts do not fit")
         offsets = np.concatenate(([0], np.cumsum(counts)))
-        return KeyConcepts(length, nodes, found & MASK, tuple(words), offsets, places, weights)
-
-
-class Dwswn(Dwdcs):
-    """The variant that the source compares with: the network of words, without synonyms."""
-
-    name = "dwswn"
-    merges: ClassVar[bool] = False
-    field_types: ClassVar[Mapping[str, str]] = {
-        "dwswn_key_concepts": "keyword",
-        "dwswn_key_concept_positions": "object",
-    }
-    term_fields: ClassVar[Mapping[int, tuple[str, ...]]] = {WORD_TAG: ("dwswn_key_concepts",)}
-
-    def __init__(self, config: DwdcsConfig, *, segmenter: str = DEFAULT) -> None:
-        super().__init__(config, segmenter=segmenter)
+        return KeyConcepts(length, nodes, found & MASK, tuple(words), offsets, places)

@@ -6,22 +6,19 @@ Source: Cao, Niu, Zhao, Peng, "Near duplicated Web pages detection based on conc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.detectors.dwdcs_paths import Graphs, components, largest_components, mean_paths, removal_sums
-from es_dedup.detectors.dwdcs_phrases import BETWEEN, with_phrases
+from es_dedup.detectors.dwdcs_paths import Graphs, components, largest_components, removal_sums
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, hash64
-from es_dedup.text.idf import chosen as chosen_idf
 from es_dedup.text.idf import general
 from es_dedup.text.ragged import gather, heads, offsets_of, rank_within
 from es_dedup.text.words import distinct_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -42,8 +39,7 @@ class KeyConcepts:
         concepts: 40-bit code of each key concept; distinct.
         words: the word that stands for each key concept: equal codes have equal words, and equal words equal codes.
         offsets: positions of concept ``i`` are ``positions[offsets[i]:offsets[i + 1]]``.
-        positions: places among the content words, from 0, ascending within a concept. A phrase counts as one word.
-        weights: weight of each concept in the cosine, at least 0; empty where its occurrences are its weight.
+        positions: places among the content words, from 0, ascending within a concept.
     """
 
     length: int
@@ -52,13 +48,11 @@ class KeyConcepts:
     words: tuple[str, ...]
     offsets: NDArray[np.int64]
     positions: NDArray[np.int64]
-    weights: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
 
     @property
     def vector(self) -> NDArray[np.float64]:
-        """Weight of each concept in the cosine; shape (concepts,)."""
-        weights = self.weights if len(self.weights) else np.diff(self.offsets)
-        return weights.astype(np.float64)
+        """Weight of each concept in the cosine, its occurrences; shape (concepts,)."""
+        return np.diff(self.offsets).astype(np.float64)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -67,7 +61,6 @@ class KeyConcepts:
             and np.array_equal(self.concepts, other.concepts)
             and np.array_equal(self.offsets, other.offsets)
             and np.array_equal(self.positions, other.positions)
-            and np.array_equal(self.weights, other.weights)
         )
 
     __hash__ = None  # type: ignore[assignment]  # arrays are not hashable
@@ -101,25 +94,23 @@ class Merger:
         synonyms: groups of words.
         senses: meanings of a word that count.
         min_overlap: share above which two concepts are one.
-        phrases: words may be phrases; the synonyms of a phrase are those of all its words (formula 6).
     """
 
-    def __init__(self, synonyms: Synonyms, senses: int, min_overlap: float, *, phrases: bool = False) -> None:
+    def __init__(self, synonyms: Synonyms, senses: int, min_overlap: float) -> None:
         self._synonyms, self._senses, self._min_overlap = synonyms, senses, min_overlap
-        self._phrases = phrases
         self._related: dict[str, frozenset[str]] = {}
         self._codes: dict[str, int] = {}
         self._names: dict[int, str] = {}
         self._order = {word: at for at, word in enumerate(synonyms.senses)}
 
     def __bool__(self) -> bool:
-        return bool(self._synonyms.groups) or self._phrases
+        return bool(self._synonyms.groups)
 
     def codes(self, words: WordBatch) -> NDArray[np.uint64]:
         """Code of each distinct word's meaning: of its first group of synonyms, else the word's own hash."""
         codes, senses, known = words.hashes.copy(), self._synonyms.senses, self._codes
         for at, word in enumerate(words.vocabulary):
-            if word in senses or BETWEEN in word:
+            if word in senses:
                 code = known.get(word)
                 if code is None:
                     code = known[word] = self.code(word)
@@ -127,9 +118,7 @@ class Merger:
         return codes
 
     def code(self, word: str) -> int:
-        """Code of a word's meaning; of a phrase, of its words' codes."""
-        if BETWEEN in word:
-            return hash64(BETWEEN.join(str(self.code(part)) for part in word.split(BETWEEN)))
+        """Code of a word's meaning."""
         return self._synonyms.code(word) or hash64(word)
 
     def name(self, word: str) -> str:
@@ -137,10 +126,8 @@ class Merger:
 
         Only words whose own first meaning is that group stand for it, so that concepts of two codes have two names: an index that
         stores terms by name then finds what one that stores codes finds. Of equals, as all English words are, it is the first in the
-        list of synonyms; a word without any stands for itself. A phrase is named by the names of its words.
+        list of synonyms; a word without any stands for itself.
         """
-        if BETWEEN in word:
-            return BETWEEN.join(map(self.name, word.split(BETWEEN)))
         senses = self._synonyms.senses.get(word)
         if not senses:
             return word
@@ -159,7 +146,7 @@ class Merger:
         """All words that are one concept with this word, itself not counted."""
         found = self._related.get(word)
         if found is None:
-            ours = self._synonyms.concept(word, self._senses)
+            ours = self.concept(word)
             near = {other for each in ours for other in self._around(each)} - {word}
             found = frozenset(other for other in near if self._overlap(ours, other) > self._min_overlap)
             self._related[word] = found
@@ -174,9 +161,8 @@ class Merger:
         return 2 * len(ours & theirs) / (len(ours) + len(theirs))
 
     def concept(self, word: str) -> frozenset[str]:
-        """Con(p): a word with its synonyms, or all words of a phrase with theirs (formulas 5 and 6)."""
-        parts = word.split(BETWEEN)
-        return frozenset().union(*(self._synonyms.concept(part, self._senses) for part in parts))
+        """Con(p): a word with its synonyms (formula 5)."""
+        return self._synonyms.concept(word, self._senses)
 
     def pairs(self, vocabulary: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Places of words that are one concept with a later one of the vocabulary, ascending, and of these."""
@@ -189,23 +175,8 @@ class Merger:
             for other in self.related(word)
             if place.get(other, -1) > at
         }
-        if self._phrases:
-            found |= set(self._phrase_pairs(place))
         left, right = np.array(sorted(found), dtype=np.int64).reshape(-1, 2).T
         return left, right
-
-    def _phrase_pairs(self, place: Mapping[str, int]) -> Iterator[tuple[int, int]]:
-        """The pairs of a phrase and another word or phrase."""
-        known = {word: self.concept(word) for word in place}
-        holders: dict[str, list[str]] = {}
-        for word, concept in known.items():
-            for each in concept:
-                holders.setdefault(each, []).append(word)
-        for phrase, concept in known.items():
-            if BETWEEN in phrase:
-                for word in {word for each in concept for word in holders[each]} - {phrase}:
-                    if self._overlap(concept, word) > self._min_overlap:
-                        yield min(place[phrase], place[word]), max(place[phrase], place[word])
 
 
 def concepts_of(words: WordBatch, merger: Merger) -> Concepts:
@@ -281,8 +252,6 @@ def network(words: WordBatch, concepts: Concepts, config: DwdcsConfig) -> tuple[
 
 def key_concepts(words: WordBatch, config: DwdcsConfig, merger: Merger) -> list[KeyConcepts]:
     """Key concepts of segmented pages; none on a page whose network has fewer than ``min_concepts`` nodes."""
-    if config.min_phrase_occurrences:
-        words = with_phrases(words, config.min_phrase_occurrences)
     concepts = concepts_of(words, merger)
     graphs, place = network(words, concepts, config)
     sizes = np.diff(graphs.offsets)
@@ -294,21 +263,7 @@ def key_concepts(words: WordBatch, config: DwdcsConfig, merger: Merger) -> list[
     owner = np.repeat(np.arange(len(words)), np.diff(hub_offsets))
     order = np.lexsort((np.arange(len(hubs)), -sums, owner))
     at, offsets = heads(hub_offsets, np.minimum(np.diff(hub_offsets), config.key_concepts))
-    found = _pages(words, concepts, merger, (place[hubs[order[at]]], offsets), sizes)
-    if config.weights == "count":
-        return found
-    if config.weights == "tfidf":
-        idf = chosen_idf(config.idf)
-        return [
-            replace(page, weights=(np.diff(page.offsets) * idf.of(page.words)).astype(np.float32))
-            for page in found
-        ]
-    others = np.maximum((sizes - 1) * (sizes - 2), 1)
-    gained = np.maximum(sums / others[owner] - mean_paths(graphs)[owner], 0)[order[at]].astype(np.float32)
-    return [
-        replace(page, weights=gained[low:high])
-        for page, (low, high) in zip(found, pairwise(offsets), strict=True)
-    ]
+    return _pages(words, concepts, merger, (place[hubs[order[at]]], offsets), sizes)
 
 
 def _hubs(graphs: Graphs, counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

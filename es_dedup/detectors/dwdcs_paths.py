@@ -96,22 +96,6 @@ def largest_components(graphs: Graphs) -> NDArray[np.bool_]:
     return main
 
 
-def mean_paths(graphs: Graphs) -> NDArray[np.float64]:
-    """Mean distance between two nodes of each connected graph (formula 4), 0 where there are none; shape (graphs,)."""
-    sizes = np.diff(graphs.offsets)
-    # a lone node more in each graph: its removal leaves the graph as it is
-    shift = np.repeat(np.arange(len(graphs)), sizes)
-    source = np.repeat(np.arange(len(shift)), graphs.degrees)
-    once = source < graphs.neighbours
-    left, right = source[once], graphs.neighbours[once]
-    wider = Graphs.of_edges(
-        graphs.offsets + np.arange(len(graphs) + 1), left + shift[left], right + shift[right]
-    )
-    sums = removal_sums(wider, wider.offsets[1:] - 1, np.arange(len(graphs) + 1))
-    means: NDArray[np.float64] = sums / np.maximum(sizes * (sizes - 1), 1)
-    return means
-
-
 def removal_sums(
     graphs: Graphs, removed: NDArray[np.int64], removed_offsets: NDArray[np.int64]
 ) -> NDArray[np.int64]:

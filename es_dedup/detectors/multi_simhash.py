@@ -45,7 +45,6 @@ TAG: Final = 32
 LONGEST_WORD: Final = (
     4  # characters; longer words are names and runs of Latin letters, which should not win by length
 )
-IDF_STEPS: Final = 8  # tf-idf votes are whole numbers of eighths, so that sums do not depend on their order
 PAYLOAD: Final = struct.Struct("<BQQ")
 PAYLOAD_VERSION: Final = 1
 
@@ -157,21 +156,16 @@ class MultiSimhash(Detector[TwoFingerprints]):
 
     def values(self, words: WordBatch) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """Both fingerprints of each page; 0 where a page has no content word."""
-        config, idf = self._config, chosen(self._config.idf)
-        pages, count = words.pages, len(words)
-        distinct = distinct_words(words)
-        weights = word_weights(words, distinct, config, idf)
-        keyword = keyword_entries(weights, distinct, config.keywords)
-        votes = distinct.counts
-        if config.weights == "tfidf":
-            rarity = np.rint(IDF_STEPS * idf.of(words.vocabulary)).astype(np.int64)
-            votes = votes * np.maximum(rarity, 1)[distinct.ids]
-        text = fingerprints(words.hashes[distinct.ids], distinct.pages, count, votes)
-        windows = windows_around(words, keyword[distinct.entry], config.context)
-        near = np.flatnonzero(windows)
-        each = windows[near] if config.windows == "each" else None
-        codes = self._codes(words)
-        return text, fingerprints(codes[words.ids[near]], pages[near], count, each)
+        distinct, count = distinct_words(words), len(words)
+        text = fingerprints(words.hashes[distinct.ids], distinct.pages, count, distinct.counts)
+        near = np.flatnonzero(self._windows(words, distinct))
+        return text, fingerprints(self._codes(words)[words.ids[near]], words.pages[near], count)
+
+    def _windows(self, words: WordBatch, distinct: DistinctWords) -> NDArray[np.int64]:
+        """How many windows of keywords each occurrence stands in."""
+        weights = word_weights(words, distinct, self._config, chosen(self._config.idf))
+        keyword = keyword_entries(weights, distinct, self._config.keywords)
+        return windows_around(words, keyword[distinct.entry], self._config.context)
 
     def _codes(self, words: WordBatch) -> NDArray[np.uint64]:
         """Hash of each distinct word, or the code of its meaning where it has synonyms."""

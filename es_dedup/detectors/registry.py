@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.char_frequency import CharFrequency
 from es_dedup.detectors.coverage import Coverage
-from es_dedup.detectors.dwdcs import Dwdcs, Dwswn
+from es_dedup.detectors.dwdcs import Dwdcs
 from es_dedup.detectors.multi_simhash import MultiSimhash
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.errors import ConfigError
@@ -41,7 +41,6 @@ _FACTORIES: Final[dict[str, Factory]] = {
     Dwdcs.name: lambda settings: Dwdcs(
         settings.dwdcs, synonyms.named(settings.dwdcs.synonyms), segmenter=settings.words.segmenter
     ),
-    Dwswn.name: lambda settings: Dwswn(settings.dwdcs, segmenter=settings.words.segmenter),
 }
 
 

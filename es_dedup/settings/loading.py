@@ -385,7 +385,7 @@ def _wrong_names(values: Mapping[str, Any], origins: Mapping[str, str]) -> Itera
         yield f"{place}: must be one of {', '.join(known)}, got {extractor!r}"
 
 
-_DETECTORS: Final = ("ccdet", "char_frequency", "coverage", "dwdcs", "dwswn", "multi_simhash", "simhash")
+_DETECTORS: Final = ("ccdet", "char_frequency", "coverage", "dwdcs", "multi_simhash", "simhash")
 _EXTRACTORS: Final = ("blocks", "plain", "readability", "resiliparse", "topic", "trafilatura")
 _LISTED_BY: Final = {"detectors": "detector_names", "extraction": "extractor_names"}
 

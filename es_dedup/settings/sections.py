@@ -95,13 +95,6 @@ class MultiSimhashConfig(Section):
     adjective: float = feature_setting(0.4, ge=0, le=1, description="weight of an adjective")
     verb: float = feature_setting(0.3, ge=0, le=1, description="weight of a verb")
     other: float = feature_setting(0.1, ge=0, le=1, description="weight of any other word")
-    weights: Literal["count", "tfidf"] = feature_setting(
-        "count", description="weight of a word in the SimHash of the text: its occurrences, or tf-idf"
-    )
-    windows: Literal["once", "each"] = feature_setting(
-        "once",
-        description="whether a word in several keyword windows counts once or once per window",
-    )
     idf: IdfFile = ""
     synonyms: Synonyms = "wordnet"
 
@@ -137,25 +130,13 @@ class CharFrequencyConfig(Section):
     min_characters: int = feature_setting(
         5, ge=1, le=100, description="minimum number of frequent characters of a page"
     )
-    followers: Literal["adjacent", "coded"] = feature_setting(
-        "adjacent",
-        description="follower of a frequent character: the next character of any kind, or the next character of the numbered set, "
-        "skipping punctuation",
-    )
     min_main: float = Field(
         0.8, gt=0, lt=1, description="share of common frequent characters that must be exceeded, M"
     )
     min_aux: float = Field(0.8, gt=0, lt=1, description="share of common followers that must be exceeded")
-    aux_alone: bool = Field(
-        default=False,
-        description="if followers are compared, they decide alone, as in the steps of the source; otherwise both shares must be exceeded",
-    )
     long_chars: int = Field(500, ge=1, le=1_000_000, description="characters above which a page is long, T")
     min_length_ratio: float = Field(
         0.3, ge=0, le=1, description="length ratio below which followers are also compared, R"
-    )
-    both_long: bool = Field(
-        default=False, description="compare followers only if both pages are long; otherwise if one is"
     )
     stop_characters: bool = feature_setting(
         default=True, description="leave function words out of the main comparison"
@@ -163,9 +144,9 @@ class CharFrequencyConfig(Section):
 
 
 class DwdcsConfig(Section):
-    """Key concepts of a small-world network and their positions (DWDCS, DWSWN)."""
+    """Key concepts of a small-world network and their positions (DWDCS)."""
 
-    detector = ("dwdcs", "dwswn")
+    detector = "dwdcs"
 
     hubs: int = feature_setting(
         30, ge=5, le=63, description="number of nodes of highest degree that are tried, l"
@@ -189,27 +170,12 @@ class DwdcsConfig(Section):
     )
     senses: int = feature_setting(1, ge=1, le=10, description="number of meanings of a word that are used")
     synonyms: Synonyms = "wordnet"
-    min_phrase_occurrences: int = feature_setting(
-        0,
-        ge=0,
-        le=20,
-        description="occurrences from which adjacent words are one phrase; 0: no phrases",
-    )
-    weights: Literal["count", "tfidf", "contribution"] = feature_setting(
-        "count",
-        description="weight of a key concept in the cosine: its occurrences, tf-idf, or its contribution CB to the network",
-    )
-    idf: IdfFile = ""
     min_similarity: float = Field(0.9, ge=0, lt=1, description="cosine of key concepts that must be exceeded")
     max_position_variance: float = Field(
         0.05,
         gt=0,
         le=1,
         description="standard deviation of position shifts from which a pair is rejected, relative to the longer page",
-    )
-    deviation: Literal["signed", "absolute"] = Field(
-        "signed",
-        description="deviation from the mean signed shift, or from the mean absolute shift (formula 12 as printed)",
     )
     query: Literal["complete", "leading"] = Field(
         "complete",
@@ -224,8 +190,6 @@ class DwdcsConfig(Section):
     def _in_order(self) -> DwdcsConfig:
         if not self.query_hits <= self.query_concepts <= self.key_concepts <= self.hubs:
             raise ValueError("query_hits <= query_concepts <= key_concepts <= hubs must hold")
-        if self.min_phrase_occurrences == 1:
-            raise ValueError("min_phrase_occurrences must be 0 (no phrases) or at least 2")
         return self
 
 
@@ -241,8 +205,8 @@ class CcdetConfig(Section):
     min_clr: float = Field(0.5, ge=0, le=1, description="length ratio below which a match is containment")
     min_features: int = feature_setting(3, ge=1, le=100, description="minimum number of signatures of a page")
     min_common: int = Field(2, ge=1, le=100, description="minimum number of signatures in common")
-    prune: Literal["site", "idf", "none"] = Field(
-        "site", description="how noise signatures are recognised: by site, by idf, or not at all"
+    prune: Literal["site", "none"] = Field(
+        "site", description="how noise signatures are recognised: by site, or not at all"
     )
     prune_min_pages: int = Field(
         3, ge=2, le=1000, description="minimum number of pages of one site for a signature to be noise"
@@ -250,10 +214,6 @@ class CcdetConfig(Section):
     prune_site_share: float = Field(
         1.0, gt=0, le=1, description="minimum share of its most frequent site for a signature to be noise"
     )
-    prune_min_idf: float = Field(
-        3.0, ge=0, le=30, description="ln(pages / pages with it) below which a signature is noise"
-    )
-    recount: bool = Field(default=True, description="count signatures again after pruning")
     query_signatures: int = Field(
         0,
         ge=0,

@@ -28,8 +28,10 @@ from experiments.papers.runs import (
     read,
     run,
     scores_above,
+    settings_of,
     spent_ms,
 )
+from experiments.readings.ccdet import MIN_IDF, CcdetIdf, CcdetKeptCounts
 from experiments.self_join import self_join
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from es_dedup.detectors.ccdet import PeriodTable
     from es_dedup.model import Content
     from experiments.papers.runs import Given
 
@@ -64,12 +67,12 @@ STOP_LISTS: Final[Mapping[str, tuple[str, ...]]] = {
     "和 与 及 或": ("和", "与", "及", "或"),
     "built-in (24)": (),
 }
-PRUNED: Final[Sequence[tuple[str, Mapping[str, Any]]]] = (
-    ("CCDet (site, 3 pages)", {}),
-    ("CCDet (site, 2 pages, the literal rule)", {"ccdet.prune_min_pages": 2}),
-    ("CCDet (site, not recounted)", {"ccdet.recount": False}),
-    ("NoPrune1 + IDF", {"ccdet.prune": "idf"}),
-    ("NoPrune1", {"ccdet.prune": "none"}),
+PRUNED: Final[Sequence[tuple[str, str, Mapping[str, Any]]]] = (
+    ("CCDet (site, 3 pages)", "ccdet", {}),
+    ("CCDet (site, 2 pages, the literal rule)", "ccdet", {"ccdet.prune_min_pages": 2}),
+    ("CCDet (site, not recounted)", "ccdet_kept_counts", {}),
+    ("NoPrune1 + IDF", "ccdet_idf", {}),
+    ("NoPrune1", "ccdet", {"ccdet.prune": "none"}),
 )
 PAGES: Final = 3_000
 NODES: Final = (1, 2, 4, 8, 16)
@@ -120,19 +123,15 @@ def pruning(given: Given) -> Table:
         # a page without a site is of none that another page has
         named = [each.site or f"#{at}" for at, each in enumerate(pairs.contents)]
         sites = np.unique(named, return_inverse=True)[1]
-        spent: dict[str, list[float]] = {label: [] for label, _ in PRUNED}
+        spent: dict[str, list[float]] = {label: [] for label, _, _ in PRUNED}
         counted: dict[str, Row] = {}
         for _ in range(given.rounds):
-            for label, changes in PRUNED:
-                config = CcdetConfig.model_validate(
-                    {key.partition(".")[2]: value for key, value in changes.items()}
-                )
-                taken, counted[label] = spent_ms(
-                    partial(_steps, table.offsets, table.signatures, sites, config)
-                )
+            for label, method, changes in PRUNED:
+                config = settings_of(method, changes).ccdet
+                taken, counted[label] = spent_ms(partial(_steps, method, table, sites, config))
                 spent[label].append(taken)
-        for label, changes in PRUNED:
-            found = run(pairs, "ccdet", changes)
+        for label, method, changes in PRUNED:
+            found = run(pairs, method, changes)
             threshold, best = best_above(pairs, found, THRESHOLDS)
             ratios = [one / plain for one, plain in zip(spent[label], spent["NoPrune1"], strict=True)]
             rows.append(
@@ -157,25 +156,26 @@ def pruning(given: Given) -> Table:
     )
 
 
-def _steps(offsets: NDArray[Any], signatures: NDArray[Any], sites: NDArray[Any], config: CcdetConfig) -> Row:
+def _steps(method: str, table: PeriodTable, sites: NDArray[Any], config: CcdetConfig) -> Row:
     """Steps 1 to 3 of the paper with its pruning, and the decision: lists, those dropped, pairs counted and accepted."""
+    offsets, signatures = table.offsets, table.signatures
     pages = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     order = np.lexsort((pages, signatures))
     ordered, owners = signatures[order], pages[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] + 1))
     counts = np.diff(np.append(starts, len(ordered)))
     dropped = np.zeros(len(starts), dtype=np.bool_)
-    if config.prune == "site":
+    if method == CcdetIdf.name:
+        rarity = np.log((len(offsets) - 1) / counts)
+        dropped = (counts >= config.prune_min_pages) & (rarity < MIN_IDF)
+    elif config.prune == "site":
         of = np.repeat(np.arange(len(starts)), counts)
         keys, each = np.unique(of * (int(sites.max()) + 1) + sites[owners], return_counts=True)
         most = np.zeros(len(starts), dtype=np.int64)
         np.maximum.at(most, keys // (int(sites.max()) + 1), each)
         dropped = (counts >= config.prune_min_pages) & (most >= config.prune_site_share * counts)
-    elif config.prune == "idf":
-        rarity = np.log((len(offsets) - 1) / counts)
-        dropped = (counts >= config.prune_min_pages) & (rarity < config.prune_min_idf)
     sizes = np.diff(offsets)
-    if config.recount and dropped.any():
+    if method != CcdetKeptCounts.name and dropped.any():
         sizes = np.bincount(owners[np.repeat(~dropped, counts)], minlength=len(offsets) - 1)
     kept = ~dropped & (counts <= MAX_POSTINGS)
     found, shared = np.unique(_pairs_of(owners, starts[kept], counts[kept]), return_counts=True)
@@ -202,7 +202,7 @@ TIMED: Final[Sequence[tuple[str, str, Mapping[str, Any], str]]] = (
     ("I-Match-S", "imatch_s", {}, "least of all"),
     ("I-Match-P", "imatch_p", {}, "least of all"),
     ("CCDet", "ccdet", {}, "1 (73 ms)"),
-    ("NoPrune1 + IDF", "ccdet", {"ccdet.prune": "idf"}, "1.03 (75 ms)"),
+    ("NoPrune1 + IDF", "ccdet_idf", {}, "1.03 (75 ms)"),
     ("NoPrune1", "ccdet", {"ccdet.prune": "none"}, "1.14 (83 ms)"),
     ("SpotSigs", "spotsigs", {}, "above 3.7"),
     ("Shingling", "shingling", {}, "above 3.7"),

@@ -39,10 +39,10 @@ THRESHOLDS: Final = tuple(step / 20 for step in range(1, 21))
 WORDS: Final[Mapping[str, Any]] = {"dwdcs.synonyms": "none"}
 CORRECTNESS: Final[Variants] = (
     ("DWDCS", "dwdcs", {}),
-    ("DWDCS, phrases", "dwdcs", {"dwdcs.min_phrase_occurrences": 2, "dwdcs.min_overlap": 0.67}),
-    ("DWDCS, formula 12 as printed", "dwdcs", {"dwdcs.deviation": "absolute"}),
-    ("DWDCS, weights tf-idf", "dwdcs", {"dwdcs.weights": "tfidf"}),
-    ("DWDCS, weights CB", "dwdcs", {"dwdcs.weights": "contribution"}),
+    ("DWDCS, phrases", "dwdcs_phrases", {"dwdcs.min_overlap": 0.67}),
+    ("DWDCS, formula 12 as printed", "dwdcs_printed", {}),
+    ("DWDCS, weights tf-idf", "dwdcs_tfidf", {}),
+    ("DWDCS, weights CB", "dwdcs_contribution", {}),
     ("DWDCS, all concepts as nodes", "dwdcs", {"dwdcs.min_occurrences": 1}),
     ("DWDCS, n = 8 leading, 6 found", "dwdcs", {"dwdcs.query": "leading"}),
     ("DWSWN", "dwswn", {}),
@@ -50,7 +50,7 @@ CORRECTNESS: Final[Variants] = (
 )
 SIMHASHES: Final[Variants] = (
     ("multi-SimHash", "multi_simhash", {}),
-    ("multi-SimHash, windows each", "multi_simhash", {"multi_simhash.windows": "each"}),
+    ("multi-SimHash, windows each", "multi_simhash_each", {}),
     ("multi-SimHash, no synonyms", "multi_simhash", {"multi_simhash.synonyms": "none"}),
     (
         "multi-SimHash, k1 = 3, k2 = 7",

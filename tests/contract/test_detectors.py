@@ -7,7 +7,7 @@ import pytest
 from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.char_frequency import CharFrequency
 from es_dedup.detectors.coverage import Coverage
-from es_dedup.detectors.dwdcs import Dwdcs, Dwswn
+from es_dedup.detectors.dwdcs import Dwdcs
 from es_dedup.detectors.multi_simhash import MultiSimhash
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.model import Content
@@ -99,7 +99,7 @@ class TestMultiSimhash(DetectorContract):
 class TestMultiSimhashWithSynonyms(TestMultiSimhash):
     @pytest.fixture
     def detector(self) -> MultiSimhash:
-        config = MultiSimhashConfig(max_bits=3, max_text_bits=7, weights="tfidf")
+        config = MultiSimhashConfig(max_bits=3, max_text_bits=7)
         return MultiSimhash(config, of_groups([("检修", "维修"), ("泵站", "水站")]))
 
 
@@ -131,11 +131,7 @@ class TestDwdcs(DetectorContract):
         return topical_contents()
 
 
-class TestDwswn(TestDwdcs):
+class TestDwdcsByLeadingConcepts(TestDwdcs):
     @pytest.fixture
-    def detector(self) -> Dwswn:
-        return Dwswn(DwdcsConfig(query="leading"))
-
-    @pytest.fixture
-    def tags(self) -> frozenset[int]:
-        return frozenset({35})
+    def detector(self) -> Dwdcs:
+        return Dwdcs(DwdcsConfig(query="leading"))

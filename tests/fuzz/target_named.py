@@ -23,7 +23,7 @@ from tests.fuzz.mutate import damaged
 if TYPE_CHECKING:
     import random
 
-METHODS: Final = ("ccdet", "simhash", "coverage", "dwdcs", "multi_simhash", "char_frequency", "dwswn")
+METHODS: Final = ("ccdet", "simhash", "coverage", "dwdcs", "multi_simhash", "char_frequency")
 SETTINGS: Final = Settings.model_validate(
     {
         "detectors": METHODS,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from es_dedup.model import Content
 
-METHODS = ("ccdet", "simhash", "coverage", "dwdcs", "multi_simhash", "char_frequency", "dwswn", Minhash.name)
+METHODS = ("ccdet", "simhash", "coverage", "dwdcs", "multi_simhash", "char_frequency", Minhash.name)
 HIDDEN = ("coverage_grams", "coverage_clauses", "other_terms", "payload")
 LEFT, RIGHT = "zhportal/bridge-opening.html", "forum/bridge-excerpt.html"
 REPRINT = "epaper/bridge-reprint.html"
@@ -95,7 +95,6 @@ def test_a_document_shows_the_features_of_each_method(own_address: str) -> None:
     assert all(f"{each}。" in dense for each in found["period_signatures"])
     assert found["simhash"] == "".join(f"{found[f'simhash_band_{at}']:04x}" for at in range(4))
     assert found["key_concepts"] == [each["concept"] for each in found["key_concept_positions"]]
-    assert all(word in dense for word in found["dwswn_key_concepts"])
     assert not found.keys() & set(HIDDEN)
     assert not documents["empty"].keys() & expected.keys()
 

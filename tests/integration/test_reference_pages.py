@@ -18,7 +18,7 @@ from es_dedup.detectors.char_frequency import CharFrequency
 from es_dedup.detectors.char_frequency_features import WORD
 from es_dedup.detectors.coverage_features import COMPLETE, build
 from es_dedup.detectors.coverage_pairs import measure, uniform_weights
-from es_dedup.detectors.dwdcs import Dwdcs, Dwswn
+from es_dedup.detectors.dwdcs import Dwdcs
 from es_dedup.detectors.dwdcs_network import MASK, KeyConcepts
 from es_dedup.detectors.multi_simhash import MultiSimhash, TwoFingerprints
 from es_dedup.detectors.simhash import Fingerprint, Simhash, band_terms, query_terms
@@ -37,6 +37,15 @@ from es_dedup.text.segment import JiebaSegmenter, RjiebaSegmenter, segmenter, wo
 from es_dedup.text.stopwords import STOP_CHARACTERS, STOP_WORDS
 from es_dedup.text.synonyms import NO_LIST, WORDNET_FILES, named
 from es_dedup.text.words import speech_of as part_of_speech
+from experiments.readings.ccdet import MIN_IDF, noise_by_idf
+from experiments.readings.char_frequency import CharFrequencyAuxAlone
+from experiments.readings.dwdcs import (
+    MIN_PHRASE_OCCURRENCES,
+    DwdcsContribution,
+    DwdcsPhrases,
+    DwdcsPrinted,
+)
+from experiments.readings.multi_simhash import MultiSimhashEach, MultiSimhashTfidf
 from tests.reference import ccdet as slow_ccdet
 from tests.reference import char_frequency as slow_characters
 from tests.reference import coverage as slow_coverage
@@ -97,7 +106,7 @@ PAIRS: Final = list(combinations(range(COUNT), 2))
 class TestCcdet:
     @pytest.mark.parametrize("prune", ["none", "site", "idf"])
     def test_every_pair(self, contents: list[Content], texts: list[str], prune: str) -> None:
-        config = CcdetConfig.model_validate({"prune": prune})
+        config = CcdetConfig.model_validate({"prune": "none" if prune == "idf" else prune})
         signed = [slow_ccdet.period_signatures(text) for text in texts]
         named = {str(at): page for at, page in enumerate(signed)}
         table = period_table(normalise_many([content.text for content in contents]), config.window)
@@ -108,9 +117,13 @@ class TestCcdet:
             dropped = slow_ccdet.pruned_by_site(named, dict(zip(named, sites, strict=True)))
         elif prune == "idf":
             postings = slow_ccdet.posting_lists(named)
-            rare = slow_ccdet.pruned_by_idf(named, config.prune_min_idf)
+            rare = slow_ccdet.pruned_by_idf(named, MIN_IDF)
             dropped = frozenset(each for each in rare if len(postings[each]) >= config.prune_min_pages)
-        noise = learn_noise(table, sites, config)
+        noise = (
+            noise_by_idf(table, MIN_IDF, min_pages=config.prune_min_pages)
+            if prune == "idf"
+            else learn_noise(table, sites, config)
+        )
         assert len(noise) == len(dropped)
         detector = Ccdet(config, noise)
         shown = ("common", "left_signatures", "right_signatures")
@@ -223,18 +236,14 @@ class TestCoverage:
 
 
 class TestCharFrequency:
-    @pytest.mark.parametrize("followers", ["adjacent", "coded"])
     @pytest.mark.parametrize("aux_alone", [False, True])
-    def test_every_page_and_pair(
-        self, contents: list[Content], texts: list[str], followers: str, *, aux_alone: bool
-    ) -> None:
-        config = CharFrequencyConfig.model_validate({"followers": followers, "aux_alone": aux_alone})
-        method = CharFrequency(config)
+    def test_every_page_and_pair(self, contents: list[Content], texts: list[str], *, aux_alone: bool) -> None:
+        method = (CharFrequencyAuxAlone if aux_alone else CharFrequency)(CharFrequencyConfig())
         found = method.strings(normalise_many([content.text for content in contents]))
         # pages of other scripts are compared by words, of which the document says nothing
         chinese = [at for at, page in enumerate(found) if len(page.units) and page.units[-1] < WORD]
         assert len(chinese) > COUNT - 10
-        twins = {at: slow_characters.strings(texts[at], adjacent=followers == "adjacent") for at in chinese}
+        twins = {at: slow_characters.strings(texts[at]) for at in chinese}
         for at in chinese:
             codes = sorted(map(slow_characters.row_cell_code, twins[at].main))
             assert (found[at].length, found[at].units.tolist()) == (twins[at].length, codes)
@@ -321,28 +330,37 @@ def test_rjieba_cuts_and_tags_labelled_pages_as_jieba(name: str) -> None:
 
 class TestMultiSimhash:
     @pytest.mark.parametrize(
-        "changes", [{}, {"weights": "tfidf", "windows": "each", "synonyms": "none", "keywords": 15}]
+        ("kind", "changes"),
+        [
+            (MultiSimhash, {}),
+            (MultiSimhashTfidf, {"synonyms": "none", "keywords": 15}),
+            (MultiSimhashEach, {"synonyms": "none"}),
+        ],
     )
     def test_every_page_and_pair(
-        self, contents: list[Content], placed: list[Placed], changes: dict[str, Any]
+        self,
+        contents: list[Content],
+        placed: list[Placed],
+        kind: type[MultiSimhash],
+        changes: dict[str, Any],
     ) -> None:
         config = MultiSimhashConfig.model_validate(changes)
         known, idf = known_synonyms(config.synonyms), general()
-        detector = MultiSimhash(config, named(config.synonyms))
+        detector = kind(config, named(config.synonyms))
         found = detector.featurise_many(contents)
         features: list[TwoFingerprints] = []
         for page, each in zip(placed, found, strict=True):
             own = [word for word, _ in page]
             weights = slow_multi.word_weights(own, lambda word: idf.values.get(word, idf.unknown), speech_of)
             chosen = slow_multi.keywords(weights, config.keywords)
-            near = slow_multi.windows(own, chosen, config.context, each=config.windows == "each")
+            near = slow_multi.windows(own, chosen, config.context, each=kind is MultiSimhashEach)
             expected = slow_multi.fingerprints(
                 own,
                 near,
                 hash_of,
                 lambda word: code_of(word, known),
                 lambda word: (
-                    max(1, round(8 * idf.values.get(word, idf.unknown))) if config.weights == "tfidf" else 1
+                    max(1, round(8 * idf.values.get(word, idf.unknown))) if kind is MultiSimhashTfidf else 1
                 ),
             )
             assert isinstance(each, TwoFingerprints)
@@ -363,42 +381,43 @@ class TestMultiSimhash:
 
 class TestDwdcs:
     @pytest.mark.parametrize(
-        "changes",
+        ("kind", "changes"),
         [
-            {},
-            {"window_counts": "nodes"},
-            {"window_counts": "nodes", "senses": 2, "window": 3},
-            {"min_phrase_occurrences": 2, "deviation": "absolute", "weights": "contribution"},
-            {"synonyms": "none"},
+            (Dwdcs, {}),
+            (Dwdcs, {"window_counts": "nodes"}),
+            (Dwdcs, {"window_counts": "nodes", "senses": 2, "window": 3}),
+            (Dwdcs, {"synonyms": "none"}),
+            (DwdcsPhrases, {}),
+            (DwdcsContribution, {}),
+            (DwdcsPrinted, {}),
         ],
     )
     def test_every_page_and_pair(
-        self, contents: list[Content], placed: list[Placed], changes: dict[str, Any]
+        self, contents: list[Content], placed: list[Placed], kind: type[Dwdcs], changes: dict[str, Any]
     ) -> None:
-        features = self.compared(contents, placed, changes)
+        features = self.compared(contents, placed, kind, changes)
         assert len(features) > 150
         assert any(word.isdigit() for page in features for word in page.words), "numbers are key concepts"
 
     @pytest.mark.parametrize("changes", [{}, {"window_counts": "nodes"}, {"senses": 3, "min_overlap": 0.3}])
     def test_english_pages_and_pairs(self, english: list[Content], changes: dict[str, Any]) -> None:
         placed = placed_in([normalise(content.text) for content in english])
-        merged = self.compared(english, placed, changes)
-        words = Dwswn(DwdcsConfig.model_validate(changes)).featurise_many(english)
+        merged = self.compared(english, placed, Dwdcs, changes)
+        words = Dwdcs(DwdcsConfig.model_validate(changes)).featurise_many(english)
         nodes = [page.nodes for page in words if isinstance(page, KeyConcepts)]
         assert sum(page.nodes for page in merged) != sum(nodes), "synonyms are merged"
 
     def compared(
-        self, contents: list[Content], placed: list[Placed], changes: dict[str, Any]
+        self, contents: list[Content], placed: list[Placed], kind: type[Dwdcs], changes: dict[str, Any]
     ) -> list[KeyConcepts]:
         """Features of the pages, which equal those of the reference, as do the verdicts of all pairs."""
         config = DwdcsConfig.model_validate(changes)
-        known = known_synonyms(config.synonyms)
-        detector = Dwdcs(config, named(config.synonyms)) if config.synonyms != NO_LIST else Dwswn(config)
+        known, detector = known_synonyms(config.synonyms), kind(config, named(config.synonyms))
         twins: list[dict[int, list[int]]] = []
         vectors: list[dict[int, float]] = []
         features: list[KeyConcepts] = []
         for page, each in zip(placed, detector.featurise_many(contents), strict=True):
-            places, weights, nodes = key_concepts(page, config, known)
+            places, weights, nodes = key_concepts(page, config, known, kind)
             if isinstance(each, Skipped):
                 assert nodes < config.min_concepts
                 continue
@@ -415,7 +434,7 @@ class TestDwdcs:
         for left, right in combinations(range(len(features)), 2):
             verdict = detector.verify(features[left], features[right])
             similarity = slow_dwdcs.weighted_cosine(vectors[left], vectors[right])
-            spread = slow_dwdcs.spread(twins[left], twins[right], signed=config.deviation == "signed")
+            spread = slow_dwdcs.spread(twins[left], twins[right], signed=kind is not DwdcsPrinted)
             longer = max(features[left].length, features[right].length)
             assert verdict.score == pytest.approx(similarity, abs=1e-6)
             expected = similarity > 0.9 and spread is not None and spread < 0.05 * longer
@@ -426,14 +445,14 @@ class TestDwdcs:
 
 
 def key_concepts(
-    page: Placed, config: DwdcsConfig, known: slow_synonyms.Meanings
+    page: Placed, config: DwdcsConfig, known: slow_synonyms.Meanings, kind: type[Dwdcs]
 ) -> tuple[dict[int, list[int]], dict[int, float], int]:
     """Positions and weights of the key concepts of a page by the reference, by code, and the size of its network."""
     own: list[tuple[str, ...]] = [(word,) for word, _ in page]
     sentences = [sentence for _, sentence in page]
-    if config.min_phrase_occurrences:
+    if kind is DwdcsPhrases:
         own, sentences = slow_dwdcs.with_phrases(
-            [word for word, _ in page], sentences, config.min_phrase_occurrences
+            [word for word, _ in page], sentences, MIN_PHRASE_OCCURRENCES
         )
 
     def concept(phrase: tuple[str, ...]) -> frozenset[str]:
@@ -460,6 +479,6 @@ def key_concepts(
         name = min(code(phrase) for phrase in group if group[phrase] == nodes[node]) & int(MASK)
         places[name] = [at for at, other in enumerate(names) if other == nodes[node]]
         weights[name] = float(len(places[name]))
-        if config.weights == "contribution":
+        if kind is DwdcsContribution:
             weights[name] = max(0.0, slow_dwdcs.contribution(graph, node))
     return places, weights, len(nodes)

@@ -82,7 +82,7 @@ def in_pieces(index: Index, settings: Settings, most: int) -> ClusteringResult:
         ({}, 5_000),
         ({}, 2_000_000),
         ({"detectors": ["ccdet", "simhash"], "simhash": {"max_hamming_distance": 5}}, 300),
-        ({"ccdet": {"prune": "idf"}, "cluster": {"order": "longest"}}, 900),
+        ({"ccdet": {"prune": "none"}, "cluster": {"order": "longest"}}, 900),
         ({"detectors": ["coverage", "dwdcs"]}, 300),
     ],
     ids=["small pieces", "pieces", "one piece", "no coverage", "other order", "further method"],

@@ -17,7 +17,6 @@ from es_dedup.detectors.ccdet import (
     PeriodFeatures,
     PeriodTable,
     learn_noise,
-    noise_by_idf,
     noise_by_site,
     period_table,
 )
@@ -250,14 +249,6 @@ def test_a_share_that_is_met_exactly_prunes() -> None:
     assert len(noise_by_site(table, ["a"] * 10 + ["b"] * 10, min_share=0.55)) == 0
 
 
-@settings(max_examples=200, deadline=None)
-@given(PAGES, st.floats(0.01, 3.0))
-def test_pruning_by_idf_equals_the_reference(pages: list[frozenset[str]], min_idf: float) -> None:
-    table, numbers = table_of(pages)
-    expected = slow.pruned_by_idf({str(at): page for at, page in enumerate(pages)}, min_idf)
-    assert noise_by_idf(table, min_idf).tolist() == sorted(numbers[name] for name in expected)
-
-
 @settings(max_examples=100, deadline=None)
 @given(PAGES)
 def test_rows_of_tables_are_judged_as_features_are(pages: list[frozenset[str]]) -> None:
@@ -293,33 +284,27 @@ def test_bytes_of_another_length_are_refused() -> None:
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.frozensets(st.sampled_from("甲乙丙丁戊己"), min_size=1), min_size=2, max_size=6),
-    st.sampled_from(["site", "idf", "none"]),
-    st.booleans(),
+    st.sampled_from(["site", "none"]),
 )
-def test_every_pruning_and_count_equals_the_reference(
-    pages: list[frozenset[str]], prune: Literal["site", "idf", "none"], recount: bool
+def test_every_pruning_equals_the_reference(
+    pages: list[frozenset[str]], prune: Literal["site", "none"]
 ) -> None:
     table, numbers = table_of(pages)
     named = {str(at): page for at, page in enumerate(pages)}
     sites = ["a.com" if at % 3 else "" for at in range(len(pages))]
-    config = CcdetConfig(
-        prune=prune, prune_min_pages=2, prune_min_idf=0.7, recount=recount, min_features=1, min_common=1
-    )
+    config = CcdetConfig(prune=prune, prune_min_pages=2, min_features=1, min_common=1)
     noise = learn_noise(table, sites, config)
     dropped: frozenset[str] = frozenset()
     if prune == "site":
         marks = {str(at): site for at, site in enumerate(sites) if site}
         dropped = slow.pruned_by_site(named, marks, 2, 1.0)
-    elif prune == "idf":
-        lists = slow.posting_lists(named)
-        dropped = frozenset(each for each in slow.pruned_by_idf(named, 0.7) if len(lists[each]) >= 2)
     assert noise.tolist() == sorted(numbers[name] for name in dropped)
     detector = Ccdet(config, noise)
     limits = slow.Limits(min_features=1, min_common=1)
     for left in range(len(pages)):
         for right in range(len(pages)):
             found = detector.verify_rows(table, left, table, right)
-            wanted = slow.decide_pages(pages[left], pages[right], dropped, recount=recount, limits=limits)
+            wanted = slow.decide_pages(pages[left], pages[right], dropped, limits=limits)
             assert found.relation == RELATIONS[wanted.relation]
             assert found.score == wanted.ccs
 

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from es_dedup.detectors.char_frequency import CharFrequency
-from es_dedup.detectors.dwdcs import Dwdcs, Dwswn
+from es_dedup.detectors.dwdcs import Dwdcs
 from es_dedup.detectors.multi_simhash import MultiSimhash
 from es_dedup.detectors.simhash import Fingerprint, Simhash
 from es_dedup.model import Content, Skipped
 from es_dedup.settings.sections import CharFrequencyConfig, DwdcsConfig, MultiSimhashConfig, SimhashConfig
 from es_dedup.text.synonyms import of_groups
+from experiments.readings.dwdcs import Dwswn
+from experiments.readings.multi_simhash import MultiSimhashTfidf
 from experiments.simhash_layouts import LAYOUTS, LayoutSimhash
 from tests.texts import EN, MIXED, TRADITIONAL, ZH, topical
 
@@ -46,7 +48,7 @@ CASES: Final = {
 SYNONYMS: Final = of_groups([("检修", "维修"), ("设备", "装置"), ("budget", "plan")])
 METHODS: Final[dict[str, Detector[Any]]] = {
     "multi_simhash": MultiSimhash(MultiSimhashConfig(), SYNONYMS),
-    "multi_simhash tfidf": MultiSimhash(MultiSimhashConfig(weights="tfidf")),
+    "multi_simhash tfidf": MultiSimhashTfidf(MultiSimhashConfig()),
     "char_frequency": CharFrequency(CharFrequencyConfig()),
     "char_frequency all": CharFrequency(CharFrequencyConfig(characters="all", count_above=2)),
     "dwdcs": Dwdcs(DwdcsConfig(), SYNONYMS),

@@ -19,7 +19,7 @@ TEXTS = [
     "",
     "短。" + "预警发布之后，堤防上的巡查每小时一次。水位、堤防、预警、巡查、堤防、预警、水位都记录在册。" * 4,
 ]
-TAGS = {"ccdet": 1, "dwdcs": 34, "dwswn": 35, "char_frequency": 33}
+TAGS = {"ccdet": 1, "dwdcs": 34, "char_frequency": 33}
 
 
 def test_signatures_given_as_text_have_the_terms_of_the_page() -> None:

@@ -22,7 +22,7 @@ from es_dedup.text.synonyms import of_groups, wordnet
 if TYPE_CHECKING:
     from es_dedup.settings import Settings
 
-PAPERS = ("ccdet", "simhash", "dwdcs", "dwswn", "multi_simhash", "char_frequency", "coverage")
+PAPERS = ("ccdet", "simhash", "dwdcs", "multi_simhash", "char_frequency", "coverage")
 TEXT = (
     "跨海大桥昨日正式通车。大桥全长三十公里,桥面宽敞。交通部门表示,大桥将缓解两岸交通压力。\n"
     "工程师介绍,大桥施工克服了深水困难,工程师团队采用新技术。两岸居民期待大桥带来发展,居民出行更方便。\n"

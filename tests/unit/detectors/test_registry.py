@@ -29,7 +29,7 @@ def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_methods_are_known_in_alphabetical_order() -> None:
     assert list(detector_names()) == sorted(detector_names())
-    methods = {"char_frequency", "dwdcs", "dwswn", "multi_simhash", "ccdet", "coverage", "simhash"}
+    methods = {"char_frequency", "dwdcs", "multi_simhash", "ccdet", "coverage", "simhash"}
     assert methods <= set(detector_names())
     assert set(Settings().detectors) <= set(detector_names())
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_dedup import Deduplicator, Page, load_settings
-from es_dedup.detectors.multi_simhash import MultiSimhash, TwoFingerprints
+from es_dedup.detectors.simhash import Fingerprint, Simhash
 from es_dedup.errors import ConfigError, SettingsMismatch
 from es_dedup.index.factory import features_of
 from es_dedup.model import Content
-from es_dedup.settings.sections import MultiSimhashConfig
+from es_dedup.settings.sections import SimhashConfig
 from es_dedup.text.idf import chosen, general, load
 from experiments.idf import as_text, learned
 from tests.texts import topical
@@ -104,9 +104,9 @@ def test_learned_numbers_change_the_weights(tmp_path: Path) -> None:
     file = tmp_path / "words.idf"
     file.write_text(as_text(learned([["泵站"]] * 9)), encoding="utf-8")
     plain, other = (
-        MultiSimhash(MultiSimhashConfig(weights="tfidf", idf=idf)).featurise(Content(text))
+        Simhash(SimhashConfig(features="words-tfidf", idf=idf)).featurise(Content(text))
         for idf in ("", str(file))
     )
-    assert isinstance(plain, TwoFingerprints)
-    assert isinstance(other, TwoFingerprints)
-    assert plain.text != other.text
+    assert isinstance(plain, Fingerprint)
+    assert isinstance(other, Fingerprint)
+    assert plain.value != other.value

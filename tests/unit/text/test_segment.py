@@ -96,7 +96,7 @@ def test_jieba_tags_words_as_its_own_tagger_does() -> None:
     ]
 
 
-WORD_METHODS = ("multi_simhash", "dwdcs", "dwswn", "simhash")
+WORD_METHODS = ("multi_simhash", "dwdcs", "simhash")
 
 
 @pytest.mark.parametrize("method", WORD_METHODS)

@@ -14,7 +14,7 @@ from es_dedup.index.records import RecordBatch
 from es_dedup.settings import Settings
 from es_dedup.testing.builders import record
 
-METHODS = ("ccdet", "simhash", "coverage", "multi_simhash", "char_frequency", "dwdcs", "dwswn")
+METHODS = ("ccdet", "simhash", "coverage", "multi_simhash", "char_frequency", "dwdcs")
 EVERY = Settings(detectors=METHODS)
 FIELDS = TermFields(term_fields(EVERY), field_types(EVERY))
 SIGNATURE, BAND, GRAM, KEYWORD_BAND = 1 << 40 | 77, 5 << 40 | 513, 8 << 40 | 3, 32 << 40 | 4 << 16 | 9
@@ -32,7 +32,6 @@ SIGNATURE, BAND, GRAM, KEYWORD_BAND = 1 << 40 | 77, 5 << 40 | 513, 8 << 40 | 3, 
         (multi_simhash.TAG << 40 | 7 << 16, "multi_simhash_keywords_band_0"),
         (char_frequency.TAG << 40, "char_frequency_characters"),
         (dwdcs.TAG << 40, "key_concepts"),
-        (dwdcs.WORD_TAG << 40, "dwswn_key_concepts"),
         (200 << 40, "other_terms"),
     ],
 )

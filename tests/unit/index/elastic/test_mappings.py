@@ -16,9 +16,7 @@ from es_dedup.index.elastic.mappings import KINDS, SCHEMA_VERSION, add_fields, b
 from es_dedup.settings import Settings
 
 ROOT = Path(__file__).parents[4]
-METHODS = Settings(
-    detectors=("ccdet", "simhash", "coverage", "multi_simhash", "char_frequency", "dwdcs", "dwswn")
-)
+METHODS = Settings(detectors=("ccdet", "simhash", "coverage", "multi_simhash", "char_frequency", "dwdcs"))
 FIELDS = TermFields(term_fields(METHODS), field_types(METHODS))
 FOLDER = ROOT / "mappings" / f"v{SCHEMA_VERSION}"
 

@@ -1,10 +1,11 @@
-"""The comparators by name, and their registration as methods of es-dedup."""
+"""The comparators and readings by name, and their registration as methods of es-dedup."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from es_dedup.detectors.registry import register
+from es_dedup.text import synonyms
 from experiments.comparators.codet import CodetLike
 from experiments.comparators.feature_sentence import FeatureSentence
 from experiments.comparators.imatch import Imatch, ImatchPeriods, ImatchRandom, ImatchSpots
@@ -13,11 +14,17 @@ from experiments.comparators.minhash import Minhash
 from experiments.comparators.punctuation import Punctuation
 from experiments.comparators.shingling import Shingling, ShinglingContainment, Supershingles
 from experiments.comparators.spotsigs import Spotsigs
+from experiments.readings.ccdet import CcdetIdf, CcdetKeptCounts
+from experiments.readings.char_frequency import CharFrequencyAuxAlone, CharFrequencyBothLong
+from experiments.readings.dwdcs import DwdcsContribution, DwdcsPhrases, DwdcsPrinted, DwdcsTfidf, Dwswn
+from experiments.readings.multi_simhash import MultiSimhashEach, MultiSimhashTfidf
 from experiments.settings import with_comparators
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from es_dedup.detectors.dwdcs import Dwdcs
+    from es_dedup.detectors.multi_simhash import MultiSimhash
     from es_dedup.detectors.port import Detector
     from es_dedup.settings import Settings
     from experiments.settings import ExperimentSettings
@@ -39,7 +46,27 @@ _FACTORIES: Final[dict[str, Factory]] = {
     ShinglingContainment.name: lambda settings: ShinglingContainment(settings.shingling),
     Spotsigs.name: lambda settings: Spotsigs(settings.spotsigs),
     Supershingles.name: lambda settings: Supershingles(settings.shingling),
+    CcdetIdf.name: lambda settings: CcdetIdf(settings.ccdet),
+    CcdetKeptCounts.name: lambda settings: CcdetKeptCounts(settings.ccdet),
+    CharFrequencyAuxAlone.name: lambda settings: CharFrequencyAuxAlone(settings.char_frequency),
+    CharFrequencyBothLong.name: lambda settings: CharFrequencyBothLong(settings.char_frequency),
+    DwdcsContribution.name: lambda settings: _of_dwdcs(DwdcsContribution, settings),
+    DwdcsPhrases.name: lambda settings: _of_dwdcs(DwdcsPhrases, settings),
+    DwdcsPrinted.name: lambda settings: _of_dwdcs(DwdcsPrinted, settings),
+    DwdcsTfidf.name: lambda settings: _of_dwdcs(DwdcsTfidf, settings),
+    Dwswn.name: lambda settings: Dwswn(settings.dwdcs, segmenter=settings.words.segmenter),
+    MultiSimhashEach.name: lambda settings: _of_multi_simhash(MultiSimhashEach, settings),
+    MultiSimhashTfidf.name: lambda settings: _of_multi_simhash(MultiSimhashTfidf, settings),
 }
+
+
+def _of_dwdcs(kind: type[Dwdcs], settings: Settings) -> Dwdcs:
+    return kind(settings.dwdcs, synonyms.named(settings.dwdcs.synonyms), segmenter=settings.words.segmenter)
+
+
+def _of_multi_simhash(kind: type[MultiSimhash], settings: Settings) -> MultiSimhash:
+    config = settings.multi_simhash
+    return kind(config, synonyms.named(config.synonyms), segmenter=settings.words.segmenter)
 
 
 def _factory(name: str) -> Callable[[Settings], Detector[Any]]:
@@ -47,6 +74,6 @@ def _factory(name: str) -> Callable[[Settings], Detector[Any]]:
 
 
 def register_all() -> None:
-    """Let ``create_detectors`` build the comparators, with the default settings where it is given none of theirs."""
+    """Let ``create_detectors`` build them, with the default settings where it is given none of theirs."""
     for name in _FACTORIES:
         register(name, _factory(name))

@@ -1,8 +1,7 @@
 """Phrases of a page: neighbouring content words that stand together again and again count as one.
 
 Source: Cao, Niu, Zhao, Peng, "Near duplicated Web pages detection based on concept and semantic network", Journal of Software
-22(8), 2011, section 3.1, names the recognition of phrases and leaves the method to another paper; readings in
-docs/algorithms/dwdcs.md.
+22(8), 2011, section 3.1, names the recognition of phrases and leaves the method to another paper.
 """
 
 from __future__ import annotations

@@ -1,0 +1,336 @@
+"""Other readings of the described systems: against the slow reference, and where they differ from the package's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from es_dedup.detectors.ccdet import Ccdet, PeriodFeatures, PeriodTable
+from es_dedup.detectors.char_frequency import CharFrequency
+from es_dedup.detectors.char_frequency_features import FrequentUnits
+from es_dedup.detectors.dwdcs import Dwdcs, cosine
+from es_dedup.detectors.dwdcs_network import KeyConcepts
+from es_dedup.detectors.registry import create_detectors
+from es_dedup.model import Content, Relation, Skipped
+from es_dedup.settings import Settings
+from es_dedup.settings.sections import CcdetConfig, CharFrequencyConfig, DwdcsConfig, MultiSimhashConfig
+from es_dedup.testing.detector_contract import DetectorContract
+from es_dedup.text.hashing import hash64
+from es_dedup.text.idf import general
+from es_dedup.text.normalise import normalise_many
+from es_dedup.text.synonyms import NONE, of_groups
+from es_dedup.text.words import WordBatch, content_words
+from experiments.readings.ccdet import CcdetKeptCounts, noise_by_idf
+from experiments.readings.char_frequency import CharFrequencyAuxAlone, CharFrequencyBothLong
+from experiments.readings.dwdcs import (
+    DwdcsContribution,
+    DwdcsPhrases,
+    DwdcsPrinted,
+    DwdcsTfidf,
+    Dwswn,
+    PhraseMerger,
+    WeightedConcepts,
+    printed_spread,
+)
+from experiments.readings.multi_simhash import IDF_STEPS, MultiSimhashEach, MultiSimhashTfidf
+from experiments.readings.phrases import with_phrases
+from tests.reference import ccdet as slow_ccdet
+from tests.reference import dwdcs as slow_dwdcs
+from tests.reference import multi_simhash as slow_multi
+from tests.samples import truths
+from tests.texts import page_texts, topical
+from tests.twins import RELATIONS
+
+SYNONYMS: Final = of_groups(
+    [("检修", "维修", "修理"), ("设备", "装置", "器材"), ("城市", "都市"), ("表示", "指出", "称")]
+)
+TAGS: Final = {
+    "ccdet_idf": 1,
+    "ccdet_kept_counts": 1,
+    "char_frequency_aux_alone": 33,
+    "char_frequency_both_long": 33,
+    "dwdcs_phrases": 34,
+    "dwswn": 35,
+    "multi_simhash_each": 32,
+    "multi_simhash_tfidf": 32,
+}
+"""Tags of terms by method. Left out: ``dwdcs_printed``, whose verdict depends on which page is left, and weights that are no
+whole numbers, by which a page has a cosine of 1 with itself but for rounding."""
+
+
+@pytest.mark.parametrize("name", TAGS)
+class TestContract(DetectorContract):
+    """Each reading keeps the contract of the detectors' port."""
+
+    @pytest.fixture
+    def detector(self, name: str) -> Any:
+        return create_detectors(Settings(detectors=(name,)))[name]
+
+    @pytest.fixture
+    def tags(self, name: str) -> frozenset[int]:
+        return frozenset({TAGS[name]})
+
+    @pytest.fixture
+    def contents(self) -> list[Content]:
+        texts = [topical(seed, sentences=count) for seed, count in ((1, 40), (2, 60), (3, 90))]
+        return [
+            Content(each) for text in texts for each in (text, text[: 2 * len(text) // 3], f"{text}又及。")
+        ]
+
+
+SIGNATURES: Final = st.lists(
+    st.frozensets(st.sampled_from("甲乙丙丁戊己"), min_size=1), min_size=2, max_size=6
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(SIGNATURES, st.floats(0.01, 3.0), st.integers(1, 3))
+def test_noise_by_idf_and_kept_counts_equal_the_reference(
+    pages: list[frozenset[str]], min_idf: float, min_pages: int
+) -> None:
+    numbers = {name: 7 + 13 * at for at, name in enumerate(sorted(set().union(*pages)))}
+    rows = [sorted(numbers[name] for name in page) for page in pages]
+    table = PeriodTable.whole(
+        np.cumsum([0, *map(len, rows)], dtype=np.int64),
+        np.array([each for row in rows for each in row], dtype=np.uint64),
+    )
+    named = {str(at): page for at, page in enumerate(pages)}
+    lists = slow_ccdet.posting_lists(named)
+    dropped = frozenset(
+        each for each in slow_ccdet.pruned_by_idf(named, min_idf) if len(lists[each]) >= min_pages
+    )
+    noise = noise_by_idf(table, min_idf, min_pages=min_pages)
+    assert noise.tolist() == sorted(numbers[name] for name in dropped)
+    config = CcdetConfig(min_features=1, min_common=1)
+    limits = slow_ccdet.Limits(min_features=1, min_common=1)
+    for kind, recount in ((Ccdet, True), (CcdetKeptCounts, False)):
+        detector = kind(config, noise)
+        for left in range(len(pages)):
+            for right in range(len(pages)):
+                found = detector.verify_rows(table, left, table, right)
+                wanted = slow_ccdet.decide_pages(
+                    pages[left], pages[right], dropped, recount=recount, limits=limits
+                )
+                assert (found.relation, found.score) == (RELATIONS[wanted.relation], wanted.ccs)
+
+
+def test_a_detector_by_idf_learns_what_is_frequent_on_any_site() -> None:
+    shell = "版权所有不得转载。"
+    contents = [Content(topical(seed) + shell, site=f"{seed}.com") for seed in range(30)]
+    learned = {
+        name: create_detectors(Settings(detectors=(name,)))[name].learned(contents)  # type: ignore[attr-defined]
+        for name in ("ccdet", "ccdet_idf")
+    }
+    one, other = learned["ccdet"].featurise_many(contents[:2])
+    assert isinstance(one, PeriodFeatures)
+    assert learned["ccdet"].verify(one, other).evidence["common"] == 1
+    assert learned["ccdet_idf"].verify(one, other).evidence["common"] == 0
+
+
+def test_followers_decide_alone_where_the_steps_of_the_source_say_so() -> None:
+    one, other = (
+        FrequentUnits(
+            900,
+            np.arange(first, first + 10, dtype=np.uint32),
+            np.arange(11, dtype=np.int64),
+            np.full(10, 7, dtype=np.uint32),
+        )
+        for first in (100, 105)
+    )
+    config = CharFrequencyConfig(stop_characters=False)
+    found = [kind(config).verify(one, other) for kind in (CharFrequency, CharFrequencyAuxAlone)]
+    assert [each.relation for each in found] == [Relation.DIFFERENT, Relation.DUPLICATE]
+    assert [each.score for each in found] == [0.5, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "followers"), [(501, 400, False), (501, 501, True), (100, 29, True), (400, 501, False)]
+)
+def test_followers_are_compared_on_pages_that_are_both_long(left: int, right: int, followers: bool) -> None:
+    assert CharFrequencyBothLong(CharFrequencyConfig()).compares_followers(left, right) == followers
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(page_texts, max_size=4), st.integers(5, 15), st.integers(6, 14))
+def test_both_readings_of_multi_simhash_equal_the_reference(
+    texts: list[str], keywords: int, context: int
+) -> None:
+    config, idf = MultiSimhashConfig(keywords=keywords, context=context), general()
+    words = content_words(normalise_many(texts))
+    hashes = dict(zip(words.vocabulary, words.hashes.tolist(), strict=True))
+    shares = (config.noun, config.adjective, config.verb, config.other)
+    speech = {word: shares[at] for word, at in zip(words.vocabulary, words.speech.tolist(), strict=True)}
+
+    def rarity(word: str) -> float:
+        return float(idf.of([word])[0])
+
+    for kind in (MultiSimhashTfidf, MultiSimhashEach):
+        for page, features in enumerate(kind(config, SYNONYMS).of_words(words)):
+            own = words.words(page)
+            chosen = slow_multi.keywords(slow_multi.word_weights(own, rarity, speech.__getitem__), keywords)
+            near = slow_multi.windows(own, chosen, context, each=kind is MultiSimhashEach)
+            text, around = slow_multi.fingerprints(
+                own,
+                near,
+                hashes.__getitem__,
+                lambda word: SYNONYMS.code(word) or hashes[word],
+                lambda word: max(1, round(IDF_STEPS * rarity(word))) if kind is MultiSimhashTfidf else 1,  # noqa: B023
+            )
+            if isinstance(features, Skipped):
+                assert text is None
+            else:
+                assert (features.text, features.keywords) == (text, around or 0)
+
+
+def expected(words: WordBatch, page: int, config: DwdcsConfig, least: int) -> list[tuple[list[int], float]]:
+    """Positions and contribution of a page's key concepts by the reference, in order; ``least`` 0: no phrases."""
+    own: list[tuple[str, ...]] = [(word,) for word in words.words(page)]
+    sentences = words.sentence[words.offsets[page] : words.offsets[page + 1]].tolist()
+    if least:
+        own, sentences = slow_dwdcs.with_phrases(words.words(page), sentences, least)
+
+    def concept(phrase: tuple[str, ...]) -> frozenset[str]:
+        return frozenset().union(*(SYNONYMS.concept(word, config.senses) for word in phrase))
+
+    group = slow_dwdcs.merged(own, concept, config.min_overlap)
+    names = [group[word] for word in own]
+    nodes, graph = slow_dwdcs.network(names, sentences, config.window, config.min_occurrences)
+    if len(nodes) < config.min_concepts:
+        return []
+    return [
+        (
+            [at for at, other in enumerate(names) if other == nodes[node]],
+            max(0.0, slow_dwdcs.contribution(graph, node)),
+        )
+        for node in slow_dwdcs.key_nodes(graph, config.hubs, config.key_concepts)
+    ]
+
+
+def positions(page: KeyConcepts) -> list[list[int]]:
+    """Positions of each key concept."""
+    return [part.tolist() for part in np.split(page.positions, page.offsets[1:-1])]
+
+
+def check_concepts(texts: list[str], config: DwdcsConfig) -> int:
+    words, compared = content_words(normalise_many(texts)), 0
+    for kind, least in ((DwdcsPhrases, 2), (DwdcsContribution, 0)):
+        for page, features in enumerate(kind(config, SYNONYMS).of_words(words)):
+            wanted = expected(words, page, config, least)
+            if isinstance(features, Skipped):
+                assert wanted == []
+                continue
+            compared += 1
+            assert positions(features) == [places for places, _ in wanted]
+            if isinstance(features, WeightedConcepts):
+                gained = [gain for _, gain in wanted]
+                assert features.vector.tolist() == pytest.approx(gained, rel=1e-6, abs=1e-9)
+    return compared
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(page_texts, max_size=4), st.integers(1, 4), st.integers(1, 2))
+def test_phrases_and_contributions_equal_the_reference(
+    texts: list[str], window: int, occurrences: int
+) -> None:
+    config = DwdcsConfig(window=window, min_occurrences=occurrences, min_concepts=3)
+    check_concepts([text * 2 for text in texts], config)
+
+
+@pytest.mark.parametrize("changes", [{}, {"min_overlap": 0.7, "min_occurrences": 1}])
+def test_phrases_and_contributions_of_real_pages_equal_the_reference(changes: dict[str, Any]) -> None:
+    config = DwdcsConfig.model_validate({"min_concepts": 4} | changes)
+    assert check_concepts([truth.text for truth in truths()[:24:6]], config) > 4
+
+
+def test_words_that_recur_side_by_side_are_one_concept() -> None:
+    words = content_words(
+        normalise_many(["水泵 设备 检修。设备 检修 水泵。水泵 设备 检修。水泵。设备", "检修"])
+    )
+    found = with_phrases(words, 2)
+    assert found.words(0) == ["水泵 设备", "检修", "设备 检修", "水泵", "水泵 设备", "检修", "水泵", "设备"]
+    assert found.words(1) == ["检修"]
+    assert dict(zip(found.vocabulary, found.sizes.tolist(), strict=True))["水泵 设备"] == 4
+    assert found.hashes.tolist() == [hash64(word) for word in found.vocabulary]
+    assert with_phrases(words, 4).words(0) == words.words(0)
+
+
+def test_a_phrase_is_one_concept_with_one_of_the_same_meaning() -> None:
+    merger = PhraseMerger(SYNONYMS, 1, 0.5)
+    one, other = (merger.code(phrase) for phrase in ("设备 检修", "装置 维修"))
+    assert one == other != merger.code("检修 设备")
+    assert merger.name("设备 检修") == merger.name("装置 维修")
+    assert [each.tolist() for each in merger.pairs(["设备 检修", "水泵", "装置 维修"])] == [[0], [2]]
+
+
+@pytest.mark.parametrize("kind", [DwdcsTfidf, DwdcsContribution])
+def test_weights_decide_on_the_cosine_and_are_stored(kind: type[Dwdcs]) -> None:
+    detector = kind(DwdcsConfig(min_concepts=4), SYNONYMS)
+    made = detector.featurise_many([Content(truth.text) for truth in truths()[:40]])
+    found = [each for each in made if isinstance(each, WeightedConcepts)]
+    assert len(found) > 10
+    for each in found:
+        assert detector.unpack(detector.pack(each)) == each
+        assert each != replace(each, weights=each.weights + 1)
+        if kind is DwdcsTfidf:
+            assert each.vector.tolist() == pytest.approx(
+                (np.diff(each.offsets) * general().of(each.words)).tolist(), rel=1e-6
+            )
+    for one in found:
+        for other in found:
+            vectors = [
+                dict(zip(each.concepts.tolist(), each.vector.tolist(), strict=True)) for each in (one, other)
+            ]
+            assert cosine(one, other) == pytest.approx(slow_dwdcs.weighted_cosine(*vectors), abs=1e-9)
+            if detector.verify(one, other).relation is Relation.DUPLICATE:
+                group = detector.candidate_query(one).groups[0]
+                assert len(set(group.terms) & set(detector.terms(other))) >= group.min_shared
+    for bad in (-1.0, float("nan")):
+        with pytest.raises(ValueError, match="damaged"):
+            detector.unpack(detector.pack(replace(found[0], weights=np.full_like(found[0].weights, bad))))
+
+
+def page(places: dict[int, list[int]]) -> KeyConcepts:
+    """Features with these positions by concept."""
+    counts = np.cumsum([0, *(len(each) for each in places.values())])
+    flat = np.array([at for each in places.values() for at in each], dtype=np.int64)
+    names = tuple(f"w{each}" for each in places)
+    return KeyConcepts(1000, len(places), np.array(list(places), dtype=np.uint64), names, counts, flat)
+
+
+PLACES: Final = st.dictionaries(
+    st.integers(0, 8),
+    st.lists(st.integers(0, 999), min_size=1, max_size=6, unique=True).map(sorted),
+    min_size=1,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(PLACES, PLACES)
+def test_the_printed_spread_equals_the_reference(
+    left: dict[int, list[int]], right: dict[int, list[int]]
+) -> None:
+    wanted = slow_dwdcs.spread(left, right, signed=False)
+    assert printed_spread(page(left), page(right)) == (None if wanted is None else pytest.approx(wanted))
+
+
+def test_a_shift_is_a_spread_in_one_direction_as_printed() -> None:
+    one, other = page({1: [10, 20, 30]}), page({1: [15, 25, 35]})
+    assert (printed_spread(one, other), printed_spread(other, one)) == (10.0, 0.0)
+    printed = DwdcsPrinted(DwdcsConfig(max_position_variance=0.005))
+    assert printed.verify(one, other).relation is Relation.DIFFERENT
+    assert printed.verify(other, one).relation is Relation.DUPLICATE
+
+
+def test_words_alone_are_concepts_without_synonyms() -> None:
+    config, contents = DwdcsConfig(min_concepts=4), [Content(truth.text) for truth in truths()[:12]]
+    words, concepts = (
+        [None if isinstance(each, Skipped) else positions(each) for each in detector.featurise_many(contents)]
+        for detector in (Dwswn(config), Dwdcs(config, NONE))
+    )
+    assert words == concepts
+    assert any(words)
