@@ -35,9 +35,8 @@ from es_dedup.text.idf import general
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.segment import JiebaSegmenter, RjiebaSegmenter, segmenter, words
 from es_dedup.text.stopwords import STOP_CHARACTERS, STOP_WORDS
-from es_dedup.text.synonyms import NO_LIST, WORDNET_FILES, named
+from es_dedup.text.synonyms import NO_LIST, WORDNET, WORDNET_FILES, named
 from es_dedup.text.words import speech_of as part_of_speech
-from experiments.readings.ccdet import MIN_IDF, noise_by_idf
 from experiments.readings.char_frequency import CharFrequencyAuxAlone
 from experiments.readings.dwdcs import (
     MIN_PHRASE_OCCURRENCES,
@@ -104,9 +103,9 @@ PAIRS: Final = list(combinations(range(COUNT), 2))
 
 
 class TestCcdet:
-    @pytest.mark.parametrize("prune", ["none", "site", "idf"])
+    @pytest.mark.parametrize("prune", ["none", "site"])
     def test_every_pair(self, contents: list[Content], texts: list[str], prune: str) -> None:
-        config = CcdetConfig.model_validate({"prune": "none" if prune == "idf" else prune})
+        config = CcdetConfig.model_validate({"prune": prune})
         signed = [slow_ccdet.period_signatures(text) for text in texts]
         named = {str(at): page for at, page in enumerate(signed)}
         table = period_table(normalise_many([content.text for content in contents]), config.window)
@@ -115,15 +114,7 @@ class TestCcdet:
         dropped: frozenset[str] = frozenset()
         if prune == "site":
             dropped = slow_ccdet.pruned_by_site(named, dict(zip(named, sites, strict=True)))
-        elif prune == "idf":
-            postings = slow_ccdet.posting_lists(named)
-            rare = slow_ccdet.pruned_by_idf(named, MIN_IDF)
-            dropped = frozenset(each for each in rare if len(postings[each]) >= config.prune_min_pages)
-        noise = (
-            noise_by_idf(table, MIN_IDF, min_pages=config.prune_min_pages)
-            if prune == "idf"
-            else learn_noise(table, sites, config)
-        )
+        noise = learn_noise(table, sites, config)
         assert len(noise) == len(dropped)
         detector = Ccdet(config, noise)
         shown = ("common", "left_signatures", "right_signatures")
@@ -330,21 +321,13 @@ def test_rjieba_cuts_and_tags_labelled_pages_as_jieba(name: str) -> None:
 
 class TestMultiSimhash:
     @pytest.mark.parametrize(
-        ("kind", "changes"),
-        [
-            (MultiSimhash, {}),
-            (MultiSimhashTfidf, {"synonyms": "none", "keywords": 15}),
-            (MultiSimhashEach, {"synonyms": "none"}),
-        ],
+        ("kind", "synonyms"),
+        [(MultiSimhash, WORDNET), (MultiSimhashTfidf, NO_LIST), (MultiSimhashEach, NO_LIST)],
     )
     def test_every_page_and_pair(
-        self,
-        contents: list[Content],
-        placed: list[Placed],
-        kind: type[MultiSimhash],
-        changes: dict[str, Any],
+        self, contents: list[Content], placed: list[Placed], kind: type[MultiSimhash], synonyms: str
     ) -> None:
-        config = MultiSimhashConfig.model_validate(changes)
+        config = MultiSimhashConfig(synonyms=synonyms)
         known, idf = known_synonyms(config.synonyms), general()
         detector = kind(config, named(config.synonyms))
         found = detector.featurise_many(contents)
