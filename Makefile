@@ -32,13 +32,14 @@ ON_ES9 := bash -c 'ES_DEDUP_ES_URL=$$ES_DEDUP_ES9_URL exec "$$@"' run
 ON_OPENSEARCH := bash -c 'ES_DEDUP_ES_URL=$$ES_DEDUP_OPENSEARCH_URL exec "$$@"' run
 # which tests run where: CONTRIBUTING.md, "Tests"
 DAILY := not slow and not traffic and not data and not other_servers and not spark and not integrations and not browser
+QUICK := tests/unit tests/contract tests/formats tests/integration/test_hook.py tests/integration/test_collapse.py tests/integration/test_maintenance.py
 SLOW := slow and not traffic and not data and not other_servers and not spark and not browser
 export ES_DEDUP_SERVERS_REQUIRED := 1
 BENCH ?= features w1 candidates rules
 
 SITE := site
 
-.PHONY: help demo console docs test test-slow test-traffic test-opensearch test-opensearch-all test-spark test-integrations test-experiments test-browser test-all coverage test-model test-client9 test-lowest servers lint format types imports bench fuzz clean
+.PHONY: help demo console docs check test test-rest test-slow test-traffic test-opensearch test-opensearch-all test-spark test-integrations test-experiments test-browser test-all coverage test-model test-client9 test-lowest servers lint format types imports bench fuzz clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -61,11 +62,18 @@ console: $(CORE)  ## the sample pages in the browser: clusters, pages and pairs 
 	ES_DEDUP_SERVE__REQUIRE_TOKEN=false $(BIN)/es-dedup --db $(DEMO_DB) serve
 
 # A server that lives for minutes spends a third of its processor time in the optimising compiler.
-test test-slow test-traffic test-opensearch test-opensearch-all test-spark test-browser test-all coverage test-client9: export ES_DEDUP_SERVERS_JAVA_OPTS ?= -XX:TieredStopAtLevel=1
+test test-rest test-slow test-traffic test-opensearch test-opensearch-all test-spark test-browser test-all coverage test-client9: export ES_DEDUP_SERVERS_JAVA_OPTS ?= -XX:TieredStopAtLevel=1
+
+check:  ## all that guards a change: what .ci/run does, in some 25 minutes
+	.ci/run
 
 test: $(DEV)  ## the tests of every day, on an Elasticsearch and a Redis it starts and stops; PYTEST_ARGS goes to pytest
 	@$(BIN)/es-dedup --quiet compile >/dev/null
-	$(SERVERS) run elastic redis -- $(PYTEST) -m '$(DAILY)' --ignore=tests/experiments --durations=10 $(PYTEST_ARGS)
+	$(SERVERS) run elastic redis -- $(PYTEST) -m '$(DAILY)' $(QUICK) --durations=10 $(PYTEST_ARGS)
+
+test-rest: $(DEV)  ## all other tests of one Elasticsearch and Redis, of the documents and of the benchmarks
+	@$(BIN)/es-dedup --quiet compile >/dev/null
+	$(SERVERS) run elastic redis -- $(PYTEST) -m '$(DAILY)' tests $(addprefix --ignore=,tests/experiments $(QUICK)) --durations=10 $(PYTEST_ARGS)
 
 test-slow: $(DEV)  ## those that take longer than five seconds each; tests that no other may run beside have servers of their own
 	@$(BIN)/es-dedup --quiet compile >/dev/null
