@@ -18,15 +18,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.effective_settings import EffectiveSettings
 from es_dedup.batch.featurise import day_of, make_chunk
-from es_dedup.batch.ingest import changed, joined
+from es_dedup.batch.ingest import changed, joined, keys_of
 from es_dedup.batch.overrides import OVERRIDES, decided_edges, load_constraints, load_ignored
 from es_dedup.batch.recluster import repair_around
 from es_dedup.batch.write_policy import StoredBatch, left_out, taken_over
 from es_dedup.clustering import same_neighbours
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages
+from es_dedup.decision.statistics import MIN_POSTINGS
 from es_dedup.errors import SettingsDiffer
 from es_dedup.extraction import create_extractor
 from es_dedup.hook.batch_steps import (
@@ -52,7 +54,7 @@ from es_dedup.hook.redis_window import WindowUnavailable
 from es_dedup.index.dedup_field import dedup_fields_of, dedup_fields_of_groups
 from es_dedup.index.port import Assignment, WriteReport
 from es_dedup.model import Decision, Outcome, Relation, WritePolicy
-from es_dedup.settings.recorded import STATISTICS
+from es_dedup.settings.recorded import STATISTICS, clustered_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -188,6 +190,8 @@ class BatchDecider:
         todo = without(chunk, {*same, *failed})
         if (in_force := self._in_force) is None:
             in_force = self._settings_in_force()
+        if not in_force.statistics.pages and len(set(chunk.table.hashes.tolist())) >= MIN_POSTINGS:
+            in_force = self._learned(chunk, in_force)
         lookup = CandidateSearch(index, in_force.settings, in_force.statistics, day_of)
         order = [name for name in ids if name not in failed]
         same_ = [name for name in order if name in same]
@@ -425,6 +429,14 @@ class BatchDecider:
         if found.differences and (before is None or found.differences != before.differences):
             warnings.warn(SettingsDiffer("the index", (), found.differences), stacklevel=3)
         return found
+
+    def _learned(self, chunk: Chunk, known: EffectiveSettings) -> EffectiveSettings:
+        """Statistics of the first batch of an index that has none, stored: what its pages share is a template before ``recluster`` has run."""
+        statistics = corpus_of(keys_of(chunk.records), chunk.table).learn(known.settings)
+        if self._index.note(STATISTICS) == known.note:
+            self._index.save_statistics(statistics.to_bytes())
+            self._index.set_note(STATISTICS, clustered_with(statistics.version, known.settings))
+        return self._settings_in_force()
 
     def _find(self, todo: Chunk, lookup: CandidateSearch) -> tuple[CandidateLists, list[list[str]]]:
         """Candidates, and for each page what the window and the claims name beside them."""

@@ -62,7 +62,7 @@ class DedupHook(Closing):
     written, and then calls ``written``. One object serves one thread at a time.
 
     Traps:
-        - Corpus statistics are not learned here but by ``recluster`` (maintenance, or ``Deduplicator.recluster``).
+        - Corpus statistics are learned from the first batch of three different texts, then by ``recluster`` only (maintenance, or ``Deduplicator.recluster``).
         - An ingest pipeline that changes the text of a document runs after the hook.
     """
 

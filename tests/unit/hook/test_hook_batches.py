@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,11 @@ from es_dedup.hook.bulk import batches, timed
 from es_dedup.hook.decide_and_write import BatchDecider
 from es_dedup.hook.documents import Batch, item_of
 from es_dedup.hook.run import BulkCounts, BulkResult, Run
+from es_dedup.index import factory
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.source_index import DedupField
 from es_dedup.model import Decision, Outcome
+from scripts.template_sets import function_calls
 from tests.texts import article
 
 if TYPE_CHECKING:
@@ -186,6 +189,18 @@ def test_a_page_that_breaks_an_extractor_does_not_stop_the_others() -> None:
     assert made.records.ids == ["a", "c"]
     assert list(made.failed) == ["bad"]
     assert decider.featurise([Page("bad", html="<p>")]).failed.keys() == {"bad"}
+
+
+@pytest.mark.parametrize("size", [50, 3])
+def test_the_first_batch_of_an_index_teaches_its_templates(size: int) -> None:
+    pages = [Page(f"i/{at:03}", text=text) for at, text in enumerate(list(function_calls(150))[100:])]
+    with closing(factory.open_index(":memory:", Settings())) as index:
+        decider = BatchDecider(index, Settings())
+        for at in range(0, len(pages), size):
+            decider.decide(decider.featurise(pages[at : at + size]))
+        assert {each.canonical for each in index.assignments([page.id for page in pages]).values()} == {
+            page.id for page in pages
+        }
 
 
 def test_a_batch_that_is_searched_again_finds_no_pages_of_later_batches() -> None:
