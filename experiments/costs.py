@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from harness import Row, data_file, expect, page_of, parser_of, report, rows_of
 
-from es_dedup.detectors.port import Learner
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.model import Content, Relation, Skipped
 from es_dedup.settings import Settings
@@ -26,6 +25,7 @@ from experiments.comparators.hashsets import HashBag
 from experiments.comparators.minhash import minima_table
 from experiments.comparators.spotsigs import multiset_jaccard
 from experiments.comparators.words import words_of
+from experiments.methods import Learner
 from experiments.self_join import self_join
 from experiments.settings import COMPARATORS, ExperimentSettings
 from experiments.spot_index import SpotIndex

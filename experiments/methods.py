@@ -6,12 +6,11 @@ import os
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 import numpy as np
 
 from es_dedup.decision.candidate_search import MOST_COMPARED
-from es_dedup.detectors.port import Learner
 from es_dedup.evaluation.runner import BY_RULES
 from es_dedup.model import Relation, Skipped, Verdict
 from es_dedup.model.batches import chunked
@@ -32,6 +31,14 @@ VERIFIED: Final = 5_000  # candidate pairs timed, drawn evenly; all where there 
 _MS: Final = 1e3
 _US: Final = 1e6
 _HALF: Final = np.uint64(32)
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """A method that weighs or drops features by their document frequency in a corpus."""
+
+    def learned(self, contents: Sequence[Content]) -> Detector[Any]:
+        """The same method, knowing these pages; this detector stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,14 +51,6 @@ class Detector(Protocol[F]):
 
 
 @runtime_checkable
-class Learner(Protocol):
-    """A method that weighs or drops features by their document frequency in a corpus."""
-
-    def learned(self, contents: Sequence[Content]) -> Detector[Any]:
-        """The same method, knowing these pages; this detector stays as it is."""
-
-
-@runtime_checkable
 class Readable(Protocol[G_contra]):
     """A method whose features have named fields that people read and query; ``G_contra`` is its feature type.
 

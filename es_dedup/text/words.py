@@ -22,8 +22,6 @@ from es_dedup.text.stopwords import STOP_WORDS
 from es_dedup.text.tokens import character_kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from es_dedup.text.normalise import TextBatch
@@ -215,13 +213,3 @@ def _entry(word: str, by: str) -> tuple[str, int, int]:
         return "", int(Speech.OTHER), 0
     base = stem(word)
     return base, int(speech_of(segmenter(by).tag(base))), hash64(base)
-
-
-def by_appearance(
-    ids: NDArray[np.int64], vocabulary: Sequence[str]
-) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Renumber so that only words that occur are left, in order of first appearance."""
-    used = np.zeros(len(vocabulary), dtype=np.bool_)
-    used[ids] = True
-    number = np.cumsum(used) - 1
-    return number[ids], tuple(vocabulary[at] for at in np.flatnonzero(used).tolist())

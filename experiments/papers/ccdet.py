@@ -14,11 +14,11 @@ import numpy as np
 from harness import Row, expect
 
 from es_dedup.detectors.ccdet import period_table
-from es_dedup.detectors.port import Learner
 from es_dedup.model import Skipped
 from es_dedup.settings.sections import CcdetConfig
 from es_dedup.text.hashing import mix64
 from es_dedup.text.normalise import normalise_many
+from experiments.methods import Learner
 from experiments.papers.runs import (
     Table,
     best_above,

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.text.hashing import hash64
-from es_dedup.text.words import WordBatch, by_appearance
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
+
+    from es_dedup.text.words import WordBatch
 
 BETWEEN: Final = " "
 """Stands between the words of a phrase; no content word holds one."""
@@ -47,7 +50,7 @@ def with_phrases(words: WordBatch, least: int) -> WordBatch:
     ]
     ids = words.ids.copy()
     ids[at] = len(words.vocabulary) + entry
-    number, vocabulary = by_appearance(ids[kept], (*words.vocabulary, *named))
+    number, vocabulary = _by_appearance(ids[kept], (*words.vocabulary, *named))
     facts = np.zeros(len(vocabulary), dtype=np.int64)
     facts[number] = ids[kept]
     hashes = np.concatenate((words.hashes, np.array([hash64(each) for each in named], dtype=np.uint64)))
@@ -72,3 +75,13 @@ def _recurring(words: WordBatch, least: int) -> NDArray[np.bool_]:
     _, entry, counts = np.unique(keys, return_inverse=True, return_counts=True)
     begins[at] = counts[entry] >= least
     return begins
+
+
+def _by_appearance(
+    ids: NDArray[np.int64], vocabulary: Sequence[str]
+) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Renumber so that only words that occur are left, in order of first appearance."""
+    used = np.zeros(len(vocabulary), dtype=np.bool_)
+    used[ids] = True
+    number = np.cumsum(used) - 1
+    return number[ids], tuple(vocabulary[at] for at in np.flatnonzero(used).tolist())

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from es_dedup.detectors.port import Learner
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.model import Content
 from es_dedup.settings import Settings
 from es_dedup.testing.detector_contract import DetectorContract
+from experiments.methods import Learner
 
 if TYPE_CHECKING:
     from es_dedup.detectors.port import Detector

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_dedup.detectors.port import Learner
 from es_dedup.model import Content, Relation, Skipped
 from es_dedup.text.normalise import normalise
 from experiments.comparators.collection import Collection
 from experiments.comparators.imatch import Imatch, Signatures, _random_lexicons, set_signatures
 from experiments.comparators.spots import ANTECEDENTS_EN, ANTECEDENTS_ZH, STOP_WORDS
+from experiments.methods import Learner
 from tests.experiments.comparator_cases import (
     close,
     detector,
