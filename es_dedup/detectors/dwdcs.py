@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from es_dedup.detectors.dwdcs_network import MASK, KeyConcepts, Merger, key_concepts
+from es_dedup.detectors.dwdcs_network import MASK, KeyConcepts, key_concepts, merger_of
 from es_dedup.detectors.labels import labels_in_order
 from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
@@ -125,7 +125,7 @@ class Dwdcs(Detector[KeyConcepts]):
     def __init__(self, config: DwdcsConfig, synonyms: Synonyms = NONE, *, segmenter: str = DEFAULT) -> None:
         self._config = config
         self._segmenter = segmenter
-        self._merger = Merger(synonyms, config.senses, config.min_overlap)
+        self._merger = merger_of(synonyms, config.senses, config.min_overlap)
 
     def featurise_many(self, contents: Sequence[Content]) -> list[KeyConcepts | Skipped]:
         """Key concepts of several pages."""

@@ -7,6 +7,7 @@ Source: Cao, Niu, Zhao, Peng, "Near duplicated Web pages detection based on conc
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -177,6 +178,12 @@ class Merger:
         }
         left, right = np.array(sorted(found), dtype=np.int64).reshape(-1, 2).T
         return left, right
+
+
+@lru_cache(maxsize=4)
+def merger_of(synonyms: Synonyms, senses: int, min_overlap: float) -> Merger:
+    """The merger of these synonyms that all detectors share, with what it has learned of words: an index makes detectors for every explanation."""
+    return Merger(synonyms, senses, min_overlap)
 
 
 def concepts_of(words: WordBatch, merger: Merger) -> Concepts:

@@ -46,7 +46,7 @@ _OFFSET_DIGITS: Final = 8
 _WORDNET_PARTS: Final = ("noun", "adj", "verb", "adv")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # compared by identity, as a key of caches
 class Synonyms:
     """Groups of words of one meaning; immutable.
 
