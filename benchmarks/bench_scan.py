@@ -4,6 +4,7 @@ From raw texts of broadcast-zh, or with ``--w1`` of W1, in memory to clusters in
 a file of JSON Lines that is read meanwhile, as the command ``scan`` does. Every size runs in a process of its own, one
 after the other, on the first so many items, or on W1 of so many bases. Memory: the high-water mark of the main process
 and of its largest worker, and the sum over all of them, sampled without counting shared memory twice.
+*search* is the time to fill the full-text index afterwards, which is no part of the scan.
 """
 
 from __future__ import annotations
@@ -108,6 +109,10 @@ def run(given: argparse.Namespace, size: int) -> Row:
             found = dedup.scan(_read(given.file) if held is None else held)
         seconds, cpu = time.perf_counter() - begun, cpu_seconds() - cpu
         main_peak, worker_peak = peak_mib()
+        begun, searched = time.perf_counter(), cpu_seconds()
+        with Deduplicator.open(path, settings=settings) as dedup:
+            dedup.prepare_search()
+        searchable, searched = time.perf_counter() - begun, cpu_seconds() - searched
         expect(not found.failed, f"{len(found.failed)} pages failed")
         pages = list(_read(given.file)) if held is None else held
         with Deduplicator.open(path, settings=settings, read_only=True) as dedup:
@@ -126,6 +131,8 @@ def run(given: argparse.Namespace, size: int) -> Row:
         "pairs": found.pairs,
         **{f"{name} B/page": round(value / len(pages)) for name, value in sizes.items()},
         **{f"{name} s": round(value, 2) for name, value in found.seconds.items()},
+        "search s": round(searchable, 2),
+        "search CPU s": round(searched, 2),
     }
 
 

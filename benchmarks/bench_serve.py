@@ -24,7 +24,6 @@ from bench_check import WARM, pages_of, times_of
 from harness import Row, data_file, expect, parser_of, report, rows_of
 
 from es_dedup import Deduplicator, Page
-from es_dedup.index.factory import prepare_search
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,9 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not path.exists():
             with Deduplicator.open(path) as dedup:
                 dedup.scan(stored)
-            prepare_search(
-                path, lambda _done, _all: None
-            )  # else the server does so while checks are measured
+                dedup.prepare_search()  # else the server does so while checks are measured
         found = [alone(path, pages)]
         with serving(path, Path(folder)) as server:
             found += [one_by_one(server, pages, clients) for clients in CLIENTS]

@@ -16,6 +16,7 @@ from es_dedup.index.port import WriteReport
 from es_dedup.index.records import FeatureRecord
 from es_dedup.model import Candidate, CandidateResult, Scope
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
+from es_dedup.text.tokens import characters_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -246,4 +247,4 @@ def _record(batch: RecordBatch, at: int) -> FeatureRecord:
 def _words(text: str) -> list[str]:
     """Letters and ideographs of a text as words, in lower case."""
     kept = "".join(char if char.isalnum() else " " for char in text.lower())
-    return validation.each_character([kept])[0].split()
+    return characters_apart([kept])[0].split()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from es_dedup.deduplicator.deduplicator import Deduplicator
-    from es_dedup.model import Cluster
+    from es_dedup.model import Cluster, SearchResult
 
 SHOWN_CLUSTERS: Final = 50
 POLL_SECONDS: Final = 1.0
@@ -126,19 +126,26 @@ def search(
 ) -> None:
     """Search the stored texts, one hit per cluster."""
     session = session_of(context)
-    if session.exists:
-        session.prepare_search()
     with session.read() as dedup:
         result = dedup.search(query, limit=limit, offset=offset, collapse=collapse)
+        if result.not_indexed:
+            if result.hits and sys.stdout.isatty():
+                _show_hits(session, result, collapse=collapse)
+            pages = dedup.count()
+            session.output.note(f"{pages - result.not_indexed:,} of {pages:,} pages are searchable so far")
+            session.prepare_search(dedup)
+            result = dedup.search(query, limit=limit, offset=offset, collapse=collapse)
     session.output.emit(result)
+    _show_hits(session, result, collapse=collapse)
+
+
+def _show_hits(session: Session, result: SearchResult, *, collapse: bool) -> None:
     rows = ((f"{hit.score:.2f}", hit.page_id, hit.title or hit.url, hit.similar_count) for hit in result.hits)
     session.output.table(("score", "page", "title", "similar pages"), rows)
     unit = "groups (clusters and unique pages)" if collapse else "pages"
     total = result.total_groups if collapse else result.total_documents
     counted = "many" if total is None else f"{total:,}"
     session.output.note(f"{len(result.hits)} of {counted} {unit}, {result.total_documents:,} pages in all")
-    if result.not_indexed:
-        session.output.warn(f"{result.not_indexed:,} pages are still to be added to the full-text index")
 
 
 def _row(dedup: Deduplicator, cluster: Cluster) -> tuple[object, ...]:

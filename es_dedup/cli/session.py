@@ -113,13 +113,14 @@ class Session:
             raise NotAnIndex(self.db, "there is no such file; `es-dedup scan PATH` makes it")
         return self._open(read_only=True, quiet=quiet)
 
-    def prepare_search(self) -> None:
-        """Have the full-text index of a file brought up to date and kept, with progress, where it can be written."""
+    def prepare_search(self, reader: Deduplicator) -> None:
+        """Have the full-text index of a file brought up to date, with progress; for the reader alone where the file cannot be written."""
         from es_dedup.cli.progress import ProgressDisplay
-        from es_dedup.index import factory
 
-        with ProgressDisplay(quiet=self.output.quiet) as progress, suppress(IndexError_):
-            factory.prepare_search(self.db, lambda done, total: progress.count("search", done, total))
+        with ProgressDisplay(quiet=self.output.quiet) as progress:
+            with suppress(IndexError_), self._open(quiet=True) as writer:
+                writer.prepare_search(progress)
+            reader.prepare_search(progress)
 
     def write(self, *, dry_run: bool = False, whole: bool = False) -> Deduplicator:
         """The index, opened for writing; made when it is not there, in memory on a dry run.

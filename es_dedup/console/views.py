@@ -63,8 +63,9 @@ def search(reader: IndexReader, language: str, query: str, offset: int) -> bytes
     if not rows:
         body = element("p", escape(translate(language, "No page has these words.")), class_="empty")
     if found.not_indexed:
-        said = escape(translate(language, "pages are still to be added to the full-text index"))
-        body = element("p", f"{found.not_indexed:,} {said}", class_="note") + body
+        stored, said = reader.count(), translate(language, "pages are searchable so far")
+        so_far = f"{stored - found.not_indexed:,} / {stored:,} {escape(said)}"
+        body = element("p", so_far, class_="note") + body
     if offset + LISTED < pages:
         address = path("search", q=query, offset=offset + LISTED)
         body += element("p", anchor(translate(language, "Next"), address, rel="next"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -570,11 +569,6 @@ class Deduplicator(IndexReader):
                 self._basis = None
             if whole:  # another command may follow at once
                 self._index.refresh()
-        if whole or self._index.unsearchable() <= report.stored:  # else most are of others
-            tell, started = progress or silent, time.perf_counter()
-            self._index.prepare_search(lambda done, total: tell(Progress("search", done, total)))
-            took = round(time.perf_counter() - started, 4)
-            report = replace(report, seconds={**report.seconds, "search": took})
         return report
 
 

@@ -55,7 +55,7 @@ from es_dedup.settings.recorded import STATISTICS, decision_settings, with_recor
 from es_dedup.text.passages import closed_up, without_passages
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.batch.featurise import Ignored
     from es_dedup.clustering import Constraints
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from es_dedup.errors import Difference
     from es_dedup.index.port import Assignment, Index
     from es_dedup.index.records import FeatureRecord
-    from es_dedup.model import Edge, Relation, Verdict
+    from es_dedup.model import Edge, Progress, Relation, Verdict
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary
     from es_dedup.settings import Settings
 
@@ -442,7 +442,8 @@ class IndexReader(ChangeReader, StoredReader):
     def search(self, query: str, *, limit: int = 10, offset: int = 0, collapse: bool = True) -> SearchResult:
         """Full-text search over stored texts, one hit per cluster unless ``collapse`` is False.
 
-        No more matches are read than the hits need, or ``GROUPED``, of which groups are counted.
+        No more matches are read than the hits need, or ``GROUPED``, of which groups are counted. In a file, new texts are added to the full-text
+        index first; opened for reading only, many are not: see ``not_indexed`` of the result, and ``prepare_search``.
 
         Raises:
             ValueError: ``limit`` or ``offset`` is negative.
@@ -462,6 +463,14 @@ class IndexReader(ChangeReader, StoredReader):
         if len(found) == most:
             return SearchResult(hits, None, self._index.matches(query), missing)
         return SearchResult(hits, len(groups), len(found), missing)
+
+    def prepare_search(self, progress: Callable[[Progress], None] | None = None) -> None:
+        """Add new texts of a file to its full-text index, until ``search`` finds all; ``scan`` and ``add`` leave that to searches.
+
+        Opened for reading only, this object adds them for itself, in memory. Nothing is added while another process writes. What was
+        added before an error, such as one that ``progress`` raises, is kept.
+        """
+        self._index.prepare_search(progress)
 
     def _grouped(
         self, query: str, most: int

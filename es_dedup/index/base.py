@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from es_dedup.index.port import Assignment, ClusterBatch, WriteReport
     from es_dedup.index.records import FeatureRecord
-    from es_dedup.model import CandidateQuery, CandidateResult, Edge
+    from es_dedup.model import CandidateQuery, CandidateResult, Edge, Progress
     from es_dedup.model.cluster_lists import ClusterQuery, Place
 
 
@@ -77,7 +77,7 @@ class IndexBase(Closing, Index):
         """See ``FeatureIndex.candidates_many``."""
         return self.candidates_with_copies(candidate_queries, ())[0]
 
-    def prepare_search(self, tell: Callable[[int, int], None]) -> None:
+    def prepare_search(self, progress: Callable[[Progress], None] | None = None) -> None:
         """See ``FeatureIndex.prepare_search``: writes do so."""
 
     def unsearchable(self) -> int:

@@ -150,22 +150,6 @@ def _differences(index: Index, settings: Settings) -> tuple[Difference, ...]:
     return differences(index.features, features_of(settings, embedded=not isinstance(index, ElasticIndex)))
 
 
-def prepare_search(path: str | Path, tell: Callable[[int, int], None]) -> None:
-    """Add new texts to the full-text index of a file; on Elasticsearch the server does so.
-
-    Args:
-        path: of an index that is there.
-        tell: told of texts added and of all that have to be.
-
-    Raises:
-        IndexError_: the file cannot be written; a search works all the same, and adds the texts for itself.
-    """
-    if is_address(path) or not Path(path).stat().st_size:
-        return  # an empty file would become an index
-    with EmbeddedIndex(path, features=None, segment=_segment_as(lambda: index), lock_seconds=0) as index:
-        index.prepare_search(tell)
-
-
 def open_to_copy(
     origin: str | Path, settings: Settings, place: str | Path, place_settings: Settings
 ) -> tuple[Index, Index, Settings]:

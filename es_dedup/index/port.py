@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from es_dedup.index.records import FeatureRecord, RecordBatch
-    from es_dedup.model import CandidateQuery, CandidateResult, Edge, Relation
+    from es_dedup.model import CandidateQuery, CandidateResult, Edge, Progress, Relation
     from es_dedup.model.cluster_changes import ClusterChange, Cursor
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary, Place
 
@@ -214,15 +214,11 @@ class FeatureIndex(Protocol):
     def matches(self, query: str) -> int:
         """Number of the pages that ``search`` finds."""
 
-    def prepare_search(self, tell: Callable[[int, int], None]) -> None:
-        """Add new texts to the full-text index, where that is not done with their writes.
-
-        Args:
-            tell: told of texts added and of all that have to be.
-        """
+    def prepare_search(self, progress: Callable[[Progress], None] | None = None) -> None:
+        """Add new texts to the full-text index, where writes do not: for all, or for this object where it was opened for reading only."""
 
     def unsearchable(self) -> int:
-        """Number of texts that ``search`` does not find yet: they are still to be added, and this object cannot do so now."""
+        """Number of texts that ``search`` does not find yet, as they are still to be added."""
 
     @abstractmethod
     def note(self, name: str) -> str | None:

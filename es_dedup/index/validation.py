@@ -71,13 +71,3 @@ def encodable(word: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def each_character(texts: Sequence[str]) -> list[str]:
-    """Words as they stand and each Chinese character alone: what full text is made of when no segmenter is given."""
-    return [
-        "".join(
-            f" {char} " if "\u3400" <= char <= "\u9fff" or char >= "\U00020000" else char for char in text
-        )
-        for text in texts
-    ]

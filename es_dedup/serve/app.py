@@ -39,6 +39,7 @@ from es_dedup.serve.watched import Watched
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from concurrent.futures import Future
 
     from es_dedup.serve.workers import Workers
     from es_dedup.settings import Settings
@@ -66,7 +67,7 @@ class Service:
         self.jobs, self.idempotency = Jobs(place, settings, workers), IdempotencyKeys(workers)
         self.metrics = Metrics(workers, place, settings)
         self.sessions, self.reviews = console.Sessions(), console_review.Reviews()
-        self._preparing: asyncio.Future[bytes] | None = None
+        self._preparing: Future[None] | None = None
 
     def close(self) -> None:
         """Finish what was accepted and let go of the index."""
@@ -122,23 +123,21 @@ class Service:
         )  # a server may have another address when it is started again
         same = (request.method.encode(), asked, body)
         work = self.idempotency.once(key, same, lambda: self.workers.write(call, *arguments))
-        return _json(await self.workers.in_time(work))
+        answer = _json(await self.workers.in_time(work))
+        self.prepare_search()
+        return answer
 
     async def search(self, call: Callable[..., bytes], *arguments: Any) -> bytes:
-        """The answer of a call that searches texts; where nobody writes, new ones are added to the full-text index meanwhile."""
-        if not self.workers.writes.inside and (self._preparing is None or self._preparing.done()):
-            self.prepare_search()
+        """The answer of a call that searches texts, of those that are in the full-text index."""
+        self.prepare_search()
         return await self.workers.read(call, *arguments)
 
     def prepare_search(self) -> None:
         """Begin to add new texts to the full-text index; ends early when somebody wants to write."""
-        self._preparing = asyncio.ensure_future(self._prepared())
-
-    async def _prepared(self) -> bytes:
-        try:
-            return await self.workers.write(calls.prepare_search, self.place, self.workers.busy)
-        except DedupError:  # the search says what is wrong
-            return b""
+        if self._preparing is None or self._preparing.done():
+            self._preparing = self.workers.submit(
+                calls.prepare_search, self.workers.writer, self.workers.busy
+            )
 
     async def in_thread(self, call: Callable[..., Any], *arguments: Any) -> Any:
         """What a call returns that waits for storage."""

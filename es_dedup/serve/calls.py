@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_dedup.batch.annotations import read_jsonl
 from es_dedup.batch.overrides import PAGES
-from es_dedup.errors import DedupError, IndexError_
-from es_dedup.index import factory
+from es_dedup.errors import DedupError
 from es_dedup.maintenance.dedup_field_writes import overridden
 from es_dedup.model.annotations import Label
 from es_dedup.model.overrides import OverrideKind
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.deduplicator.index_reader import IndexReader
-    from es_dedup.model import Page
+    from es_dedup.model import Page, Progress
     from es_dedup.model.annotations import Annotation
     from es_dedup.model.cluster_lists import ClusterQuery
     from es_dedup.model.overrides import OverrideReport
@@ -209,16 +208,15 @@ class Interrupted(Exception):
     """Others wait; what was added so far is kept."""
 
 
-def prepare_search(_: Deduplicator, place: str, busy: Callable[[], bool]) -> bytes:
-    """Add new texts of a file to its full-text index, which each process would else do for itself, until others wait."""
+def prepare_search(dedup: Deduplicator, busy: Callable[[], bool]) -> None:
+    """Add new texts of a file to its full-text index, until others wait; a search says what is wrong."""
 
-    def told(_done: int, _total: int) -> None:
+    def told(_: Progress) -> None:
         if busy():
             raise Interrupted
 
-    with suppress(IndexError_, Interrupted):
-        factory.prepare_search(place, told)
-    return b""
+    with suppress(DedupError, Interrupted):
+        dedup.prepare_search(told)
 
 
 def count(reader: IndexReader) -> bytes:

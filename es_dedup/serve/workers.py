@@ -74,8 +74,8 @@ class Workers:
         self.readers = Readers(place, settings, processes)
 
     def busy(self) -> bool:
-        """Whether a write waits behind the one that is worked on, or the server ends."""
-        return self.writes.inside > 1 or self._closing
+        """Whether a write waits or is worked on, or the server ends."""
+        return self.writes.inside > 0 or self._closing
 
     def close(self) -> None:
         """Finish accepted writes and let go of the index."""

@@ -28,14 +28,18 @@ _SINGLE_RANGES: Final = (
     (0xF900, 0xFAFF),
     (0x3040, 0x30FF),
     (0xAC00, 0xD7A3),
+    (0x20000, 0x3FFFF),
 )
+UNSPACED_WORDS: Final = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF))
+"""Thai and Lao, Burmese, Khmer: WORD characters of scripts without spaces between words."""
+UNSPACED: Final = "".join(f"{chr(low)}-{chr(high)}" for low, high in (*_SINGLE_RANGES, *UNSPACED_WORDS))
+"""All characters of such scripts, in the notation of a regular expression's character class."""
 _UNCHANGED: Final = (
     (0x3400, 0x4DBF),
     (0x4E00, 0x9FFF),
     (0xAC00, 0xD7A3),
     (0xE000, 0xF8FF),
 )  # folding keeps these
-_SINGLE_ASTRAL: Final = (0x20000, 0x3FFFF)
 _QUOTES: Final = {
     **dict.fromkeys("“”„‟「」『』", '"'),
     **dict.fromkeys("‘’‚‛", "'"),
@@ -92,10 +96,7 @@ def fold_string(text: str) -> str:
 
 def kind_of(code: int) -> int:
     """SEPARATOR, CJK or WORD for any code point."""
-    if (
-        any(low <= code <= high for low, high in _SINGLE_RANGES)
-        or _SINGLE_ASTRAL[0] <= code <= _SINGLE_ASTRAL[1]
-    ):
+    if any(low <= code <= high for low, high in _SINGLE_RANGES):
         return CJK
     return WORD if chr(code).isalnum() else SEPARATOR
 

@@ -8,13 +8,19 @@ the measurements.
 from __future__ import annotations
 
 import logging
+import re
 from functools import cache
+from itertools import chain
 from typing import Any, Final, Protocol
 
 from es_dedup.errors import ConfigError
+from es_dedup.text.characters import UNSPACED
 
 DEFAULT: Final = "jieba"
 BY_MODEL: Final = "jieba-hmm"
+_RUN: Final = re.compile(r"[^\W_]+")
+_UNSPACED: Final = re.compile(f"[{UNSPACED}]")
+_OTHER_LETTER: Final = re.compile(rf"[^\W\d_a-z{UNSPACED}]")  # which the segmenters cut one by one
 
 
 class Segmenter(Protocol):
@@ -115,5 +121,8 @@ def words(text: str, by: str = DEFAULT) -> list[str]:
 
 
 def search_text(text: str, by: str = DEFAULT) -> str:
-    """Words separated by spaces: the form in which full text is indexed and queried."""
-    return " ".join(words(text, by))
+    """Words of a normalised text, separated by spaces, for full-text search; words of letters that the segmenter does not know stay whole."""
+    if not _OTHER_LETTER.search(text):
+        return " ".join(words(text, by))
+    runs = (words(run, by) if _UNSPACED.search(run) else [run] for run in _RUN.findall(text))
+    return " ".join(chain.from_iterable(runs))

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from es_dedup.kernels.dispatch import worthwhile
-from es_dedup.text.characters import CJK, PLANE, SEPARATOR, WORD, kind_of, table_of, tables
+from es_dedup.text.characters import CJK, PLANE, SEPARATOR, UNSPACED_WORDS, WORD, kind_of, table_of, tables
 from es_dedup.text.hashing import mix64, powers
+from es_dedup.text.normalise import decode, normalise_many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -233,6 +235,19 @@ def character_kinds(codes: NDArray[np.uint32]) -> NDArray[np.uint8]:
         distinct, inverse = np.unique(codes[astral], return_inverse=True)
         kinds[astral] = np.array([kind_of(code) for code in distinct.tolist()], dtype=np.uint8)[inverse]
     return kinds
+
+
+def characters_apart(texts: Sequence[str]) -> list[str]:
+    """Normalised texts with spaces around each character of scripts that have none between words."""
+    batch = normalise_many(texts)
+    alone = character_kinds(batch.codes) == CJK
+    for low, high in UNSPACED_WORDS:
+        alone |= (batch.codes >= low) & (batch.codes <= high)
+    gap = alone.copy()
+    gap[1:] |= alone[:-1]
+    text = decode(np.insert(batch.codes, np.flatnonzero(gap), ord(" ")))
+    offsets = batch.offsets + np.concatenate(([0], np.cumsum(gap)))[batch.offsets]
+    return [text[start:end] for start, end in pairwise(offsets.tolist())]
 
 
 def _ends(starts: NDArray[np.int64], continues: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -65,11 +65,13 @@ def test_a_search_makes_its_index_once(tmp_path: Path, corpus: Path) -> None:
     word = article(0, sentences=6)[:4]
     with Terminal("scan", "some.jsonl", folder=tmp_path) as terminal:
         assert terminal.finish() == 0
+    assert "indexing" not in terminal.text
     with Terminal("search", word, folder=tmp_path) as terminal:
         assert terminal.finish() == 0
+    assert "0 of 1,500 pages are searchable so far" in terminal.text
     assert re.search(r"indexing texts for search .* 1,500 of 1,500 \(", terminal.text)
     with sqlite3.connect(tmp_path / "es-dedup.db") as index:
-        assert index.execute("SELECT value FROM meta WHERE name = 'fulltext_rows'").fetchone()[0] == 1500
+        assert index.execute("SELECT value FROM meta WHERE name = 'fulltext_row'").fetchone()[0] == 1500
     with Terminal("search", word, folder=tmp_path) as terminal:
         assert terminal.finish() == 0
     assert "indexing" not in terminal.text

@@ -26,6 +26,7 @@ from es_dedup.index.elastic.store import Store
 from es_dedup.index.elastic.tokens import key_of, storable
 from es_dedup.index.port import WriteReport
 from es_dedup.model.batches import chunked
+from es_dedup.text.tokens import characters_apart
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -94,7 +95,7 @@ class ElasticIndex(Store, IndexBase):
             IndexRefused: the server does not let us.
         """
         super().__init__(address, features, options or Options(), fields, read_only=read_only)
-        self._segment = segment or validation.each_character
+        self._segment = segment or characters_apart
         self._keeping = NoteStore(
             self._server, self._of[META], self._options, lambda place: self._watch.seen(META, [place])
         )

@@ -6,7 +6,6 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexLocked
-from es_dedup.index import validation
 from es_dedup.index.base import IndexBase
 from es_dedup.index.embedded import (
     candidates,
@@ -18,9 +17,11 @@ from es_dedup.index.embedded import (
     schema,
     sizes,
 )
-from es_dedup.index.embedded.connection import MEMORY, Connection
+from es_dedup.index.embedded.connection import Connection
 from es_dedup.index.embedded.online_copy import online_copy
+from es_dedup.model import Progress
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
+from es_dedup.text.tokens import characters_apart
 
 if TYPE_CHECKING:
     import sqlite3
@@ -62,8 +63,7 @@ class EmbeddedIndex(IndexBase):
             path: the file, or ``:memory:`` for an index that lives as long as the object.
             features: the settings that shape features, JSON-ready by name; must equal those the file was made with. None: whatever
                 these are.
-            segment: makes words, separated by spaces, of a text; for ``search`` only. Without it each Chinese
-                character counts as a word.
+            segment: makes words, separated by spaces, of a query. Without it each Chinese character counts as a word.
             lock_seconds: how long a write waits for another writer; 0 tries once.
             read_only: the file must exist and is never changed.
 
@@ -76,7 +76,8 @@ class EmbeddedIndex(IndexBase):
             IndexLocked: another process is making the same file.
         """
         self._connection = Connection(path, features=features, lock_seconds=lock_seconds, read_only=read_only)
-        self._segment = segment or validation.each_character
+        self._segment = segment or characters_apart
+        self._fulltext = fulltext.FullText()
 
     @property
     def features(self) -> Mapping[str, Any]:
@@ -153,27 +154,23 @@ class EmbeddedIndex(IndexBase):
             last = found[-1].page_id
 
     def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
-        """See ``FeatureIndex.search``: new texts are added to the full-text index first.
-
-        Where the file cannot be written now, more than ``TEXTS_PER_STEP`` new texts are not found, see ``unsearchable``.
-        """
-        with self._searching() as (connection, aside):
-            return fulltext.search(connection, self._segment([query])[0], limit, offset, aside=aside)
+        """See ``FeatureIndex.search``: new texts are added to the full-text index first; where the file cannot be written now, only a few."""
+        with self._searching() as connection:
+            return self._fulltext.search(connection, self._segment([query])[0], limit, offset)
 
     def matches(self, query: str) -> int:
         """See ``FeatureIndex.matches``."""
-        with self._searching() as (connection, aside):
-            return fulltext.matches(connection, self._segment([query])[0], aside=aside)
+        with self._searching() as connection:
+            return self._fulltext.matches(connection, self._segment([query])[0])
 
     @contextmanager
-    def _searching(self) -> Iterator[tuple[sqlite3.Connection, bool]]:
-        """A connection for a search, and whether ``catch_up_aside`` has filled the temporary table."""
-        self._catch_up()
+    def _searching(self) -> Iterator[sqlite3.Connection]:
+        if not self._connection.read_only:
+            self.prepare_search()
+        if 0 < self.unsearchable() <= fulltext.TEXTS_PER_STEP:
+            self._add_texts(aside=True)
         with self._connection.reading() as connection:
-            aside = 0 < fulltext.missing(connection) <= fulltext.TEXTS_PER_STEP
-            if aside:
-                fulltext.catch_up_aside(connection, self._segment)
-            yield connection, aside
+            yield connection
 
     def copy_to(self, place: str | Path) -> AbstractContextManager[Path]:
         """A copy of the file as it is now, with all that was committed before; others may read and write meanwhile.
@@ -191,27 +188,25 @@ class EmbeddedIndex(IndexBase):
     def unsearchable(self) -> int:
         """See ``FeatureIndex.unsearchable``."""
         with self._connection.reading() as connection:
-            missing = fulltext.missing(connection)
-        return missing if missing > fulltext.TEXTS_PER_STEP else 0
+            return self._fulltext.missing(connection)
 
-    def prepare_search(self, tell: Callable[[int, int], None]) -> None:
-        """See ``FeatureIndex.prepare_search``; nothing while another process writes, and in memory, where the first search does it."""
-        if self._connection.name != MEMORY:
-            self._catch_up(tell)
+    def prepare_search(self, progress: Callable[[Progress], None] | None = None) -> None:
+        """See ``FeatureIndex.prepare_search``; nothing while another process writes."""
+        if self._connection.read_only:
+            self._add_texts(progress, aside=True)
+        elif self.unsearchable():
+            with suppress(IndexLocked), self._connection.writing(lock_seconds=0):
+                self._add_texts(progress, aside=False)
 
-    def _catch_up(self, tell: Callable[[int, int], None] = lambda _done, _total: None) -> None:
-        """Bring the full-text index up to date, where the file can be written now."""
-        with self._connection.reading() as connection:
-            missing = fulltext.missing(connection)
-        if not missing or self._connection.read_only:
-            return
-        with suppress(IndexLocked), self._connection.writing(lock_seconds=0):
-            done, more = 0, True
-            while more:
-                with self._connection.transaction() as connection:
-                    more = fulltext.catch_up(connection, self._segment)
-                done += fulltext.TEXTS_PER_STEP
-                tell(min(done, missing), missing)
+    def _add_texts(self, progress: Callable[[Progress], None] | None = None, *, aside: bool) -> None:
+        missing, done = self.unsearchable(), 0
+        more = missing > 0
+        while more:
+            with self._connection.reading() if aside else self._connection.transaction() as connection:
+                more = self._fulltext.add(connection, aside=aside)
+            done = min(done + fulltext.TEXTS_PER_STEP, missing)
+            if progress is not None:
+                progress(Progress("search", done, missing))
 
     def count(self) -> int:
         """See ``FeatureIndex.count``."""

@@ -97,7 +97,6 @@ def create(connection: sqlite3.Connection, features: Mapping[str, Any]) -> None:
                 ("schema", SCHEMA_VERSION),
                 ("features", json.dumps(features, sort_keys=True)),
                 ("fulltext_row", 0),
-                ("fulltext_rows", 0),
             ],
         )
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -150,7 +149,7 @@ def _content(connection: sqlite3.Connection) -> str:
     """Changes with each write: of pages the last numbers of changes and texts, of all else the metadata."""
     rows = connection.execute(
         "SELECT name, seq FROM sqlite_sequence UNION ALL SELECT name, value FROM meta "
-        "WHERE name NOT IN (?, 'fulltext_row', 'fulltext_rows') ORDER BY name",
+        "WHERE name NOT IN (?, 'fulltext_row') ORDER BY name",
         (_COPY,),
     )
     return sha256(repr(rows.fetchall()).encode()).hexdigest()

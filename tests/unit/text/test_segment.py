@@ -150,3 +150,4 @@ def test_the_model_finds_words_that_are_not_in_the_dictionary() -> None:
 def test_search_text_is_words_with_a_letter_or_digit(name: str) -> None:
     assert words("泵站,完成 2026! ", name) == ["泵站", "完成", "2026"]
     assert search_text("泵站，完成", name) == "泵站 完成"
+    assert search_text("привет, über_café covid-19 t恤", name) == "привет über café covid 19 t 恤"

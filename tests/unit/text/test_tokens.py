@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from es_dedup.text.tokens import (
     CJK_GRAM,
     WORD_GRAM,
     TokenBatch,
+    characters_apart,
     clause_hashes,
     clause_lengths,
     gram_hashes,
@@ -172,3 +174,12 @@ def test_segment_hashes_depend_on_the_segment_alone() -> None:
 def test_runs_of_equal_numbers_begin_where_the_number_changes() -> None:
     assert run_starts(np.array([4, 4, 2, 2, 2, 9])).tolist() == [0, 2, 5]
     assert run_starts(np.array([], dtype=np.int64)).tolist() == []
+
+
+@settings(deadline=None)
+@given(st.lists(st.text("a1 中国かタ한ไ\U00020000é.", max_size=8), max_size=5))
+def test_characters_of_unspaced_scripts_stand_apart(texts: list[str]) -> None:
+    batch = normalise_many(texts)
+    for page, text in enumerate(characters_apart(texts)):
+        pieces = re.findall(r"[中国かタ한ไ\U00020000]|[^ 中国かタ한ไ\U00020000]+", batch.string(page))
+        assert text.split() == pieces
