@@ -1,4 +1,4 @@
-"""All features of one page in a form that people read: what ``es-dedup features`` and the report show."""
+"""All features of one page in a form that people read: what ``es-dedup explain --features`` and the report show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``es-dedup diff``: stored pages and files side by side, on a terminal, as JSON and as one HTML file."""
+"""``es-dedup explain --text``: stored pages and files side by side, on a terminal, as JSON and as one HTML file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def stored(place: str) -> str:
 
 
 def test_stored_pages(stored: str, tmp_path: Path) -> None:
-    shown = run(tmp_path, "--db", stored, "diff", "a", "b", "--html", "d.html")
+    shown = run(tmp_path, "--db", stored, "explain", "--text", "a", "b", "--html", "d.html")
     lines = shown.splitlines()
     assert lines[0].startswith("not merged: ")
     assert "  title-distinguishing terms only in unshared text: 三桥; 二桥" in lines
@@ -54,7 +54,7 @@ def test_stored_pages(stored: str, tmp_path: Path) -> None:
     assert "<script" not in page
     assert "default-src 'none'" in page
     assert not re.search("[\x00\u202e]", page)
-    found = json.loads(run(tmp_path, "--json", "--db", stored, "diff", "a", "b"))
+    found = json.loads(run(tmp_path, "--json", "--db", stored, "explain", "a", "b", "--text"))
     assert found["distinguishing_words"] == {"left": ["三桥"], "right": ["二桥"]}
     assert "".join(piece["text"] for row in found["rows"] for piece in row["left"]) == LEFT
 
@@ -62,5 +62,5 @@ def test_stored_pages(stored: str, tmp_path: Path) -> None:
 def test_files_need_no_index(tmp_path: Path) -> None:
     for name, text in (("a.html", LEFT), ("b.html", RIGHT)):
         (tmp_path / name).write_text(f"<title>{name}</title><p>{text}</p>", encoding="utf-8")
-    assert "- 长江[-三-]桥昨日通车，" in run(tmp_path, "diff", "a.html", "b.html")
+    assert "- 长江[-三-]桥昨日通车，" in run(tmp_path, "explain", "a.html", "b.html", "--text")
     assert not list(tmp_path.glob("*.db"))

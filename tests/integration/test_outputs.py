@@ -87,7 +87,7 @@ OUTPUTS = {
     "filter folder": Output(
         ("filter", "pages.jsonl", "--output-dir", "out"), "out/pages.jsonl", "--output-dir", (), ("rows",)
     ),
-    "diff": Output(("diff", "one.html", "two.html", "--html", "OUT"), "diff.html", "--html", ("one.html",)),
+    "explain": Output(("explain", "one.html", "two.html", "--html", "OUT"), "diff.html", "--html", ("one.html",)),
     "purge": Output(("--db", "SERVER", "elastic", "purge", "news", "--apply", "--backup", "OUT"), "gone.jsonl", "--backup", reached=False),
     "label": Output(("quality", "label", "pages.jsonl", "-o", "OUT"), "said.jsonl", "--output", ("pages.jsonl",)),
 }  # fmt: skip
@@ -178,7 +178,7 @@ def test_what_is_there(place: Path, name: str) -> None:
         refused(output, other)
         other.unlink()
     for source in output.inputs:
-        assert "input" in refused(output, source).output or name == "diff", source
+        assert "input" in refused(output, source).output or name == "explain", source
         Path("hard link").hardlink_to(source)
         refused(output, "hard link")
         Path("hard link").unlink()

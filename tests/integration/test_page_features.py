@@ -97,7 +97,7 @@ def test_features_are_read_from_standard_input_and_files(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.txt").write_text(TEXT, encoding="utf-8")
     of_file, of_text, of_html = (
-        json.loads(CliRunner().invoke(app, ["features", name, "--json"], input=given).stdout)
+        json.loads(CliRunner().invoke(app, ["explain", name, "--features", "--json"], input=given).stdout)
         for name, given in (("a.txt", None), ("-", TEXT), ("-", f"<!DOCTYPE html><p>{TEXT}</p>"))
     )
     assert of_file["fields"] == of_text["fields"] == of_html["fields"]

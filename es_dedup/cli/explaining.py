@@ -1,0 +1,254 @@
+"""``explain``: two pages against each other, with evidence, features and texts; the features of one page."""
+
+from __future__ import annotations
+
+import re
+import sys
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from es_dedup.cli.checking import show_pair
+from es_dedup.cli.output import Output, clean
+from es_dedup.cli.session import session_of
+from es_dedup.cli.targets import HTML, Target, output_target
+from es_dedup.model import Page
+from es_dedup.readers import InputFailure, ReadOptions, read_pages
+from es_dedup.readers.streams import STDIN, is_pipe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from es_dedup.cli.session import Session
+    from es_dedup.decision.alignment import AlignedRow, Piece
+    from es_dedup.deduplicator.deduplicator import Deduplicator
+    from es_dedup.deduplicator.index_reader import IndexReader
+    from es_dedup.detectors.page_features import PageFeatures
+    from es_dedup.model import PairDecision
+    from es_dedup.readers import Roots
+    from es_dedup.report.data import MemberComparison, PageView
+
+PAGE: Final = "Id or URL of a stored page, or a page file"
+_HEAD_BYTES: Final = 4096
+_TAG: Final = re.compile(rb"<(!doctype|html|head|body|div|p|meta)\b", re.IGNORECASE)
+SHOWN: Final = 60
+"""Characters of both ends of an equal stretch that are printed."""
+
+
+def explain(
+    context: typer.Context,
+    left: Annotated[
+        str,
+        typer.Argument(
+            help=f"{PAGE}, or - for HTML or text on standard input.", metavar="A", show_default=False
+        ),
+    ],
+    right: Annotated[str | None, typer.Argument(help=f"{PAGE}.", metavar="B", show_default=False)] = None,
+    evidence: Annotated[
+        bool, typer.Option("--evidence", help="Show the result of every rule and method, with thresholds.")
+    ] = False,
+    text: Annotated[
+        bool,
+        typer.Option(
+            "--text", help="Show both texts aligned, with what only one of them has in [-…-] and {+…+}."
+        ),
+    ] = False,
+    with_features: Annotated[
+        bool,
+        typer.Option(
+            "--features",
+            help="Show the named features of both pages side by side, or of A alone: what Elasticsearch stores.",
+        ),
+    ] = False,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Compare with this method too; may be repeated.", metavar="NAME", show_default=False
+        ),
+    ] = None,
+    html: Annotated[
+        str | None,
+        typer.Option("--html", help="Write both texts side by side, with all evidence, to this HTML file."),
+    ] = None,
+) -> None:
+    """Show in three lines the relation of two pages and its reason, on request with their texts, features and all evidence.
+
+    A page id that is stored comes before a file of the same name. Files need no index.
+    """
+    from es_dedup.report.data import MemberComparison
+    from es_dedup.report.features import compared_fields, feature_rows
+
+    session = session_of(context)
+    names = [left] if right is None else [left, right]
+    if right is None and (evidence or text or html or not with_features):
+        raise typer.BadParameter("name a second page, or ask for --features alone", param_hint="B")
+    target = output_target(html, session, "--html", HTML, names) if html else None
+    also = tuple(method or ())
+    files = [name for name in names if Path(name).is_file()]
+    outside = all(name == STDIN or name in files for name in names) and not session.exists
+    with session.scratch() if outside else session.read(quiet=right is None) as dedup:
+        roots = dedup.roots().covering(files)
+        sides = [
+            _page_on_stdin(session) if name == STDIN else _page_or_id(dedup, name, roots) for name in names
+        ]
+        features = [dedup.features(side, also=also) for side in sides] if with_features or html else []
+        if right is None:
+            session.output.emit(features[0])
+            session.output.facts({"page": features[0].page_id, **dict(feature_rows(features[0]))})
+            return
+        pair = dedup.explain(*sides, also=also)
+        rows = dedup.aligned(*sides) if text or html else []
+        views = [_view(dedup, side) for side in sides] if text or html else []
+        if target is not None:
+            _write(views[0], MemberComparison(views[1], pair, rows, compared_fields(*features)), target)
+    _show(
+        session.output,
+        pair,
+        features if with_features else [],
+        rows if text else None,
+        views,
+        None if evidence else also,
+    )
+    if html is not None:
+        session.output.note(f"written to {html}")
+
+
+def _show(
+    output: Output,
+    pair: PairDecision,
+    features: Sequence[PageFeatures],
+    rows: Sequence[AlignedRow] | None,
+    views: Sequence[PageView],
+    methods: Sequence[str] | None,
+) -> None:
+    """Show a decided pair, with what was asked for: the named features, the aligned texts; all evidence where no ``methods`` are named."""
+    from es_dedup.decision.alignment import distinguishing_words
+    from es_dedup.report.evidence import rule_rows
+
+    said: dict[str, Any] = pair.as_dict()
+    if features:
+        said["features"] = features
+    words: tuple[Any, Any] = ((), ())
+    if rows is not None:
+        words = distinguishing_words((views[0].record.title, views[1].record.title), rows)
+        said |= {"distinguishing_words": {"left": words[0], "right": words[1]}, "rows": rows}
+    output.emit(said)
+    show_pair(output, pair, methods=methods)
+    if methods is None and pair.rules:
+        output.table(("rule", "outcome", "because"), rule_rows(pair.rules))
+    if features:
+        _show_fields(output, *features)
+    if any(words):
+        terms = "; ".join(", ".join(side) or "–" for side in words)
+        output.line(f"  title-distinguishing terms only in unshared text: {clean(terms)}")
+    for line in _lines(rows or ()):
+        output.line(line)
+
+
+def _page_on_stdin(session: Session) -> Page:
+    """A page of standard input: HTML where there is a tag in its beginning, else text in UTF-8."""
+    data = sys.stdin.buffer.read(session.settings.extraction.max_bytes + 1)
+    if _TAG.search(data[:_HEAD_BYTES]):
+        return Page(id=STDIN, html=data)
+    return Page(id=STDIN, text=data.decode("utf-8-sig", "replace"))
+
+
+def _show_fields(output: Output, left: PageFeatures, right: PageFeatures) -> None:
+    """Named features of two pages: what both have, and what one has alone."""
+    from es_dedup.report.features import compared_fields, listed
+
+    for each in compared_fields(left, right):
+        sides = (("both", each.shared), ("only left", each.left), ("only right", each.right))
+        for side, texts in sides:
+            if texts:
+                output.line(f"  {each.name:<24} {side:<10} {len(texts):>4}  {clean(listed(texts))}")
+
+
+def _lines(rows: Iterable[AlignedRow]) -> Iterable[str]:
+    for row in rows:
+        if row.same:
+            text = clean(" ".join(row.left[0].text.split())) if len(row.left) == 1 else _text(row.left)
+            yield f"  {text}" if len(text) <= 2 * SHOWN else f"  {text[:SHOWN]} … {text[-SHOWN:]}"
+            continue
+        if row.left:
+            yield f"- {_text(row.left, ('[-', '-]'))}"
+        if row.right:
+            yield f"+ {_text(row.right, ('{+', '+}'))}"
+
+
+def _text(pieces: Iterable[Piece], marks: tuple[str, str] = ("", "")) -> str:
+    """Pieces on one line, those that only one text has between marks."""
+    from es_dedup.report.alignment import visible
+
+    return "".join(
+        f"{marks[0]}{clean(visible(piece.text.strip(chr(10))))}{marks[1]}"
+        if piece.only
+        else clean(piece.text)
+        for piece in pieces
+        if piece.text
+    ).strip()
+
+
+def _view(dedup: IndexReader, side: str | Page) -> PageView:
+    """A page as it is shown, stored or not."""
+    from es_dedup.index.records import FeatureRecord
+    from es_dedup.report.data import PageView
+
+    if isinstance(side, str):
+        return PageView(dedup.record(side), dedup.text(side))
+    content = dedup.content_of(side)
+    assert content is not None  # noqa: S101 - a page has content
+    record = FeatureRecord(
+        side.id,
+        len(content.text),
+        0,
+        (),
+        b"",
+        url=content.url or "",
+        site=content.site or "",
+        title=content.title,
+        language=content.language,
+    )
+    return PageView(record, content.text)
+
+
+def _write(left: PageView, right: MemberComparison, target: Target) -> None:
+    from es_dedup.decision.alignment import MOST_CHARS
+    from es_dedup.report.alignment import legend
+    from es_dedup.report.compare import comparison
+    from es_dedup.report.markup import element, escape
+    from es_dedup.report.shell import document
+
+    title = f"{left.record.page_id} – {right.page.record.page_id}"
+    head = element("header", element("p", "es-dedup explain", class_="kicker"), element("h1", escape(title)))
+    foot = element(
+        "footer", element("p", f"Written {datetime.now().astimezone():%Y-%m-%d %H:%M}", class_="note")
+    )
+    shown = comparison(left, right, MOST_CHARS, roles=("A", "B"))
+    target.write(document(title, head + legend() + shown + foot).encode("utf-8", "replace"))
+
+
+def _page_or_id(dedup: Deduplicator, name: str, roots: Roots) -> str | Page:
+    """The id of a stored page, also by its URL, or the page of a file.
+
+    Raises:
+        UnknownPage, InputError: neither; the file has none or several.
+    """
+    from es_dedup.errors import InputError, UnknownPage
+
+    try:
+        return dedup.record(name).page_id
+    except UnknownPage:
+        if not Path(name).is_file() and not is_pipe(name):
+            return dedup.record(dedup.ids_of([name])[name][0]).page_id
+    items = list(islice(read_pages([name], ReadOptions(roots=roots)), 2))
+    if not items:
+        raise InputError(name, None, "holds no page")
+    if isinstance(items[0], InputFailure):
+        raise InputError(items[0].source, items[0].line, items[0].problem)
+    if len(items) > 1:
+        raise InputError(name, None, "holds several pages: scan it, then name two of them by their ids")
+    return items[0]
