@@ -17,7 +17,6 @@ from es_dedup.cli import (
     explaining,
     exporting,
     extracting,
-    extractors,
     filtering,
     labelling,
     maintaining,
@@ -100,8 +99,7 @@ COMMANDS: Final[dict[str, Any]] = {
             "tune": evaluating.tune,
             "label": labelling.label,
             "labels": labelling.labels,
-            "extract": extractors.extract,
-            "explain-page": extracting.explain_page,
+            "extract": extracting.extract,
             "override": (
                 "Decide pairs and canonical documents by hand; the rules never change what was decided.",
                 {

@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
     """Two sample pages, one of them with a gold text, and a file that is no page."""
     for name in ("marathon", "bridge-opening"):
         (tmp_path / f"{name}.html").write_bytes((SAMPLES / "zhportal" / f"{name}.html").read_bytes())
-    text = json.loads(run("--json", "quality", "explain-page", str(tmp_path / "marathon.html")))["text"]
+    text = json.loads(run("--json", "quality", "extract", str(tmp_path / "marathon.html")))["text"]
     (tmp_path / "marathon.txt").write_text(text, encoding="utf-8")
     (tmp_path / "notes.md").write_text("x", encoding="utf-8")
     return tmp_path

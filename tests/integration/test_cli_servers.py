@@ -79,7 +79,6 @@ ON_FILES: Final = (
     "quality eval",
     "quality tune",
     "quality label",
-    "quality explain-page",
     "quality extract",
     "config",
     "compile",

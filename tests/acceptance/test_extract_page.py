@@ -1,4 +1,4 @@
-"""``explain-page`` shows what is read out of a page and why, from a file, standard input or a server."""
+"""``quality extract`` shows what is read out of a page and why, from a file, standard input or a server."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(*arguments: str, stdin: bytes | None = None, code: int = 0) -> str:
 
 
 def test_every_block_is_shown_with_what_became_of_it() -> None:
-    shown = run("quality", "explain-page", str(SAMPLE))
+    shown = run("quality", "extract", str(SAMPLE))
     kept = [line for line in shown.splitlines() if line.startswith("+ ")]
     dropped = [line for line in shown.splitlines() if line.startswith("- ")]
     assert kept
@@ -55,7 +55,7 @@ def test_every_block_is_shown_with_what_became_of_it() -> None:
 
 def test_file_standard_input_and_server_give_the_same(server: str) -> None:
     found = [
-        json.loads(run("--json", "quality", "explain-page", *where, stdin=stdin))
+        json.loads(run("--json", "quality", "extract", *where, stdin=stdin))
         for where, stdin in (
             ((str(SAMPLE), "--url", f"{server}/marathon.html"), None),
             (("-", "--url", f"{server}/marathon.html"), SAMPLE.read_bytes()),
@@ -67,12 +67,12 @@ def test_file_standard_input_and_server_give_the_same(server: str) -> None:
 
 
 def test_another_extractor_can_be_asked() -> None:
-    shown = run("quality", "explain-page", str(SAMPLE), "--extractor", "plain", "--no-blocks")
+    shown = run("quality", "extract", str(SAMPLE), "--extractor", "plain", "--no-blocks")
     assert "责任编辑" in shown
 
 
 @pytest.mark.parametrize("source", ["nowhere.html", "http://127.0.0.1:1/x", "http://[/"])
 def test_what_cannot_be_read_is_an_error_without_a_traceback(source: str) -> None:
-    done = CliRunner().invoke(app, ["quality", "explain-page", source])
+    done = CliRunner().invoke(app, ["quality", "extract", source])
     assert done.exit_code == 1
     assert "Traceback" not in done.output
