@@ -1,4 +1,4 @@
-"""``label`` and ``labels``: pairs in doubt side by side with what a reader says of them; what readers said in the console."""
+"""``quality label``: pairs in doubt side by side with what a reader says of them; what readers said in the console."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from es_dedup.cli.group import ExitCode
-from es_dedup.cli.inputs import Intake, Paths, with_input_options
+from es_dedup.cli.inputs import Intake, with_input_options
 from es_dedup.cli.output import clean
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import session_of
@@ -37,7 +37,7 @@ ANSWERS: Final = {
     "no": Label.DIFF,
 }
 LABELS_OF_READERS: Final = rb'\{"id_a": "[^\n]*"readers?": '
-"""How the files of ``labels`` begin; those of ``label`` and others name no reader."""
+"""How files of readers' labels begin; those of answers name no reader."""
 LEAD: Final = 60
 """Characters shown before the first shared stretch, where a text is not shown from its beginning."""
 ASKED: Final = "y duplicate, n different, c contain, p partial, s skip, u undo, q quit: "
@@ -46,23 +46,65 @@ ASKED: Final = "y duplicate, n different, c contain, p partial, s skip, u undo, 
 @with_input_options
 def label(
     context: typer.Context,
-    paths: Paths,
     options: ReadOptions,
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Input with pages, as that of `scan`. Without it, the labels of readers in the index are shown.",
+            metavar="[PATH…]",
+        ),
+    ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="JSONL file that labels are added to.")
-    ] = Path("labels.jsonl"),
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="JSONL file that answers are added to (labels.jsonl); without PATH, file for the labels (none).",
+        ),
+    ] = None,
     count: Annotated[int, typer.Option(min=1, help="Maximum number of pairs to label.")] = 50,
     seed: Annotated[int, typer.Option(help="Seed for the sample of pages that pairs are drawn from.")] = 1,
     chars: Annotated[int, typer.Option(min=100, help="Characters shown of each text.")] = 1200,
+    by_reader: Annotated[
+        bool,
+        typer.Option(
+            "--by-reader",
+            help="Without PATH: write what each reader said and took back, as `--import` reads it.",
+        ),
+    ] = False,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--import",
+            help="Without PATH: first take over labels of a file that `--by-reader` wrote; all lines, or none where one is no label.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
 ) -> None:
-    """Label pairs: shows those most in doubt side by side and adds your answers to a file of labels.
+    """Label pairs: shows those most in doubt side by side and adds your answers to a file. Without PATH, shows how far readers agree.
 
     Each answer is written at once, and pairs that the file holds are not asked again: run the same command to go on.
+    Without PATH, the labels that readers gave in the console are written for `quality eval` and `quality tune`: a pair on which they
+    differ is undecided (`?`); of two labels of one reader on one pair the later one counts.
     """
+    session = session_of(context)
+    if not paths:
+        _show_agreement(session, output, source, by_reader=by_reader)
+        return
+    if by_reader or source is not None:
+        raise typer.BadParameter(
+            "they are for the labels in the index: name no PATH", param_hint="--by-reader, --import"
+        )
+    _label(session, paths, options, output or Path("labels.jsonl"), count, seed, chars)
+
+
+def _label(
+    session: Session, paths: list[str], options: ReadOptions, output: Path, count: int, seed: int, chars: int
+) -> None:
     from es_dedup.evaluation import read_labels
     from es_dedup.evaluation.uncertain import uncertain_pairs
 
-    session = session_of(context)
     output_target(output, session, "--output", b"", paths)  # to which answers are appended
     if output.suffix != ".jsonl":
         raise typer.BadParameter("the name must end in .jsonl", param_hint="--output")
@@ -81,35 +123,11 @@ def label(
         raise typer.Exit(ExitCode.LEFT_OUT)
 
 
-def labels(
-    context: typer.Context,
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", help="JSONL file for the labels (default: none).")
-    ] = None,
-    by_reader: Annotated[
-        bool,
-        typer.Option(
-            "--by-reader", help="Write what each reader said and took back, as `--import` reads it."
-        ),
-    ] = False,
-    source: Annotated[
-        Path | None,
-        typer.Option(
-            "--import",
-            help="First take over labels of a file that `--by-reader` wrote; all lines, or none where one is no label.",
-            exists=True,
-            dir_okay=False,
-        ),
-    ] = None,
-) -> None:
-    """Show how far the readers of stored pairs agree, and write their labels for `quality eval` and `quality tune`.
-
-    A pair on which readers differ is undecided: its label is `?`. Of two labels of one reader on one pair the later one counts.
-    """
+def _show_agreement(session: Session, output: Path | None, source: Path | None, *, by_reader: bool) -> None:
+    """Show how far readers agree on stored pairs, and write their labels."""
     from es_dedup.evaluation.agreement import agreements, as_jsonl, consensus
     from es_dedup.evaluation.labels import UNDECIDED
 
-    session = session_of(context)
     inputs = [] if source is None else [source]
     target = output_target(output, session, "--output", LABELS_OF_READERS, inputs) if output else None
     if source is not None:

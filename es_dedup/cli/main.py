@@ -68,7 +68,6 @@ COMMANDS: Final[dict[str, Any]] = {
             "changes": browsing.changes,
             "copy": moving.copy,
             "remove": managing.remove,
-            "forget": managing.forget,
             "doctor": managing.doctor,
         },
     ),
@@ -82,7 +81,6 @@ COMMANDS: Final[dict[str, Any]] = {
             "reindex": maintaining.reindex,
             "recluster": maintaining.recluster,
             "audit": maintaining.audit,
-            "status": maintaining.status,
             "jobs": maintaining.jobs,
             "purge": purging.purge,
             "worker": working.worker,
@@ -98,7 +96,6 @@ COMMANDS: Final[dict[str, Any]] = {
             "eval": evaluating.evaluate,
             "tune": evaluating.tune,
             "label": labelling.label,
-            "labels": labelling.labels,
             "extract": extracting.extract,
             "override": (
                 "Decide pairs and canonical documents by hand; the rules never change what was decided.",

@@ -193,17 +193,6 @@ def reindex(
     session.output.facts(facts)
 
 
-def status(context: typer.Context) -> None:
-    """Show attached indices, how many documents have features and a `dedup` field, and unfinished jobs."""
-    from es_dedup.maintenance.status import site_status
-
-    session = session_of(context)
-    with site_of(session, read_only=True) as site:
-        facts = site_status(site)
-    session.output.emit({"command": "status", "db": session.place, **facts})
-    session.output.facts({"index": session.place, **facts})
-
-
 def recluster(
     context: typer.Context, inline: Inline = False, dry_run: DryRun = False, force: Force = False
 ) -> None:
@@ -316,7 +305,7 @@ def follow(
     """Keep attached indices deduplicated while others write to them without a hook, until stopped.
 
     New and changed documents are found by sequence numbers, deleted ones by counts of deletions. It goes on where it, or the last
-    backfill, ended. `status` shows how far behind it is.
+    backfill, ended. `index stats` shows how far behind it is.
     """
     from es_dedup.maintenance.follow import run_follow, start_follow
     from es_dedup.maintenance.status import job_status

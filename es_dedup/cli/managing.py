@@ -1,15 +1,16 @@
-"""``remove``, ``stats``, ``doctor`` and ``config show``: looking after an index."""
+"""``index remove``, ``index stats``, ``index doctor`` and ``config``: looking after an index."""
 
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from es_dedup.cli.group import ExitCode
-from es_dedup.cli.inputs import PAGE_IDS, PageIds, given_ids
+from es_dedup.cli.inputs import PAGE_IDS, given_ids
 from es_dedup.cli.output import readable
 from es_dedup.cli.session import Session, session_of
 from es_dedup.cli.sites import site_of
@@ -37,17 +38,40 @@ def remove(
     expired: Annotated[
         bool, typer.Option("--expired", help="Remove pages published longer ago than maintenance.keep_days.")
     ] = False,
+    erase: Annotated[
+        bool,
+        typer.Option(
+            "--erase",
+            help="Also erase labels, dead letters, lines of restore files, and deleted data in the storage.",
+        ),
+    ] = False,
+    document: Annotated[
+        bool,
+        typer.Option("--document", help="With --erase: also delete the documents from their source index."),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether to erase.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Report what would be removed; write nothing.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Report what would be removed or, with --erase, where it is stored; write nothing.",
+        ),
     ] = False,
 ) -> None:
-    """Remove pages and repair their clusters.
+    """Remove pages and repair their clusters. With --erase nothing of them is left.
 
-    Ends with code 3 when some ids were unknown; the others are removed.
+    Ends with code 3 when some ids were unknown; the others are removed. Erasing writes a file anew, without deleted data, and ends with
+    code 1 when something is left; `index doctor --forgotten ID` shows later that nothing is.
     """
     session = session_of(context)
-    if not ids and older_than is None and not expired:
+    aged = older_than is not None or expired
+    if not ids and (erase or not aged):
         raise typer.BadParameter("name pages, or an age with --older-than or --expired", param_hint="ID…")
+    if erase:
+        if aged:
+            raise typer.BadParameter("pages to erase are named", param_hint="--erase")
+        _erase(session, ids or [], document=document, yes=yes, dry_run=dry_run)
+        return
     first_day = _first_day_kept(session, older_than, expired=expired)
     with session.read() as dedup:
         ids = given_ids(dedup, ids or ())
@@ -65,32 +89,23 @@ def remove(
         raise typer.Exit(ExitCode.LEFT_OUT)
 
 
-def forget(
-    context: typer.Context,
-    ids: PageIds,
-    document: Annotated[
-        bool, typer.Option("--document", help="Also delete the documents from their source index.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Report where something is stored; write nothing.")
-    ] = False,
-) -> None:
-    """Erase pages: features, texts, clusters, labels, dead letters, restore files, and deleted data in the storage.
-
-    A file is written anew, without deleted data. `index doctor --forgotten ID` shows that nothing is left. Ends with code 1 when something is.
-    """
-    session = session_of(context)
+def _erase(session: Session, ids: list[str], *, document: bool, yes: bool, dry_run: bool) -> None:
+    """Erase pages after a confirmation, and show what is left."""
     if document and not session.remote:
         raise typer.BadParameter("an index in a file has no source documents", param_hint="--document")
     with session.read() as dedup:
         ids = given_ids(dedup, ids)
+    if not (dry_run or yes):
+        if not sys.stdin.isatty():
+            raise typer.BadParameter("erased pages cannot be brought back: add --yes", param_hint="--erase")
+        typer.confirm(f"Erase {len(ids):,} pages for good?", abort=True, err=True)
     problems: list[str] = []
     facts: dict[str, Any] = {}
     if not dry_run:
         facts, problems = _forgotten(session, ids, document=document)
     found = traces_of(session, ids)
     session.output.emit(
-        {"command": "forget", "dry_run": dry_run, **facts, "traces": found, "problems": problems}
+        {"command": "remove", "dry_run": dry_run, **facts, "traces": found, "problems": problems}
     )
     session.output.facts(facts)
     for name, places in found.items():
@@ -137,10 +152,15 @@ def traces_of(session: Session, ids: Iterable[str]) -> dict[str, list[str]]:
 
 
 def stats(context: typer.Context) -> None:
-    """Show how much the index holds, and with which settings it was made."""
+    """Show how much the index holds, with which settings it was made and, on Elasticsearch, attached indices and jobs."""
     session = session_of(context)
-    with session.read() as dedup:
+    with session.read(quiet=session.remote) as dedup:
         facts = dedup.stats()
+    if session.remote:
+        from es_dedup.maintenance.status import site_status
+
+        with site_of(session, read_only=True) as site:
+            facts |= site_status(site)
     session.output.emit({"db": session.place, **facts})
     session.output.facts({"index": session.place, **facts})
 

@@ -126,18 +126,16 @@ def unfinished_jobs(context: MaintenanceContext) -> list[JobStatus]:
 
 
 def site_status(context: MaintenanceContext) -> dict[str, Any]:
-    """What is attached, how many documents, pages, documents with a ``dedup`` field and dead letters there are, jobs that are not over, and settings not in force."""
+    """What is attached, how many documents, documents with a ``dedup`` field and dead letters there are, and jobs that are not over."""
     counts = source_counts(context)
     return {
         "attached": [each.target for each in context.attachments],
         "indices": len(context.indices()),
         "documents": counts["all"],
         "with dedup field": counts["with_dedup_field"],
-        "pages": context.index.count(),
         "dead": context.jobs.count_dead(),
         "following": follow_status(context) or "no",
         "jobs": [f"{job.what} {job.id} {job.state}" for job in unfinished_jobs(context)],
-        "settings not in force": [str(each) for each in not_in_force(context)],
         **{f"last {what}": moment(at) for what, at in last_times(context).items()},
     }
 

@@ -102,7 +102,7 @@ def test_commands_find_a_page_by_its_long_address(tmp_path: Path) -> None:
     ):
         assert said(*command)
     said("index", "doctor", "--forgotten", url, code=1)
-    said("index", "forget", url)
+    said("index", "remove", "--erase", "--yes", url)
     said("index", "doctor", "--forgotten", url)
     with Deduplicator.open(index) as dedup:
         assert [record.page_id for record in dedup.records()] == [fitted_id(other)]

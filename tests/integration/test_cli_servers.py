@@ -39,7 +39,7 @@ COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "check": ("pages/a.txt",),
     "explain": ("a.txt", "b.txt"),
     "clusters": (),
-    "quality labels": (),
+    "quality label": (),
     "show": ("a.txt",),
     "search": ("words",),
     "index export": ("--what", "keep"),
@@ -53,7 +53,6 @@ COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "elastic recluster": ("--force",),
     "elastic audit": (),
     "elastic jobs": (),
-    "elastic status": (),
     "elastic worker": (),
     "elastic dead list": (),
     "elastic dead replay": (),
@@ -70,7 +69,6 @@ COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "index copy": ("{db}", "copy.db"),
     "index changes": (),
     "elastic follow": (),
-    "index forget": ("a.txt",),
     "elastic purge": ("{index}",),
     "text": ("a.txt",),
 }
@@ -78,7 +76,6 @@ COMMANDS: Final[dict[str, tuple[str, ...]]] = {
 ON_FILES: Final = (
     "quality eval",
     "quality tune",
-    "quality label",
     "quality extract",
     "config",
     "compile",

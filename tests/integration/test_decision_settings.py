@@ -113,12 +113,12 @@ def test_a_feature_index_of_other_settings_says_once_that_they_are_not_in_force(
         feature_index._lookup()
 
 
-def test_status_names_the_settings_that_are_not_in_force(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stats_name_the_settings_that_are_not_in_force(monkeypatch: pytest.MonkeyPatch) -> None:
     with source_index(documents()) as (_, name), attached(name) as site:
         monkeypatch.setenv("ES_DEDUP_DECISION__PRESET", "strict")
-        found = CliRunner().invoke(app, ["--db", site.place, "--json", "elastic", "status"])
-        assert json.loads(found.stdout)["settings not in force"] == [
-            "decision.preset is balanced in the index and strict now"
+        found = CliRunner().invoke(app, ["--db", site.place, "--json", "index", "stats"])
+        assert json.loads(found.stdout)["settings_not_in_force"] == [
+            {"name": "decision.preset", "recorded": "balanced", "current": "strict"}
         ]
 
 

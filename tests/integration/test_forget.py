@@ -163,11 +163,12 @@ def test_the_command_erases_and_doctor_proves_it(tmp_path: Path) -> None:
         return done.output
 
     assert "there is: features, text, cluster, edges, labels of readers" in said(
-        "index", "forget", NAME, "--dry-run"
+        "index", "remove", "--erase", NAME, "--dry-run"
     )
     assert "features" in said("index", "doctor", "--forgotten", NAME, code=1)
-    assert "has no source documents" in said("index", "forget", NAME, "--document", code=2)
-    said("index", "forget", "-", given=f"{NAME}\n")
+    assert "has no source documents" in said("index", "remove", "--erase", NAME, "--document", code=2)
+    assert "--yes" in said("index", "remove", "--erase", NAME, code=2)
+    said("index", "remove", "--erase", "--yes", "-", given=f"{NAME}\n")
     assert "nothing is stored" in said("index", "doctor", "--forgotten", NAME)
 
 

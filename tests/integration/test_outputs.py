@@ -67,9 +67,9 @@ OUTPUTS = {
     "export jsonl": Output(("index", "export", "-o", "OUT"), "clusters.jsonl", "--output"),
     "export csv": Output(("index", "export", "--what", "keep", "-o", "OUT"), "keep.csv", "--output"),
     "export parquet": Output(("index", "export", "--what", "drop", "-o", "OUT"), "drop.parquet", "--output"),
-    "labels": Output(("quality", "labels", "-o", "OUT"), "agreed.jsonl", "--output"),
+    "labels": Output(("quality", "label", "-o", "OUT"), "agreed.jsonl", "--output"),
     "labels by reader": Output(
-        ("quality", "labels", "--by-reader", "--import", "readers.jsonl", "-o", "OUT"), "by-reader.jsonl", "--output", ("readers.jsonl",)
+        ("quality", "label", "--by-reader", "--import", "readers.jsonl", "-o", "OUT"), "by-reader.jsonl", "--output", ("readers.jsonl",)
     ),
     "override export": Output(("quality", "override", "export", "-o", "OUT"), "overrides.jsonl", "--output"),
     "report": Output(("scan", "pages.jsonl", "--report", "OUT"), "report.html", "--report", ("pages.jsonl",)),

@@ -60,7 +60,7 @@ def test_ids_and_urls_may_stand_on_standard_input(place: str) -> None:
     assert [each["page_id"] for each in pages] == ["c", "a", "b"]
     assert pages[0]["text"].split() == article(2).split()
     assert len(said(place, "show", "-", given="a\nb\nc\n")) == 2
-    assert said(place, "index", "forget", "-", given=f"{URL}\n")[0]["removed"] == 2
+    assert said(place, "index", "remove", "--erase", "--yes", "-", given=f"{URL}\n")[0]["removed"] == 2
     said(place, "text", URL, code=1)
 
 

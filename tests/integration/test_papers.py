@@ -94,7 +94,7 @@ def test_the_commands_take_the_preset(place: str, monkeypatch: pytest.MonkeyPatc
 
 
 READING: Final = ("index stats", "clusters", "show a", "explain a a", "search 消息", "check {}")
-WITH_JOBS: Final = ("elastic jobs", "elastic dead list", "elastic status")
+WITH_JOBS: Final = ("elastic jobs", "elastic dead list")
 
 
 @pytest.mark.parametrize(

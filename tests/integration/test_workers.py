@@ -90,7 +90,7 @@ def test_workers_do_a_backfill(tmp_path: Path) -> None:
         checked = command(site, "index", "doctor")
         assert '"faults": 0' in checked
         assert "1 answer" in checked
-        assert f'"with dedup field": {len(given)}' in command(site, "elastic", "status")
+        assert f'"with dedup field": {len(given)}' in command(site, "index", "stats")
 
 
 def test_celery_s_own_commands_find_the_application(tmp_path: Path) -> None:
