@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from es_dedup.cli.session import Session
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.settings import Settings
-    from es_dedup.settings.loading import SettingLine
 
 MIN_PYTHON: Final = (3, 11)
 MIN_FREE_BYTES: Final = 500 * 2**20
@@ -60,34 +59,31 @@ def all_checks(session: Session) -> list[CheckResult]:
     ]
 
 
+def _checked(
+    name: str, fine: object, found: object, advice: str = "", state: Literal["note", "fault"] = "note"
+) -> CheckResult:
+    """What was found; where that is not ``fine``, with advice and as ``state``."""
+    return CheckResult(name, "ok" if fine else state, f"{found}{'' if fine or not advice else f'; {advice}'}")
+
+
 def _python() -> Iterator[CheckResult]:
     fine = sys.version_info >= MIN_PYTHON
-    yield CheckResult(
-        "Python", "ok" if fine else "fault", sys.version.split()[0] + ("" if fine else "; 3.11 is needed")
-    )
+    yield _checked("Python", fine, sys.version.split()[0], "3.11 is needed", "fault")
 
 
 def _packages() -> Iterator[CheckResult]:
+    slower = "es-dedup falls back to slower code or will refuse"
     for module, package in _NEEDED.items():
-        state: Literal["ok", "note"] = "ok" if _importable(module) else "note"
-        found = (
-            _version(package)
-            if state == "ok"
-            else "not there; es-dedup falls back to slower code or will refuse"
-        )
-        yield CheckResult(f"package {package}", state, found)
+        there = _importable(module)
+        yield _checked(f"package {package}", there, _version(package) if there else "not there", slower)
     for module, extra in _OPTIONAL.items():
         there = _importable(module)
-        found = _version(module) if there else f"not installed; the extra {extra} brings it"
-        yield CheckResult(f"optional package {module}", "ok" if there else "note", found)
-    yield _segmenter()
+        found = _version(module) if there else "not installed"
+        yield _checked(f"optional package {module}", there, found, f"the extra {extra} brings it")
+    there = find_spec("rjieba") is not None
+    native = f"rjieba {_version('rjieba')}" if there else "none"
+    yield _checked("jieba in native code", there, native, "the extra fast brings rjieba")
     yield _kernels()
-
-
-def _segmenter() -> CheckResult:
-    if find_spec("rjieba") is None:
-        return CheckResult("jieba in native code", "note", "none; the extra fast brings rjieba")
-    return CheckResult("jieba in native code", "ok", f"rjieba {_version('rjieba')}")
 
 
 def _kernels() -> CheckResult:
@@ -96,24 +92,21 @@ def _kernels() -> CheckResult:
     from es_dedup.kernels.dispatch import is_compiled
 
     there = is_compiled()
-    return CheckResult(
-        "compiled kernels",
-        "ok" if there else "note",
-        "there" if there else "not compiled; run `es-dedup compile`",
-    )
+    return _checked("compiled kernels", there, "there" if there else "not compiled", "run `es-dedup compile`")
 
 
 def _sqlite() -> Iterator[CheckResult]:
     with sqlite3.connect(":memory:") as connection:
         options = {row[0] for row in connection.execute("PRAGMA compile_options")}
     fine = "ENABLE_FTS5" in options
-    note = "" if fine else "; without FTS5 there is no search"
-    yield CheckResult("SQLite", "ok" if fine else "fault", sqlite3.sqlite_version + note)
+    yield _checked("SQLite", fine, sqlite3.sqlite_version, "without FTS5 there is no search", "fault")
 
 
 def _settings(session: Session) -> Iterator[CheckResult]:
     try:
-        count = sum(line.origin != "default" for line in _describe(session))
+        from es_dedup.settings.loading import describe
+
+        count = sum(line.origin != "default" for line in describe(session.settings))
         yield CheckResult("settings", "ok", f"{count} differ from the defaults")
     except DedupError as error:
         yield CheckResult("settings", "fault", str(error))
@@ -127,12 +120,6 @@ def _methods(settings: Settings, *, remote: bool) -> CheckResult:
     return CheckResult("methods", "ok", f"{', '.join(settings.detectors)}{stored}{preset}")
 
 
-def _describe(session: Session) -> list[SettingLine]:
-    from es_dedup.settings.loading import describe
-
-    return describe(session.settings)
-
-
 def _disk(session: Session) -> Iterator[CheckResult]:
     if session.remote:
         return
@@ -141,11 +128,9 @@ def _disk(session: Session) -> Iterator[CheckResult]:
         yield CheckResult("folder of the index", "fault", f"{folder} does not exist")
         return
     writable = os.access(folder, os.W_OK)
-    yield CheckResult(
-        "folder of the index", "ok" if writable else "fault", "writable" if writable else "not writable"
-    )
+    yield _checked("folder of the index", writable, f"{'' if writable else 'not '}writable", state="fault")
     free = shutil.disk_usage(folder).free
-    yield CheckResult("free space", "ok" if free >= MIN_FREE_BYTES else "fault", f"{free / 2**20:,.0f} MB")
+    yield _checked("free space", free >= MIN_FREE_BYTES, f"{free / 2**20:,.0f} MB", state="fault")
 
 
 def _index(session: Session) -> Iterator[CheckResult]:
@@ -159,7 +144,7 @@ def _index(session: Session) -> Iterator[CheckResult]:
             loose, in_force = dedup.loose_clusters(), dedup.settings_with({})
         yield CheckResult("index", "ok", f"{facts.get('pages', 0)} pages")
         yield _methods(in_force, remote=session.remote)
-        yield CheckResult("settings of the index", "note" if differ else "ok", str(differ or "all in force"))
+        yield _checked("settings of the index", not differ, differ or "all in force")
         if facts.get("clusters_pending"):
             yield CheckResult("clusters", "note", UNCLUSTERED)
         yield from (CheckResult("clusters", "note", note) for note in loose)
@@ -181,43 +166,27 @@ def _attached(session: Session) -> Iterator[CheckResult]:
             found = site.source_index.server()
             yield CheckResult("Elasticsearch", "ok", found.version)
             late = abs(found.clock_seconds)
-            state: Literal["ok", "note"] = "ok" if late <= MAX_CLOCK_SECONDS else "note"
-            advice = "" if state == "ok" else "; set it by NTP, or a part may be worked on twice"
-            yield CheckResult("clock", state, f"{late:.1f} s from the server's{advice}")
+            advice = "set it by NTP, or a part may be worked on twice"
+            yield _checked("clock", late <= MAX_CLOCK_SECONDS, f"{late:.1f} s from the server's", advice)
             if not site.attachments:
-                yield CheckResult(
-                    "attached indices", "note", "none; `es-dedup elastic attach INDEX` attaches one"
-                )
+                advice = "`es-dedup elastic attach INDEX` attaches one"
+                yield CheckResult("attached indices", "note", f"none; {advice}")
                 return
             indices = site.indices()
             without = [index for index in indices if not site.source_index.prepared(index)]
-            yield CheckResult(
-                "mapping of dedup",
-                "fault" if without else "ok",
-                f"missing in {', '.join(without)}; `es-dedup elastic audit --repair` puts it there"
-                if without
-                else f"in {len(indices)} indices",
-            )
+            placed = f"missing in {', '.join(without)}" if without else f"in {len(indices)} indices"
+            advice = "`es-dedup elastic audit --repair` puts it there"
+            yield _checked("mapping of dedup", not without, placed, advice, "fault")
             template = site.source_index.installed()
-            yield CheckResult(
-                "template for indices to come",
-                "ok" if template else "fault",
-                "there" if template else "missing; attach again",
-            )
+            there = "there" if template else "missing"
+            yield _checked("template for indices to come", template, there, "attach again", "fault")
             waiting = sum(site.source_index.count_waiting(index) for index in indices)
-            yield CheckResult(
-                "documents that wait for a decision",
-                "note" if waiting else "ok",
-                f"{waiting}{'; workers look for them, or run `es-dedup elastic recluster --inline`' if waiting else ''}",
-            )
+            advice = "workers look for them, or run `es-dedup elastic recluster --inline`"
+            yield _checked("documents that wait for a decision", not waiting, waiting, advice)
             yield from _periodic(site, waiting)
             yield from _jobs(site)
             dead = site.jobs.count_dead()
-            yield CheckResult(
-                "dead letters",
-                "note" if dead else "ok",
-                f"{dead}{'; see `es-dedup elastic dead list`' if dead else ''}",
-            )
+            yield _checked("dead letters", not dead, dead, "see `es-dedup elastic dead list`")
     except DedupError as error:
         yield CheckResult("attached indices", "fault", str(error))
         return
@@ -233,12 +202,8 @@ def _periodic(site: MaintenanceContext, waiting: int) -> Iterator[CheckResult]:
     if waiting and times[BEAT] is None:
         late[BEAT] = ADVICE[BEAT]
     for what, at in times.items():
-        state: Literal["ok", "note", "fault"] = "ok"
-        if what in late:
-            state = "fault" if what == BEAT and waiting else "note"
-        yield CheckResult(
-            f"last {what}", state, "; ".join([moment(at), *([late[what]] if what in late else [])])
-        )
+        state: Literal["note", "fault"] = "fault" if what == BEAT and waiting else "note"
+        yield _checked(f"last {what}", what not in late, moment(at), late.get(what, ""), state)
 
 
 def _jobs(site: MaintenanceContext) -> Iterator[CheckResult]:
@@ -290,9 +255,9 @@ def _integrity(session: Session) -> Iterator[CheckResult]:
             connection.close()
     except sqlite3.Error as error:
         found = str(error)
-    state: Literal["ok", "fault"] = "ok" if found == "ok" else "fault"
-    yield CheckResult(
-        "index file", state, "undamaged" if state == "ok" else f"damaged: {found}; restore a copy"
+    fine = found == "ok"
+    yield _checked(
+        "index file", fine, "undamaged" if fine else f"damaged: {found}", "restore a copy", "fault"
     )
 
 

@@ -40,7 +40,6 @@ app = typer.Typer(
     name="es-dedup",
     cls=CommandGroup,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Finds near-duplicate web pages, with evidence.",

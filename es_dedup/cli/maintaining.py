@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -80,7 +81,7 @@ def attach(
             dry_run=dry_run,
             force=force,
         )
-    session.output.emit({"command": "attach", "dry_run": dry_run, **_plain(done)})
+    session.output.emit({"command": "attach", "dry_run": dry_run, **asdict(done)})
     session.output.facts(
         {
             "would be attached" if dry_run else "attached": target,
@@ -106,8 +107,8 @@ def detach(
     session = session_of(context)
     with site_of(session) as site:
         done = detach_(site, target, keep_fields=keep_fields, dry_run=dry_run, force=force)
-    session.output.emit({"command": "detach", "dry_run": dry_run, **_plain(done)})
-    session.output.facts({"would be detached" if dry_run else "detached": target, **_plain(done)})
+    session.output.emit({"command": "detach", "dry_run": dry_run, **asdict(done)})
+    session.output.facts({"would be detached" if dry_run else "detached": target, **asdict(done)})
 
 
 def backfill(
@@ -188,7 +189,7 @@ def reindex(
     elif roll_back:
         facts = {"rolled back": True, "updated": reindexing.roll_back(session.db, session.settings)}
     else:
-        facts = _plain(reindexing.reindex(session.db, session.settings, report_progress=session.output.note))
+        facts = asdict(reindexing.reindex(session.db, session.settings, report_progress=session.output.note))
     session.output.emit({"command": "reindex", **facts})
     session.output.facts(facts)
 
@@ -223,7 +224,7 @@ def recluster(
 
 
 def _show_recluster(session: Session, done: ReclusterReport, *, dry_run: bool) -> None:
-    session.output.emit({"command": "recluster", "dry_run": dry_run, **_plain(done)})
+    session.output.emit({"command": "recluster", "dry_run": dry_run, **asdict(done)})
     session.output.facts(
         {
             "pages": done.pages,
@@ -421,10 +422,4 @@ def show_jobs(session: Session, listed: list[JobStatus]) -> None:
     for each in listed:
         session.output.emit(each.as_dict())
     head = ("job", "what", "state", "stage", "done", "of", "a second", "seconds left", "counts", "note")
-    session.output.table(head, (each.row() for each in listed))
-
-
-def _plain(value: Any) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return asdict(value)
+    session.output.table(head, (each.row() for each in listed), in_parts=True)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _PADDING: Final = 3  # beside a cell, its right edge among them
 _EDGES: Final = 2  # of the table
+_IDS: Final = frozenset({"cluster", "id", "job", "page"})
+"""Columns whose cells people copy: the others are folded first."""
+_NARROW: Final = 8  # to which other columns are folded before those of ids
 _CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """What a page could steer a terminal with."""
 
@@ -75,9 +78,7 @@ class Output:
         console = self.console
         parts = _parts(head, cells, console.width) if in_parts else [range(len(head))]
         for columns in parts:
-            console.print(
-                _drawn([head[at] for at in columns], [[row[at] for at in columns] for row in cells])
-            )
+            console.print(_drawn(head, cells, columns, console.width))
 
     def facts(self, facts: Mapping[str, object]) -> None:
         """Names and values below each other."""
@@ -86,14 +87,22 @@ class Output:
             self.line(f"{name:<{width}}  {clean(readable(value))}")
 
 
-def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]], columns: Iterable[int], width: int) -> Table:
+    """The table with these of the columns; cells that are too wide are folded, never cut."""
     from rich import box
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*head, box=box.SIMPLE_HEAD, header_style="bold")
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold")
+    longest = {at: max(map(cell_len, [head[at], *(row[at] for row in rows)])) for at in columns}
+    ids = [at for at in longest if head[at] in _IDS]
+    others = sum(min(length, _NARROW) for at, length in longest.items() if at not in ids)
+    left = (width - _EDGES - _PADDING * len(longest) - others) // max(len(ids), 1)
+    for at, length in longest.items():
+        table.add_column(head[at], overflow="fold", width=min(length, left) if at in ids else None)
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(row[at]) for at in columns))
     return table
 
 

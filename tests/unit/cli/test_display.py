@@ -81,6 +81,22 @@ def test_a_wide_table_of_figures_is_cut_between_columns(monkeypatch: pytest.Monk
     assert drawn.count("method") == drawn.count("feature_sentence") / 2 == {40: 6, 80: 2, 200: 1}[width]
 
 
+@pytest.mark.parametrize(("length", "whole"), [(40, True), (300, False)])
+def test_ids_are_never_cut(monkeypatch: pytest.MonkeyPatch, length: int, whole: bool) -> None:
+    """Other columns are folded first; a longer id is folded, too."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setenv("COLUMNS", "80")
+    page_id = "-".join(map(str, range(100, 100 + length // 4)))
+    row = ("0.5", page_id, "大桥" * 40, 3)
+    Output(as_json=False, quiet=False).table(("score", "page", "title", "similar pages"), [row])
+    drawn = re.sub("\x1b\\[[0-9;]*m", "", stream.getvalue())
+    assert max(map(len, drawn.splitlines())) <= 80
+    assert (page_id in drawn) == whole
+    assert "similar" in drawn, "all columns are there"
+    assert "".join(re.findall(r"[\d-]{5,}", drawn)) == page_id
+
+
 def test_json_draws_no_table(capsys: pytest.CaptureFixture[str]) -> None:
     Output(as_json=True, quiet=False).table(("one",), [("x",)])
     assert capsys.readouterr().out == ""
