@@ -23,13 +23,11 @@ from es_dedup.cli.session import Session, session_of
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from es_dedup.evaluation import (
-        LabelledPair,
-        TuneReport,
-    )
+    from es_dedup.evaluation import Axis, LabelledPair, TuneReport
     from es_dedup.evaluation.runner import Measured
+    from es_dedup.evaluation.tune import Measures
 
 MAX_VALUES: Final = 40
 """Values tried on one axis: those that pairs have, thinned out evenly."""
@@ -154,8 +152,6 @@ def _sweep_rules(
 ) -> None:
     """Sweep each threshold of these rules, with all others at their current values."""
     from es_dedup.decision.match_rules import RULES
-    from es_dedup.evaluation import Goal
-    from es_dedup.evaluation import tune as sweep
     from es_dedup.evaluation.rule_thresholds import sweeps_of
 
     for rule in (each.name for each in RULES if {each.name, each.group}.intersection(names)):
@@ -171,17 +167,9 @@ def _sweep_rules(
                 session.output.emit({**said, "chosen": None})
                 session.output.line(f"{each.name}: no labelled pair depends on it\n")
                 continue
-            try:
-                found = sweep(
-                    ground.labels,
-                    each.measures,
-                    [each.axis],
-                    current={each.name: each.current},
-                    folds=folds,
-                    goal=Goal(max_merged_diff),
-                )
-            except ValueError as error:
-                raise typer.BadParameter(str(error)) from error
+            found = _swept(
+                ground, each.measures, [each.axis], {each.name: each.current}, folds, max_merged_diff
+            )
             session.output.emit({**said, **found.as_dict()})
             origin = f"set by {', '.join(each.settings)}" if each.settings else "fixed"
             now = f"{each.threshold or 0:g} (rejects {each.rejects} the threshold; {origin})"
@@ -251,8 +239,7 @@ def _main_measures(measured: Measured) -> list[tuple[str, ...]]:
 
 
 def _sweep(ground: _Ground, names: tuple[str, ...], folds: int, max_merged_diff: float | None) -> TuneReport:
-    from es_dedup.evaluation import Axis, Goal
-    from es_dedup.evaluation import tune as sweep
+    from es_dedup.evaluation import Axis
 
     measured = ground.measured
     axes, current = [], {}
@@ -268,15 +255,24 @@ def _sweep(ground: _Ground, names: tuple[str, ...], folds: int, max_merged_diff:
         axes.append(Axis(name, _thinned(values, MAX_VALUES if len(names) == 1 else 15), at_least))
         if threshold is not None:
             current[name] = threshold.value
+    today = current if len(current) == len(names) else None
+    return _swept(ground, measured.measures, axes, today, folds, max_merged_diff)
+
+
+def _swept(
+    ground: _Ground,
+    measures: Measures,
+    axes: list[Axis],
+    current: Mapping[str, float] | None,
+    folds: int,
+    max_merged_diff: float | None,
+) -> TuneReport:
+    from es_dedup.evaluation import Goal
+    from es_dedup.evaluation import tune as sweep
+
+    goal = Goal(max_merged_diff)
     try:
-        return sweep(
-            ground.labels,
-            measured.measures,
-            axes,
-            current=current if len(current) == len(names) else None,
-            folds=folds,
-            goal=Goal(max_merged_diff),
-        )
+        return sweep(ground.labels, measures, axes, current=current, folds=folds, goal=goal)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
 

@@ -31,7 +31,22 @@ if TYPE_CHECKING:
     from es_dedup.readers import Roots
     from es_dedup.report.data import MemberComparison, PageView
 
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(help="Compare with this method too; may be repeated.", metavar="NAME", show_default=False),
+]
 PAGE: Final = "Id or URL of a stored page, or a page file"
+First = Annotated[
+    str,
+    typer.Argument(help=f"{PAGE}, or - for HTML or text on standard input.", metavar="A", show_default=False),
+]
+Features = Annotated[
+    bool,
+    typer.Option(
+        "--features",
+        help="Show the named features of both pages side by side, or of A alone: what Elasticsearch stores.",
+    ),
+]
 _HEAD_BYTES: Final = 4096
 _TAG: Final = re.compile(rb"<(!doctype|html|head|body|div|p|meta)\b", re.IGNORECASE)
 SHOWN: Final = 60
@@ -40,12 +55,7 @@ SHOWN: Final = 60
 
 def explain(
     context: typer.Context,
-    left: Annotated[
-        str,
-        typer.Argument(
-            help=f"{PAGE}, or - for HTML or text on standard input.", metavar="A", show_default=False
-        ),
-    ],
+    left: First,
     right: Annotated[str | None, typer.Argument(help=f"{PAGE}.", metavar="B", show_default=False)] = None,
     evidence: Annotated[
         bool, typer.Option("--evidence", help="Show the result of every rule and method, with thresholds.")
@@ -56,19 +66,8 @@ def explain(
             "--text", help="Show both texts aligned, with what only one of them has in [-…-] and {+…+}."
         ),
     ] = False,
-    with_features: Annotated[
-        bool,
-        typer.Option(
-            "--features",
-            help="Show the named features of both pages side by side, or of A alone: what Elasticsearch stores.",
-        ),
-    ] = False,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Compare with this method too; may be repeated.", metavar="NAME", show_default=False
-        ),
-    ] = None,
+    with_features: Features = False,
+    method: Methods = None,
     html: Annotated[
         str | None,
         typer.Option("--html", help="Write both texts side by side, with all evidence, to this HTML file."),

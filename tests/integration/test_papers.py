@@ -128,7 +128,7 @@ def test_an_index_knows_its_settings(
         assert done.exit_code in codes, (command, done.output)
         assert said in done.stderr, command
         assert said or "settings" not in done.stderr, command
-    told = CliRunner().invoke(app, ["--db", place, *options, "doctor"]).stdout
+    told = CliRunner().invoke(app, ["--db", place, *options, "index", "doctor"]).stdout
     assert options or "ccdet, dwdcs, simhash; preset papers" in told, "doctor names the methods of the index"
     if not said:
         with Deduplicator.open(place) as dedup:

@@ -88,7 +88,7 @@ def test_rules_cannot_be_left_out_where_methods_decide(given: tuple[str, ...]) -
 
 
 def test_tune_sweeps_each_threshold_of_a_rule(given: tuple[str, ...]) -> None:
-    _, labels, *corpus = given[:4]
+    _, _, labels, *corpus = given[:5]
     result = run("--json", "quality", "tune", labels, *corpus, "--rule", NUMBERS, "--folds", "2")
     assert result.exit_code == 0, result.output
     found = {each["measures"][0]: each for each in map(json.loads, result.stdout.splitlines())}
