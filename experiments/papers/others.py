@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 Variants = tuple[tuple[str, str, "Mapping[str, Any]"], ...]
 THRESHOLDS: Final = tuple(step / 20 for step in range(1, 21))
-WORDS: Final[Mapping[str, Any]] = {"dwdcs.synonyms": "none"}
 CORRECTNESS: Final[Variants] = (
     ("DWDCS", "dwdcs", {}),
     ("DWDCS, phrases", "dwdcs_phrases", {"dwdcs.min_overlap": 0.67}),
