@@ -51,7 +51,7 @@ def label(
         list[str] | None,
         typer.Argument(
             help="Input with pages, as that of `scan`. Without it, the labels of readers in the index are shown.",
-            metavar="[PATH…]",
+            metavar="PATH…",
         ),
     ] = None,
     output: Annotated[

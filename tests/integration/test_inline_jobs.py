@@ -33,7 +33,15 @@ def test_an_interrupted_backfill_is_paused_and_goes_on(tmp_path: Path) -> None:
     with source_index(documents(made_up=100), shards=1) as (_, name), attached(name, settings()) as site:
         place = f"{url_of('es8')}/{name}"
         with Terminal(
-            "--db", place, "backfill", "--inline", "--rate", "60", folder=tmp_path, environment=SMALL_BATCHES
+            "--db",
+            place,
+            "elastic",
+            "backfill",
+            "--inline",
+            "--rate",
+            "60",
+            folder=tmp_path,
+            environment=SMALL_BATCHES,
         ) as terminal:
             terminal.until(r"[1-9]\d* of [\d,]+ \([\d,]+/s, [\d,]+ s left\)")
             terminal.press(CTRL_C)
@@ -59,21 +67,21 @@ def test_the_same_command_goes_on_with_a_job_whose_process_was_killed(tmp_path: 
     short = SMALL_BATCHES | {"ES_DEDUP_MAINTENANCE__LEASE_SECONDS": f"{lease}"}
     limits = settings(lease_seconds=lease)
     with source_index(documents(made_up=100), shards=1) as (_, name), attached(name, limits) as site:
-        command = ("--db", f"{url_of('es8')}/{name}", "backfill", "--inline")
+        command = ("--db", f"{url_of('es8')}/{name}", "elastic", "backfill", "--inline")
         with Terminal(*command, "--rate", "60", folder=tmp_path, environment=short) as terminal:
             terminal.until(r"[1-9]\d* of [\d,]+ \([\d,]+/s, [\d,]+ s left\)")
             (job,) = site.jobs.jobs()
             assert job_status(site, job).state == "running"
         # the block has killed it
         if at_once:
-            with Terminal(*command[:2], "doctor", folder=tmp_path, environment=short) as terminal:
+            with Terminal(*command[:2], "index", "doctor", folder=tmp_path, environment=short) as terminal:
                 assert terminal.finish(60) == 0, terminal.text
         end = time.monotonic() + 20
         while not at_once and job_status(site, job).state != "abandoned":
             assert time.monotonic() < end
             time.sleep(0.2)
-        for asked in () if at_once else ("jobs", "doctor", "status"):
-            with Terminal(*command[:2], asked, folder=tmp_path, environment=short) as terminal:
+        for asked in () if at_once else ("elastic jobs", "index doctor", "index stats"):
+            with Terminal(*command[:2], *asked.split(), folder=tmp_path, environment=short) as terminal:
                 terminal.finish(60)
                 assert re.search(rf"{job.id}.*abandoned", re.sub(r"\s+", " ", terminal.text)), terminal.text
         with Terminal(*command, folder=tmp_path, environment=short) as terminal:
