@@ -15,6 +15,7 @@ import pytest
 
 from es_dedup.errors import Difference, IndexUnavailable, NotAnIndex, SchemaMismatch, SettingsMismatch
 from es_dedup.index.embedded import EmbeddedIndex
+from es_dedup.index.embedded.schema import SCHEMA_VERSION
 from es_dedup.testing.builders import random_records, record
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class TestOtherFiles:
         connection.close()
         with pytest.raises(SchemaMismatch) as caught:
             open_index(path)
-        assert (caught.value.expected, caught.value.found) == (1, 99)
+        assert (caught.value.expected, caught.value.found) == (SCHEMA_VERSION, 99)
 
     def test_a_file_of_other_settings(self, path: Path) -> None:
         open_index(path).close()
@@ -113,7 +114,9 @@ class TestOtherFiles:
 VISITOR = """
 import os, sys
 from es_dedup.index.embedded import EmbeddedIndex
+from es_dedup.index.embedded.schema import SCHEMA_VERSION
 from es_dedup.errors import Difference, DedupError
+"".encode("utf-32-le")
 EmbeddedIndex(":memory:", features={"made": "f"}).close()  # all modules are loaded while they can be read
 if os.geteuid() == 0:
     os.setuid(65534)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 APPLICATION_ID: Final = 0x65734464  # "esDd"
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 PAGE_BYTES: Final = (
     8192  # of 4, 8 and 16 KiB the best of bulk speed, fill of 1 kB rows, and cost of a single page
 )
@@ -120,9 +120,8 @@ def check(
         SettingsMismatch: features made with other settings.
     """
     found, stored = int(read_meta(connection, "schema") or 0), read_meta(connection, "features")
-    # Release 0.1 gave its files the same number, but recorded neither settings nor changes.
-    if found != SCHEMA_VERSION or stored is None or read_meta(connection, "changes") is None:
-        raise SchemaMismatch(index, SCHEMA_VERSION, 0 if found == SCHEMA_VERSION else found)
+    if found != SCHEMA_VERSION or stored is None:
+        raise SchemaMismatch(index, SCHEMA_VERSION, found if stored else 0)
     recorded: dict[str, Any] = json.loads(str(stored))
     if features is not None and recorded != features:
         raise SettingsMismatch(index, differences(recorded, features))
