@@ -114,7 +114,6 @@ class TestOtherFiles:
 VISITOR = """
 import os, sys
 from es_dedup.index.embedded import EmbeddedIndex
-from es_dedup.index.embedded.schema import SCHEMA_VERSION
 from es_dedup.errors import Difference, DedupError
 "".encode("utf-32-le")
 EmbeddedIndex(":memory:", features={"made": "f"}).close()  # all modules are loaded while they can be read
