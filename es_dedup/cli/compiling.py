@@ -65,10 +65,7 @@ def compile_(
                     _compile(progress)
                 dispatch.mark_compiled()
     seconds = round(time.perf_counter() - started, 2)
-    session.output.emit(
-        {"command": "compile", "compiled": not before, "folder": str(folder), "seconds": seconds}
-    )
-    session.output.facts({"compiled": not before, "folder": folder, "seconds": seconds})
+    session.output.result({"compiled": not before, "folder": folder, "seconds": seconds})
 
 
 def _compile(progress: ProgressDisplay) -> None:

@@ -288,7 +288,8 @@ def _finish(session: Session, done: FilterReport, *, to_stdout: bool) -> None:
         output.note(f"{counted}; preset {done.preset}")
     else:
         counts = {name.replace(" ", "_"): count for name, count in facts.items()}
-        output.emit({"command": "filter", **counts, "no_page": dict(done.no_page), "preset": done.preset})
-        output.facts({**facts, "preset": done.preset})
+        output.result(
+            {**facts, "preset": done.preset}, {**counts, "no_page": dict(done.no_page), "preset": done.preset}
+        )
     if done.failed:
         raise typer.Exit(ExitCode.LEFT_OUT)

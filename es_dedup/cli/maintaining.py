@@ -81,14 +81,14 @@ def attach(
             dry_run=dry_run,
             force=force,
         )
-    session.output.emit({"command": "attach", "dry_run": dry_run, **asdict(done)})
-    session.output.facts(
+    session.output.result(
         {
             "would be attached" if dry_run else "attached": target,
             "indices": done.indices,
             "documents": done.documents,
             "indices to come": done.template,
-        }
+        },
+        {"dry_run": dry_run, **asdict(done)},
     )
     for warning in done.warnings:
         session.output.warn(warning)
@@ -107,8 +107,10 @@ def detach(
     session = session_of(context)
     with site_of(session) as site:
         done = detach_(site, target, keep_fields=keep_fields, dry_run=dry_run, force=force)
-    session.output.emit({"command": "detach", "dry_run": dry_run, **asdict(done)})
-    session.output.facts({"would be detached" if dry_run else "detached": target, **asdict(done)})
+    session.output.result(
+        {"would be detached" if dry_run else "detached": target, **asdict(done)},
+        {"dry_run": dry_run, **asdict(done)},
+    )
 
 
 def backfill(
@@ -142,8 +144,9 @@ def backfill(
                 index: sum(shard.documents for shard in site.source_index.shards(index))
                 for index in site.indices(target)
             }
-            session.output.emit({"command": "backfill", "dry_run": True, "documents": shards})
-            session.output.facts({"would be read": sum(shards.values()), **shards})
+            session.output.result(
+                {"would be read": sum(shards.values()), **shards}, {"dry_run": True, "documents": shards}
+            )
             return
         options = {"target": target, "force": force, **({"rate": rate} if rate else {})}
         run_job(session, site, "backfill", options, inline=inline)
@@ -153,9 +156,8 @@ def _show_forecast(session: Session, site: MaintenanceContext, target: str | Non
     from es_dedup.maintenance.forecast import forecast
 
     found = forecast(site, target).as_dict(workers)
-    session.output.emit({"command": "backfill", "estimate": True, **found})
     seconds, a_page, size = found["seconds_a_page"], found["bytes_a_page"], found["bytes"]
-    session.output.facts(
+    session.output.result(
         {
             "documents": found["total"],
             "sampled": found["sampled"],
@@ -165,7 +167,8 @@ def _show_forecast(session: Session, site: MaintenanceContext, target: str | Non
             "temporary files": f"{size['temporary'] / 1e6:,.1f} MB while everything is clustered",
             "duration": f"{found['seconds']:,.0f} s with {workers} workers on as many idle cores",
             "figures": f"features measured on the sample; {found['source']}",
-        }
+        },
+        {"estimate": True, **found},
     )
 
 
@@ -190,8 +193,7 @@ def reindex(
         facts = {"rolled back": True, "updated": reindexing.roll_back(session.db, session.settings)}
     else:
         facts = asdict(reindexing.reindex(session.db, session.settings, report_progress=session.output.note))
-    session.output.emit({"command": "reindex", **facts})
-    session.output.facts(facts)
+    session.output.result(facts)
 
 
 def recluster(
@@ -224,13 +226,13 @@ def recluster(
 
 
 def _show_recluster(session: Session, done: ReclusterReport, *, dry_run: bool) -> None:
-    session.output.emit({"command": "recluster", "dry_run": dry_run, **asdict(done)})
-    session.output.facts(
+    session.output.result(
         {
             "pages": done.pages,
             "clusters": f"{done.clusters:,} (before: {done.clusters_before:,})",
             "pages with another canonical document": done.changed,
-        }
+        },
+        {"dry_run": dry_run, **asdict(done)},
     )
     if done.without_text:
         session.output.warn(
@@ -251,9 +253,9 @@ def audit(
     with site_of(session, read_only=not repair) as site:
         found = audit_(site, repair=repair, force=force)
     said = found.as_dict()
-    session.output.emit({"command": "audit", **said})
     facts = {name: said[name] for name in ("documents", "pages", "clusters", "dead")}
-    session.output.facts(facts | {KINDS[kind]: len(names) for kind, names in found.found.items() if names})
+    kinds = {KINDS[kind]: len(names) for kind, names in found.found.items() if names}
+    session.output.result(facts | kinds, said)
     for kind, names in found.found.items():
         for name in names[:5]:
             session.output.warn(f"{kind}: {name}")

@@ -104,10 +104,7 @@ def _erase(session: Session, ids: list[str], *, document: bool, yes: bool, dry_r
     if not dry_run:
         facts, problems = _forgotten(session, ids, document=document)
     found = traces_of(session, ids)
-    session.output.emit(
-        {"command": "remove", "dry_run": dry_run, **facts, "traces": found, "problems": problems}
-    )
-    session.output.facts(facts)
+    session.output.result(facts, {"dry_run": dry_run, **facts, "traces": found, "problems": problems})
     for name, places in found.items():
         session.output.warn(f"{name}: {'there is' if dry_run else 'left'}: {', '.join(places)}")
     for problem in filter(None, problems):

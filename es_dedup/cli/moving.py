@@ -64,8 +64,8 @@ def copy(
     finally:
         read.close()
         written.close()
-    session.output.emit({"command": "copy", "from": read.place, "to": written.place, **done.as_dict()})
-    session.output.facts({"copied and compared": f"{read.place} -> {written.place}", **done.as_dict()})
+    session.output.result({"from": read.place, "to": written.place, **done.as_dict()})
+    session.output.note("copied and compared")
 
 
 def _alone(path: Path | None, settings: Settings) -> Settings:

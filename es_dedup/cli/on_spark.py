@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,8 +14,6 @@ from es_dedup.cli.session import session_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from es_dedup.cli.session import Session
-    from es_dedup.spark.updating import TablesReport
 
 Master = Annotated[
     str | None,
@@ -79,26 +78,18 @@ def run(
     with spark_session(master, configuration or ()) as running:
         options = DayOptions(day, named, overwrite, renew)
         done = update_tables(running, inputs, output, session.settings, options)
-    _show(session, output, day, done)
+    facts = {
+        "tables": output,
+        "made": done.made or "nothing: all were finished",
+        "pages": done.pages,
+        "pages that could not be processed": done.failed,
+        "related pairs": done.pairs,
+        "clusters": done.clusters,
+        "preset": done.preset,
+    }
+    session.output.result(facts, {"output": output, "day": day, **asdict(done)})
     if done.failed:
         raise typer.Exit(ExitCode.LEFT_OUT)
-
-
-def _show(session: Session, output: str, day: str, done: TablesReport) -> None:
-    session.output.emit({"command": "spark", "output": output, "day": day,
-        "pages": done.pages, "failed": done.failed, "pairs": done.pairs, "clusters": done.clusters, "made": done.made, "preset": done.preset
-    })  # fmt: skip
-    session.output.facts(
-        {
-            "tables": output,
-            "made": done.made or "nothing: all were finished",
-            "pages": done.pages,
-            "pages that could not be processed": done.failed,
-            "related pairs": done.pairs,
-            "clusters": done.clusters,
-            "preset": done.preset,
-        }
-    )
 
 
 def load(
@@ -125,8 +116,7 @@ def load(
     with spark_session(master, configuration or ()) as running:
         done = load_(running, tables, session.db, session.settings)
     facts = {"pages": done.pages, "related pairs": done.pairs, "day": done.day}
-    session.output.emit({"command": "load", "db": session.place, **facts})
-    session.output.facts({"index": session.place, **facts})
+    session.output.result({"db": session.place, **facts})
     with site_of(session) as site:
         if site.attachments:
             run_job(session, site, "update", {}, inline=inline)

@@ -34,6 +34,7 @@ class Output:
 
     def __init__(self, *, as_json: bool, quiet: bool) -> None:
         self.as_json, self.quiet = as_json, quiet
+        self.command = ""
 
     @property
     def console(self) -> Console:
@@ -46,6 +47,11 @@ class Output:
         """One result as a line of JSON; only with ``as_json``."""
         if self.as_json:
             sys.stdout.write(json.dumps(plain(result), ensure_ascii=False, allow_nan=False) + "\n")
+
+    def result(self, facts: Mapping[str, object], said: Mapping[str, Any] | None = None) -> None:
+        """What the command did: ``facts`` for people; with ``as_json`` its name and ``said``, or the same facts."""
+        self.emit({"command": self.command, **(facts if said is None else said)})
+        self.facts(facts)
 
     def line(self, text: str = "") -> None:
         """A line for people, on standard output."""

@@ -71,10 +71,9 @@ def purge(
 def _show(session: Session, done: PurgeReport, *, applied: bool) -> None:
     output = session.output
     facts = {"deleted": done.deleted, "gone": done.gone, "kept": dict(done.kept), "preset": done.preset}
-    output.emit({"command": "purge", "dry_run": not applied, **facts})
     shown = {"deleted" if applied else "would be deleted": done.deleted, "not there any more": done.gone}
     kept = {f"kept: {reason}": count for reason, count in done.kept.items()}
-    output.facts({**shown, **kept, "preset": done.preset})
+    output.result({**shown, **kept, "preset": done.preset}, {"dry_run": not applied, **facts})
     if not applied:
         output.note("nothing was deleted; --apply --backup FILE deletes")
     elif done.kept:
@@ -91,10 +90,10 @@ def _restore(session: Session, path: Path, rate: float | None) -> None:
         done = restore(
             site, path, rate=rate, progress=lambda seen, total: progress.count("restore", seen, total)
         )
-    session.output.emit(
-        {"command": "purge", "restored": done.restored, "there": done.there, "failed": dict(done.failed)}
+    session.output.result(
+        {"restored": done.restored, "there already": done.there, "failed": len(done.failed)},
+        {"restored": done.restored, "there": done.there, "failed": dict(done.failed)},
     )
-    session.output.facts({"restored": done.restored, "there already": done.there, "failed": len(done.failed)})
     for name, reason in list(done.failed.items())[:20]:
         session.output.warn(f"not restored: {name}: {reason}")
     if done.failed:

@@ -68,7 +68,7 @@ def scan(
             _write_report(dedup, target, _title(paths), report_clusters, _run_facts(done, intake), progress)
         counts = {} if dry_run else _counts(dedup)
     written = {"report": report} if report and not given.empty else {}
-    _finish("scan", given, done, counts | written, dry_run=dry_run)
+    _finish(given, done, counts | written, dry_run=dry_run)
 
 
 @with_input_options
@@ -99,7 +99,7 @@ def add(
             f"{page_id}: {decision.outcome}{' of ' if decision.duplicate_of else ': '}{about}"
         )
     decisions = {page_id: decision.as_dict() for page_id, decision in done.decisions.items()}
-    _finish("add", given, done, {"decisions": decisions}, dry_run=dry_run)
+    _finish(given, done, {"decisions": decisions}, dry_run=dry_run)
 
 
 @contextmanager
@@ -172,11 +172,11 @@ def _counts(dedup: Deduplicator) -> dict[str, Any]:
     }
 
 
-def _finish(command: str, given: _Input, done: AddReport, more: dict[str, Any], *, dry_run: bool) -> None:
+def _finish(given: _Input, done: AddReport, more: dict[str, Any], *, dry_run: bool) -> None:
     """Show the summary; end with code 3 when some input was left out or could not be read."""
     session, intake, output = given.session, given.intake, given.session.output
     summary: dict[str, Any] = {
-        "command": command, "db": session.place, "dry_run": dry_run, "read": done.read, "stored": done.stored,
+        "command": output.command, "db": session.place, "dry_run": dry_run, "read": done.read, "stored": done.stored,
         "replaced": done.replaced, "superseded": done.superseded, "repeated": done.repeated, "unchanged": done.unchanged, "left_out_by_policy": done.left_out, "failed": done.failed,
         "skipped": done.skipped, "outcomes": done.outcomes, "pairs": done.pairs, "capped_terms": done.capped_terms,
         "truncated": done.truncated, "seconds": done.seconds, "input": intake.as_dict(),
@@ -192,7 +192,7 @@ def _finish(command: str, given: _Input, done: AddReport, more: dict[str, Any], 
     output.facts(_facts(done, intake, more, dry_run=dry_run))
     if given.empty:
         output.warn("error: the input gave no page; no index was made")
-    elif command == "scan" and not dry_run:
+    elif output.command == "scan" and not dry_run:
         output.note(f"`es-dedup --db {session.place} clusters` lists the clusters")
     unread = any(reason not in READ_WITHOUT_FEATURES for reason in done.skipped)
     if intake.failed or done.failed or unread:

@@ -45,7 +45,7 @@ def serve(
         raise MissingExtra(error.name or "fastapi", "serve", "es-dedup serve") from error
 
     def tell(address: str, tokens: Tokens | None) -> None:
-        session.output.emit({"command": "serve", "address": address})
+        session.output.emit({"command": session.output.command, "address": address})
         session.output.line(f"serving {session.place} on {address}")
         sys.stdout.flush()
         if tokens is None:

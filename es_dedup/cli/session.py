@@ -194,4 +194,9 @@ def session_of(context: Any) -> Session:
     session = context.obj
     if not isinstance(session, Session):
         raise TypeError(f"no session in this context: {session!r}")
+    names = []
+    while context.parent is not None:
+        names.append(context.info_name)
+        context = context.parent
+    session.output.command = " ".join(reversed(names))
     return session

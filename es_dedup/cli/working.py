@@ -102,8 +102,7 @@ def replay(
             with dispatcher_of(session) as dispatcher:
                 replayed = replay_(site, ids, send=dispatcher.ingest)
         left = site.jobs.count_dead()
-    session.output.emit({"command": "dead replay", "replayed": replayed, "dead": left})
-    session.output.facts({"replayed": replayed, "dead letters": left})
+    session.output.result({"replayed": replayed, "dead": left})
 
 
 def drop(context: typer.Context, ids: Ids = None) -> None:
@@ -113,5 +112,4 @@ def drop(context: typer.Context, ids: Ids = None) -> None:
     session = session_of(context)
     with site_of(session) as site:
         dropped = site.jobs.drop_dead(dead_letters(site, ids))
-    session.output.emit({"command": "dead drop", "dropped": dropped})
-    session.output.facts({"dropped": dropped})
+    session.output.result({"dropped": dropped})

@@ -188,7 +188,7 @@ def test_the_command(places: Any, tmp_path: Path) -> None:
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
     said = json.loads(done.stdout)
-    assert (said["command"], said["from"], said["to"], said["pages"]) == ("copy", first, second, 21)
+    assert (said["command"], said["from"], said["to"], said["pages"]) == ("index copy", first, second, 21)
     assert CliRunner().invoke(app, ["index", "copy", f"{first}.none", second]).exit_code == 1
     assert CliRunner().invoke(app, ["index", "copy", first, "localhost:9200/pages"]).exit_code == 2
 

@@ -80,7 +80,7 @@ def test_a_dead_letter_outlives_a_replay_without_redis() -> None:
         refused(site, CLOSED, "elastic", "dead", "replay", before[0].page_id)
         assert site.jobs.dead() == before
         done = command(site, CLOSED, "elastic", "dead", "replay", "--inline")
-        assert json.loads(done.stdout) == {"command": "dead replay", "replayed": len(FEW), "dead": 0}
+        assert json.loads(done.stdout) == {"command": "elastic dead replay", "replayed": len(FEW), "dead": 0}
         assert site.index.count() == len(FEW)
 
 

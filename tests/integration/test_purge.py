@@ -287,7 +287,7 @@ def test_the_command_asks_for_a_file_and_tells_what_it_did(
     assert "--backup FILE or" in said(name, "--apply", code=2)
     assert "name an INDEX" in said(code=2)
     assert said(name, "--apply", "--backup", path, "--force") == {
-        "command": "purge", "dry_run": False, "deleted": 8, "gone": 0, "kept": {}, "preset": "balanced",
+        "command": "elastic purge", "dry_run": False, "deleted": 8, "gone": 0, "kept": {}, "preset": "balanced",
     }  # fmt: skip
     assert said("--restore", path)["restored"] == 8
 
