@@ -40,6 +40,7 @@ OUTSIDE: Final = {
         for page in (
             *("shingling", "minhash", "spotsigs", "imatch"),
             *("lsh", "codet", "feature_sentence", "punctuation"),
+            *("comparison", "experiments"),
         )
     },
 }
