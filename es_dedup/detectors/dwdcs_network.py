@@ -89,7 +89,8 @@ class Concepts:
 class Merger:
     """Which words of a page are one concept.
 
-    Two words are joined when their synonyms overlap by more than ``min_overlap`` (formula 7); joins are transitive.
+    Two words are joined when their synonyms overlap by more than ``min_overlap`` (formula 7), or when their first meaning is the same,
+    as they have one name then; joins are transitive.
 
     Args:
         synonyms: groups of words.
@@ -149,7 +150,13 @@ class Merger:
         if found is None:
             ours = self.concept(word)
             near = {other for each in ours for other in self._around(each)} - {word}
-            found = frozenset(other for other in near if self._overlap(ours, other) > self._min_overlap)
+            senses = self._synonyms.senses
+            found = frozenset(
+                other
+                for other in near
+                if self._overlap(ours, other) > self._min_overlap
+                or (word in senses and senses[word][0] == senses[other][0])
+            )
             self._related[word] = found
         return found
 

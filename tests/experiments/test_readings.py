@@ -197,7 +197,12 @@ def expected(words: WordBatch, page: int, config: DwdcsConfig, least: int) -> li
     def concept(phrase: tuple[str, ...]) -> frozenset[str]:
         return frozenset().union(*(SYNONYMS.concept(word, config.senses) for word in phrase))
 
-    group = slow_dwdcs.merged(own, concept, config.min_overlap)
+    group = slow_dwdcs.merged(
+        own,
+        concept,
+        config.min_overlap,
+        lambda phrase: phrase if phrase[1:] else SYNONYMS.code(phrase[0]) or phrase,
+    )
     names = [group[word] for word in own]
     nodes, graph = slow_dwdcs.network(names, sentences, config.window, config.min_occurrences)
     if len(nodes) < config.min_concepts:

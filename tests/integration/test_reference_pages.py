@@ -445,7 +445,9 @@ def key_concepts(
         codes = [code_of(word, known) for word in phrase]
         return codes[0] if len(codes) == 1 else hash_of(" ".join(map(str, codes)))
 
-    group = slow_dwdcs.merged(own, concept, config.min_overlap)
+    group = slow_dwdcs.merged(
+        own, concept, config.min_overlap, lambda phrase: phrase if phrase[1:] else code(phrase)
+    )
     names = [group[phrase] for phrase in own]
     nodes, graph = slow_dwdcs.network(
         names,

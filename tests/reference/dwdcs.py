@@ -46,12 +46,21 @@ def rel(left: frozenset[str], right: frozenset[str]) -> float:
     return 2 * len(left & right) / (len(left) + len(right))
 
 
-def merged(words: Sequence[K], concept: Callable[[K], frozenset[str]], min_overlap: float) -> dict[K, K]:
-    """For each distinct word the earliest word of its set: words above the overlap are joined, transitively."""
+def merged(
+    words: Sequence[K],
+    concept: Callable[[K], frozenset[str]],
+    min_overlap: float,
+    meaning: Callable[[K], Hashable],
+) -> dict[K, K]:
+    """For each distinct word the earliest word of its set: words above the overlap, or of one first meaning, are joined, transitively."""
     distinct = list(dict.fromkeys(words))
     sets = {word: concept(word) for word in distinct}
+    meanings = {word: meaning(word) for word in distinct}
     joined = [
-        (left, right) for left in distinct for right in distinct if rel(sets[left], sets[right]) > min_overlap
+        (left, right)
+        for left in distinct
+        for right in distinct
+        if rel(sets[left], sets[right]) > min_overlap or meanings[left] == meanings[right]
     ]
     group = {word: word for word in distinct}
     changed = True

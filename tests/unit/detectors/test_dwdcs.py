@@ -108,7 +108,12 @@ def expected(words: WordBatch, page: int, config: DwdcsConfig, synonyms: Synonym
     """Positions of a page's key concepts by the reference, in order."""
     own = words.words(page)
     sentences = words.sentence[words.offsets[page] : words.offsets[page + 1]].tolist()
-    group = slow.merged(own, lambda word: synonyms.concept(word, config.senses), config.min_overlap)
+    group = slow.merged(
+        own,
+        lambda word: synonyms.concept(word, config.senses),
+        config.min_overlap,
+        lambda word: synonyms.code(word) or word,
+    )
     names = [group[word] for word in own]
     of_nodes = config.window_counts == "nodes"
     nodes, graph = slow.network(names, sentences, config.window, config.min_occurrences, of_nodes=of_nodes)
