@@ -110,7 +110,7 @@ def test_opensearch_without_its_client_is_refused_with_advice(monkeypatch: pytes
     monkeypatch.setitem(sys.modules, "opensearchpy", None)
     with (
         server_of_version("2.19.0", product="opensearch") as (address, _),
-        pytest.raises(MissingExtra, match=r"es-dedup\[opensearch\]"),
+        pytest.raises(MissingExtra, match="install the extra opensearch"),
     ):
         Deduplicator.open(address)
 
