@@ -113,7 +113,7 @@ def _settings(session: Session) -> Iterator[CheckResult]:
 
 
 def _methods(settings: Settings, *, remote: bool) -> CheckResult:
-    """The enabled methods, those that an index on Elasticsearch stores beside them, and who decides."""
+    """Names the enabled methods, the further ones whose features Elasticsearch also stores, and the preset by which pairs are decided."""
     also = [name for name in settings.elastic.also_stored if remote and name not in settings.detectors]
     stored = f"; also stored, not used for decisions: {', '.join(also)}" if also else ""
     preset = f"; preset {settings.decision.summary}"

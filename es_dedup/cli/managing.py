@@ -90,7 +90,7 @@ def remove(
 
 
 def _erase(session: Session, ids: list[str], *, document: bool, yes: bool, dry_run: bool) -> None:
-    """Erase pages after a confirmation, and show what is left."""
+    """Ask for confirmation unless ``yes`` is set, erase the pages, and list the places where something of them is left."""
     if document and not session.remote:
         raise typer.BadParameter("an index in a file has no source documents", param_hint="--document")
     with session.read() as dedup:

@@ -189,7 +189,7 @@ class Merger:
 
 @lru_cache(maxsize=4)
 def merger_of(synonyms: Synonyms, senses: int, min_overlap: float) -> Merger:
-    """The merger of these synonyms that all detectors share, with what it has learned of words: an index makes detectors for every explanation."""
+    """The merger for these synonyms and settings; cached, since detectors are created anew for each explanation of a pair."""
     return Merger(synonyms, senses, min_overlap)
 
 

@@ -564,7 +564,7 @@ class DedupHook(Closing):
             # taken for pages of deleted documents, before they were written
             removed = (own & sure) - dedup_fields.keys()
             self._updates.reconcile(sorted(removed), report)
-            if removed or len(report.gone) > known:  # that has changed the clusters of others once more
+            if removed or len(report.gone) > known:  # clusters were repaired since the fields were read
                 dedup_fields = self._decider.dedup_fields(dedup_fields)
                 session = self._decider.session
         others = {name: each for name, each in dedup_fields.items() if name not in own | set(read)}

@@ -211,12 +211,12 @@ class Interrupted(Exception):
 def prepare_search(dedup: Deduplicator, busy: Callable[[], bool]) -> None:
     """Add new texts of a file to its full-text index, until others wait; a search says what is wrong."""
 
-    def told(_: Progress) -> None:
+    def stop_if_busy(_: Progress) -> None:
         if busy():
             raise Interrupted
 
     with suppress(DedupError, Interrupted):
-        dedup.prepare_search(told)
+        dedup.prepare_search(stop_if_busy)
 
 
 def count(reader: IndexReader) -> bytes:

@@ -198,7 +198,7 @@ def route(
 
 
 def _schema_of(example: Any, name: str = "") -> dict[str, Any]:
-    """The schema of a field, or of a whole answer, from an example of it: clients are generated from it."""
+    """The schema of a field, or of a whole answer, derived from an example of it, so that generated clients have typed fields."""
     match example:
         case dict() if name in _BY_NAME:
             values = _schema_of(next(iter(example.values()), ""))
@@ -207,7 +207,8 @@ def _schema_of(example: Any, name: str = "") -> dict[str, Any]:
             fields = {key: _schema_of(value, key) for key, value in example.items()}
             return {"type": "object", "properties": fields, "required": [*fields]}
         case list():
-            return {"type": "array", "items": _schema_of(example[0] if example else "")}  # of ids and notes
+            # Lists that are empty in an example hold page ids or notes.
+            return {"type": "array", "items": _schema_of(example[0] if example else "")}
     kind = _KINDS[type(example)]
     return {"type": [kind, "null"] if name in _NULLABLE else kind}
 

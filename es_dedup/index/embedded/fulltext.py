@@ -56,7 +56,7 @@ class FullText:
         """Add some of the missing texts to the file, in the caller's transaction; True when more are missing.
 
         Args:
-            aside: to the temporary table instead; the file is not written.
+            aside: add the texts to the temporary table, and do not write the file.
         """
         if aside:
             table, last = "temp.tail", self._last(connection)
