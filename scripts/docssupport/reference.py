@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).resolve().parents[2]
 API: Final = "docs/reference/api"
 MARKER: Final = re.compile(r"^<!-- (cli|settings|decision)(?:: ([\w -]+))? -->$", re.MULTILINE)
-"""``<!-- cli: scan -->``, ``<!-- cli: global options -->``, ``<!-- cli: input options -->``, ``<!-- settings -->``, ``<!-- settings: ccdet -->`` and
-``<!-- decision: balanced -->``."""
+"""``<!-- cli: scan -->``, ``<!-- cli: elastic -->`` (all commands of the group), ``<!-- cli: global options -->``, ``<!-- cli: input options -->``,
+``<!-- settings -->``, ``<!-- settings: ccdet -->`` and ``<!-- decision: balanced -->``."""
 DIRECTIVE: Final = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
 _SECTION_OF_OTHERS: Final = "general"
 _TYPE_OF_PATHS: Final = re.compile(r" <list\[\w+\]>$")
@@ -47,13 +47,22 @@ def _text_of(kind: str, name: str | None) -> str:
 
 
 def cli_text(name: str) -> str:
-    """Help and options of a command (``scan``, ``index stats``), or the table of global or input options."""
+    """Help and options of a command (``scan``, ``index stats``) or of all commands of a group (``elastic``), or the table of global or input options."""
     if name == "global options":
         return _table(_records(_root(), _root().params))
-    shared = _shared_options()
     scan = commands()["scan"]
     if name == "input options":
+        shared = _shared_options()
         return _table(_records(scan, [each for each in scan.params if each.name in shared]))
+    group = [each for each in commands() if each.startswith(f"{name} ")]
+    if group:
+        level = "#" * (1 + len(name.split()))
+        return "\n\n".join(f"{level} {each}\n\n{_command_text(each)}" for each in group)
+    return _command_text(name)
+
+
+def _command_text(name: str) -> str:
+    shared = _shared_options()
     command = commands()[name]
     own = [each for each in command.params if each.name not in shared]
     text = [
@@ -62,7 +71,7 @@ def cli_text(name: str) -> str:
         _table(_records(command, own)),
     ]
     if len(own) < len(command.params):
-        text.append("And the [input options](#input-options).")
+        text.append("And the [input options](cli-input.md#options).")
     return "\n\n".join(part for part in text if part)
 
 

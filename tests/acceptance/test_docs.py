@@ -22,7 +22,12 @@ import pytest
 from es_dedup.settings.loading import Settings, describe
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-LONG: Final = ("docs/how-to/choose-thresholds.md", "docs/reference/cli.md", "docs/tutorial.md")
+LONG: Final = (
+    "docs/how-to/choose-thresholds.md",
+    "docs/reference/cli-daily.md",
+    "docs/reference/cli-quality.md",
+    "docs/tutorial.md",
+)
 INTEGRATIONS: Final = {
     "docs/how-to/deduplicate-for-retrieval.md": ("langchain_core", "haystack"),
     "docs/how-to/deduplicate-in-a-pipeline.md": ("datatrove",),
