@@ -1,4 +1,4 @@
-"""Gold main text of a document, and the check that a rendered page shows it."""
+"""Gold main text of a thread, and the check that a rendered page shows it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lxml import html
 from scripts.render_pages.model import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from lxml import etree
 
-    from scripts.render_pages.model import Block, Comment, Document
+    from scripts.render_pages.model import Block, Post
 
 GRAM: Final = 5
 LEAST_SHARE: Final = 0.97
@@ -22,52 +22,29 @@ LEAST_LINES: Final = 0.9
 LONG_LINE: Final = 20
 HIDDEN: Final = ("script", "style", "template", "noscript", "head", "textarea", "select", "svg")
 EQUAL: Final = str.maketrans(
-    {
-        "“": '"',
-        "”": '"',
-        "„": '"',
-        "«": '"',
-        "»": '"',
-        "‘": "'",
-        "’": "'",
-        "–": "-",
-        "—": "-",
-        "…": "...",
-        "‑": "-",
-    }
+    {**dict.fromkeys("“”„«»", '"'), **dict.fromkeys("‘’", "'"), **dict.fromkeys("–—‑", "-"), "…": "..."}
 )
 """Characters that programs put in place of others for typography."""
 UNSEEN: Final = re.compile(r"[\s\u00ad\u200b-\u200f\u2060\ufeff]+")
 
 
-def no_attribution(_author: str) -> str:
-    """Nothing: the program shows no name above a quote."""
-    return ""
+def block_lines(block: Block, attribution: str = "") -> list[str]:
+    """The lines of one block: items of a list, lines of code, else one; before a quote what the program prints above it.
 
-
-def block_lines(block: Block, attribution: Callable[[str], str] = no_attribution) -> list[str]:
-    """The lines of one block: items, rows of a table with a tab between cells, else one line."""
-    if block.kind == "table":
-        return ["\t".join(plain(cell) for cell in row) for row in block.rows()]
+    Args:
+        block: the block.
+        attribution: with ``{}`` for the author of a quote; nothing if the program names none.
+    """
     lines = [plain(item) for item in block.texts]
-    if block.kind == "quote" and block.source and attribution(block.source):
-        lines.insert(0, attribution(block.source))
+    if block.kind == "quote" and block.source and attribution:
+        lines.insert(0, attribution.format(block.source))
     return lines
 
 
-def blocks_text(blocks: Iterable[Block], attribution: Callable[[str], str] = no_attribution) -> str:
-    """The text of blocks, one line each."""
-    return "\n".join(line for block in blocks for line in block_lines(block, attribution) if line.strip())
-
-
-def article_text(document: Document) -> str:
-    """Gold of an article: its blocks without title, byline, tags and comments."""
-    return blocks_text(document.blocks)
-
-
-def thread_text(posts: Iterable[Comment], attribution: Callable[[str], str] = no_attribution) -> str:
-    """Gold of a thread: the bodies of the posts in page order, without names, dates and signatures."""
-    return "\n".join(blocks_text(post.blocks, attribution) for post in posts)
+def thread_text(posts: Iterable[Post], attribution: str = "") -> str:
+    """Gold of a page: the bodies of its posts in page order, without names, dates and signatures."""
+    lines = (line for post in posts for block in post.blocks for line in block_lines(block, attribution))
+    return "\n".join(line for line in lines if line.strip())
 
 
 def visible_text(page: bytes) -> str:
@@ -102,13 +79,13 @@ def shown_share(gold: str, page: bytes) -> tuple[float, float]:
         The share of the character 5-grams of its lines (from 0 to 1; a shorter line is one gram), and the share of its lines of at
         least 20 characters that stand on the page unbroken.
     """
-    seen = normal(visible_text(page))
+    visible = normal(visible_text(page))
     lines = [line for line in map(normal, re.split(r"[\n\t]", gold)) if line]
     grams = [line[at : at + GRAM] for line in lines for at in range(max(1, len(line) - GRAM + 1))]
-    have = {seen[at : at + GRAM] for at in range(max(1, len(seen) - GRAM + 1))}
-    share = sum(gram in have or gram in seen for gram in grams) / max(1, len(grams))
+    visible_grams = {visible[at : at + GRAM] for at in range(max(1, len(visible) - GRAM + 1))}
+    share = sum(gram in visible_grams or gram in visible for gram in grams) / max(1, len(grams))
     long = [line for line in lines if len(line) >= LONG_LINE]
-    whole = sum(line in seen for line in long) / len(long) if long else 1.0
+    whole = sum(line in visible for line in long) / len(long) if long else 1.0
     return share, whole
 
 

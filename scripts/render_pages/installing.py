@@ -32,17 +32,6 @@ class Work:
 
     folder: Path
 
-    def npm(self, name: str, requirements: Sequence[str]) -> Path:
-        """The folder whose ``node_modules`` has the packages; ``requirements`` are like ``hexo@7.3.0``."""
-        place = self.folder / "npm" / name
-        if _is_done(place, requirements):
-            return place
-        place.mkdir(parents=True, exist_ok=True)
-        (place / "package.json").write_text('{"private": true}')
-        run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", *requirements], place)
-        _done(place, requirements)
-        return place
-
     def npm_files(self, name: str, packages: Sequence[str]) -> Path:
         """A ``node_modules`` folder with the files of the packages alone; dependencies must be among the packages."""
         place = self.folder / "npm" / name
@@ -58,13 +47,10 @@ class Work:
             _done(place, packages)
         return modules
 
-    def pip(
-        self, name: str, requirements: Sequence[str], builders: Sequence[str] = (), *, alone: bool = False
-    ) -> Path:
-        """The ``bin`` folder of a virtual environment with the packages; ``requirements`` are like ``pelican==4.11.0``.
+    def pip(self, name: str, requirements: Sequence[str], builders: Sequence[str] = ()) -> Path:
+        """The ``bin`` folder of a virtual environment with the packages; ``requirements`` are like ``roundup==2.6.0``.
 
-        With ``builders``, for packages that need an old way of building, these are installed first and used for it; with ``alone``
-        nothing is installed that the packages depend on.
+        With ``builders``, which are installed first, packages with an old way of building are built, without what they depend on.
         """
         place = self.folder / "pip" / name
         if not _is_done(place, requirements):
@@ -72,8 +58,7 @@ class Work:
             pip = [str(place / "bin" / "pip"), "install", "-q"]
             if builders:
                 run([*pip, *builders], place)
-            options = [*(["--no-build-isolation"] if builders else []), *(["--no-deps"] if alone else [])]
-            run([*pip, *options, *requirements], place)
+            run([*pip, *(["--no-build-isolation", "--no-deps"] if builders else []), *requirements], place)
             _done(place, requirements)
         return place / "bin"
 
@@ -147,11 +132,3 @@ def run(
     if done.returncode:
         raise Failed(f"{' '.join(command[:4])}: {(done.stderr + done.stdout)[-1500:]}")
     return done.stdout
-
-
-def shown_by_slug(public: Path, slug: str) -> Path | None:
-    """The HTML file of a static site whose name, or whose folder's name, is the slug."""
-    for pattern in (f"**/{slug}/index.html", f"**/{slug}.html", f"**/{slug}/{slug}.html"):
-        for path in public.glob(pattern):
-            return path
-    return None

@@ -1,4 +1,4 @@
-"""Texts before they are rendered: blocks of runs, articles, threads and the sites that show them."""
+"""Threads before they are rendered: posts of blocks of styled runs, and the sites that show them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from random import Random
 
 Style = Literal["", "strong", "em", "code", "link"]
-Kind = Literal["paragraph", "heading", "list", "ordered", "table", "code", "quote", "image"]
+Kind = Literal["paragraph", "list", "ordered", "code", "quote"]
 Text = tuple[tuple[str, Style], ...]
 """Runs of characters with their style; joined without a separator."""
 
@@ -30,31 +30,22 @@ def plain(runs: Text) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of main text.
+    """A block of a post.
 
     Attributes:
         kind: what it is.
-        texts: one text; of a list its items; of a table its cells, row by row, the first row being the head;
-            of an image its caption, or nothing; of code its lines.
-        level: of a heading, from 2.
-        width: columns of a table.
-        source: address of an image, language of code, or author of a quote.
+        texts: one text; of a list its items; of code its lines.
+        source: language of code, or author of a quote.
     """
 
     kind: Kind
     texts: tuple[Text, ...]
-    level: int = 2
-    width: int = 0
     source: str = ""
-
-    def rows(self) -> list[tuple[Text, ...]]:
-        """The rows of a table."""
-        return [self.texts[at : at + self.width] for at in range(0, len(self.texts), self.width)]
 
 
 @dataclass(frozen=True, slots=True)
-class Comment:
-    """A comment or a post of a thread.
+class Post:
+    """A post of a thread.
 
     Attributes:
         author: a name.
@@ -72,28 +63,22 @@ class Comment:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """An article with its comments, or a thread.
+class Thread:
+    """A thread.
 
     Attributes:
-        kind: as in the labelled sets.
-        slug: name in addresses; different for all documents of a site.
+        slug: name in addresses; different for all threads of a site.
         title, author, date, category, tags: metadata, no part of the gold text.
-        blocks: text of an article; empty for a thread.
-        posts: the posts of a thread, or the comments below an article.
-        poll: question and answers above a thread, or nothing.
+        posts: its posts by date.
     """
 
-    kind: Literal["article", "thread"]
     slug: str
     title: str
     author: str
     date: datetime
     category: str
     tags: tuple[str, ...]
-    blocks: tuple[Block, ...] = ()
-    posts: tuple[Comment, ...] = ()
-    poll: tuple[str, ...] = ()
+    posts: tuple[Post, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +91,9 @@ class Site:
         language: of texts and interface: zh, zh-hant, en, ja, de, fr, ru.
         title, tagline, owner: names of the site and its first author.
         phrases: short texts for menus, links and notices.
-        documents: what it shows, oldest first.
-        rng: draws the configuration.
         phrasing: longer texts for notices and descriptions.
+        threads: what it shows, oldest first.
+        rng: draws the configuration.
     """
 
     program: str
@@ -120,7 +105,7 @@ class Site:
     owner: str
     phrases: tuple[str, ...]
     phrasing: tuple[str, ...]
-    documents: tuple[Document, ...]
+    threads: tuple[Thread, ...]
     rng: Random = field(compare=False)
 
     def chance(self, share: float) -> bool:
@@ -137,13 +122,11 @@ class Page:
     """A rendered page.
 
     Attributes:
-        document: what it shows.
         path: address below the host, with its first slash.
         html: as the program wrote it.
         gold: its main text, one line a block.
     """
 
-    document: Document
     path: str
     html: bytes
     gold: str

@@ -23,20 +23,6 @@ def emit(slug: str, path: str, answer: str, shown: list[int]) -> None:
     print(json.dumps({"slug": slug, "path": path, "html": answer, "shown": shown}))
 
 
-def emit_thread(client: Any, thread: dict[str, Any], path: str, step: int, parameter: str = "page") -> None:
-    """Ask a test client for pages of a thread and print them; a page that fails is reported."""
-    count = len(thread["posts"])
-    for start in starts(count, step):
-        address = f"{path}?{parameter}={start // step + 1}" if start else path
-        answer = client.get(address)
-        if answer.status_code == 200:
-            emit(
-                thread["slug"], address, answer.content.decode(), list(range(start, min(count, start + step)))
-            )
-        else:
-            print(address, answer.status_code, file=sys.stderr)
-
-
 def ask(application: Any, path: str, extra: dict[str, Any] | None = None) -> str:
     """The page of a WSGI application at a path, or nothing if there is none."""
     parts: list[bytes] = []

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Threads in the templates of Django packages; runs in the environment of ``templated.py``.
+"""Threads in the templates of Django packages; runs in the environment of ``programs.py``.
 
 Tags and filters of a package that need its database have a stand-in here or show nothing.
 """

@@ -1,4 +1,4 @@
-"""Fossil: its forum, and its tickets with remarks."""
+"""Fossil: its forum, and its tickets with remarks. Records are written in its format and the program reads them."""
 
 from __future__ import annotations
 
@@ -6,23 +6,18 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 from scripts.render_pages import gold, markup
-from scripts.render_pages.composing import Shape
 from scripts.render_pages.installing import LIBRARIES, run
 from scripts.render_pages.model import Page
-from scripts.render_pages.programs.program import Program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from scripts.render_pages.installing import Work
-    from scripts.render_pages.model import Comment, Document, Site
+    from scripts.render_pages.model import Post, Site, Thread
 
 PACKAGES: Final = ("fossil=1:2.21-1+deb12u1", "libfuse2=2.9.9-6+b1")
 SKINS: Final = "ardoise black_and_white blitz darkmode default eagle khaki original plain_gray xekri"
-SHAPE: Final = Shape(
-    kind="thread", posts=100, blocks=frozenset({"code", "list", "ordered"}), signatures=False
-)
 RESERVED: Final = str.maketrans({"\\": "\\\\", " ": "\\s", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 SETTING: Final = "replace into config(name,value,mtime) values('{}','{}',now());\n"
 READERS: Final = "update user set cap='ghjorz234w' where login='nobody';\n"
@@ -37,65 +32,64 @@ def _artifact(cards: list[str], text: str = "") -> bytes:
     return record + f"Z {hashlib.md5(record).hexdigest()}\n".encode()  # noqa: S324 - as the format says
 
 
-def _date(post: Comment) -> str:
+def _date(post: Post) -> str:
     return f"D {post.date:%Y-%m-%dT%H:%M:%S}.000"
 
 
-def _name(post: Comment) -> str:
+def _name(post: Post) -> str:
     return f"U {post.author.translate(RESERVED)}"
 
 
-def _text(post: Comment, kind: str) -> str:
+def _text(post: Post, kind: str) -> str:
     if kind == "text/x-markdown":
-        return markup.markdown(post.blocks, figures=False)
+        return markup.markdown(post.blocks)
     return markup.html(post.blocks)
 
 
-def _thread(document: Document, kind: str, folder: Path) -> str:
+def _thread(thread: Thread, kind: str, folder: Path) -> str:
     """Write the posts of a thread; the name of its page."""
     names: list[str] = []
-    for at, post in enumerate(document.posts):
+    for at, post in enumerate(thread.posts):
         cards = [_date(post)]
         if at:
             answered = names[max(post.parent, 0)]
             cards += [f"G {names[0]}", f"I {answered}"]
         else:
-            cards.append(f"H {document.title.translate(RESERVED)}")
+            cards.append(f"H {thread.title.translate(RESERVED)}")
         record = _artifact([*cards, f"N {kind}", _name(post)], _text(post, kind))
         names.append(hashlib.sha3_256(record).hexdigest())
-        (folder / f"{document.slug}-{at}").write_bytes(record)
+        (folder / f"{thread.slug}-{at}").write_bytes(record)
     return names[0]
 
 
-def _ticket(document: Document, kind: str, folder: Path) -> str:
+def _ticket(thread: Thread, kind: str, folder: Path) -> str:
     """Write a ticket with its remarks; the name of its page."""
-    name = hashlib.sha1(document.slug.encode()).hexdigest()  # noqa: S324 - any 40 digits
-    for at, post in enumerate(document.posts):
+    name = hashlib.sha1(thread.slug.encode()).hexdigest()  # noqa: S324 - any 40 digits
+    for at, post in enumerate(thread.posts):
         fields = {"icomment": _text(post, kind), "login": post.author, "mimetype": kind}
         if not at:
             fields |= {
                 "status": "Open",
-                "title": document.title,
+                "title": thread.title,
                 "type": "Code_Defect",
-                "subsystem": document.category,
+                "subsystem": thread.category,
             }
         cards = [f"J {field} {value.translate(RESERVED)}" for field, value in sorted(fields.items())]
         record = _artifact([_date(post), *cards, f"K {name}", _name(post)])
-        (folder / f"{document.slug}-{at}").write_bytes(record)
+        (folder / f"{thread.slug}-{at}").write_bytes(record)
     return name
 
 
-def _nested(posts: tuple[Comment, ...]) -> list[int]:
+def _nested(posts: tuple[Post, ...]) -> list[int]:
     """Indexes of posts, answers directly below what they answer."""
-    below: dict[int, list[int]] = {}
+    answers: dict[int, list[int]] = {}
     for at, post in enumerate(posts[1:], 1):
-        below.setdefault(max(post.parent, 0), []).append(at)
+        answers.setdefault(max(post.parent, 0), []).append(at)
     order: list[int] = []
     waiting = [0]
     while waiting:
-        at = waiting.pop()
-        order.append(at)
-        waiting += reversed(below.get(at, []))
+        order.append(waiting.pop())
+        waiting += reversed(answers.get(order[-1], []))
     return order
 
 
@@ -112,7 +106,8 @@ def _settings(site: Site) -> str:
     return "".join([*lines, READERS])
 
 
-def _render(site: Site, work: Work) -> Iterator[Page]:
+def render(site: Site, work: Work) -> Iterator[Page]:
+    """Build one repository and ask for the page of each thread."""
     root = work.debian("fossil", PACKAGES)
     folder = work.fresh("fossil", site.theme)
     libraries = f"{root / LIBRARIES}:{root / 'lib/x86_64-linux-gnu'}"
@@ -120,21 +115,21 @@ def _render(site: Site, work: Work) -> Iterator[Page]:
     program = str(root / "usr/bin/fossil")
     (folder / "records").mkdir()
     kind = site.rng.choice(("text/x-markdown", "text/x-markdown", "text/x-fossil-wiki"))
-    forum = [site.chance(0.7) for _ in site.documents]
+    forum = [site.chance(0.7) for _ in site.threads]
     write = (_ticket, _thread)
     names = [
-        write[as_thread](document, kind, folder / "records")
-        for document, as_thread in zip(site.documents, forum, strict=True)
+        write[as_thread](thread, kind, folder / "records")
+        for thread, as_thread in zip(site.threads, forum, strict=True)
     ]
     run([program, "reconstruct", "site.fossil", "records"], folder, environment=variables)
     settings = [program, "sql", "-R", "site.fossil"]
     run(settings, folder, environment=variables, given=_settings(site))
-    for document, name, as_thread in zip(site.documents, names, forum, strict=True):
-        order = list(range(len(document.posts)))
+    for thread, name, as_thread in zip(site.threads, names, forum, strict=True):
+        order = list(range(len(thread.posts)))
         path = f"/tktview/{name[:16]}"
         if as_thread:
             form = site.rng.choice("cch")
-            order = _nested(document.posts) if form == "h" else order
+            order = _nested(thread.posts) if form == "h" else order
             path = f"/forumpost/{name[:12]}?t={form}"
         answer = run(
             [program, "http", "site.fossil", "--nocompress", "--https", "--skin", site.theme],
@@ -143,9 +138,4 @@ def _render(site: Site, work: Work) -> Iterator[Page]:
             given=f"GET {path} HTTP/1.0\r\nHost: {site.host}\r\n\r\n",
         )
         page = answer.partition("\n\n")[2].encode()
-        yield Page(document, path, page, gold.thread_text(document.posts[at] for at in order))
-
-
-PROGRAM: Final = Program(
-    "fossil", "BSD-2-Clause", PACKAGES, dict.fromkeys(SKINS.split(), "BSD-2-Clause"), SHAPE, _render
-)
+        yield Page(path, page, gold.thread_text(thread.posts[at] for at in order))

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Trac: tickets with comments; runs in the environment of ``boards.py``."""
+"""Trac: tickets with comments; runs in the environment of ``programs.py``."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Roundup: issues with messages, in its templates; runs in the environment of ``boards.py``."""
+"""Roundup: issues with messages, in its templates; runs in the environment of ``programs.py``."""
 
 from __future__ import annotations
 
