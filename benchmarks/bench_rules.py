@@ -65,14 +65,16 @@ WEEK: Final = 7
 LEAST_COVER: Final = 0.40  # of the better covered page of pairs without labels: no preset accepts below
 PAGE_COMMAND: Final = "benchmarks/bench_rules.py --write"
 SETS_IN_WORDS: Final = """\
-*Same* are duplicate and containing pairs, *different* those of different articles; pairs that share only a passage count in *relations right* alone, where they
-should be different. *Text only*: without titles and times. *But for grade 1*: without pairs that are alike in form. *Look-alikes* and *short*: pairs read for this project. *Edited copies*: pages with
-copies edited by a program, and the pairs of a copy with a page that has nothing of its original, if at least 0.40 of one page is covered. *broadcast-zh* has no
-labels: its pairs of different days, so covered, count as different, since most are issues of a series. *Other issues*: pairs of news-en without labels, so covered,
-whose titles name other companies (`<TICKER>`) or whose days are a week or more apart."""
+*Same* are duplicate and containing pairs, *different* pairs of different articles. Pairs that share only a passage count in *relations right* alone, where they
+should be different. [The labelled sets](decision-rules.md#the-labelled-sets) are described with the presets.
+
+- *Text only*: without titles and times. *But for grade 1*: without pairs that are alike in form.
+- *Edited copies*: copies edited by a program, and the pairs of a copy with a page that has nothing of its original, if at least 0.40 of one page is covered.
+- *broadcast-zh* has no labels: its pairs of different days with that coverage count as different, since most are issues of a series.
+- *Other issues*: unlabelled pairs of news-en with that coverage whose titles name other companies (`<TICKER>`) or whose days are a week or more apart."""
 EFFECTS_IN_WORDS: Final = """\
-*Worse*, *better*: the number of sets on which F1 falls or rises when the rule, or one of its alternatives, is left out and all others stay (sets of different pairs alone: more or fewer of
-them accepted). What is not named does not change. A pair that two rules reject shows in neither row. Alternatives are numbered as in `es_dedup/decision/match_rules.py`."""
+*Worse* and *better* count the sets on which F1 falls or rises if only this rule, or one of its alternatives, is left out; on sets of different pairs alone, those on which more or fewer are
+accepted. *Changes* has F1 and the number of different pairs accepted. A pair that two rules reject shows in neither row. Alternatives are numbered as in `es_dedup/decision/match_rules.py`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +93,12 @@ class Effect:
         return self.fewer.f1 - self.every.f1
 
     def changes(self) -> Row:
-        """Figures that differ, before and after."""
+        """F1 and accepted pairs of different articles where they differ, before and after."""
         figures = (
             ("F1", _figure(self.every.f1), _figure(self.fewer.f1)),
-            ("recall", _figure(self.every.recall), _figure(self.fewer.recall)),
-            ("different accepted", f"{self.every.merged:,}", f"{self.fewer.merged:,}"),
-            ("relations", _figure(self.every.relation), _figure(self.fewer.relation)),
+            ("different", f"{self.every.merged:,}", f"{self.fewer.merged:,}"),
         )
-        known = figures if self.every.recall is not None else figures[2:3]
-        return {name: f"{before} → {after}" for name, before, after in known if before != after}
+        return {name: f"{before} → {after}" for name, before, after in figures if before != after}
 
     def __str__(self) -> str:
         return f"{self.name}: {', '.join(f'{name} {change}' for name, change in self.changes().items())}"
