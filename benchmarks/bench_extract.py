@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any, Final
 import lxml.html
 from harness import MIB, Row, data_file, expect, parser_of, report, rows_of
 
-from es_dedup.evaluation.extractors import grams
 from es_dedup.extraction import create_extractor, extractor_names
 from es_dedup.model import Content
 from es_dedup.settings.loading import ExtractionConfig
+from experiments.extractors import grams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

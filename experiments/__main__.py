@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from es_dedup.cli.main import app, run
-from experiments import compare, idf
+from experiments import compare, extractors, idf
 
-for module in (compare, idf):
+for module in (compare, extractors, idf):
     module.register(app)
 
 if __name__ == "__main__":

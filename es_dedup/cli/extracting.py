@@ -1,4 +1,4 @@
-"""``quality extract``: what is read out of one page, and why; main texts of a folder, by one extractor or by several."""
+"""``quality extract``: what is read out of one page, and why."""
 
 from __future__ import annotations
 
@@ -13,17 +13,9 @@ from es_dedup.cli.output import Output, clean
 from es_dedup.cli.session import session_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from es_dedup.evaluation.extractors import ExtractorFigures, PageTexts
     from es_dedup.model import Content
     from es_dedup.model.extraction import BlockNote
-    from es_dedup.settings.loading import ExtractionConfig
 
-    _Table = tuple[tuple[str, ...], Sequence[Sequence[object]]]
-
-MAX_PAGES: Final = 10_000
-_WORST: Final = 10
 FETCH_SECONDS: Final = 20.0
 _STDIN: Final = "-"
 _SHOWN_CHARS: Final = 90
@@ -36,8 +28,8 @@ def extract(
     source: Annotated[
         str,
         typer.Argument(
-            help="Page file, http(s) address, - for standard input, or a folder with page files (.htm, .html), beside them gold texts (.txt).",
-            metavar="URL|FILE|FOLDER",
+            help="Page file, http(s) address, or - for standard input.",
+            metavar="URL|FILE",
             show_default=False,
         ),
     ],
@@ -49,55 +41,18 @@ def extract(
         str | None, typer.Option(help="Extractor to use instead of the one in the settings.", metavar="NAME")
     ] = None,
     blocks: Annotated[bool, typer.Option(help="Show for each block of text whether it was selected.")] = True,
-    compare: Annotated[
-        bool,
-        typer.Option(
-            "--compare",
-            help="Of a folder: also use trafilatura, readability and resiliparse, as far as installed.",
-        ),
-    ] = False,
 ) -> None:
-    """Show the main text of a page, what is said of it, and why each block was kept or dropped; of the pages of a folder, figures.
-
-    Of each page of a folder: how long the text is, how long extraction took and how good it is, as the F1 of character 5-grams against a
-    gold text where there is one, and against the first extractor. With --json each page is a line, and then each extractor.
-    """
+    """Show the main text of a page, its metadata, and why each block was kept or dropped."""
     from es_dedup.extraction import extract as extract_
 
     session = session_of(context)
     config = session.settings.extraction
     if extractor is not None:
         config = config.model_copy(update={"extractor": extractor})
-    if Path(source).is_dir():
-        _extract_folder(session.output, Path(source), config, compare=compare)
-        return
-    if compare:
-        raise typer.BadParameter("it needs a folder", param_hint="--compare")
     html, address, charset = _read(source, config.max_bytes)
     content = extract_(html, url=url or address, http_charset=charset, config=config, explain=True)
     session.output.emit(content)
     _show(session.output, content, blocks=blocks)
-
-
-def _extract_folder(output: Output, folder: Path, config: ExtractionConfig, *, compare: bool) -> None:
-    """Show figures of each page and of each extractor."""
-    from es_dedup.errors import InputError
-    from es_dedup.evaluation.extractors import compare_pages, installed_peers, summarise
-
-    own = config.extractor
-    names = [own, *(name for name in installed_peers() if name != own)] if compare else [own]
-    found = []
-    for page in compare_pages(_pages(folder, config.max_bytes), names, config):
-        output.emit(page)
-        found.append(page)
-    if not found:
-        raise InputError(str(folder), None, "no page files (.htm, .html) in it")
-    figures = summarise(found)
-    for figure in figures:
-        output.emit(figure)
-    output.table(*(_side_by_side(found, names) if compare else _by_page(found, own)), in_parts=True)
-    output.line()
-    output.table(*_by_extractor(figures))
 
 
 def _show(output: Output, content: Content, *, blocks: bool) -> None:
@@ -187,60 +142,3 @@ def _fetch(source: str, max_bytes: int) -> tuple[bytes, str | None, str | None]:
             return answer.read(max_bytes + 1), answer.geturl(), charset
     except (URLError, OSError, ValueError) as error:
         raise InputError(source, None, f"cannot be fetched: {error}") from error
-
-
-def _side_by_side(found: Sequence[PageTexts], names: Sequence[str]) -> _Table:
-    """The pages on which the extractors agree least."""
-    least = sorted(found, key=lambda page: min(page.agreement.values()))[:_WORST]
-    peers = names[1:]
-    head = ("page", *(f"{name} chars" for name in names), *(f"{name} agreement" for name in peers))
-    rows = [
-        (page.page, *page.chars.values(), *(f"{page.agreement[name]:.2f}" for name in peers))
-        for page in least
-    ]
-    return head, rows
-
-
-def _by_page(found: Iterable[PageTexts], name: str) -> _Table:
-    """Each page as one extractor reads it."""
-    rows = [
-        (page.page, page.chars[name], _share(page.gold.get(name)), f"{page.milliseconds[name]:.1f}")
-        for page in found
-    ]
-    return ("page", "chars", "F1", "ms"), rows
-
-
-def _by_extractor(figures: Iterable[ExtractorFigures]) -> _Table:
-    """Each extractor over all pages."""
-    head = ("extractor", "pages", "empty", "mean chars", "agreement", "gold pages", "gold F1", "ms median")
-    rows = [
-        (
-            each.extractor,
-            each.pages,
-            each.empty,
-            f"{each.mean_chars:.0f}",
-            f"{each.agreement:.3f}",
-            each.gold_pages,
-            _share(each.gold_f1),
-            f"{each.milliseconds:.1f}",
-        )
-        for each in figures
-    ]
-    return head, rows
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
-def _pages(folder: Path, max_bytes: int) -> Iterator[tuple[str, bytes, str | None]]:
-    """Name, bytes and gold text of each page file."""
-    for path in sorted(folder.rglob("*.htm*"))[:MAX_PAGES]:
-        gold = path.with_suffix(".txt")
-        with path.open("rb") as file:
-            html = file.read(max_bytes + 1)
-        yield (
-            path.relative_to(folder).as_posix(),
-            html,
-            gold.read_text("utf-8", "replace") if gold.is_file() else None,
-        )

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.evaluation.extractors import agreement
 from es_dedup.extraction.model import Reading
 from es_dedup.extraction.selection import choose
+from experiments.extractors import agreement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

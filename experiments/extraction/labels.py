@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.evaluation.extractors import GRAM, grams
+from experiments.extractors import GRAM, grams
 
 if TYPE_CHECKING:
     from collections import Counter

@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from es_dedup.errors import InputError
-from es_dedup.evaluation.extractors import agreement
 from es_dedup.extraction.chosen import page_of
 from es_dedup.extraction.reading.document import read_document
 from es_dedup.extraction.reading.guard import Deadline, DeadlineExceeded
 from es_dedup.settings.loading import ExtractionConfig
 from experiments.extraction.labels import block_labels, head_lines
+from experiments.extractors import agreement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from es_dedup.evaluation.extractors import agreement
 from es_dedup.extraction import extract
 from es_dedup.model import Content, PageKind
+from experiments.extractors import agreement
 
 PAGES = Path(__file__).parents[2] / "golden" / "pages"
 NAMES = sorted(path.stem for path in PAGES.glob("*.html"))
