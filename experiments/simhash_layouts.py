@@ -160,7 +160,7 @@ LAYOUTS: Final = {
         Layout("10c4", 10, 4),
     )
 }
-"""The layouts of docs/algorithms/simhash.md by name."""
+"""The layouts of experiments/docs/experiments.md by name."""
 
 
 class LayoutSimhash(Simhash):
