@@ -12,37 +12,21 @@ Traps:
 - B-cubed knows only the labelled pages and takes unlabelled pairs of a group's different pages as different.
 """
 
-from es_dedup.evaluation.groups import BCubed, bcubed, connected, label_groups
-from es_dedup.evaluation.labels import (
-    LabelledPair,
-    LabelsError,
-    Pair,
-    digest,
-    labelled,
-    ordered_pair,
-    parse_labels,
-    read_labels,
-)
+from es_dedup.evaluation.groups import BCubed
+from es_dedup.evaluation.labels import LabelledPair, LabelsError, labelled, parse_labels, read_labels
 from es_dedup.evaluation.metrics import (
-    BANDS,
     Band,
     MethodDecisions,
     PairScores,
     RelationScores,
     Share,
-    by_band,
-    candidate_recall,
-    is_merged,
-    pair_scores,
-    relation_scores,
     wilson,
 )
 from es_dedup.evaluation.report import EvaluationReport, MethodReport, evaluate, method_decision
-from es_dedup.evaluation.tune import Axis, Fold, Goal, TuneReport, fold_of, tune
+from es_dedup.evaluation.tune import Axis, Fold, Goal, TuneReport, tune
 from es_dedup.model.annotations import Label
 
 __all__ = [
-    "BANDS",
     "Axis",
     "BCubed",
     "Band",
@@ -54,27 +38,15 @@ __all__ = [
     "LabelsError",
     "MethodDecisions",
     "MethodReport",
-    "Pair",
     "PairScores",
     "RelationScores",
     "Share",
     "TuneReport",
-    "bcubed",
-    "by_band",
-    "candidate_recall",
-    "connected",
-    "digest",
     "evaluate",
-    "fold_of",
-    "is_merged",
-    "label_groups",
     "labelled",
     "method_decision",
-    "ordered_pair",
-    "pair_scores",
     "parse_labels",
     "read_labels",
-    "relation_scores",
     "tune",
     "wilson",
 ]

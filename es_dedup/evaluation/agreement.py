@@ -1,4 +1,4 @@
-"""What several readers say of the same pairs: how far they agree, and the labels on which they do."""
+"""Labels that several readers gave to the same pairs: how far they agree, and the labels on which they do."""
 
 from __future__ import annotations
 
@@ -48,28 +48,28 @@ def agreements(annotations: Iterable[Annotation]) -> list[Agreement]:
     for each in annotations:
         by_reader.setdefault(each.reader, {})[each.pair] = each.label
     found = []
-    for left, right in combinations(sorted(by_reader), 2):
-        common = by_reader[left].keys() & by_reader[right].keys()
-        said = [(by_reader[left][pair], by_reader[right][pair]) for pair in common]
-        if said:
-            agreed = sum(ours == theirs for ours, theirs in said)
-            found.append(Agreement((left, right), len(said), agreed, _kappa(said, agreed)))
+    for readers in combinations(sorted(by_reader), 2):
+        first, second = (by_reader[name] for name in readers)
+        labels = [(first[pair], second[pair]) for pair in first.keys() & second.keys()]
+        if labels:
+            agreed = sum(one == other for one, other in labels)
+            found.append(Agreement(readers, len(labels), agreed, _kappa(labels, agreed)))
     return found
 
 
 def consensus(annotations: Iterable[Annotation]) -> list[dict[str, Any]]:
-    """A line for each labelled pair as ``read_labels`` reads it, by pair: its label, or ``UNDECIDED`` where readers differ, and who said what."""
+    """A line for each labelled pair as ``read_labels`` reads it, by pair: its label, or ``UNDECIDED`` where readers differ, and the label of each reader."""
     by_pair: dict[Pair, list[Annotation]] = {}
     for each in annotations:
         by_pair.setdefault(each.pair, []).append(each)
     rows = []
-    for (left, right), said in sorted(by_pair.items()):
-        labels, relations = {each.label for each in said}, {each.relation for each in said}
-        label = str(said[0].label) if len(labels) == 1 else UNDECIDED
+    for (left, right), readings in sorted(by_pair.items()):
+        labels, relations = {each.label for each in readings}, {each.relation for each in readings}
+        label = str(readings[0].label) if len(labels) == 1 else UNDECIDED
         row: dict[str, Any] = {"id_a": left, "id_b": right, "label": label}
-        if len(relations) == 1 and said[0].relation is not None:
-            row["relation"] = str(said[0].relation)
-        rows.append(row | {"readers": {each.reader: str(each.label) for each in said}})
+        if len(relations) == 1 and readings[0].relation is not None:
+            row["relation"] = str(readings[0].relation)
+        rows.append(row | {"readers": {each.reader: str(each.label) for each in readings}})
     return rows
 
 
@@ -81,18 +81,19 @@ def as_jsonl(rows: Iterable[Mapping[str, Any]]) -> str:
 def agreed_labels(annotations: Iterable[Annotation]) -> tuple[LabelledPair, ...]:
     """The pairs on whose label all their readers agree."""
     return tuple(
-        LabelledPair(row["id_a"], row["id_b"], Label(row["label"]), _relation(row))
+        LabelledPair(
+            row["id_a"],
+            row["id_b"],
+            Label(row["label"]),
+            Relation(row["relation"]) if "relation" in row else None,
+        )
         for row in consensus(annotations)
         if row["label"] != UNDECIDED
     )
 
 
-def _relation(row: Mapping[str, str]) -> Relation | None:
-    return Relation(row["relation"]) if "relation" in row else None
-
-
-def _kappa(said: list[tuple[Label, Label]], agreed: int) -> float | None:
-    total = len(said)
-    left, right = (Counter(each[side] for each in said) for side in (0, 1))
-    chance = sum(left[label] * right[label] for label in left) / total**2
+def _kappa(labels: list[tuple[Label, Label]], agreed: int) -> float | None:
+    total = len(labels)
+    first, second = (Counter(side) for side in zip(*labels, strict=True))
+    chance = sum(first[label] * second[label] for label in first) / total**2
     return None if chance == 1 else (agreed / total - chance) / (1 - chance)

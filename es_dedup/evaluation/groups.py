@@ -36,8 +36,7 @@ class BCubed:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
-        figures = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
-        return {name: round(value, 4) for name, value in figures.items()} | {"pages": self.pages}
+        return {"precision": self.precision, "recall": self.recall, "f1": self.f1, "pages": self.pages}
 
 
 def connected(pages: Iterable[str], pairs: Iterable[Pair]) -> dict[str, str]:

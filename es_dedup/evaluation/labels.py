@@ -132,7 +132,7 @@ def parse_labels(text: str, source: str, *, jsonl: bool) -> tuple[LabelledPair, 
     rows = _json_rows(text) if jsonl else _tsv_rows(text, source)
     pairs: list[LabelledPair] = []
     problems: list[tuple[int, str]] = []
-    seen: dict[Pair, int] = {}
+    line_of: dict[Pair, int] = {}
     for line, row in rows:
         if not isinstance(row, str) and row.get("label") == UNDECIDED:
             continue
@@ -141,11 +141,8 @@ def parse_labels(text: str, source: str, *, jsonl: bool) -> tuple[LabelledPair, 
         except ValueError as error:
             problems.append((line, str(error)))
             continue
-        if pair.pair in seen:
-            problems.append(
-                (line, f"the pair {pair.left!r}, {pair.right!r} stands in line {seen[pair.pair]} already")
-            )
-        seen.setdefault(pair.pair, line)
+        if (first := line_of.setdefault(pair.pair, line)) != line:
+            problems.append((line, f"the pair {pair.left!r}, {pair.right!r} stands in line {first} already"))
         pairs.append(pair)
     if problems:
         raise LabelsError(source, tuple(problems))

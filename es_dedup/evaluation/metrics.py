@@ -38,14 +38,7 @@ class Share:
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form, with the 95 % interval."""
         low, high = wilson(self.hits, self.total)
-        value = None if self.value is None else round(self.value, 4)
-        return {
-            "hits": self.hits,
-            "total": self.total,
-            "value": value,
-            "low": round(low, 4),
-            "high": round(high, 4),
-        }
+        return {"hits": self.hits, "total": self.total, "value": self.value, "low": low, "high": high}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +82,8 @@ class PairScores:
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
         figures = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
-        rounded = {name: None if value is None else round(value, 4) for name, value in figures.items()}
         shares = {"positive": self.positive, "diff": self.diff, "partial": self.partial}
-        return rounded | {f"merged_{name}": share.as_dict() for name, share in shares.items()}
+        return figures | {f"merged_{name}": share.as_dict() for name, share in shares.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +102,6 @@ class RelationScores:
     direction: Share
     confusion: Mapping[str, Mapping[str, int]]
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        confusion = {truth: dict(row) for truth, row in self.confusion.items()}
-        return {
-            "correct": self.correct.as_dict(),
-            "direction": self.direction.as_dict(),
-            "confusion": confusion,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Band:
@@ -130,8 +113,8 @@ class Band:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form; labels without pairs are left out."""
-        shares = {str(label): share.as_dict() for label, share in self.merged.items() if share.total}
-        return {"low": self.low, "high": self.high, "merged": shares}
+        merged = {str(label): share.as_dict() for label, share in self.merged.items() if share.total}
+        return {"low": self.low, "high": self.high, "merged": merged}
 
 
 def wilson(hits: int, total: int, z: float = Z_95) -> tuple[float, float]:
@@ -154,10 +137,10 @@ def wilson(hits: int, total: int, z: float = Z_95) -> tuple[float, float]:
     share, spread = hits / total, z * z / total
     middle = (share + spread / 2) / (1 + spread)
     half = z * math.sqrt(share * (1 - share) / total + spread / (4 * total)) / (1 + spread)
-    # At the ends the bound is exact; rounding errors would put it beside the share.
-    return (0.0 if hits == 0 else max(0.0, middle - half)), (
-        1.0 if hits == total else min(1.0, middle + half)
-    )
+    # At the ends the bound is exact; rounding errors would put it next to the share.
+    low = max(0.0, middle - half) if hits else 0.0
+    high = min(1.0, middle + half) if hits < total else 1.0
+    return low, high
 
 
 def candidate_recall(labels: Iterable[LabelledPair], candidates: AbstractSet[Pair]) -> Share:
@@ -168,15 +151,22 @@ def candidate_recall(labels: Iterable[LabelledPair], candidates: AbstractSet[Pai
 
 def pair_scores(labels: Iterable[LabelledPair], decisions: Mapping[Pair, MethodDecisions]) -> PairScores:
     """Merged pairs by label; a pair that is not in ``decisions`` counts as different."""
-    counts: Counter[tuple[str, bool]] = Counter()
-    for each in labels:
-        group = "positive" if each.label.positive else str(each.label)
-        counts[group, is_merged(decisions.get(each.pair))] += 1
+    merged, total = _merged_by_label(labels, decisions)
+    positive = [label for label in Label if label.positive]
+    return PairScores(
+        Share(sum(merged[label] for label in positive), sum(total[label] for label in positive)),
+        Share(merged[Label.DIFF], total[Label.DIFF]),
+        Share(merged[Label.PARTIAL], total[Label.PARTIAL]),
+    )
 
-    def share(group: str) -> Share:
-        return Share(counts[group, True], counts[group, True] + counts[group, False])
 
-    return PairScores(share("positive"), share("diff"), share("partial"))
+def _merged_by_label(
+    labels: Iterable[LabelledPair], decisions: Mapping[Pair, MethodDecisions]
+) -> tuple[Counter[Label], Counter[Label]]:
+    """Merged pairs and all pairs, by label."""
+    labels = tuple(labels)
+    merged = Counter(each.label for each in labels if is_merged(decisions.get(each.pair)))
+    return merged, Counter(each.label for each in labels)
 
 
 def relation_scores(
@@ -184,15 +174,16 @@ def relation_scores(
 ) -> RelationScores:
     """Right relations and directions; a pair that is not in ``decisions`` counts as different."""
     confusion = {truth: dict.fromkeys(_CLASSES, 0) for truth in _CLASSES}
-    turned: list[bool] = []
+    right_direction: list[bool] = []
     for each in labels:
         relation = decisions.get(each.pair, _UNDECIDED).relation
         confusion[_truth(each)][_class(relation)] += 1
         if each.relation in _DIRECTED and relation in _DIRECTED:
-            turned.append(relation == each.relation)
+            right_direction.append(relation == each.relation)
     right = sum(confusion[name][name] for name in _CLASSES)
     total = sum(sum(row.values()) for row in confusion.values())
-    return RelationScores(Share(right, total), Share(sum(turned), len(turned)), confusion)
+    direction = Share(sum(right_direction), len(right_direction))
+    return RelationScores(Share(right, total), direction, confusion)
 
 
 def by_band(
@@ -207,19 +198,15 @@ def by_band(
         decisions: the method's decisions.
         borders: at least two, ascending; a score outside counts in the first or last band.
     """
-    counts: Counter[tuple[int, Label, bool]] = Counter()
+    pairs_of_band: list[list[LabelledPair]] = [[] for _ in borders[1:]]
     for each in labels:
-        decision = decisions.get(each.pair, _UNDECIDED)
-        band = sum(decision.score >= border for border in borders[1:-1])
-        counts[band, each.label, is_merged(decision)] += 1
-
-    def share(band: int, label: Label) -> Share:
-        return Share(counts[band, label, True], counts[band, label, True] + counts[band, label, False])
-
-    return tuple(
-        Band(borders[band], borders[band + 1], {label: share(band, label) for label in Label})
-        for band in range(len(borders) - 1)
-    )
+        score = decisions.get(each.pair, _UNDECIDED).score
+        pairs_of_band[sum(score >= border for border in borders[1:-1])].append(each)
+    bands = []
+    for low, high, pairs in zip(borders, borders[1:], pairs_of_band, strict=False):
+        merged, total = _merged_by_label(pairs, decisions)
+        bands.append(Band(low, high, {label: Share(merged[label], total[label]) for label in Label}))
+    return tuple(bands)
 
 
 def is_merged(decision: MethodDecisions | None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.evaluation.groups import bcubed, label_groups
@@ -16,6 +16,7 @@ from es_dedup.evaluation.metrics import (
     relation_scores,
 )
 from es_dedup.model.annotations import Label
+from es_dedup.model.plain import plain
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
@@ -34,11 +35,6 @@ class MethodReport:
     pairs: PairScores
     relations: RelationScores
     bands: tuple[Band, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        bands = [band.as_dict() for band in self.bands]
-        return {"pairs": self.pairs.as_dict(), "relations": self.relations.as_dict(), "bands": bands}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +59,7 @@ class EvaluationReport:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
-        return {
-            "labels_sha256": self.labels_sha256,
-            "pairs": self.pairs,
-            "labels": {str(label): count for label, count in self.labels.items()},
-            "candidates": {name: share.as_dict() for name, share in self.candidates.items()},
-            "methods": {name: method.as_dict() for name, method in self.methods.items()},
-            "clusters": self.clusters.as_dict() if self.clusters else None,
-        }
+        return {field.name: plain(getattr(self, field.name)) for field in fields(self)}
 
 
 def evaluate(

@@ -68,10 +68,10 @@ class ThresholdSweep:
 def deciding_conditions(rules: Sequence[RuleResult]) -> list[DecidingCondition]:
     """The conditions that alone decide on a pair, nearest to their thresholds first."""
     rejecting = [rule for rule in rules if rule.outcome is RuleOutcome.REJECTS]
+    if len(rejecting) > 1:
+        return []
     found = []
-    for rule in rejecting or rules:
-        if len(rejecting) > 1 or rule.outcome is RuleOutcome.LEFT_OUT:
-            continue
+    for rule in rejecting or (each for each in rules if each.outcome is not RuleOutcome.LEFT_OUT):
         for place, each in _conditions(rule):
             value, threshold = _numbers(each)
             if value is not None and _rejects(rule, place, holds=True) != _rejects(rule, place, holds=False):
@@ -108,19 +108,20 @@ def _sweep(
     results = {pair: dict(_conditions(rule))[place] for pair, rule in of_pair.items()}
     numbers = {pair: _numbers(each) for pair, each in results.items()}
     thresholds = {threshold for _, threshold in numbers.values()}
-    (some, *_) = results.values()
-    below, varying = some.sign == "<", len(thresholds) > 1
+    first = next(iter(results.values()))
+    below, varying = first.sign == "<", len(thresholds) > 1
     never = math.inf if below else -math.inf  # on the axis: the rule never rejects
     threshold = 0.0 if varying else thresholds.pop()
     current = threshold if below else math.nextafter(threshold, -math.inf)
     alternative = f" ({place[0] + 1})" if place[0] >= 0 else ""
-    title = f"{name}{alternative}: {some.fact} {some.sign}{' its threshold' if varying else ''}"
+    title = f"{name}{alternative}: {first.fact} {first.sign}{' its threshold' if varying else ''}"
     measures: dict[Pair, dict[str, float]] = {}
     for pair, rules in decided.items():
         rule, (value, bound) = of_pair[pair], numbers[pair]
-        others = any(each.outcome is RuleOutcome.REJECTS for each in rules if each.name != name)
-        if others or _rejects(rule, place, holds=False):
-            continue
+        if _rejects(rule, place, holds=False) or any(
+            each.outcome is RuleOutcome.REJECTS for each in rules if each.name != name
+        ):
+            continue  # rejected at any threshold
         if rule.outcome is RuleOutcome.LEFT_OUT or value is None or not _rejects(rule, place, holds=True):
             measures[pair] = {title: never}
         else:
@@ -137,14 +138,9 @@ def _sweep(
 
 def _settings_of(name: str, place: Place) -> tuple[str, ...]:
     """The settings that a threshold of a rule follows from."""
-    found = [(each.applies_if, *each.rejects_if) for each in RULES if each.name == name]
-    bounds = [conditions[place[0] + 1][place[1]].bound for conditions in found]
-    return tuple(
-        f"decision.thresholds.{each}"
-        for bound in bounds
-        if isinstance(bound, Fact)
-        for each in bound.settings
-    )
+    rule = next((each for each in RULES if each.name == name), None)
+    bound = (rule.applies_if, *rule.rejects_if)[place[0] + 1][place[1]].bound if rule else None
+    return tuple(f"decision.thresholds.{each}" for each in bound.settings) if isinstance(bound, Fact) else ()
 
 
 def _conditions(rule: RuleResult) -> Iterator[tuple[Place, ConditionResult]]:
@@ -155,17 +151,15 @@ def _conditions(rule: RuleResult) -> Iterator[tuple[Place, ConditionResult]]:
 
 def _rejects(rule: RuleResult, place: Place, *, holds: bool) -> bool:
     """Whether the rule would reject if the condition at this place did or did not hold."""
-    asked, *alternatives = [
+    applies, *alternatives = [
         all(holds if place == (number, at) else each.holds for at, each in enumerate(alternative))
         for number, alternative in enumerate((rule.applies_if, *rule.rejects_if), -1)
     ]
-    return asked and any(alternatives)
+    return applies and any(alternatives)
 
 
 def _numbers(condition: ConditionResult) -> tuple[float | None, float]:
     """Value and threshold as numbers; value None where it is unknown, or true or false."""
     value, threshold = condition.value, condition.threshold
-    if isinstance(value, (bool, str)) or value is None:
-        value = None
-    bound = threshold if isinstance(threshold, (int, float)) else 0.0
-    return (None if value is None else float(value)), float(bound)
+    number = None if isinstance(value, (bool, str)) or value is None else float(value)
+    return number, float(threshold) if isinstance(threshold, (int, float)) else 0.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.errors import UnknownPage
 from es_dedup.evaluation.report import EvaluationReport, evaluate, method_decision
 from es_dedup.model import Relation
 
@@ -54,13 +53,31 @@ class Measured:
         rules: pair to the results of the decision rules, in their order.
     """
 
-    decisions: Mapping[str, Mapping[Pair, MethodDecisions]]
-    candidates: Mapping[str, frozenset[Pair]]
+    decisions: dict[str, dict[Pair, MethodDecisions]]
+    candidates: dict[str, frozenset[Pair]]
     clusters: Mapping[str, str]
-    measures: Mapping[Pair, Mapping[str, float]]
-    thresholds: Mapping[str, Threshold]
+    measures: dict[Pair, dict[str, float]]
+    thresholds: dict[str, Threshold]
     missing: tuple[str, ...]
-    rules: Mapping[Pair, tuple[RuleResult, ...]] = field(default_factory=dict)
+    rules: dict[Pair, tuple[RuleResult, ...]] = field(default_factory=dict)
+
+    def add(self, pair: PairDecision) -> None:
+        """Take over decisions, measures and rules of a labelled pair; ``left`` is the smaller id."""
+        key = pair.left, pair.right
+        self.rules[key] = pair.rules
+        self.add_decision(BY_RULES, pair, pair.relation, pair.score)
+        self.measures[key] = {f"{BY_RULES}.score": pair.score} | _numbers_of(BY_RULES, pair.evidence)
+        self.thresholds.update(_thresholds_of(BY_RULES, pair.evidence))
+        for verdict in pair.verdicts:
+            name = verdict.detector
+            self.add_decision(name, pair, verdict.relation, verdict.score)
+            self.measures[key] |= {f"{name}.score": verdict.score} | _numbers_of(name, verdict.evidence)
+            self.thresholds.update(_thresholds_of(name, verdict.evidence))
+
+    def add_decision(self, name: str, pair: PairDecision, relation: Relation, score: float) -> None:
+        """Take over the decision of one method on a pair."""
+        key, decision = method_decision(pair.left, pair.right, relation, score)
+        self.decisions.setdefault(name, {})[key] = decision
 
 
 def run(
@@ -79,7 +96,7 @@ def run(
 def report(
     measured: Measured, labels: Sequence[LabelledPair], methods: Iterable[str] | None = None
 ) -> EvaluationReport:
-    """Return the same report from measurements already made."""
+    """The same report from measurements."""
     wanted = None if methods is None else {BY_RULES, *methods}
     decisions = {
         name: pairs
@@ -108,41 +125,32 @@ def measure(
     """
     variants = left_out(without)
     pages = dict.fromkeys(page for each in labels for page in each.pair)
-    missing = tuple(page for page in pages if not _is_stored(dedup, page))
-    absent = set(missing)
-    decisions: dict[str, dict[Pair, MethodDecisions]] = {BY_RULES: {}, **{name: {} for name in variants}}
-    measures: dict[Pair, dict[str, float]] = {}
-    rules: dict[Pair, tuple[RuleResult, ...]] = {}
-    thresholds: dict[str, Threshold] = {}
+    clusters = dedup.cluster_ids(pages)
+    measured = Measured(
+        decisions={name: {} for name in (BY_RULES, *variants)},
+        candidates={},
+        clusters=clusters,
+        measures={},
+        thresholds={},
+        missing=tuple(page for page in pages if page not in clusters),
+    )
     for done, each in enumerate(labels, 1):
-        if not absent.intersection(each.pair):
+        if each.left in clusters and each.right in clusters:
             pair = dedup.explain(each.left, each.right)
-            _keep_decisions(pair, decisions)
+            measured.add(pair)
             for name, names in variants.items():
                 rejected = pair.relation is Relation.DIFFERENT  # an accepted pair stays accepted
                 other = dedup.explain(each.left, each.right, without=names) if rejected else pair
-                _keep(name, other, other.relation, other.score, decisions)
-            measures[each.pair] = _measures(pair, thresholds)
-            rules[each.pair] = pair.rules
+                measured.add_decision(name, pair, other.relation, other.score)
         if progress is not None:
             progress(done, len(labels))
-    candidates_of = {page: set(dedup.candidates(page)) for page in pages if page not in absent}
-    candidates = frozenset(
+    candidates_of = {page: set(dedup.candidates(page)) for page in clusters}
+    measured.candidates[INDEX] = frozenset(
         each.pair
         for each in labels
         if each.right in candidates_of.get(each.left, ()) or each.left in candidates_of.get(each.right, ())
     )
-    return Measured(
-        decisions, {INDEX: candidates}, _clusters(dedup, pages), measures, thresholds, missing, rules
-    )
-
-
-def _is_stored(dedup: IndexReader, page_id: str) -> bool:
-    try:
-        dedup.record(page_id)
-    except UnknownPage:
-        return False
-    return True
+    return measured
 
 
 def left_out(rules: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -170,46 +178,16 @@ def merged_without(measured: Measured, labels: Sequence[LabelledPair]) -> dict[s
     }
 
 
-def _keep_decisions(pair: PairDecision, decisions: dict[str, dict[Pair, MethodDecisions]]) -> None:
-    _keep(BY_RULES, pair, pair.relation, pair.score, decisions)
-    for verdict in pair.verdicts:
-        _keep(verdict.detector, pair, verdict.relation, verdict.score, decisions)
-
-
-def _keep(
-    name: str,
-    pair: PairDecision,
-    relation: Relation,
-    score: float,
-    decisions: dict[str, dict[Pair, MethodDecisions]],
-) -> None:
-    key, value = method_decision(pair.left, pair.right, relation, score)
-    decisions.setdefault(name, {})[key] = value
-
-
-def _measures(pair: PairDecision, thresholds: dict[str, Threshold]) -> dict[str, float]:
-    """Measures of all methods by ``method.measure``; adds their thresholds to ``thresholds``."""
-    measures = {f"{BY_RULES}.score": pair.score}
-    sources = [(BY_RULES, pair.evidence)]
-    for verdict in pair.verdicts:
-        measures[f"{verdict.detector}.score"] = verdict.score
-        sources.append((verdict.detector, verdict.evidence))
-    for method, evidence in sources:
-        measures |= numbers_of(method, evidence)
-        thresholds |= thresholds_of(method, evidence)
-    return measures
-
-
-def numbers_of(method: str, evidence: Mapping[str, Number]) -> dict[str, float]:
-    """Return the measures in a method's evidence by ``method.measure``, without thresholds."""
+def _numbers_of(method: str, evidence: Mapping[str, Number]) -> dict[str, float]:
+    """The measures in a method's evidence by ``method.measure``, without thresholds."""
     numbers = {
         name: _number(value) for name, value in evidence.items() if not name.startswith(("min_", "max_"))
     }
     return {f"{method}.{name}": number for name, number in numbers.items() if number is not None}
 
 
-def thresholds_of(method: str, evidence: Mapping[str, Number]) -> dict[str, Threshold]:
-    """Return the thresholds in a method's evidence by ``method.measure``."""
+def _thresholds_of(method: str, evidence: Mapping[str, Number]) -> dict[str, Threshold]:
+    """The thresholds in a method's evidence by ``method.measure``."""
     thresholds = {}
     for name in evidence:
         for key, at_least in ((f"min_{name}", True), (f"max_{name}", False)):
@@ -221,13 +199,3 @@ def thresholds_of(method: str, evidence: Mapping[str, Number]) -> dict[str, Thre
 
 def _number(value: Number) -> float | None:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
-
-def _clusters(dedup: IndexReader, pages: Iterable[str]) -> dict[str, str]:
-    wanted = set(pages)
-    cluster_of: dict[str, str] = {}
-    for cluster in dedup.clusters():
-        for page in (cluster.canonical, *(member.page_id for member in cluster.members)):
-            if page in wanted:
-                cluster_of[page] = cluster.id
-    return cluster_of

@@ -93,14 +93,20 @@ def settings_change(
     """
     settings = dedup.settings_with({}), dedup.settings_with(changes)
     pages, stored = sampled(dedup, most, SEED), dedup.count()
-    found, pairs = _of_pages(dedup, pages, settings)
-    moved = [each for each in found if each.step]
-    concerned = {name for each in moved for name in (each.left, each.right)}
-    clusters = sorted(set(dedup.cluster_ids(concerned).values()))
-    whole = dedup.recluster(dry_run=True, settings=settings[1]) if len(pages) == stored else None
+    changed, pairs = _of_pages(dedup, pages, settings)
+    concerned = {page for each in changed if each.step for page in (each.left, each.right)}
     by_label, labelled = _of_labels(dedup, labels, settings)
-    inside = len(concerned.intersection(pages))
-    return SettingsChange(stored, len(pages), pairs, found, clusters, inside, whole, by_label, labelled)
+    return SettingsChange(
+        stored=stored,
+        pages=len(pages),
+        pairs=pairs,
+        changed=changed,
+        clusters=sorted(set(dedup.cluster_ids(concerned).values())),
+        concerned=len(concerned.intersection(pages)),
+        recluster=dedup.recluster(dry_run=True, settings=settings[1]) if len(pages) == stored else None,
+        labels=by_label,
+        labelled=labelled,
+    )
 
 
 def _of_pages(
@@ -139,7 +145,8 @@ def _relations(edges: Iterable[Edge]) -> dict[Pair, Relation]:
 
 def _differences(before: Mapping[Pair, Relation], after: Mapping[Pair, Relation]) -> list[PairChange]:
     none = Relation.DIFFERENT
-    both = ((*pair, before.get(pair, none), after.get(pair, none)) for pair in before.keys() | after.keys())
-    return sorted(
-        (PairChange(*each) for each in both if each[2] != each[3]), key=lambda each: (each.left, each.right)
+    changes = (
+        PairChange(*pair, before.get(pair, none), after.get(pair, none))
+        for pair in sorted(before.keys() | after.keys())
     )
+    return [each for each in changes if each.before != each.after]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from es_dedup.evaluation.groups import connected
 from es_dedup.evaluation.metrics import PairScores, Share
+from es_dedup.model.plain import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -96,21 +97,11 @@ class TuneReport:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
-        return {
-            "chosen": dict(self.chosen),
-            "in_sample": self.in_sample.as_dict(),
-            "out_of_fold": self.out_of_fold.as_dict(),
-            "folds": [
-                {"thresholds": dict(each.thresholds), "held_out": each.held_out.as_dict()}
-                for each in self.folds
-            ],
-            "groups": self.groups,
-            "largest_group": self.largest_group,
-            "bound_kept": self.bound_kept,
-            "current": self.current.as_dict() if self.current else None,
-            "gained": [[each.left, each.right, str(each.label)] for each in self.gained],
-            "lost": [[each.left, each.right, str(each.label)] for each in self.lost],
+        changed = {
+            name: [[each.left, each.right, str(each.label)] for each in getattr(self, name)]
+            for name in ("gained", "lost")
         }
+        return {field.name: plain(getattr(self, field.name)) for field in fields(self)} | changed
 
 
 def tune(
@@ -138,17 +129,30 @@ def tune(
         ValueError: the grid is empty or too large, the labels are one group, or ``current`` lacks an axis.
     """
     labels, goal = tuple(labels), goal or Goal()
+    if missing := [axis.name for axis in axes if current is not None and axis.name not in current]:
+        raise ValueError(f"the current thresholds lack {', '.join(missing)}: name one for every axis")
     grid = [dict(zip((axis.name for axis in axes), values, strict=True)) for values in _grid(axes)]
-    where, sizes = fold_of(labels, folds)
-    counts, totals = _count(labels, measures, axes, where)
+    folds_of_pairs, sizes = fold_of(labels, folds)
+    classes = np.array([_class_of(each) for each in labels])
+    counts, totals = _count(_merged(labels, measures, axes), classes, np.array(folds_of_pairs))
     best = _best(counts.sum(axis=1), totals.sum(axis=0), goal)
     picks = _picks(counts, totals, goal)
-    held = sum((counts[pick, fold] for fold, pick in enumerate(picks)), np.zeros(3, dtype=np.int64))
+    out_of_fold = sum((counts[pick, fold] for fold, pick in enumerate(picks)), np.zeros(3, dtype=np.int64))
+    gained: tuple[LabelledPair, ...] = ()
+    lost: tuple[LabelledPair, ...] = ()
+    scores_now = None
+    if current is not None:
+        now, then = (_merged_at(labels, measures, axes, each) for each in (current, grid[best]))
+        gained = tuple(labels[place] for place in np.flatnonzero(then & ~now))
+        lost = tuple(labels[place] for place in np.flatnonzero(now & ~then))
+        scores_now = _scores(np.bincount(classes[now], minlength=3), totals.sum(axis=0))
     return TuneReport(
-        *_compare(labels, measures, axes, grid[best], current),
+        current=scores_now,
+        gained=gained,
+        lost=lost,
         chosen=grid[best],
         in_sample=_scores(counts[best].sum(axis=0), totals.sum(axis=0)),
-        out_of_fold=_scores(held, totals.sum(axis=0)),
+        out_of_fold=_scores(out_of_fold, totals.sum(axis=0)),
         folds=tuple(Fold(grid[at], _scores(counts[at, fold], totals[fold])) for fold, at in enumerate(picks)),
         groups=len(sizes),
         largest_group=sizes[0],
@@ -173,11 +177,11 @@ def fold_of(labels: Sequence[LabelledPair], folds: int) -> tuple[list[int], list
             "label pairs of pages that no other label connects"
         )
     load = [0] * min(folds, len(sizes))
-    chosen: dict[str, int] = {}
+    fold_of_group: dict[str, int] = {}
     for group, size in sorted(sizes.items(), key=lambda item: (-item[1], item[0])):
-        chosen[group] = min(range(len(load)), key=lambda fold: (load[fold], fold))
-        load[chosen[group]] += size
-    return [chosen[root[each.left]] for each in labels], sorted(sizes.values(), reverse=True)
+        fold_of_group[group] = min(range(len(load)), key=lambda fold: (load[fold], fold))
+        load[fold_of_group[group]] += size
+    return [fold_of_group[root[each.left]] for each in labels], sorted(sizes.values(), reverse=True)
 
 
 def _grid(axes: Sequence[Axis]) -> list[tuple[float, ...]]:
@@ -205,19 +209,27 @@ def _merged(
         yield np.logical_and.reduce(satisfied)
 
 
+def _merged_at(
+    labels: Sequence[LabelledPair],
+    measures: Measures,
+    axes: Sequence[Axis],
+    thresholds: Mapping[str, float],
+) -> NDArray[np.bool_]:
+    """Which pairs are merged under one combination of thresholds."""
+    return next(_merged(labels, measures, [replace(axis, values=(thresholds[axis.name],)) for axis in axes]))
+
+
 def _count(
-    labels: Sequence[LabelledPair], measures: Measures, axes: Sequence[Axis], where: Sequence[int]
+    merged: Iterable[NDArray[np.bool_]], classes: NDArray[np.int64], folds: NDArray[np.int64]
 ) -> tuple[Counts, Counts]:
     """Merged pairs by combination, fold and class, and all pairs by fold and class."""
-    folds = max(where) + 1
-    cells = np.zeros((len(labels), folds * 3), dtype=np.int64)
-    for row, (each, fold) in enumerate(zip(labels, where, strict=True)):
-        cells[row, fold * 3 + _group(each)] = 1
-    counts = np.array([merged @ cells for merged in _merged(labels, measures, axes)], dtype=np.int64)
-    return counts.reshape(-1, folds, 3), cells.sum(axis=0).reshape(folds, 3)
+    count = int(folds.max()) + 1
+    cells = np.eye(count * 3, dtype=np.int64)[folds * 3 + classes]
+    counts = np.array([each @ cells for each in merged], dtype=np.int64)
+    return counts.reshape(-1, count, 3), cells.sum(axis=0).reshape(count, 3)
 
 
-def _group(pair: LabelledPair) -> int:
+def _class_of(pair: LabelledPair) -> int:
     if pair.label.positive:
         return _POSITIVE
     return _DIFF if pair.label == "diff" else _PARTIAL
@@ -225,8 +237,8 @@ def _group(pair: LabelledPair) -> int:
 
 def _picks(counts: Counts, totals: Counts, goal: Goal) -> list[int]:
     """For each fold the best combination on all other folds."""
-    others = [np.arange(len(totals)) != fold for fold in range(len(totals))]
-    return [_best(counts[:, rest].sum(axis=1), totals[rest].sum(axis=0), goal) for rest in others]
+    training = [np.arange(len(totals)) != fold for fold in range(len(totals))]
+    return [_best(counts[:, rest].sum(axis=1), totals[rest].sum(axis=0), goal) for rest in training]
 
 
 def _allowed(merged: Counts, totals: Counts, goal: Goal) -> NDArray[np.bool_]:
@@ -255,33 +267,3 @@ def _best(merged: Counts, totals: Counts, goal: Goal) -> int:
 def _scores(merged: Counts, totals: Counts) -> PairScores:
     shares = [Share(int(hits), int(total)) for hits, total in zip(merged, totals, strict=True)]
     return PairScores(shares[_POSITIVE], shares[_DIFF], shares[_PARTIAL])
-
-
-def _compare(
-    labels: Sequence[LabelledPair],
-    measures: Measures,
-    axes: Sequence[Axis],
-    chosen: Mapping[str, float],
-    current: Mapping[str, float] | None,
-) -> tuple[PairScores | None, tuple[LabelledPair, ...], tuple[LabelledPair, ...]]:
-    """Figures of the current thresholds, pairs gained and pairs lost."""
-    if current is None:
-        return None, (), ()
-    missing = [axis.name for axis in axes if axis.name not in current]
-    if missing:
-        raise ValueError(f"the current thresholds lack {', '.join(missing)}: name one for every axis")
-    old, new = (
-        next(
-            _merged(
-                labels, measures, [Axis(axis.name, (thresholds[axis.name],), axis.at_least) for axis in axes]
-            )
-        )
-        for thresholds in (current, chosen)
-    )
-    gained = tuple(each for each, was, now in zip(labels, old, new, strict=True) if now and not was)
-    lost = tuple(each for each, was, now in zip(labels, old, new, strict=True) if was and not now)
-    merged, totals = np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int64)
-    for each, was in zip(labels, old, strict=True):
-        merged[_group(each)] += was
-        totals[_group(each)] += 1
-    return _scores(merged, totals), gained, lost

@@ -74,8 +74,8 @@ def uncertain_pairs(
     for some in chunked(ids, PAGES):
         for decision in dedup.candidate_decisions(some):
             each = Uncertain(decision, doubt_of(decision))
-            asked = each.pair not in compared and not decision.overrides
-            if asked and decision.relation is not Relation.EXACT:
+            is_new = each.pair not in compared and not decision.overrides
+            if is_new and decision.relation is not Relation.EXACT:
                 uncertain.append(each)
             compared.add(each.pair)
         if len(uncertain) >= POOL * count:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_dedup.errors import DedupError, InputError
-from es_dedup.evaluation import Label, LabelledPair, LabelsError, digest, labelled, parse_labels, read_labels
+from es_dedup.evaluation import Label, LabelledPair, LabelsError, labelled, parse_labels, read_labels
+from es_dedup.evaluation.labels import digest
 from es_dedup.model import Relation
 
 if TYPE_CHECKING:

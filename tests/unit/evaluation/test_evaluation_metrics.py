@@ -15,17 +15,12 @@ from es_dedup.evaluation import (
     MethodDecisions,
     PairScores,
     Share,
-    bcubed,
-    by_band,
-    candidate_recall,
-    connected,
     evaluate,
-    label_groups,
     method_decision,
-    pair_scores,
-    relation_scores,
     wilson,
 )
+from es_dedup.evaluation.groups import bcubed, connected, label_groups
+from es_dedup.evaluation.metrics import by_band, candidate_recall, pair_scores, relation_scores
 from es_dedup.model import Relation
 
 DUP, CONTAIN, PARTIAL, DIFF = Label

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_dedup.evaluation import Axis, Goal, Label, LabelledPair, MethodDecisions, fold_of, pair_scores, tune
+from es_dedup.evaluation import Axis, Goal, Label, LabelledPair, MethodDecisions, tune
+from es_dedup.evaluation.metrics import pair_scores
+from es_dedup.evaluation.tune import fold_of
 from es_dedup.model import Relation
 
 DUP, CONTAIN, PARTIAL, DIFF = Label
