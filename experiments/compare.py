@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -24,7 +21,6 @@ from es_dedup.cli.inputs import (
 )
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import Session, session_of
-from es_dedup.cli.targets import HTML, output_target
 from es_dedup.decision.voting import decided_by
 from es_dedup.detectors.registry import create_detectors, detector_names
 from es_dedup.evaluation import Goal, read_labels
@@ -33,7 +29,6 @@ from es_dedup.extraction import create_extractor
 from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
 from es_dedup.report.evidence import shares_in_words
 from experiments.comparison import compare as side_by_side
-from experiments.comparison_page import COST, QUALITY, cost_row, quality_row, render_comparison
 from experiments.methods import run_method, run_rules
 
 if TYPE_CHECKING:
@@ -44,7 +39,14 @@ if TYPE_CHECKING:
     from experiments.methods import MethodRun
 
 ALL: Final = "all"
-COMPARED: Final = b"method,candidate_recall,"
+QUALITY: Final = (
+    "Method", "Candidate recall", "Threshold", "Recall", "Diff merged", "Precision", "F1", "Average precision",
+    "Recall, configured thresholds", "Diff merged, configured thresholds",
+)  # fmt: skip
+COST: Final = (
+    "Method", "Features, ms a page", "Join, ms a page", "Verify, µs a pair", "All, ms a page", "Bytes a page",
+    "Terms a page", "Candidates a query", "Skipped pages",
+)  # fmt: skip
 SHOWN_ALONE: Final = 20
 NO_VERDICT: Final = "no verdict: it skipped one of them"
 
@@ -66,13 +68,6 @@ def compare(
             help="Methods to compare, separated by commas; rules are the decision rules with all methods."
         ),
     ] = ALL,
-    html: Annotated[
-        str | None,
-        typer.Option(help="Write tables, curves and pairs to this HTML file.", show_default=False),
-    ] = None,
-    csv_file: Annotated[
-        str | None, typer.Option("--csv", help="Write the table to this file.", show_default=False)
-    ] = None,
     folds: Folds = 5,
     max_merged_diff: Annotated[
         float | None,
@@ -91,25 +86,18 @@ def compare(
     """
     session = session_of(context)
     names = _names(methods)
-    inputs: list[str | Path] = [*corpus, labels]
-    page_target = output_target(html, session, "--html", HTML, inputs) if html else None
-    table_target = output_target(csv_file, session, "--csv", COMPARED, inputs) if csv_file else None
     pairs = read_labels(labels)
     intake = Intake(corpus, options, session, leave=labels)
     pages = list(intake.pages())
     missing = sorted({page for each in pairs for page in each.pair} - {page.id for page in pages})
     check_labels(labels, pairs, missing)
-    runs, contents = _run(session, names, pages, pairs)
+    runs = _run(session, names, pages, pairs)
     found = side_by_side(runs, pairs, len(pages), folds=folds, goal=Goal(max_merged_diff)).as_dict()
     decider = decided_by(session.settings)
     found |= {"decided_by": decider, "missing_pages": missing, "left_out": intake.failed}
     session.output.emit(found)
     _show(session, found)
     show_decider(session.output, decider)
-    if table_target is not None:
-        table_target.write(_table(found["methods"]).encode())
-    if page_target is not None:
-        page_target.write(_page(found, pages, contents, title=labels.name).encode())
     end_with_missing(session, missing, intake.failed)
 
 
@@ -127,7 +115,7 @@ def _names(methods: str) -> tuple[str, ...]:
 
 def _run(
     session: Session, names: Sequence[str], pages: list[Page], pairs: Sequence[LabelledPair]
-) -> tuple[list[MethodRun], list[Content]]:
+) -> list[MethodRun]:
     alone = tuple(name for name in names if name != BY_RULES)
     settings = session.settings.model_copy(update={"detectors": alone})
     detectors = create_detectors(settings) if alone else {}
@@ -146,7 +134,7 @@ def _run(
                 ids = [page.id for page in pages]
                 runs.append(run_method(detectors[name], ids, contents, pairs, settings.index))
             progress.count("methods", len(runs), len(names))
-    return runs, contents
+    return runs
 
 
 def _as_read(page: Page, content: Content) -> Page:
@@ -165,8 +153,8 @@ def _show(session: Session, found: Mapping[str, Any]) -> None:
     output = session.output
     output.line(f"{found['pages']:,} pages, {found['pairs']:,} labelled pairs")
     methods = found["methods"].items()
-    output.table(QUALITY, [quality_row(name, each) for name, each in methods], in_parts=True)
-    output.table(COST, [cost_row(name, each) for name, each in methods], in_parts=True)
+    output.table(QUALITY, [_quality(name, each) for name, each in methods], in_parts=True)
+    output.table(COST, [_cost(name, each) for name, each in methods], in_parts=True)
     for each in found["alone"][:SHOWN_ALONE]:
         known = {name: value for name, value in each["evidence"].items() if value is not None}
         evidence = ", ".join(f"{name} {value}" for name, value in known.items()) or NO_VERDICT
@@ -177,34 +165,46 @@ def _show(session: Session, found: Mapping[str, Any]) -> None:
         )
     rest = len(found["alone"]) - SHOWN_ALONE
     if rest > 0:
-        output.line(f"{rest} more such pairs: --json or --html lists them")
+        output.line(f"{rest} more such pairs: --json lists them")
 
 
-def _table(methods: Mapping[str, Any]) -> str:
-    """CSV with one line a method: every figure as a plain number."""
-    rows = []
-    for name, each in methods.items():
-        tuned = each["tuned"]["out_of_fold"] if each["tuned"] else None
-        row: dict[str, Any] = {"method": name, "candidate_recall": each["candidate_recall"]["value"]}
-        for place, scores in (("out_of_fold", tuned), ("own_thresholds", each["own"])):
-            for figure in ("recall", "precision", "f1"):
-                row[f"{place}_{figure}"] = scores[figure] if scores else None
-            row[f"{place}_merged_diff"] = scores["merged_diff"]["value"] if scores else None
-        row |= {"threshold": each["threshold"], "average_precision": each["average_precision"]}
-        row |= each["cost"] | {"skipped": sum(each["skipped"].values())}
-        rows.append(row)
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+def _quality(name: str, method: Mapping[str, Any]) -> tuple[str, ...]:
+    """Cells under ``QUALITY`` of one method in JSON form; figures of the threshold are those out of fold."""
+    own = method["own"]
+    scores = method["tuned"]["out_of_fold"] if method["tuned"] else own
+    return (
+        name,
+        _share(method["candidate_recall"]),
+        _number(method["threshold"]),
+        _share(scores["merged_positive"]),
+        _share(scores["merged_diff"]),
+        _number(scores["precision"]),
+        _number(scores["f1"]),
+        _number(method["average_precision"]),
+        _share(own["merged_positive"]),
+        _share(own["merged_diff"]),
+    )
 
 
-def _page(found: Mapping[str, Any], pages: Sequence[Page], contents: Sequence[Content], *, title: str) -> str:
-    shown = {each[side] for each in found["alone"] for side in ("left", "right")}
-    texts = {
-        page.id: (content.title, content.text)
-        for page, content in zip(pages, contents, strict=True)
-        if page.id in shown
-    }
-    return render_comparison(found, texts, title=title, generated=datetime.now().astimezone())
+def _cost(name: str, method: Mapping[str, Any]) -> tuple[str, ...]:
+    """Cells under ``COST`` of one method in JSON form."""
+    cost = method["cost"]
+    return (
+        name,
+        _number(cost["features_ms"]),
+        _number(cost["join_ms"]),
+        _number(cost["verify_us"], 1),
+        _number(cost["total_ms"]),
+        _number(cost["bytes"], 0),
+        _number(cost["terms"], 0),
+        _number(cost["candidates"], 1),
+        ", ".join(f"{count} {reason}" for reason, count in method["skipped"].items()),
+    )
+
+
+def _share(share: Mapping[str, Any]) -> str:
+    return f"{share['value']:.3f} ({share['hits']}/{share['total']})" if share["total"] else "–"
+
+
+def _number(value: float | None, places: int = 3) -> str:
+    return "–" if value is None else f"{value:,.{places}f}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.evaluation.labels import digest
@@ -25,23 +27,6 @@ _SLACK: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class CurvePoint:
-    """Figures at one threshold; ``recall`` and ``diff`` are shares of all pairs of their label, in [0, 1].
-
-    Attributes:
-        threshold: lowest score that is merged.
-        recall: of the ``dup`` and ``contain`` pairs.
-        precision: merged ``dup`` and ``contain`` of all merged but ``partial`` ones.
-        diff: of the ``diff`` pairs.
-    """
-
-    threshold: float
-    recall: float
-    precision: float
-    diff: float
-
-
-@dataclass(frozen=True, slots=True)
 class ChanceBand:
     """Labelled pairs with a score in one band: the predicted and the measured share of candidates among them."""
 
@@ -60,8 +45,7 @@ class MethodFigures:
         candidates: share of the ``dup`` and ``contain`` pairs that are candidates.
         own: figures under its configured thresholds.
         tuned: the best threshold of its score, by cross-validation; None where the labels do not determine one.
-        curve: from the highest threshold to the lowest.
-        average_precision: area below the steps of the curve, in [0, 1].
+        average_precision: area below the steps of precision over recall, from the highest threshold to the lowest, in [0, 1].
         chances: predicted and measured share of candidates by score; empty for methods that predict none.
     """
 
@@ -69,7 +53,6 @@ class MethodFigures:
     candidates: Share
     own: PairScores
     tuned: TuneReport | None
-    curve: tuple[CurvePoint, ...]
     average_precision: float
     chances: tuple[ChanceBand, ...]
 
@@ -157,14 +140,12 @@ def _figures(run: MethodRun, labels: tuple[LabelledPair, ...], folds: int, goal:
         for pair, verdict in run.verdicts.items()
         if pair in run.candidates
     }
-    curve = _curve(labels, scores)
     return MethodFigures(
         run=run,
         candidates=candidate_recall(labels, run.candidates),
         own=pair_scores(labels, own),
         tuned=_tuned(labels, measures, folds, goal),
-        curve=curve,
-        average_precision=_area(curve),
+        average_precision=_average_precision(labels, scores),
         chances=_chances(run),
     )
 
@@ -186,27 +167,22 @@ def _tuned(
         return None
 
 
-def _curve(labels: Sequence[LabelledPair], scores: Mapping[Pair, float | None]) -> tuple[CurvePoint, ...]:
-    known = [(scores[each.pair], each.label) for each in labels]
-    positive = sum(label.positive for _, label in known)
-    diff = sum(label == "diff" for _, label in known)
+def _average_precision(labels: Sequence[LabelledPair], scores: Mapping[Pair, float | None]) -> float:
+    """Precision at each score that a positive pair has, weighed by the recall that it adds; partial pairs are ignored."""
+    positive = sum(each.label.positive for each in labels)
     ranked = sorted(
-        ((score, label.positive) for score, label in known if score and label != "partial"), reverse=True
+        (
+            (score, each.label.positive)
+            for each in labels
+            if (score := scores[each.pair]) and each.label != "partial"
+        ),
+        reverse=True,
     )
-    points, hits, wrong = [], 0, 0
-    for place, (score, right) in enumerate(ranked):
-        hits, wrong = hits + right, wrong + (not right)
-        if place + 1 < len(ranked) and ranked[place + 1][0] == score:
-            continue
-        points.append(CurvePoint(score, hits / max(positive, 1), hits / (hits + wrong), wrong / max(diff, 1)))
-    return tuple(points)
-
-
-def _area(curve: Sequence[CurvePoint]) -> float:
-    before, area = 0.0, 0.0
-    for point in curve:
-        area += (point.recall - before) * point.precision
-        before = point.recall
+    area, hits, merged = 0.0, 0, 0
+    for _, pairs in groupby(ranked, key=itemgetter(0)):
+        right = [is_positive for _, is_positive in pairs]
+        hits, merged = hits + sum(right), merged + len(right)
+        area += sum(right) / max(positive, 1) * hits / merged
     return area
 
 
@@ -256,10 +232,6 @@ def _method_dict(figures: MethodFigures) -> dict[str, Any]:
         "threshold": figures.threshold,
         "tuned": figures.tuned.as_dict() if figures.tuned else None,
         "average_precision": round(figures.average_precision, 4),
-        "curve": [
-            [round(p.threshold, 4), round(p.recall, 4), round(p.precision, 4), round(p.diff, 4)]
-            for p in figures.curve
-        ],
         "chances": [
             [band.low, band.pairs, round(band.predicted, 4), round(band.measured, 4)]
             for band in figures.chances
@@ -270,8 +242,8 @@ def _method_dict(figures: MethodFigures) -> dict[str, Any]:
 def _alone_dict(each: Alone, methods: Mapping[str, MethodFigures]) -> dict[str, Any]:
     figures, pair = methods[each.method], each.pair.pair
     verdict = figures.run.verdicts.get(pair)
-    said = (one.run.verdicts.get(pair) for one in methods.values())
-    shares = next((one.shares for one in said if one is not None and one.shares is not None), None)
+    verdicts = (one.run.verdicts.get(pair) for one in methods.values())
+    shares = next((one.shares for one in verdicts if one is not None and one.shares is not None), None)
     return {
         "left": each.pair.left,
         "right": each.pair.right,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import subprocess
@@ -32,11 +31,8 @@ def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_every_form_of_the_result_says_the_same(tmp_path: Path) -> None:
-    files = ("--html", "c.html", "--csv", "c.csv")
-    done = run(
-        "compare", "--json", *CORPUS, *LABELS, "--methods", "ccdet,minhash,rules", *files, folder=tmp_path
-    )
+def test_every_method_has_its_figures(tmp_path: Path) -> None:
+    done = run("compare", "--json", *CORPUS, *LABELS, "--methods", "ccdet,minhash,rules", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert list(found["methods"]) == ["ccdet", "minhash", "rules"]
@@ -46,14 +42,6 @@ def test_every_form_of_the_result_says_the_same(tmp_path: Path) -> None:
     assert rules["own"]["merged_diff"]["hits"] <= 1, "two lists of the same links"
     assert minhash["tuned"]["out_of_fold"]["merged_positive"]["hits"] > 90
     assert any(pairs for _, pairs, _, _ in minhash["chances"])
-    with (tmp_path / "c.csv").open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    assert [row["method"] for row in rows] == ["ccdet", "minhash", "rules"]
-    assert float(rows[2]["own_thresholds_recall"]) == rules["own"]["recall"]
-    assert float(rows[1]["threshold"]) == pytest.approx(minhash["threshold"], abs=1e-4)
-    page = (tmp_path / "c.html").read_text(encoding="utf-8")
-    assert all(name in page for name in found["methods"])
-    assert {path.name for path in tmp_path.iterdir()} == {"c.html", "c.csv"}
 
 
 @pytest.mark.parametrize(

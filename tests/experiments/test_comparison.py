@@ -1,4 +1,4 @@
-"""Methods side by side: the join of candidate terms, costs, curves, thresholds, and where one stands alone."""
+"""Methods side by side: the join of candidate terms, costs, thresholds, and where one stands alone."""
 
 from __future__ import annotations
 
@@ -114,13 +114,11 @@ def pairs(*labels: str) -> list[LabelledPair]:
     return [labelled(f"a{at}", f"b{at}", Label(label)) for at, label in enumerate(labels)]
 
 
-def test_curve_threshold_and_area_by_hand() -> None:
+def test_threshold_and_area_by_hand() -> None:
     labels = pairs("dup", "dup", "diff", "contain", "partial", "dup")
     scored = {f"a{at}": score for at, score in enumerate((0.9, 0.8, 0.8, 0.6, 0.99))}
     run = run_of("m", {(a, a.replace("a", "b")): score for a, score in scored.items()})
     figures = compare([run], labels, 12, folds=3).methods["m"]
-    curve = [(p.threshold, p.recall, p.precision, p.diff) for p in figures.curve]
-    assert curve == [(0.9, 0.25, 1.0, 0.0), (0.8, 0.5, 2 / 3, 1.0), (0.6, 0.75, 0.75, 1.0)]
     assert math.isclose(figures.average_precision, 0.25 + 0.25 * 2 / 3 + 0.25 * 0.75)
     assert (figures.candidates.hits, figures.candidates.total) == (3, 4)
     assert (figures.own.positive.hits, figures.own.diff.hits, figures.own.partial.hits) == (3, 1, 1)
@@ -156,7 +154,7 @@ def test_a_method_that_finds_nothing_has_figures_too() -> None:
     found = compare([run_of("m", {})], labels, 4)
     figures = found.methods["m"]
     assert figures.threshold is None
-    assert figures.curve == ()
+    assert figures.average_precision == 0
     assert not figures.merges(labels[0].pair)
     assert json.dumps(found.as_dict(), allow_nan=False)
 
