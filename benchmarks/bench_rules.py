@@ -73,8 +73,8 @@ should be different. [The labelled sets](decision-rules.md#the-labelled-sets) ar
 - *broadcast-zh* has no labels: its pairs of different days with that coverage count as different, since most are issues of a series.
 - *Other issues*: unlabelled pairs of news-en with that coverage whose titles name other companies (`<TICKER>`) or whose days are a week or more apart."""
 EFFECTS_IN_WORDS: Final = """\
-*Worse* and *better* count the sets on which F1 falls or rises if only this rule, or one of its alternatives, is left out; on sets of different pairs alone, those on which more or fewer are
-accepted. *Changes* has F1 and the number of different pairs accepted. A pair that two rules reject shows in neither row. Alternatives are numbered as in `es_dedup/decision/match_rules.py`."""
+*Worse* and *better* count the sets on which F1 falls or rises if only this rule is left out; on sets of different pairs alone, those on which more or fewer are
+accepted. *Changes* has F1 and the number of different pairs accepted. A pair that two rules reject shows in neither row. The command also prints the effect of each alternative of a rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +292,8 @@ def page(every: dict[str, Score], effects: dict[str, list[Effect]], preset: str,
     lines += ["", "## Each rule left out", "", EFFECTS_IN_WORDS, ""]
     lines += ["| left out | worse | better | changes |", "|---|---|---|---|"]
     for name, found in effects.items():
+        if ALTERNATIVE in name:
+            continue
         changes = "<br>".join(str(each) for each in found if each.changes()) or "–"
         worse, better = (sum(each.gain * sign > 0 for each in found) for sign in (-1, 1))
         lines.append(f"| {name} | {worse} | {better} | {changes} |")

@@ -39,7 +39,7 @@ DOCUMENTS: Final = sorted(
     path.relative_to(ROOT).as_posix()
     for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "samples" / "README.md")
 )
-SHOWN_ONLY: Final = {"", "go", "js", "json", "jsonl", "sh", "text", "toml", "xml"}
+SHOWN_ONLY: Final = {"", "js", "json", "jsonl", "sh", "text", "toml", "xml"}
 NOT_RUN: Final = {
     "CONTRIBUTING.md": {"python"},  # a test class to copy, run by pytest in tests/contract
     # run in tests/integration, on a server

@@ -1,4 +1,4 @@
-"""The clients that the guide shows, in Go and Node, against a real server; skipped where a toolchain is missing."""
+"""The client that the guide shows, in Node, against a real server; skipped where Node is missing."""
 
 from __future__ import annotations
 
@@ -14,16 +14,13 @@ import pytest
 from tests.serving import TEXT, serving
 
 GUIDE: Final = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "serve.md"
-COMMANDS: Final = {"go": ("go", "run"), "js": ("node",)}
 
 
-@pytest.mark.parametrize("kind", [pytest.param("go", marks=pytest.mark.slow), "js"])
-def test_a_client_of_the_guide_checks_a_page(kind: str, tmp_path: Path) -> None:
-    command = COMMANDS[kind]
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"needs {command[0]}")
-    (code,) = re.findall(rf"^```{kind}\n(.*?)^```$", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    program = tmp_path / f"client.{kind}"
+def test_the_client_of_the_guide_checks_a_page(tmp_path: Path) -> None:
+    if shutil.which("node") is None:
+        pytest.skip("needs node")
+    (code,) = re.findall(r"^```js\n(.*?)^```$", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    program = tmp_path / "client.js"
     program.write_text(code, encoding="utf-8")
     with serving(str(tmp_path / "pages.db"), tmp_path / "server") as api:
         api.post("/v1/pages", json={"id": "a", "text": TEXT})
@@ -31,7 +28,7 @@ def test_a_client_of_the_guide_checks_a_page(kind: str, tmp_path: Path) -> None:
 
         def run(page_id: str) -> subprocess.CompletedProcess[str]:
             return subprocess.run(
-                [*command, str(program), page_id, TEXT],
+                ["node", str(program), page_id, TEXT],
                 cwd=tmp_path,
                 env=environment,
                 capture_output=True,
