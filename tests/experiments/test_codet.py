@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Final
 
-import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_dedup.model import Relation, Skipped
-from experiments.comparators.codet import CodetLike
 from experiments.comparators.hashsets import HashBag
 from experiments.comparators.words import hashes_of
 from tests.experiments.comparator_cases import (
@@ -19,9 +16,6 @@ from tests.experiments.comparator_cases import (
     detector,
     features,
     placed,
-    real_pages,
-    real_pairs,
-    scores,
     worded_texts,
 )
 from tests.reference import imatch as slow
@@ -57,19 +51,6 @@ def test_nodes_and_similarity_equal_the_reference(texts: list[str], depth: int) 
                 assert close(method.verify(one, other).score, slow.tree_similarity(ours, theirs))
 
 
-def test_on_real_pages_the_learned_similarity_equals_the_reference() -> None:
-    pages = real_pages()
-    method = detector("codet_like")
-    assert isinstance(method, CodetLike)
-    found = scores(method.learned(list(pages.values())), real_pairs())
-    cut = {page: sentences(content.text) for page, content in pages.items()}
-    frequency = slow.document_frequency([set().union(*each) for each in cut.values()])
-    order = {word: rank(word, df) for word, df in frequency.items()}
-    paths = {page: slow.paths(each, 4, order.__getitem__) for page, each in cut.items()}
-    assert len(found) > 250
-    assert all(close(score, slow.tree_similarity(paths[a], paths[b])) for (a, b), score in found.items())
-
-
 def test_known_answer() -> None:
     # two sentences of two words each are four nodes with depths 1 + 2 + 1 + 2 = 6; one sentence shared is 3 of 6
     method = detector("codet_like")
@@ -96,16 +77,3 @@ def test_accepted_pairs_are_always_candidates(left: str, right: str) -> None:
         return
     if method.verify(one, other).relation is not Relation.DIFFERENT:
         assert set(method.terms(one)) & set(method.terms(other))
-
-
-@pytest.mark.parametrize("text", ["", "泵站。", "泵站。检修。设备。"])
-def test_sentences_of_one_word_are_no_sentences(text: str) -> None:
-    (found,) = features(detector("codet_like", **LOOSE), text)
-    assert found == Skipped("few-sentences", "0 of 1 sentences")
-
-
-def test_pages_do_not_share_sentences_across_their_border() -> None:
-    method = detector("codet_like", **LOOSE)
-    apart = features(method, "泵站检修", "设备图书馆")
-    assert all(len(each) == 2 for each in apart)
-    assert not np.isin(apart[0].values, apart[1].values).any()

@@ -7,8 +7,6 @@ from typing import Final
 import pytest
 from pydantic import ValidationError
 
-from es_dedup.detectors.registry import create_detectors
-from es_dedup.settings import Settings
 from es_dedup.settings.sections import Section
 from experiments.settings import COMPARATORS, ExperimentSettings, settings_of
 
@@ -35,10 +33,10 @@ def beyond() -> list[tuple[str, float]]:
     return found
 
 
-@pytest.mark.parametrize(("key", "value"), beyond(), ids=str)
-def test_a_value_beyond_its_range_is_refused(key: str, value: float) -> None:
-    with pytest.raises(ValidationError, match=key):
-        settings_of({key: value})
+def test_a_value_beyond_its_range_is_refused() -> None:
+    for key, value in beyond():
+        with pytest.raises(ValidationError, match=key):
+            settings_of({key: value})
 
 
 def test_every_comparator_has_a_section_and_every_number_has_a_range() -> None:
@@ -52,10 +50,3 @@ def test_every_comparator_has_a_section_and_every_number_has_a_range() -> None:
             assert field.annotation not in (int, float) or len(bounds) == 2, name
     assert served == set(COMPARATORS)
     assert len(beyond()) > 50
-
-
-def test_all_comparators_are_built_and_described() -> None:
-    assert tuple(create_detectors(Settings(detectors=COMPARATORS))) == COMPARATORS
-    fields = [field for kind in SECTIONS.values() for field in kind.model_fields.values()]
-    assert len(fields) > 35
-    assert all(field.description for field in fields)

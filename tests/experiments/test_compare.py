@@ -61,16 +61,3 @@ def test_what_cannot_be_compared_is_refused(
     done = run("compare", *arguments, folder=tmp_path)
     assert done.returncode == code
     assert said in " ".join(done.stderr.replace("│", " ").split())
-
-
-def test_labelled_pages_that_are_missing_are_told(tmp_path: Path) -> None:
-    labels = [
-        "id_a\tid_b\tlabel",
-        "zhportal/bridge-opening.html\tzhportal/bridge-opening-copy.html\tdup",
-        "x\ty\tdiff",
-    ]
-    (tmp_path / "some.tsv").write_text("\n".join(labels) + "\n", encoding="utf-8")
-    done = run("compare", *CORPUS, "--labels", "some.tsv", "--methods", "shingling", folder=tmp_path)
-    assert done.returncode == 3
-    assert "2 labelled pages are not in the corpus" in done.stderr
-    assert "1.000 (1/1)" in done.stdout

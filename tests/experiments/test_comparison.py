@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +13,7 @@ from hypothesis import strategies as st
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.detectors.registry import create_detectors, detector_names
 from es_dedup.evaluation import Goal, labelled
-from es_dedup.model import CandidateQuery, Content, Page, Relation, TermGroup, Verdict
+from es_dedup.model import CandidateQuery, Page, Relation, TermGroup, Verdict
 from es_dedup.model.annotations import Label
 from es_dedup.settings import Settings
 from experiments.comparison import compare
@@ -89,15 +87,6 @@ def test_the_join_gives_what_each_query_would_be_answered(pages: list[Any], max_
     assert join.terms == sum(len(page[0]) for page in pages if page)
 
 
-def test_the_join_works_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    pages = [(range(at, at + 6), [(range(at, at + 6), 2)]) for at in range(60)]
-    whole = self_join(Plan(), pages)  # type: ignore[arg-type]
-    monkeypatch.setattr("experiments.self_join.ASKED", 7)
-    cut = self_join(Plan(), pages)  # type: ignore[arg-type]
-    assert cut.left.tolist() == whole.left.tolist()
-    assert cut.found == whole.found > 100
-
-
 def run_of(name: str, scores: Mapping[tuple[str, str], float], threshold: float = 0.5) -> MethodRun:
     """A run whose candidates are exactly the pairs with a score."""
     verdicts = {
@@ -149,16 +138,6 @@ def test_a_method_of_rules_finds_only_what_it_merges() -> None:
     assert compare([ruled], labels, 4).methods["m"].candidates.hits == 1
 
 
-def test_a_method_that_finds_nothing_has_figures_too() -> None:
-    labels = pairs("dup", "diff")
-    found = compare([run_of("m", {})], labels, 4)
-    figures = found.methods["m"]
-    assert figures.threshold is None
-    assert figures.average_precision == 0
-    assert not figures.merges(labels[0].pair)
-    assert json.dumps(found.as_dict(), allow_nan=False)
-
-
 def test_who_alone_is_right_or_wrong_is_named_with_every_score() -> None:
     labels = pairs("dup", "dup", "dup", "diff", "diff", "partial")
     high = {labels[0].pair: 0.9, labels[1].pair: 0.9}
@@ -178,17 +157,6 @@ def test_who_alone_is_right_or_wrong_is_named_with_every_score() -> None:
     assert compare(runs[:2], labels, 12).alone == ()
 
 
-def test_coverage_of_both_pages_is_told_where_any_method_measures_it() -> None:
-    labels = pairs("dup", "dup")
-    measuring = run_of("c", {labels[0].pair: 0.9})
-    evidence = {"left_cover": 0.7, "right_cover": 1.0}
-    covered = Verdict("c", Relation.DUPLICATE, 0.9, evidence)
-    measuring = replace(measuring, verdicts={labels[0].pair: covered})
-    found = compare([run_of("a", {}), run_of("b", {labels[0].pair: 0.9}), measuring], labels, 4).as_dict()
-    (alone,) = found["alone"]
-    assert (alone["method"], alone["shares"]) == ("a", (0.7, 1.0))
-
-
 def test_predicted_share_of_candidates_is_reported_beside_the_measured_one() -> None:
     labels = pairs("dup", "dup", "diff", "diff")
     verdicts = {
@@ -201,11 +169,6 @@ def test_predicted_share_of_candidates_is_reported_beside_the_measured_one() -> 
     bands = compare([run], labels, 8).methods["m"].chances
     assert [(band.low, band.pairs, band.measured) for band in bands] == [(0.3, 2, 0.5), (0.9, 2, 0.5)]
     assert [band.predicted for band in bands] == pytest.approx([0.175, 0.4875])
-
-
-def test_a_cost_adds_up() -> None:
-    assert FREE.total_ms == pytest.approx(1.0 + 0.5 + 100.0 * 2.0 / 2 / 1000)
-    assert Cost(1.0, 8.0, None, 2.0, None, None).total_ms == 1.0
 
 
 @pytest.mark.parametrize(
@@ -227,13 +190,6 @@ def test_every_method_runs_alone_on_real_pages(name: str) -> None:
     assert sum(run.skipped.values()) < len(ids)
 
 
-def test_a_corpus_without_pages_is_no_error() -> None:
-    run = run_method(create_detectors(Settings(detectors=("minhash",)))["minhash"], [], [], pairs("dup"))
-    assert not run.verdicts
-    assert run.cost.candidates == 0
-    assert compare([run], pairs("dup"), 0).methods["minhash"].own.positive.hits == 0
-
-
 def test_the_judge_runs_as_one_of_the_methods() -> None:
     pages = [Page("a", text=article(1)), Page("b", text=article(1) + "又及。"), Page("c", text=article(2))]
     labels = [labelled("a", "b", Label.DUP), labelled("a", "c", Label.DIFF), labelled("a", "zz", Label.DUP)]
@@ -245,9 +201,3 @@ def test_the_judge_runs_as_one_of_the_methods() -> None:
     assert run.cost.bytes > 100
     found = compare([run], labels, 3).methods["rules"]
     assert (found.own.positive.hits, found.own.positive.total, found.own.diff.hits) == (1, 2, 0)
-
-
-def test_contents_without_features_are_counted_by_reason() -> None:
-    method = create_detectors(Settings(detectors=("shingling",)))["shingling"]
-    run = run_method(method, ["a", "b"], [Content(""), Content(article(1))], [])
-    assert run.skipped == {"few-shingles": 1}

@@ -1,4 +1,4 @@
-"""The comparators keep the contract of the detectors' port."""
+"""The comparators, also with what they learn from a corpus, keep the contract of the detectors' port."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.model import Content
 from es_dedup.settings import Settings
-from es_dedup.testing.detector_contract import DetectorContract
+from es_dedup.testing.detector_contract import DetectorContract, ordinary_contents
 from experiments.methods import Learner
 
 if TYPE_CHECKING:
@@ -51,115 +51,58 @@ def worded_contents() -> list[Content]:
     return contents
 
 
-class Comparator(DetectorContract):
-    """A comparator by its name, as the settings' defaults make it."""
+TAGS: Final = {
+    "shingling": 48,
+    "shingling_containment": 49,
+    "supershingles": 50,
+    "minhash": 51,
+    "spotsigs": 52,
+    "imatch": 53,
+    "imatch_random": 54,
+    "imatch_s": 55,
+    "imatch_p": 56,
+    "lsh_s": 57,
+    "lsh_p": 58,
+    "codet_like": 59,
+    "feature_sentence": 60,
+    "punctuation": 61,
+}
+"""Tag of the terms of each comparator."""
+OF_CHARACTERS: Final = {"shingling", "shingling_containment", "supershingles", "minhash", "punctuation"}
+"""Comparators that random characters are enough for; the others need real words."""
+CHINESE_ONLY: Final = {"imatch_p", "lsh_p"}
 
-    name = ""
-    tag = 0
+
+class ComparatorContract(DetectorContract):
+    """A comparator by its name."""
 
     @pytest.fixture
-    def detector(self) -> Detector[Any]:
-        return create_detectors(Settings(detectors=(self.name,)))[self.name]
+    def tags(self, name: str) -> frozenset[int]:
+        return frozenset({TAGS[name]})
 
     @pytest.fixture
-    def tags(self) -> frozenset[int]:
-        return frozenset({self.tag})
+    def contents(self, name: str) -> list[Content]:
+        if name in OF_CHARACTERS:
+            return ordinary_contents()
+        return [each for each in worded_contents() if name not in CHINESE_ONLY or each.language == "zh"]
 
 
-class Worded(Comparator):
-    """A comparator that needs real words."""
-
-    @pytest.fixture
-    def contents(self) -> list[Content]:
-        return worded_contents()
-
-
-class Learned(Worded):
-    """The same with what it learns from the pages at hand."""
+@pytest.mark.parametrize("name", TAGS)
+class TestComparators(ComparatorContract):
+    """Each as the settings' defaults make it."""
 
     @pytest.fixture
-    def detector(self) -> Detector[Any]:
-        plain = create_detectors(Settings(detectors=(self.name,)))[self.name]
+    def detector(self, name: str) -> Detector[Any]:
+        return create_detectors(Settings(detectors=(name,)))[name]
+
+
+@pytest.mark.parametrize("name", ["spotsigs", "imatch", "imatch_s", "codet_like"])
+class TestLearned(ComparatorContract):
+    """Those that learn, with what they learn from the pages at hand."""
+
+    @pytest.fixture
+    def detector(self, name: str) -> Detector[Any]:
+        plain = create_detectors(Settings(detectors=(name,)))[name]
         assert isinstance(plain, Learner)
         # every word is made rarer by pages that have none of them
         return plain.learned([*worded_contents(), *[Content("别的文字。")] * 200])
-
-
-class TestShingling(Comparator):
-    name, tag = "shingling", 48
-
-
-class TestShinglingContainment(Comparator):
-    name, tag = "shingling_containment", 49
-
-
-class TestSupershingles(Comparator):
-    name, tag = "supershingles", 50
-
-
-class TestMinhash(Comparator):
-    name, tag = "minhash", 51
-
-
-class TestSpotsigs(Worded):
-    name, tag = "spotsigs", 52
-
-
-class TestSpotsigsLearned(Learned):
-    name, tag = "spotsigs", 52
-
-
-class TestImatch(Worded):
-    name, tag = "imatch", 53
-
-
-class TestImatchLearned(Learned):
-    name, tag = "imatch", 53
-
-
-class TestImatchRandom(Worded):
-    name, tag = "imatch_random", 54
-
-
-class TestImatchSpots(Worded):
-    name, tag = "imatch_s", 55
-
-
-class TestImatchSpotsLearned(Learned):
-    name, tag = "imatch_s", 55
-
-
-class TestImatchPeriods(Comparator):
-    name, tag = "imatch_p", 56
-
-    @pytest.fixture
-    def contents(self) -> list[Content]:
-        return [each for each in worded_contents() if each.language == "zh"]
-
-
-class TestLshSpots(Worded):
-    name, tag = "lsh_s", 57
-
-
-class TestLshPeriods(Comparator):
-    name, tag = "lsh_p", 58
-
-    @pytest.fixture
-    def contents(self) -> list[Content]:
-        return [each for each in worded_contents() if each.language == "zh"]
-
-
-class TestCodetLike(Worded):
-    name, tag = "codet_like", 59
-
-
-class TestCodetLikeLearned(Learned):
-    name, tag = "codet_like", 59
-
-
-class TestFeatureSentence(Worded):
-    name, tag = "feature_sentence", 60
-
-
-class TestPunctuation(Comparator):
-    name, tag = "punctuation", 61

@@ -10,13 +10,9 @@ from hypothesis import strategies as st
 
 from es_dedup.detectors.char_frequency import CharFrequency
 from es_dedup.detectors.char_frequency_features import FrequentUnits
-from es_dedup.model import Content
 from es_dedup.settings.sections import CharFrequencyConfig
 from experiments.edit_tree import EditTree, PostingScan, SetTree, edit_distance
 from tests.reference import char_frequency as slow
-from tests.samples import truths
-
-CONFIG: Final = CharFrequencyConfig()
 
 
 def page_of(codes: frozenset[int], length: int) -> FrequentUnits:
@@ -45,10 +41,6 @@ def test_the_edit_distance_is_a_metric(
     assert distance(one, three) <= distance(one, two) + distance(two, three)
     names = [frozenset(map(str, each)) for each in (one, two)]
     assert distance(one, two) == slow.edit_distance(*names)
-
-
-def test_the_sources_example_of_a_distance() -> None:
-    assert distance(frozenset(map(ord, "大皮中")), frozenset(map(ord, "大年其中"))) == 2
 
 
 @settings(max_examples=60, deadline=None)
@@ -83,22 +75,3 @@ def test_tree_postings_and_full_scan_find_the_same(
         assert tree.add(page) == postings.add(page) == len(stored)
         stored.append(page)
     assert len(tree) == len(postings) == len(pages)
-
-
-def test_both_searches_find_the_same_on_real_pages() -> None:
-    method = CharFrequency(CONFIG)
-    found = [
-        page
-        for page in method.featurise_many([Content(truth.text) for truth in truths()])
-        if isinstance(page, FrequentUnits)
-    ]
-    tree, postings = EditTree(method, 0.8), PostingScan(method, 0.8)
-    hits = 0
-    for page in found:
-        expected = tree.find(page)
-        assert postings.find(page) == expected
-        hits += len(expected)
-        tree.add(page)
-        postings.add(page)
-    assert hits > 20
-    assert tree.visited < len(found) * (len(found) - 1) / 2

@@ -26,12 +26,6 @@ def test_of_a_text_that_stands_twice_the_one_in_order_is_meant() -> None:
     assert _kept([STORY[1], "Read more about it", *STORY], "\n".join(STORY)) == [False, False, True, True]
 
 
-def test_a_short_block_is_main_text_between_its_neighbours_only() -> None:
-    texts = ["Thanks!", STORY[0], "Thanks!", STORY[1], "Thanks!"]
-
-    assert _kept(texts, f"{STORY[0]} Thanks! {STORY[1]}") == [False, True, True, True, False]
-
-
 def test_a_block_of_which_half_is_gold_text_gets_half() -> None:
     labels, _ = block_labels(
         [STORY[0] + " Sign up for our newsletter, which comes each day in the early morning, if you like."],
@@ -46,8 +40,3 @@ def test_title_and_byline_stand_before_the_first_paragraph() -> None:
     labels, places = block_labels(texts, "\n".join(texts))
 
     assert head_lines(texts, labels, places).tolist() == [True, True, False, False]
-
-
-def test_no_text_has_no_labels() -> None:
-    assert block_labels([], "gold")[0].size == 0
-    assert block_labels(["text"], "")[0].tolist() == [0.0]

@@ -13,13 +13,12 @@ import pytest
 from es_dedup.errors import InputError
 from es_dedup.extraction.model import default_model
 from experiments.extraction.continuation import read_pages, retrain
-from experiments.extraction.evaluate import by_source, interval, page_agreement
+from experiments.extraction.evaluate import interval, page_agreement
 from experiments.extraction.fitting import (
     MAX_PER_SITE,
     Settings,
     Trainer,
     export_trees,
-    fit_blocks,
     fit_trees,
     page_weights,
 )
@@ -29,7 +28,6 @@ from experiments.extraction.pages import (
     LabelledPage,
     fold_of,
     read_labelled,
-    read_rendered,
     site_of,
     source_of,
 )
@@ -75,19 +73,6 @@ def test_pages_with_text_are_read_and_labelled(pages: list[LabelledPage]) -> Non
         assert page_agreement(page, page.labels, 0.0) == 1
 
 
-def test_rendered_pages_belong_to_their_program(tmp_path: Path) -> None:
-    path = tmp_path / "hexo-next.jsonl"
-    path.write_text(
-        "\n".join(json.dumps(_row(number, kind="thread")) for number in range(10)), encoding="utf8"
-    )
-    found = list(read_rendered(path, 4))
-
-    assert 1 < len(found) <= 4
-    assert {(page.site, page.source, page.kind) for page in found} == {
-        ("program-hexo", "rendered-thread/hexo-next", "thread")
-    }
-
-
 @pytest.mark.parametrize(
     ("row", "site"),
     [({"id": "a", "site": "www.news.example.com"}, "example.com"), ({"id": "a", "url": "https://a.b.co.uk/x"}, "b.co.uk"),
@@ -130,10 +115,6 @@ def test_an_interval_is_as_wide_as_sites_differ(pages: list[LabelledPage]) -> No
     assert (low, high) == (0.6, 0.6)
 
 
-def test_figures_are_by_source(pages: list[LabelledPage]) -> None:
-    assert by_source(pages[:2], [1.0, 0.1]) == {"own": {"pages": 2, "f1": 0.55, "missed": 1}}
-
-
 def test_trained_trees_find_main_text_on_other_sites_twice_alike(pages: list[LabelledPage]) -> None:
     pytest.importorskip("catboost")
     settings = Settings(trees=10, rate=0.3)
@@ -174,23 +155,6 @@ def test_trees_say_what_the_trainer_says() -> None:
     )
 
 
-def test_the_model_of_several_fits_is_their_mean(pages: list[LabelledPage]) -> None:
-    pytest.importorskip("catboost")
-    numbers = [
-        np.random.default_rng(place).random((len(page.labels), 3), np.float32)
-        for place, page in enumerate(pages)
-    ]
-    settings = Settings(trees=5, depth=3)
-    fitted = [
-        fit_blocks(pages, numbers, np.ones(len(pages)), ("a", "b", "c"), own)
-        for own in (settings, replace(settings, seed=settings.seed + 1), replace(settings, fits=2))
-    ]
-    one, other, both = (trees.scores(numbers[0]) for trees in fitted)
-
-    assert not np.allclose(one, other)
-    assert np.allclose(both, (one + other) / 2, atol=1e-5)
-
-
 def test_whole_sources_are_left_out_with_their_sites(pages: list[LabelledPage]) -> None:
     pytest.importorskip("catboost")
     sources = ["one-article/a", "one-thread/b", "two+comments", "three"]
@@ -217,21 +181,6 @@ def test_a_model_goes_on_from_where_it_was(pages: list[LabelledPage]) -> None:
     assert found.total.pages == 30
     assert len(found.sites) == 30
     assert found.model.read(pages[0].page).thread > model.read(pages[0].page).thread
-
-
-def test_of_one_site_pages_are_left_out(pages: list[LabelledPage]) -> None:
-    pytest.importorskip("catboost")
-    found = retrain(
-        [replace(page, site="one") for page in pages], default_model(), settings=Settings(trees=4)
-    )
-
-    assert found.by_page
-    assert [figures.site for figures in found.sites] == ["one"]
-
-
-def test_too_few_pages_are_refused(pages: list[LabelledPage]) -> None:
-    with pytest.raises(InputError, match="4 to learn from"):
-        retrain(pages[:4], default_model())
 
 
 def test_pages_that_do_not_hold_their_gold_text_are_named(tmp_path: Path) -> None:

@@ -5,23 +5,18 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_dedup.model import Content, Relation, Skipped
+from es_dedup.model import Relation, Skipped
 from es_dedup.text.normalise import normalise
 from experiments.comparators.collection import Collection
-from experiments.comparators.imatch import Imatch, Signatures, _random_lexicons, set_signatures
+from experiments.comparators.imatch import _random_lexicons, set_signatures
 from experiments.comparators.spots import ANTECEDENTS_EN, ANTECEDENTS_ZH, STOP_WORDS
-from experiments.methods import Learner
 from tests.experiments.comparator_cases import (
     close,
     detector,
     features,
-    real_pages,
-    real_pairs,
-    scores,
     worded_texts,
     words,
 )
@@ -53,25 +48,6 @@ def test_pages_agree_exactly_when_their_sets_are_equal(texts: list[str], name: s
                 assert bool(set(method.terms(one)) & set(method.terms(other))) == (ours == theirs)
 
 
-@pytest.mark.parametrize("name", ["imatch", "imatch_s", "imatch_p"])
-def test_on_real_pages_the_learned_lexicon_decides_as_the_reference_does(name: str) -> None:
-    pages = real_pages()
-    method = detector(name)
-    assert isinstance(method, Learner)
-    found = scores(method.learned(list(pages.values())), real_pairs())
-    sets = {page: terms_of(name, content.text) for page, content in pages.items()}
-    frequencies = slow.document_frequency(list(sets.values()))
-    high = 0.8 if name == "imatch" else 1.0
-    expected = {
-        page: slow.signature(slow.lexicon_terms(terms, frequencies, len(pages), 0.2, high), 4)
-        for page, terms in sets.items()
-    }
-    assert len(found) > 150
-    assert any(found.values())
-    for (left, right), score in found.items():
-        assert score == (expected[left] == expected[right])
-
-
 @settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.sets(st.integers(0, 40), max_size=12), min_size=1, max_size=5),
@@ -96,25 +72,6 @@ def test_random_lexicons_keep_the_same_terms_of_every_page(
             assert equal == [a == b for a, b in zip(one, other, strict=True)]
 
 
-@pytest.mark.parametrize(
-    ("differing", "lexicons", "expected"), [(1, 10, 0.972), (2, 10, 0.611), (3, 10, 0.239), (2, 20, 0.848)]
-)
-def test_pages_that_differ_in_few_words_agree_as_often_as_predicted(
-    differing: int, lexicons: int, expected: float
-) -> None:
-    assert close(round(slow.recall(differing, lexicons, 0.7), 3), expected)
-    rng = np.random.default_rng(20261121)
-    agreed, trials = 0, 400
-    for _ in range(trials):
-        terms = rng.integers(0, 1 << 63, 60, dtype=np.uint64)
-        changed = terms.copy()
-        changed[:differing] = rng.integers(0, 1 << 63, differing, dtype=np.uint64)
-        # a term on one side only must be in none of the lexicons: delta counts both sides
-        one, other = set_signatures([terms, terms[differing:]], lexicons, 0.7, 4)
-        agreed += any(a == b != 0 for a, b in zip(one.values, other.values, strict=True))
-    assert abs(agreed / trials - expected) < 0.09
-
-
 def test_known_answers() -> None:
     method = detector("imatch")
     one, other, third = features(
@@ -132,13 +89,6 @@ def test_known_answers() -> None:
     assert len(one.values) == 51
 
 
-def test_no_signature_equals_no_signature() -> None:
-    method = detector("imatch_random", imatch__lexicons=1)
-    verdict = method.verify(Signatures((5, 0)), Signatures((6, 0)))
-    assert verdict.relation is Relation.DIFFERENT
-    assert verdict.evidence["of_signatures"] == 1
-
-
 def test_the_lexicon_leaves_out_frequent_and_rare_words() -> None:
     collection = Collection(np.array([1, 2, 3], dtype=np.uint64), np.array([99, 10, 1]), 99)
     terms = np.array([1, 2, 3, 4], dtype=np.uint64)
@@ -152,16 +102,6 @@ def test_the_lexicon_leaves_out_frequent_and_rare_words() -> None:
     assert not empty.lexicon(0.2, 0.8).holds(terms).any()
 
 
-def test_learning_leaves_the_method_as_it_is() -> None:
-    method = detector("imatch")
-    assert isinstance(method, Imatch)
-    text = "泵站检修设备图书馆"
-    before = features(method, text)
-    learned = method.learned([Content(text)] * 5)
-    assert features(method, text) == before
-    assert features(learned, text) != before
-
-
 @settings(max_examples=80, deadline=None)
 @given(st.lists(worded_texts, min_size=2, max_size=3), st.sampled_from(["lsh_s", "lsh_p"]))
 def test_lsh_verifies_on_the_signatures(texts: list[str], name: str) -> None:
@@ -173,20 +113,3 @@ def test_lsh_verifies_on_the_signatures(texts: list[str], name: str) -> None:
         for other, theirs in zip(features(method, *texts), expected, strict=True):
             if min(len(ours), len(theirs)) >= least:
                 assert close(method.verify(one, other).score, shingling.resemblance(ours, theirs))
-
-
-@pytest.mark.parametrize("name", ["lsh_s", "lsh_p"])
-def test_lsh_on_real_pages_verifies_as_the_reference_and_retrieves_as_predicted(
-    name: str,
-) -> None:
-    pages = real_pages()
-    sets = {page: terms_of(name, content.text) for page, content in pages.items()}
-    method = detector(name, lsh__bands=16, lsh__rows=4)
-    found = scores(method, real_pairs())
-    assert len(found) > 180
-    assert all(close(score, shingling.resemblance(sets[a], sets[b])) for (a, b), score in found.items())
-    made = dict(zip(pages, method.featurise_many(list(pages.values())), strict=True))
-    candidates = sum(bool(set(method.terms(made[a])) & set(method.terms(made[b]))) for a, b in found)
-    chances = [method.candidate_chance(score) for score in found.values()]  # type: ignore[attr-defined]
-    spread = sum(chance * (1 - chance) for chance in chances) ** 0.5
-    assert abs(candidates - sum(chances)) < 4 * spread + 1

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_dedup.detectors.ccdet import Ccdet, PeriodFeatures, PeriodTable
+from es_dedup.detectors.ccdet import Ccdet, PeriodTable
 from es_dedup.detectors.char_frequency import CharFrequency
 from es_dedup.detectors.char_frequency_features import FrequentUnits
 from es_dedup.detectors.dwdcs import Dwdcs, cosine
@@ -23,7 +23,7 @@ from es_dedup.testing.detector_contract import DetectorContract
 from es_dedup.text.hashing import hash64
 from es_dedup.text.idf import general
 from es_dedup.text.normalise import normalise_many
-from es_dedup.text.synonyms import NONE, of_groups
+from es_dedup.text.synonyms import of_groups
 from es_dedup.text.words import WordBatch, content_words
 from experiments.readings.ccdet import CcdetKeptCounts, noise_by_idf
 from experiments.readings.char_frequency import CharFrequencyAuxAlone, CharFrequencyBothLong
@@ -32,7 +32,6 @@ from experiments.readings.dwdcs import (
     DwdcsPhrases,
     DwdcsPrinted,
     DwdcsTfidf,
-    Dwswn,
     PhraseMerger,
     WeightedConcepts,
     printed_spread,
@@ -117,19 +116,6 @@ def test_noise_by_idf_and_kept_counts_equal_the_reference(
                     pages[left], pages[right], dropped, recount=recount, limits=limits
                 )
                 assert (found.relation, found.score) == (RELATIONS[wanted.relation], wanted.ccs)
-
-
-def test_a_detector_by_idf_learns_what_is_frequent_on_any_site() -> None:
-    shell = "版权所有不得转载。"
-    contents = [Content(topical(seed) + shell, site=f"{seed}.com") for seed in range(30)]
-    learned = {
-        name: create_detectors(Settings(detectors=(name,)))[name].learned(contents)  # type: ignore[attr-defined]
-        for name in ("ccdet", "ccdet_idf")
-    }
-    one, other = learned["ccdet"].featurise_many(contents[:2])
-    assert isinstance(one, PeriodFeatures)
-    assert learned["ccdet"].verify(one, other).evidence["common"] == 1
-    assert learned["ccdet_idf"].verify(one, other).evidence["common"] == 0
 
 
 def test_followers_decide_alone_where_the_steps_of_the_source_say_so() -> None:
@@ -246,12 +232,6 @@ def test_phrases_and_contributions_equal_the_reference(
     check_concepts([text * 2 for text in texts], config)
 
 
-@pytest.mark.parametrize("changes", [{}, {"min_overlap": 0.7, "min_occurrences": 1}])
-def test_phrases_and_contributions_of_real_pages_equal_the_reference(changes: dict[str, Any]) -> None:
-    config = DwdcsConfig.model_validate({"min_concepts": 4} | changes)
-    assert check_concepts([truth.text for truth in truths()[:24:6]], config) > 4
-
-
 def test_words_that_recur_side_by_side_are_one_concept() -> None:
     words = content_words(
         normalise_many(["水泵 设备 检修。设备 检修 水泵。水泵 设备 检修。水泵。设备", "检修"])
@@ -329,13 +309,3 @@ def test_a_shift_is_a_spread_in_one_direction_as_printed() -> None:
     printed = DwdcsPrinted(DwdcsConfig(max_position_variance=0.005))
     assert printed.verify(one, other).relation is Relation.DIFFERENT
     assert printed.verify(other, one).relation is Relation.DUPLICATE
-
-
-def test_words_alone_are_concepts_without_synonyms() -> None:
-    config, contents = DwdcsConfig(min_concepts=4), [Content(truth.text) for truth in truths()[:12]]
-    words, concepts = (
-        [None if isinstance(each, Skipped) else positions(each) for each in detector.featurise_many(contents)]
-        for detector in (Dwswn(config), Dwdcs(config, NONE))
-    )
-    assert words == concepts
-    assert any(words)

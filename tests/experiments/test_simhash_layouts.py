@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import random
 from itertools import combinations
-from math import comb
 from typing import Final
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from es_dedup.detectors.simhash import Fingerprint
 from es_dedup.model import Relation
@@ -53,13 +50,6 @@ def test_the_figures_of_the_documents(
     assert layout.share(bits) == pytest.approx(share, rel=0.05)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_blocks_cover_the_fingerprint(layout: Layout) -> None:
-    assert sum(layout.widths) == 64
-    assert max(layout.widths) - min(layout.widths) <= 1
-    assert layout.tables == comb(layout.blocks, layout.joined)
-
-
 @pytest.mark.parametrize(("layout", "bits"), CASES, ids=lambda each: getattr(each, "name", str(each)))
 def test_nothing_within_the_guarantee_is_missed(layout: Layout, bits: int) -> None:
     """Whether a candidate query finds depends on the bits of each block alone: bits are spread over the blocks as evenly as can be."""
@@ -76,18 +66,6 @@ def test_nothing_within_the_guarantee_is_missed(layout: Layout, bits: int) -> No
         other = value ^ sum(1 << bit for bit in places)
         assert slow.hamming(value, other) == bits
         assert not asked.isdisjoint(layout.stored_terms(other))
-
-
-@settings(max_examples=150, deadline=None)
-@given(
-    st.integers(0, (1 << 64) - 1),
-    st.sets(st.integers(0, 63), max_size=7),
-    st.sampled_from([layout for layout in LAYOUTS.values() if layout.name != "2x32"]),
-)
-def test_random_neighbours_are_found(value: int, bits: set[int], layout: Layout) -> None:
-    other = value ^ sum(1 << bit for bit in bits)
-    if len(bits) <= layout.guarantee:
-        assert not set(layout.query_terms(value, len(bits))).isdisjoint(layout.stored_terms(other))
 
 
 @pytest.mark.parametrize("name", ["5c2", "6c3", "8c2", "10c4"])

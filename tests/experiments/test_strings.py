@@ -8,20 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_dedup.model import Content, Relation, Skipped
+from es_dedup.model import Content
 from es_dedup.text.normalise import normalise
 from experiments.comparators.punctuation import MARKS
 from experiments.comparators.spots import STOP_WORDS
 from experiments.comparators.strings import MOST_CHARS, Text
 from experiments.comparators.subsequence import common_subsequence
 from tests.experiments.comparator_cases import (
-    close,
     detector,
     features,
     pieces,
-    real_pages,
-    real_pairs,
-    scores,
     worded_texts,
     words,
 )
@@ -66,23 +62,6 @@ def test_feature_sentences_equal_the_reference(pages: list[tuple[str, str]], min
     assert [each.text if isinstance(each, Text) else None for each in found] == expected
 
 
-def test_on_real_pages_sentences_and_scores_equal_the_reference() -> None:
-    pages = real_pages()
-    method = detector("feature_sentence")
-    expected = {name: sentence(each.text, each.title) for name, each in pages.items()}
-    for name, found in zip(pages, method.featurise_many(list(pages.values())), strict=True):
-        assert (found.text if isinstance(found, Text) else None) == expected[name]
-    for (left, right), score in list(scores(method, real_pairs()).items())[::3]:
-        ours, theirs = expected[left] or "", expected[right] or ""
-        assert close(score, slow.common_subsequence(ours, theirs) / max(len(ours), len(theirs)))
-
-
-def test_a_known_feature_sentence() -> None:
-    text = "昨日天气晴好。记者看到，泵站已经完成检修。泵站将在雨季前投用，泵站的设备都是新的。"
-    (found,) = detector("feature_sentence").featurise_many([Content(text, title="泵站完成检修")])
-    assert found == Text("记者看到,泵站已经完成检修。")
-
-
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.one_of(page_texts, worded_texts), max_size=3), st.integers(0, 3), st.integers(1, 3))
 def test_punctuation_strings_equal_the_reference(texts: list[str], before: int, after: int) -> None:
@@ -91,36 +70,6 @@ def test_punctuation_strings_equal_the_reference(texts: list[str], before: int, 
     )
     expected = [slow.punctuation_string(normalise(text), MARKS, before, after)[:MOST_CHARS] for text in texts]
     assert [each.text if isinstance(each, Text) else "" for each in features(method, *texts)] == expected
-
-
-def test_on_real_pages_punctuation_strings_equal_the_reference() -> None:
-    pages = real_pages()
-    method = detector("punctuation")
-    expected = {
-        name: slow.punctuation_string(normalise(each.text), MARKS, 2, 2) for name, each in pages.items()
-    }
-    for name, found in zip(pages, method.featurise_many(list(pages.values())), strict=True):
-        assert isinstance(found, Skipped) or found.text == expected[name][:MOST_CHARS]
-    some = list(scores(method, real_pairs()).items())[::12]
-    assert len(some) > 20
-    for (left, right), score in some:
-        ours, theirs = expected[left][:MOST_CHARS], expected[right][:MOST_CHARS]
-        assert close(score, slow.common_subsequence(ours, theirs) / max(len(ours), len(theirs)))
-
-
-def test_a_known_punctuation_string() -> None:
-    text = "市水务局昨日表示，泵站已完成检修。！雨季前可投用。"
-    (found,) = features(detector("punctuation", punctuation__min_marks=2), text)
-    assert found == Text("表示泵站检修雨季")
-
-
-def test_changed_surroundings_lower_the_score_and_others_do_not() -> None:
-    method = detector("punctuation")
-    text = "甲乙丙丁，戊己庚辛。壬癸子丑，寅卯辰巳。午未申酉"
-    one, inner, edge = features(method, text, text.replace("丙", "天"), text.replace("乙", "天"))
-    assert method.verify(one, inner).score < 1
-    assert method.verify(one, edge).score == 1
-    assert method.verify(one, inner).relation is Relation.DUPLICATE
 
 
 @pytest.mark.parametrize(

@@ -257,16 +257,6 @@ def test_nothing_belongs_to_one_machine() -> None:
     assert not found
 
 
-def test_constraints_are_names_and_versions() -> None:
-    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    pins = [line for line in lines if line and not line.startswith("#")]
-    assert pins
-    assert not [line for line in pins if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line)]
-    names = [normal(line.partition("==")[0]) for line in pins]
-    assert len(set(names)) == len(names)
-    assert "es-dedup" not in names
-
-
 def test_every_dependency_is_pinned() -> None:
     pins = {
         normal(line.partition("==")[0])
@@ -362,8 +352,3 @@ def test_metadata() -> None:
     assert (ROOT / "es_dedup" / "py.typed").is_file()
     scripts = {entry.name: entry.value for entry in importlib.metadata.entry_points(group="console_scripts")}
     assert scripts["es-dedup"] == "es_dedup.cli.main:run"
-
-
-def test_public_names() -> None:
-    assert {"Deduplicator", "Page", "extract"} <= set(es_dedup.__all__)
-    assert not [name for name in es_dedup.__all__ if not hasattr(es_dedup, name)]

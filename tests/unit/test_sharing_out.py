@@ -26,9 +26,3 @@ def test_files_on_real_servers_share_a_process_with_the_file_that_restarts_them(
     assert (ROOT / file).is_file()
     assert scope(file, RESTARTS, HERE) == scope(RESTARTS, file, HERE)
     assert scope(HERE, file, RESTARTS) == HERE
-
-
-def test_without_such_a_file_those_that_flush_redis_share_one_and_others_have_a_process_each() -> None:
-    files = (*ON_SERVERS, *ON_QUEUES, HERE)
-    assert {scope(file, *files) for file in ON_QUEUES} == {"queues"}
-    assert [scope(file, *files) for file in (*ON_SERVERS, HERE)] == [*ON_SERVERS, HERE]

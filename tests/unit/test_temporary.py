@@ -101,14 +101,6 @@ def test_the_folder_of_a_living_process_stays(place: Path) -> None:
     assert not list(place.iterdir())
 
 
-def test_two_folders_of_one_process_stay(place: Path) -> None:
-    with temporary_folder("one") as one, temporary_folder("two") as two:
-        later()
-        assert one.is_dir()
-        assert two.is_dir()
-    assert not list(place.iterdir())
-
-
 def test_a_folder_stays_while_the_program_that_replaced_its_process_runs(place: Path) -> None:
     process, folder = started(REPLACED)
     assert process.stdout is not None

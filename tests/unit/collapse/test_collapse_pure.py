@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import copy
 import json
-import pickle
 import zlib
 from typing import Any
 
@@ -205,12 +204,6 @@ def test_answers_are_looked_at() -> None:
     gone = {"error": {"root_cause": [{"type": "search_context_missing_exception"}]}, "status": 404}
     with pytest.raises(CursorLost):
         checked(gone)
-
-
-@pytest.mark.parametrize("error", [SearchRefused("this", "do that"), CursorLost("gone")])
-def test_errors_travel_between_processes(error: SearchRefused | CursorLost) -> None:
-    again = pickle.loads(pickle.dumps(error))
-    assert (str(again), again.args, again.retryable) == (str(error), error.args, False)
 
 
 def test_hits_are_cleaned_of_what_was_asked_by_us_only() -> None:

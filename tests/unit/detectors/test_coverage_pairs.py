@@ -22,8 +22,6 @@ from es_dedup.detectors.coverage_pairs import (
 from tests.coverage_tables import Row, below, clause_length, rows_lists, table_of
 from tests.reference import coverage as slow
 
-pytestmark = pytest.mark.usefixtures("both_paths")
-
 WEIGHTS: Final = st.dictionaries(st.integers(0, 30), st.sampled_from((0.0, 0.0625, 0.25, 0.5, 0.75, 1.0)))
 
 
@@ -95,58 +93,50 @@ def slow_covers(case: Case, left: Row, right: Row) -> tuple[tuple[float, float],
 
 @settings(max_examples=300, deadline=None)
 @given(cases())
-def test_covers_equal_the_reference(case: Case) -> None:
+def test_measures_equal_the_reference_and_plain_sets(case: Case) -> None:
     found, best = measured(case)
-    for at, (left, right) in enumerate(case.pairs):
-        grams, whole = slow_covers(case, case.left[left], case.right[right])
-        assert (found.left.gram_cover[at], found.right.gram_cover[at]) == pytest.approx(grams)
-        assert (found.left.clause_cover[at], found.right.clause_cover[at]) == pytest.approx(whole)
-        assert found.left.cover[at] == pytest.approx(max(grams[0], whole[0]))
-        assert best[at] == pytest.approx(max(*grams, *whole))
-
-
-@settings(max_examples=150, deadline=None)
-@given(cases())
-def test_raw_covers_are_those_without_weights(case: Case) -> None:
-    found, plain = measured(case)[0], measured(case, discounted=False)[0]
-    for side, other in ((found.left, plain.left), (found.right, plain.right)):
-        assert side.raw_cover.tolist() == other.raw_cover.tolist() == pytest.approx(other.cover.tolist())
-
-
-@settings(max_examples=200, deadline=None)
-@given(cases())
-def test_shared_features_equal_plain_sets(case: Case) -> None:
-    found, _ = measured(case)
     for at, (left_row, right_row) in enumerate(case.pairs):
         left, right = case.left[left_row], case.right[right_row]
-        grams = [below(row.grams, left.gram_threshold, right.gram_threshold) for row in (left, right)]
-        bounds = (left.clause_threshold, right.clause_threshold)
-        shared = below(left.clauses, *bounds) & below(right.clauses, *bounds)
-        weight = {value: case.clauses.get(value, 1.0) for value in shared}
-        both = grams[0] & grams[1]
-        counted = sum(case.grams.get(value, 1.0) for value in both)
-        assert found.shared_tokens[at] == pytest.approx(
-            min(
-                counted / max(len(own), 1) * row.tokens for own, row in zip(grams, (left, right), strict=True)
-            )
-        )
-        assert found.shared_clauses[at] == len(shared)
-        assert found.discounted_clauses[at] == sum(value < 0.5 for value in weight.values())
-
-
-@settings(max_examples=200, deadline=None)
-@given(cases())
-def test_titles_and_numbers_equal_plain_sets(case: Case) -> None:
-    found, _ = measured(case)
-    for at, (left_row, right_row) in enumerate(case.pairs):
-        left, right = case.left[left_row], case.right[right_row]
-        shorter = min(len(left.titles), len(right.titles))
-        overlap = len(set(left.titles) & set(right.titles)) / max(shorter, 1)
-        assert found.title_overlap[at] == (pytest.approx(overlap) if left.titled and right.titled else -1.0)
+        check_covers(case, found, best[at], at, left, right)
+        check_shared(case, found, at, left, right)
         same, other = slow_number_clauses(left, right)
         assert (found.same_numbers[at], found.other_numbers[at]) == (same, other)
         for side, mine, theirs in ((found.left, left, right), (found.right, right, left)):
             check_side(case, side, at, mine, theirs)
+    check_raw_covers(case, found)
+    check_other_direction(case, found, best)
+
+
+def check_covers(case: Case, found: PairMeasures, best: float, at: int, left: Row, right: Row) -> None:
+    """Gram covers and clause covers, and the better of them."""
+    grams, whole = slow_covers(case, left, right)
+    assert (found.left.gram_cover[at], found.right.gram_cover[at]) == pytest.approx(grams)
+    assert (found.left.clause_cover[at], found.right.clause_cover[at]) == pytest.approx(whole)
+    assert found.left.cover[at] == pytest.approx(max(grams[0], whole[0]))
+    assert best == pytest.approx(max(*grams, *whole))
+
+
+def check_raw_covers(case: Case, found: PairMeasures) -> None:
+    """Raw covers are those without weights."""
+    plain = measured(case, discounted=False)[0]
+    for side, other in ((found.left, plain.left), (found.right, plain.right)):
+        assert side.raw_cover.tolist() == other.raw_cover.tolist() == pytest.approx(other.cover.tolist())
+
+
+def check_shared(case: Case, found: PairMeasures, at: int, left: Row, right: Row) -> None:
+    """Shared grams, clauses and terms of titles."""
+    grams = [below(row.grams, left.gram_threshold, right.gram_threshold) for row in (left, right)]
+    bounds = (left.clause_threshold, right.clause_threshold)
+    shared = below(left.clauses, *bounds) & below(right.clauses, *bounds)
+    counted = sum(case.grams.get(value, 1.0) for value in grams[0] & grams[1])
+    assert found.shared_tokens[at] == pytest.approx(
+        min(counted / max(len(own), 1) * row.tokens for own, row in zip(grams, (left, right), strict=True))
+    )
+    assert found.shared_clauses[at] == len(shared)
+    assert found.discounted_clauses[at] == sum(case.clauses.get(value, 1.0) < 0.5 for value in shared)
+    shorter = min(len(left.titles), len(right.titles))
+    overlap = len(set(left.titles) & set(right.titles)) / max(shorter, 1)
+    assert found.title_overlap[at] == (pytest.approx(overlap) if left.titled and right.titled else -1.0)
 
 
 def slow_number_clauses(left: Row, right: Row) -> tuple[int, int]:
@@ -187,14 +177,10 @@ def check_side(case: Case, side: Side, at: int, mine: Row, theirs: Row) -> None:
     assert side.foreign_lost[at] == (new & lost).bit_count()
 
 
-@settings(max_examples=100, deadline=None)
-@given(cases())
-def test_the_other_direction_swaps_the_sides(case: Case) -> None:
-    found, best = measured(case)
-    turned = Case(
-        case.right, case.left, [(right, left) for left, right in case.pairs], case.grams, case.clauses
-    )
-    back, best_back = measured(turned)
+def check_other_direction(case: Case, found: PairMeasures, best: list[float]) -> None:
+    """Asked the other way round, the sides are swapped and all else is equal."""
+    pairs = [(right, left) for left, right in case.pairs]
+    back, best_back = measured(Case(case.right, case.left, pairs, case.grams, case.clauses))
     for name in Side.__slots__:
         assert getattr(found.left, name).tolist() == getattr(back.right, name).tolist()
         assert getattr(found.right, name).tolist() == getattr(back.left, name).tolist()
@@ -210,12 +196,6 @@ def test_template_is_no_missing_content() -> None:
     found, best = measured(template)
     assert found.left.cover.tolist() == found.right.cover.tolist() == best == [1.0]
     assert found.left.raw_cover.tolist() == pytest.approx([2 / 3])
-
-
-def test_no_pairs_have_no_measures() -> None:
-    found, best = measured(Case([Row()], [Row()], [], {}, {}))
-    assert best == []
-    assert found.shared_tokens.tolist() == found.left.cover.tolist() == found.title_overlap.tolist() == []
 
 
 def test_menus_stand_in_runs_without_a_clause_mark() -> None:

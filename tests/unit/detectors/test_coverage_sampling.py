@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 
 from es_dedup.detectors import coverage, coverage_features
-from es_dedup.detectors.coverage import Coverage, CoverageFeatures, gram_count
+from es_dedup.detectors.coverage import Coverage, CoverageFeatures
 from es_dedup.detectors.coverage_features import (
     CLAUSES_MOST,
     COMPLETE,
-    SKETCH_LEAST,
     SKETCH_MOST,
     CoverageTable,
 )
@@ -25,8 +24,6 @@ from es_dedup.text.normalise import normalise_many
 from es_dedup.text.numbers import number_runs, number_tokens
 from es_dedup.text.tokens import clause_hashes, clause_lengths, gram_hashes, tokenise
 from tests.texts import article, page_texts
-
-pytestmark = pytest.mark.usefixtures("both_paths")
 
 SEED: Final = 20261121
 SENTENCE: Final = "泵站昨日完成检修，雨季前可全部投用12台。"
@@ -56,23 +53,20 @@ def check_samples(text: str) -> CoverageTable:
     return table
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(page_texts)
 def test_samples_of_random_texts_are_complete_below_their_threshold(text: str) -> None:
     check_samples(text)
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
-@pytest.mark.parametrize("sentences", [3, 20, 100, 400, 1500])
+@pytest.mark.parametrize("sentences", [3, 100, 1500])
 def test_samples_of_articles_are_complete_below_their_threshold(sentences: int, language: str) -> None:
     table = check_samples(article(sentences, sentences=sentences, language=language))
     assert (sentences < 20) <= (table.gram_threshold[0] == COMPLETE)
 
 
 def test_samples_of_pages_that_repeat_themselves_are_complete_below_their_threshold() -> None:
-    for seed in range(300, 700, 4):
-        text = article(seed, sentences=60)[:600]
-        check_samples(text + text[: int(1.5 * (seed - 300))])
     for seed in (493, 573, 611, 619, 621, 646):  # as many hashes near the threshold as the sample takes
         text = article(seed, sentences=60)[:600]
         check_samples(text + text[: int(600 * (seed - 300) / 400)])
@@ -107,16 +101,8 @@ def test_clauses_keep_their_length_whatever_their_hash() -> None:
     assert dict(zip(table.clauses.tolist(), table.clause_lengths.tolist(), strict=True)) == expected
 
 
-def test_the_estimated_number_of_grams_is_near_the_true_one() -> None:
-    for seed in range(10):
-        text = article(seed, sentences=300)
-        true = len(np.unique(gram_hashes(tokenise(normalise_many([text])))[0]))
-        assert gram_count(build(text))[0] == pytest.approx(true, rel=0.2)
-    assert gram_count(build(SENTENCE)).tolist() == [len(build(SENTENCE).grams)]
-
-
 @pytest.mark.parametrize("language", ["zh", "en"])
-@pytest.mark.parametrize("share", [0.02, 0.1, 0.5])
+@pytest.mark.parametrize("share", [0.02, 0.5])
 def test_a_part_is_covered_by_the_whole_whatever_the_lengths(share: float, language: str) -> None:
     whole = article(11, sentences=1000, language=language)
     part = whole[: int(len(whole) * share)]
@@ -180,14 +166,6 @@ def test_short_clauses_are_not_queried() -> None:
     table = build("短句，短句二，这一个小句超过了八个字。")
     assert len(coverage.query_clauses(table).values) == 1
     assert len(table.clauses) == 3
-
-
-def test_short_pages_have_few_grams_and_long_ones_many_but_not_all() -> None:
-    sizes = [len(build(article(3, sentences=n)).grams) for n in (5, 30, 100, 3000)]
-    assert sizes[0] <= SKETCH_LEAST
-    assert sizes[1] == SKETCH_LEAST
-    assert SKETCH_LEAST < sizes[2] < SKETCH_MOST
-    assert sizes[3] == SKETCH_MOST
 
 
 def test_a_page_of_few_grams_asks_for_one() -> None:

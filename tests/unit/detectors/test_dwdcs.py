@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from es_dedup.detectors.dwdcs import Dwdcs, cosine, spread
 from es_dedup.detectors.dwdcs_network import KeyConcepts, Merger, concepts_of, key_concepts, network
-from es_dedup.detectors.dwdcs_paths import Graphs, largest_components, removal_sums
-from es_dedup.kernels import dispatch
+from es_dedup.detectors.dwdcs_paths import Graphs, removal_sums
 from es_dedup.model import Content, Relation, Skipped
 from es_dedup.settings.sections import DwdcsConfig
 from es_dedup.text.normalise import normalise_many
@@ -36,15 +34,6 @@ SYNONYMS: Final = of_groups(
         ("fix", "repair", "set"),
     ]
 )
-
-
-@pytest.fixture(params=["arrays", "compiled"])
-def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Both kernels of the path lengths; the compiled one where numba is installed."""
-    if request.param == "compiled":
-        pytest.importorskip("numba")
-    monkeypatch.setattr(dispatch._State, "chosen", request.param == "compiled")
-    return str(request.param)
 
 
 def connected(rng: random.Random, size: int, extra: int) -> slow.Graph:
@@ -73,7 +62,7 @@ def graphs_of(found: list[slow.Graph]) -> Graphs:
     return Graphs.of_edges(offsets, pairs[:, 0], pairs[:, 1])
 
 
-def test_path_lengths_without_a_node_equal_the_reference(kernel: str) -> None:
+def test_path_lengths_without_a_node_equal_the_reference() -> None:
     print(f"seed {SEED}")
     rng = random.Random(SEED)
     sizes = [1, 2, 3, 12, 40, 63, 64, 65, 90, 128, 130, 30, 7]
@@ -88,13 +77,6 @@ def test_path_lengths_without_a_node_equal_the_reference(kernel: str) -> None:
     assert sums.tolist() == [
         slow.removal_sum(graph, node) for graph, each in zip(found, tried, strict=True) for node in each
     ]
-
-
-def test_no_graph_and_no_removal_are_nothing(kernel: str) -> None:
-    none = np.zeros(0, dtype=np.int64)
-    empty = Graphs.of_edges(np.zeros(1, dtype=np.int64), none, none)
-    assert removal_sums(empty, none, np.zeros(1, dtype=np.int64)).tolist() == []
-    assert largest_components(empty).tolist() == []
 
 
 def test_a_path_loses_its_middle() -> None:
@@ -145,7 +127,7 @@ def check(texts: list[str], config: DwdcsConfig, synonyms: Synonyms) -> int:
     ],
 )
 @pytest.mark.slow
-def test_real_pages_equal_the_reference(synonyms: Synonyms, changes: dict[str, Any], kernel: str) -> None:
+def test_real_pages_equal_the_reference(synonyms: Synonyms, changes: dict[str, Any]) -> None:
     texts = [truth.text for truth in truths()[:24:3]]
     assert check(texts, DwdcsConfig.model_validate({"min_concepts": 4} | changes), synonyms) > 4
 
@@ -184,23 +166,6 @@ def test_only_the_most_frequent_concepts_are_kept() -> None:
     words = content_words(normalise_many([text]))
     graphs, _ = network(words, concepts_of(words, Merger(NONE, 1, 0.5)), config)
     assert int(graphs.offsets[-1]) <= 100
-
-
-def test_synonyms_are_one_concept_with_one_code_on_every_page() -> None:
-    detector, plain = Dwdcs(CONFIG, SYNONYMS), Dwdcs(CONFIG)
-    base = next(truth.text for truth in truths() if "设备" in truth.text and len(truth.text) > 400)
-    base = base + "。".join(["设备检修", "城市设备", "检修表示"] * 6)
-    other = base.replace("设备", "装置").replace("检修", "维修").replace("表示", "指出")
-    one, two = detector.featurise_many([Content(base), Content(other)])
-    assert isinstance(one, KeyConcepts)
-    assert isinstance(two, KeyConcepts)
-    words = [
-        page
-        for page in plain.featurise_many([Content(base), Content(other)])
-        if not isinstance(page, Skipped)
-    ]
-    assert cosine(one, two) > cosine(words[0], words[1])
-    assert detector.verify(one, two).relation is Relation.DUPLICATE
 
 
 def page(places: dict[int, list[int]], length: int = 1000) -> KeyConcepts:
@@ -282,17 +247,3 @@ def test_long_pages_take_wide_positions() -> None:
     for each in (long, short):
         assert detector.unpack(detector.pack(each)) == each
     assert len(detector.pack(long)) == len(detector.pack(short)) + 6
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"hubs": 64}, "less than or equal to 63"),
-        ({"key_concepts": 31}, "query_hits <= query_concepts <= key_concepts <= hubs"),
-        ({"query_hits": 9}, "query_hits <= query_concepts"),
-        ({"min_overlap": 1}, "less than 1"),
-    ],
-)
-def test_values_outside_their_ranges_are_refused(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValidationError, match=message):
-        DwdcsConfig.model_validate(changes)

@@ -13,15 +13,12 @@ from hypothesis import strategies as st
 
 from es_dedup.detectors import coverage_codec, features
 from es_dedup.detectors.ccdet import without_white_space
-from es_dedup.detectors.coverage_features import CoverageTable
 from es_dedup.detectors.features import FeatureTable, content_hashes, featurise, stored_terms
 from es_dedup.errors import DamagedData
 from es_dedup.settings import Settings
 from es_dedup.text.normalise import normalise_many
 from tests.coverage_tables import rows_lists, table_of
 from tests.texts import SENTENCES, article, page_texts
-
-pytestmark = pytest.mark.usefixtures("both_paths")
 
 SEED: Final = 20261121
 SETTINGS: Final = Settings()
@@ -71,17 +68,6 @@ def test_features_of_long_pages_come_back_in_any_order() -> None:
     assert_same(features.unpack([payloads[row] for row in order]), table.take(order))
 
 
-def test_no_features_at_all_come_back() -> None:
-    assert features.pack(table_of_pages([])) == []
-    assert len(features.unpack([])) == 0
-    assert isinstance(features.unpack([]).coverage, CoverageTable)
-
-
-def test_an_ordinary_page_takes_less_than_two_kilobytes() -> None:
-    text = article(1, sentences=60)
-    assert len(features.pack(table_of_pages([(text, "标题就是这样的")]))[0]) < 2048
-
-
 @settings(max_examples=100, deadline=None)
 @given(page_texts, st.data())
 def test_cut_and_lengthened_bytes_are_refused(text: str, data: st.DataObject) -> None:
@@ -99,7 +85,7 @@ def test_flipped_bytes_raise_nothing_but_value_errors() -> None:
         table_of_pages([(SENTENCES[at] * (at + 1), SENTENCES[at - 1]) for at in range(8)])
     )
     refused = 0
-    for _ in range(3000):
+    for _ in range(1000):
         damaged = bytearray(rng.choice(payloads))
         for _ in range(rng.randint(1, 3)):
             damaged[rng.randrange(len(damaged))] = rng.randrange(256)
@@ -107,7 +93,7 @@ def test_flipped_bytes_raise_nothing_but_value_errors() -> None:
             features.unpack([bytes(damaged)])
         except ValueError:
             refused += 1
-    assert 0 < refused < 3000
+    assert 0 < refused < 1000
 
 
 def test_bytes_of_another_version_are_refused_with_both_versions_named() -> None:

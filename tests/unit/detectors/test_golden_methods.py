@@ -17,7 +17,6 @@ import pytest
 from es_dedup.detectors.char_frequency import CharFrequency
 from es_dedup.detectors.dwdcs import Dwdcs
 from es_dedup.detectors.multi_simhash import MultiSimhash
-from es_dedup.detectors.simhash import Fingerprint, Simhash
 from es_dedup.model import Content, Skipped
 from es_dedup.settings.sections import CharFrequencyConfig, DwdcsConfig, MultiSimhashConfig, SimhashConfig
 from es_dedup.text.synonyms import of_groups
@@ -108,11 +107,8 @@ def test_every_known_answer_is_given_again(golden: dict[str, Any], method: str) 
     assert [name for name in CASES if found["cases"][name] != expected["cases"].get(name)] == [], ADVICE
     assert found["verdict"] == expected["verdict"], ADVICE
 
-
-@pytest.mark.parametrize("method", METHODS)
-def test_every_stored_payload_is_read_and_written_again(golden: dict[str, Any], method: str) -> None:
     detector = METHODS[method]
-    for case in golden[method]["cases"].values():
+    for case in expected["cases"].values():
         if "payload" in case:
             payload = bytes.fromhex(case["payload"])
             assert detector.pack(detector.unpack(payload)) == payload
@@ -128,10 +124,3 @@ def test_one_answer_worked_by_hand() -> None:
     head = "01" + "00" + "09000000" + "0200" + "08000000"
     rest = "ca01a107" + "04000000" * 2 + "a107" * 4 + "ca01" * 4
     assert method.pack(features).hex() == head + rest
-
-
-def test_a_fingerprint_of_one_word_is_its_hash() -> None:
-    (found,) = METHODS["simhash words-tfidf"].featurise_many([Content("泵站")])
-    (plain,) = Simhash(SimhashConfig(features="words")).featurise_many([Content("泵站")])
-    assert isinstance(plain, Fingerprint)
-    assert found == plain

@@ -54,9 +54,3 @@ def test_each_stored_term_has_its_text(method: str) -> None:
             if isinstance(text, str)
         }
         assert set(labels.values()) == shown
-
-
-def test_a_page_without_named_fields_has_no_labels() -> None:
-    settings = Settings(detectors=["ccdet", "simhash"])
-    table = featurise(TEXTS, [""] * 4, settings)
-    assert labels_of(table, [{}] * 4, settings) == [{}] * 4

@@ -15,7 +15,6 @@ from es_dedup.detectors.fingerprint import hamming_distance
 from es_dedup.detectors.multi_simhash import (
     MultiSimhash,
     TwoFingerprints,
-    keyword_entries,
     windows_around,
     word_weights,
 )
@@ -91,13 +90,6 @@ def test_a_known_weight() -> None:
     assert weights.tolist() == pytest.approx(
         [0.8 + 0.5 * 0.6 + 0.05 * 2 + 0.1, 0.8 * 0.75 + 0.5 * 0.4 + 0.05 + 0.1 * (1 - 2 / 3)]
     )
-
-
-def test_equal_weights_fall_to_the_earlier_word() -> None:
-    words = content_words(normalise_many(["甲乙丙丁戊己庚辛"]))
-    distinct = distinct_words(words)
-    chosen = keyword_entries(np.zeros(len(distinct.ids)), distinct, 5)
-    assert chosen.tolist() == [True] * 5 + [False] * (len(distinct.ids) - 5)
 
 
 def test_windows_end_with_the_page() -> None:

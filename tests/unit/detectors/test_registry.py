@@ -27,13 +27,6 @@ def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_FACTORIES", dict(registry._FACTORIES))
 
 
-def test_the_methods_are_known_in_alphabetical_order() -> None:
-    assert list(detector_names()) == sorted(detector_names())
-    methods = {"char_frequency", "dwdcs", "multi_simhash", "ccdet", "coverage", "simhash"}
-    assert methods <= set(detector_names())
-    assert set(Settings().detectors) <= set(detector_names())
-
-
 def test_detectors_come_in_the_order_of_the_settings_and_know_their_section() -> None:
     settings = Settings.model_validate(
         {"detectors": ("simhash", "ccdet"), "simhash": {"max_hamming_distance": 5}, "ccdet": {"window": 7}}

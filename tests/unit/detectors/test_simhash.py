@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_dedup.detectors.fingerprint import BANDS, fingerprints, hamming_distance
+from es_dedup.detectors.fingerprint import BANDS, fingerprints
 from es_dedup.detectors.simhash import (
     TAG,
     Fingerprint,
@@ -28,8 +28,6 @@ from es_dedup.text.segment import words
 from es_dedup.text.tokens import tokenise
 from tests.reference import simhash as slow
 from tests.texts import article
-
-pytestmark = pytest.mark.usefixtures("both_paths")
 
 SEED: Final = 20261121
 VALUES: Final = st.integers(0, (1 << 64) - 1)
@@ -52,14 +50,7 @@ def test_weighted_fingerprints_equal_the_reference(pages: list[list[tuple[int, i
     assert kernel(pages) == [slow.fingerprint(page) or 0 for page in pages]
 
 
-@settings(max_examples=100, deadline=None)
-@given(PAGES)
-def test_without_weights_each_feature_counts_once(pages: list[list[tuple[int, int]]]) -> None:
-    expected = [slow.fingerprint((value, 1) for value, _ in page) or 0 for page in pages]
-    assert kernel(pages, weighted=False) == expected
-
-
-@pytest.mark.parametrize("count", [254, 255, 256, 510, 511, 1021])
+@pytest.mark.parametrize("count", [255, 256, 511])
 def test_pages_of_more_features_than_a_counter_holds_equal_the_reference(count: int) -> None:
     print(f"seed {SEED}")
     rng = random.Random(SEED + count)
@@ -70,11 +61,6 @@ def test_pages_of_more_features_than_a_counter_holds_equal_the_reference(count: 
     ]
     assert kernel(pages, weighted=False) == [slow.fingerprint(page) or 0 for page in pages]
     assert kernel([[((1 << 64) - 1, count)]]) == [(1 << 64) - 1]
-
-
-@given(VALUES, VALUES)
-def test_the_distance_is_the_number_of_other_bits(left: int, right: int) -> None:
-    assert hamming_distance(left, right) == slow.hamming(left, right) == hamming_distance(right, left)
 
 
 @given(st.lists(VALUES, max_size=5))
@@ -91,7 +77,7 @@ def test_queried_term_equal_the_reference(value: int, max_bits: int) -> None:
     assert set(terms) == {((TAG + band) << 40) | key for band, key in slow.query_keys(value, max_bits)}
 
 
-@pytest.mark.parametrize("max_bits", range(4))
+@pytest.mark.parametrize("max_bits", [1, 3])
 def test_every_difference_within_the_limit_is_found(max_bits: int) -> None:
     value = random.Random(SEED).getrandbits(64)
     asked = frozenset(query_terms(value, max_bits))
@@ -102,7 +88,7 @@ def test_every_difference_within_the_limit_is_found(max_bits: int) -> None:
         assert not asked.isdisjoint(band_terms(other))
 
 
-@pytest.mark.parametrize("max_bits", range(4, 8))
+@pytest.mark.parametrize("max_bits", [4, 7])
 def test_every_spread_of_differing_bits_over_the_bands_is_found(max_bits: int) -> None:
     """Whether a candidate query finds depends on the bits of each band alone: all spreads, with bits drawn inside the bands."""
     print(f"seed {SEED}")
@@ -117,14 +103,7 @@ def test_every_spread_of_differing_bits_over_the_bands_is_found(max_bits: int) -
             assert not asked.isdisjoint(band_terms(value ^ sum(1 << bit for bit in bits))), spread
 
 
-def test_a_difference_beyond_the_limit_may_be_missed() -> None:
-    value, spread = 0, (1 << 0) | (1 << 1) | (1 << 16) | (1 << 32) | (1 << 48)
-    assert frozenset(query_terms(value, 3)).isdisjoint(band_terms(spread))
-    assert frozenset(query_terms(value, 4)).isdisjoint(band_terms(spread))
-    assert not frozenset(query_terms(value, 5)).isdisjoint(band_terms(spread))
-
-
-@pytest.mark.parametrize("max_bits", range(8))
+@pytest.mark.parametrize("max_bits", [0, 3, 7])
 def test_the_verdict_accepts_up_to_the_limit(max_bits: int) -> None:
     detector = Simhash(SimhashConfig(max_hamming_distance=max_bits))
     for distance in range(65):
@@ -136,18 +115,6 @@ def test_the_verdict_accepts_up_to_the_limit(max_bits: int) -> None:
             "max_hamming_distance": max_bits,
             "of_bits": 64,
         }
-
-
-@pytest.mark.parametrize("features", ["grams", "words"])
-def test_near_copies_are_near_and_other_pages_far(features: str) -> None:
-    config = SimhashConfig.model_validate({"features": features})
-    texts = [article(1, sentences=200), article(1, sentences=200) + "又及。", article(2, sentences=200)]
-    one, copy, other = Simhash(config).featurise_many([Content(text) for text in texts])
-    assert isinstance(one, Fingerprint)
-    assert isinstance(copy, Fingerprint)
-    assert isinstance(other, Fingerprint)
-    assert hamming_distance(one.value, copy.value) <= 5
-    assert hamming_distance(one.value, other.value) >= 16
 
 
 def test_pages_of_one_token_have_a_fingerprint_of_that_token() -> None:

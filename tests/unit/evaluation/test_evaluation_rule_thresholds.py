@@ -109,24 +109,6 @@ def test_thresholds_that_differ_between_pairs_are_swept_by_their_margin() -> Non
     assert [each[sweep.name] for each in sweep.measures.values()] == pytest.approx([0.1, -0.1])
 
 
-def test_equal_facts_of_one_rule_have_names_of_their_own() -> None:
-    asked = [condition("a", 1, "≥", 0), condition("a", 1, "<", 2)]
-    one = rule("one", asked, [condition("b", 1, "<", 2)], [condition("b", 1, "<", 0)])
-    assert [each.name for each in sweeps_of({("a", "b"): (one,)}, "one", 9)] == [
-        "one: a ≥",
-        "one: a <",
-        "one (1): b <",
-        "one (2): b <",
-    ]
-
-
-def test_a_rule_that_decides_nothing_has_no_axis() -> None:
-    (_, numbers) = sweeps_of({("g", "h"): pair_of(0.1, 9)}, "numbers", 40)
-    assert (numbers.axis, numbers.measures) == (None, {})
-    with pytest.raises(KeyError):
-        sweeps_of(PAIRS, "no such rule", 40)
-
-
 def test_tune_finds_the_threshold_that_the_labels_want() -> None:
     labels = [
         LabelledPair(*pair, label)

@@ -32,11 +32,6 @@ def test_the_middle_of_equally_good_thresholds_is_chosen() -> None:
     assert (found.groups, found.largest_group, found.current) == (4, 1, None)
 
 
-def test_partial_pairs_decide_between_equals() -> None:
-    labels, measures = world((DUP, 0.9), (DUP, 0.8), (PARTIAL, 0.65), (DIFF, 0.2))
-    assert tune(labels, measures, [Axis("share", TENTHS)]).chosen == {"share": 0.8}
-
-
 def test_a_distance_has_to_stay_below_its_threshold() -> None:
     labels, measures = world((DUP, 1), (DUP, 3), (DIFF, 6), (DIFF, 9))
     found = tune(labels, measures, [Axis("share", (0, 2, 4, 8), at_least=False)], folds=4)
@@ -49,12 +44,6 @@ def test_recall_at_a_bound_on_merged_diff_pairs() -> None:
     assert tune(labels, measures, axis, goal=Goal(0.0)).in_sample.positive.hits == 1
     assert tune(labels, measures, axis, goal=Goal(0.34)).in_sample.positive.hits == 2
     assert tune(labels, measures, axis, goal=Goal(1.0)).in_sample.positive.hits == 3
-
-
-def test_when_no_threshold_keeps_the_bound_the_nearest_is_taken() -> None:
-    labels, measures = world((DUP, 0.9), (DIFF, 0.95), (DIFF, 0.5))
-    found = tune(labels, measures, [Axis("share", (0.1, 0.6))], goal=Goal(0.0), folds=3)
-    assert found.chosen == {"share": 0.6}
 
 
 def test_figures_are_those_of_pairs_the_thresholds_were_not_chosen_on() -> None:

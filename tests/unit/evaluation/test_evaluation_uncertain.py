@@ -64,12 +64,6 @@ def test_the_most_doubtful_come_first_and_each_pair_once() -> None:
     assert [each.doubt for each in found] == sorted((each.doubt for each in found), reverse=True)
 
 
-def test_exact_copies_and_known_pairs_are_not_asked() -> None:
-    index = Index(4)
-    found = uncertain_pairs(cast("Any", index), index.ids, count=9, known={("p001", "p002")}, seed=1)
-    assert [each.pair for each in found] == [("p002", "p003")]
-
-
 def test_the_draw_is_bounded_and_the_same_for_one_seed() -> None:
     draws = []
     for seed in (1, 1, 2):

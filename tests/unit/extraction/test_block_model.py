@@ -103,19 +103,6 @@ def test_no_other_set_has_a_higher_expected_agreement(rows: list[tuple[float, in
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.text(max_size=60), min_size=1, max_size=8))
-def test_numbers_of_any_text_are_finite(texts: list[str]) -> None:
-    root = html.document_fromstring("<body><div></div></body>")
-    for text in texts:
-        child = html.Element("p")
-        child.text = "".join(character for character in text if character.isprintable()) or "x"
-        root[0].append(child)
-    page = read_page(read_blocks(root), About("title", "description"))
-
-    assert np.isfinite(block_features(page, Odds()).matrix()).all()
-
-
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.text(alphabet="ab 中文12.,", max_size=40), min_size=1, max_size=6))
 def test_characters_of_blocks_are_counted_apart(texts: list[str]) -> None:
     together = read_characters(texts)

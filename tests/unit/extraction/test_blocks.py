@@ -93,7 +93,7 @@ _PIECES = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(_PIECES, min_size=1, max_size=5))
 def test_blocks_and_link_text_are_those_of_a_slow_reading(parts: list[str]) -> None:
     root = html.document_fromstring(f"<body><div>{''.join(parts)}</div></body>")
@@ -115,15 +115,6 @@ def test_the_blocks_of_a_container_are_those_of_the_containers_in_it_and_its_own
             if above == container:
                 inside.add(place)
         assert inside == set(range(blocks.first[container], blocks.last[container]))
-
-
-def test_numbers_in_names_do_not_tell_containers_apart() -> None:
-    blocks = read_blocks(
-        html.document_fromstring("<div id=post-17>a</div><div id=post-18>b</div><div id=other>c</div>")
-    )
-    names = [blocks.names[blocks.signatures[holder]] for holder in blocks.holders]
-
-    assert names[0] == names[1] != names[2]
 
 
 @pytest.mark.parametrize(

@@ -134,18 +134,9 @@ def test_unusable_labels_are_no_charset(label: str | None) -> None:
     assert normal_name(label) is None
 
 
-def test_the_content_type_header_may_be_given_whole() -> None:
-    assert decode(CHINESE.encode("gbk"), "text/html; charset=GBK").charset == "gb18030"
-
-
 def test_every_charset_of_the_interpreter_may_be_claimed() -> None:
     for label in sorted(set(encodings.aliases.aliases) | {"", "zlib", "rot13", "undefined", "oem", "mbcs"}):
         assert decode(CHINESE.encode("gbk"), label).charset == "gb18030", label
-
-
-def test_nothing_is_empty_utf_8() -> None:
-    assert decode(b"").text == ""
-    assert decode(b"").charset == "utf-8"
 
 
 def test_bytes_without_any_look_still_give_text() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,24 +30,6 @@ def test_text_between_broken_tags_is_in_some_line(pieces: list[str]) -> None:
     assert "".join(document.lines).count("x, and y.") == pieces.count("x, and y.")
 
 
-@pytest.mark.parametrize("html", [b"", "", b" \n\0", b"<!-- x -->", b"<!doctype html>"])
-def test_nothing_is_no_document(html: bytes | str) -> None:
-    config = ExtractionConfig()
-    found = read_document(html, config, Deadline(60), url=None, http_charset=None)
-    assert found is None or not found.lines
-
-
-@pytest.mark.parametrize(
-    "end", ["</html>", "</HTML>", "</Body></Html>", "</body></html><!-- x -->", "<html/>"]
-)
-def test_text_behind_the_end_of_the_page_is_in_the_tree(end: str) -> None:
-    assert read(f"<html><body><p>one</p>{end}<p>two</p></body></html>three").lines == ["one", "two", "three"]
-
-
-def test_text_without_tags_keeps_its_lines_and_signs() -> None:
-    assert read("one < two & three\nfour &amp; five").lines == ["one < two & three\nfour &amp; five"]
-
-
 def test_preformatted_text_keeps_its_lines() -> None:
     assert "\n".join(read("<pre>a = 1\n  b = 2\n\nc</pre>").lines) == "a = 1\nb = 2\nc"
 
@@ -65,12 +46,6 @@ def test_meta_elements_scripts_and_title() -> None:
     assert document.metas["refresh"] == "1"
     assert document.scripts == [({"id": "x", "type": "application/ld+json"}, '{"@type": "Article"}')]
     assert document.structured.types == {"article"}
-
-
-def test_names_of_attributes_may_be_anything() -> None:
-    document = read("<script a\x01b=1 type=x>y</script><p a\ufffe=1 \x02>z")
-    assert document.scripts == [({"type": "x"}, "y")]
-    assert document.lines == ["z"]
 
 
 def test_a_title_without_its_end_does_not_take_the_page() -> None:
@@ -122,12 +97,6 @@ def test_limits_are_noted_and_text_survives_them() -> None:
     many = read("<p>x</p>" * 2000, max_nodes=1000)
     assert len(many.lines) == 1000
     assert many.notes == ("more than 1000 elements, the rest was cut",)
-
-
-def test_an_ordinary_page_has_no_notes() -> None:
-    page = "<div>" * 200 + "x" + "</div>" * 200
-    assert read(page).notes == ()
-    assert read(page.replace("div", "b")).notes == ()
 
 
 @given(st.text(alphabet="ab 一、\n\r\t\u00a0\u200b\u3000\u2028.", max_size=40))

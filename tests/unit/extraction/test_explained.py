@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 
 from es_dedup.extraction import extract
-from es_dedup.model import PageKind
 
 LINES = [f"第{n}段正文讲的是第{n * 3}件事情，有逗号，也有句号，说得清清楚楚。" for n in range(6)]
 BODY = "".join(f"<p>{line}</p>" for line in LINES)
@@ -38,22 +36,6 @@ def test_without_asking_there_are_no_notes_but_a_rule() -> None:
     assert why.rule == "block model"
 
 
-@pytest.mark.parametrize(
-    ("head", "author"),
-    [
-        ('<meta name="author" content="张三">', "张三"),
-        ('<script type="application/ld+json">{"author": {"name": "Ann Lee"}}</script>', "Ann Lee"),
-        ('<meta property="article:author" content="https://x.example/ann">', ""),
-    ],
-)
-def test_the_author_is_a_name(head: str, author: str) -> None:
-    assert extract(f"<html><head>{head}</head><body>{BODY}</body></html>").author == author
-
-
-def test_a_byline_names_the_author() -> None:
-    assert extract(f"<body><div>作者：王小明</div>{BODY}</body>").author == "王小明"
-
-
 def test_site_name_and_next_page_are_read() -> None:
     head = '<meta property="og:site_name" content="某某网"><link rel="next" href="/a_2.html">'
     found = extract(f"<html><head>{head}</head><body>{BODY}</body></html>", url="https://x.example/a.html")
@@ -63,38 +45,6 @@ def test_site_name_and_next_page_are_read() -> None:
 def test_links_of_the_main_text_are_counted() -> None:
     body = BODY.replace("正文", "<a href=/w>正文</a>", 2)
     assert extract(f"<body><ul class=nav>{LINKS}</ul><div>{body}</div></body>").links == 2
-
-
-def test_many_headlines_and_little_text_are_a_list() -> None:
-    assert (
-        extract(f"<body><h1>频道</h1><p>本频道今日关注：天气。</p><ul>{LINKS}</ul></body>").kind
-        is PageKind.LIST
-    )
-
-
-def test_a_player_with_a_line_of_text_is_media() -> None:
-    page = "<body><video src=x></video><p>请观看视频，内容是天气预报，时长一分钟。</p></body>"
-    assert extract(page).kind is PageKind.MEDIA
-
-
-@pytest.mark.parametrize(
-    "script",
-    [
-        '<script type="application/ld+json">{}</script>',
-        '<script id="__NEXT_DATA__" type="application/json">{}</script>',
-        "<script>window.__INITIAL_STATE__ = {};</script>",
-    ],
-)
-def test_the_article_of_a_page_drawn_by_a_script_is_found_in_its_data(script: str) -> None:
-    data = json.dumps(
-        {"props": {"article": {"articleBody": "<p>" + "</p><p>".join(LINES) + "</p>"}}}, ensure_ascii=False
-    )
-    found = extract(
-        f"<html><body><div id=app>加载中，请稍候。</div>{script.replace('{}', data)}</body></html>"
-    )
-    assert found.text.split("\n") == LINES
-    assert found.why is not None
-    assert found.why.rule == "data in a script"
 
 
 def test_code_in_a_script_is_no_text() -> None:

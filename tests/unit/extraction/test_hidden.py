@@ -8,7 +8,7 @@ import zlib
 import pytest
 
 from es_dedup.extraction import create_extractor, extract
-from es_dedup.model import Content, Skipped
+from es_dedup.model import Skipped
 from es_dedup.settings.loading import ExtractionConfig
 from tests.texts import FERRY
 
@@ -85,14 +85,6 @@ def test_a_feed_gives_the_texts_of_its_items() -> None:
     assert "GMT" not in content.text
 
 
-def test_an_atom_feed_has_its_markup_as_text() -> None:
-    atom = (
-        '<?xml version="1.0" encoding="utf-8"?><feed xmlns="http://www.w3.org/2005/Atom"><title>Ferry news</title>'
-        f"<entry><title>x</title><summary>Short.</summary><content type='html'>&lt;p&gt;{ONE}&lt;/p&gt;</content></entry></feed>"
-    )
-    assert extract(atom).text == ONE
-
-
 def test_a_page_that_names_a_feed_in_a_comment_is_a_page() -> None:
     page = f"<!-- <rdf:RDF xmlns='http://w.example'></rdf:RDF> --><div>{PARAGRAPHS}</div>"
     assert extract(page).text == BOTH
@@ -124,16 +116,3 @@ def test_a_page_that_leads_on_is_skipped(refresh: str) -> None:
 @pytest.mark.parametrize("level", [1, 6, 9])
 def test_packed_bytes_are_named(level: int) -> None:
     assert skipped(zlib.compress(page(PARAGRAPHS * 9).encode(), level)) == Skipped("binary", "zlib")
-
-
-def test_a_text_that_begins_like_packed_bytes_is_read() -> None:
-    assert extract(b"x\x9c" + b" and more of it, a sentence. " * 3).text
-
-
-@pytest.mark.parametrize("frame", ["<iframe ", "<iframe srcdoc='' ", "<template "])
-def test_frames_that_never_end_cost_no_text(frame: str) -> None:
-    found = create_extractor(ExtractionConfig(max_seconds=5)).extract(
-        f"<p>x y, z.</p>{frame * 400_000}<p>q</p>"
-    )
-    assert isinstance(found, Content), found
-    assert found.text.startswith("x y, z.")

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from es_dedup.extraction import extract
 
 PARAGRAPHS = (
     "市气象台说，受冷空气影响，今天夜间到明天白天，全市大部分地区将有小到中雨，局部地区有大雨。",
     "记者从交通部门了解到，为应对降雨，地铁公司已增派人手，公交线路也做了调整，请市民注意出行安全。",
     "专家提醒，雨天路滑，驾车要减速慢行，老人和孩子尽量减少外出，家中门窗要关好。",
-)
-ENGLISH = (
-    "The council voted on Tuesday to keep the old ferry running for another year, although costs have risen.",
-    "Residents of the island, who depend on it for work and school, had packed the hall since early evening.",
-    "A second vote is planned in March, when the report of the engineers will be ready, the mayor said.",
 )
 NAV = (
     '<div class="menu"><ul>'
@@ -40,46 +33,6 @@ def test_the_article_comes_out_alone_with_its_paragraphs() -> None:
     assert extract(page(paragraphs())).text == "\n".join(PARAGRAPHS)
 
 
-def test_an_english_article_comes_out_alone() -> None:
-    assert extract(page(paragraphs(ENGLISH))).text == "\n".join(ENGLISH)
-
-
-def test_lines_broken_by_br_are_paragraphs_too() -> None:
-    assert extract(page("<br><br>".join(PARAGRAPHS))).text == "\n".join(PARAGRAPHS)
-
-
-@pytest.mark.parametrize(
-    "boilerplate",
-    [
-        '<div class="share">分享到：<a>微信</a> <a>微博</a></div>',
-        '<div class="comment-list"><p>说得好，我完全同意，楼主辛苦了，期待更多。</p></div>',
-        "<footer><p>某某网版权所有，未经许可，不得转载。京公网安备，违法和不良信息举报电话。</p></footer>",
-    ],
-)
-def test_boilerplate_after_the_article_is_dropped(boilerplate: str) -> None:
-    assert extract(page(paragraphs() + boilerplate, after="")).text == "\n".join(PARAGRAPHS)
-
-
-@pytest.mark.parametrize(
-    "head",
-    [
-        "<h1>明天有雨</h1>",
-        "<div>明天有雨</div>",
-    ],
-)
-def test_heading_and_byline_before_the_article_are_dropped(head: str) -> None:
-    assert extract(page(head + paragraphs())).text == "\n".join(PARAGRAPHS)
-
-
-def test_links_inside_a_sentence_stay() -> None:
-    line = PARAGRAPHS[0].replace("市气象台", "<a href=x>市气象台</a>")
-    assert extract(page(f"<p>{line}</p>{paragraphs()}")).text.startswith(PARAGRAPHS[0])
-
-
-def test_an_article_in_a_container_with_a_bad_name_is_found() -> None:
-    assert extract(page(f'<div class="sidebar-wrap">{paragraphs()}</div>')).text == "\n".join(PARAGRAPHS)
-
-
 def test_a_page_without_prose_gives_all_its_text() -> None:
     assert extract("<body><div>一</div><div>二</div></body>").text == "一\n二"
 
@@ -93,10 +46,6 @@ def test_line_ends_between_ideographs_are_no_spaces() -> None:
 
 def test_invisible_characters_are_removed() -> None:
     assert extract("<p>中\u200b文\ufeff网\u00ad页，内容。</p>").text == "中文网页，内容。"
-
-
-def test_code_keeps_its_lines() -> None:
-    assert extract("<pre>a = 1\nb = 2\n</pre>").text == "a = 1\nb = 2"
 
 
 def test_text_beside_the_body_belongs_to_the_page() -> None:

@@ -11,7 +11,6 @@ from es_dedup.extraction import extract
 from es_dedup.extraction.language import language_of
 from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.metadata.dates import labelled_moment, parse_moment, url_moment
-from es_dedup.extraction.metadata.titles import cut_site_name
 
 if TYPE_CHECKING:
     from es_dedup.model import Content
@@ -60,11 +59,6 @@ def read(head: str, body: str = BODY, url: str | None = "http://news.example.cn/
 )
 def test_the_title_is_cut_from_the_site(head: str, body: str, title: str) -> None:
     assert read(head, body + BODY).title == title
-
-
-def test_a_title_of_one_part_or_of_unknown_parts_stays() -> None:
-    assert cut_site_name("甲——乙事件始末", names=(), headings=()) == "甲——乙事件始末"
-    assert cut_site_name("标题", names=("标题",), headings=()) == "标题"
 
 
 @pytest.mark.parametrize(

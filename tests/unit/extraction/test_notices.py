@@ -17,11 +17,6 @@ NOTICES = [
 ]
 
 
-@pytest.mark.parametrize("line", NOTICES)
-def test_a_notice_is_seen(line: str) -> None:
-    assert is_notice(line)
-
-
 @pytest.mark.parametrize(
     "line",
     [

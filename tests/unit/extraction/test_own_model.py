@@ -80,12 +80,6 @@ def test_files_that_are_no_model_of_this_version_are_refused_at_once(
         create_extractor(ExtractionConfig(model=str(file)))
 
 
-def test_a_missing_file_and_a_folder_are_problems_of_the_settings(tmp_path: Path) -> None:
-    for path in (tmp_path / "none", tmp_path):
-        with pytest.raises(ConfigError, match=r"extraction\.model: .* cannot be read"):
-            create_extractor(ExtractionConfig(model=str(path)))
-
-
 def test_an_index_records_what_is_in_the_file(tmp_path: Path) -> None:
     file = tmp_path / "own.npz"
     file.write_bytes(model_bytes(default_model()))

@@ -9,7 +9,6 @@ import pytest
 
 from es_dedup.errors import ConfigError
 from es_dedup.extraction import (
-    DEFAULT_EXTRACTOR,
     create_extractor,
     extract,
     extractor_names,
@@ -37,10 +36,6 @@ def test_bytes_and_text_give_the_same_content_but_for_the_charset() -> None:
         == (raw.text, raw.title, raw.language)
         == (LINE, "标题", "zh")
     )
-
-
-def test_text_without_tags_is_taken_as_it_is() -> None:
-    assert extract("第一段，内容。\n\n第二段 a < b，内容。").text == "第一段，内容。\n第二段 a < b，内容。"
 
 
 @pytest.mark.parametrize("name", ["blocks", "plain", "topic"])
@@ -102,11 +97,6 @@ def test_a_method_of_ones_own_can_be_registered_once(monkeypatch: pytest.MonkeyP
     assert extract(PAGE, config=ExtractionConfig(extractor="first")).text == LINE
     with pytest.raises(ValueError, match="choose another name"):
         register("first", lambda document, config: "")
-
-
-def test_the_default_method_is_registered() -> None:
-    assert DEFAULT_EXTRACTOR in extractor_names()
-    assert create_extractor().name == DEFAULT_EXTRACTOR
 
 
 @pytest.mark.parametrize(

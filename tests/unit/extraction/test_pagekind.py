@@ -68,10 +68,6 @@ def test_a_declared_article_is_no_list(head: str) -> None:
     assert kind(SHORT * 3 + HEADLINES[:900], "https://news.example/", head) is PageKind.ARTICLE
 
 
-def test_a_line_beside_a_player_is_media() -> None:
-    assert kind("<h1>The storm</h1><video src=a.mp4></video>" + SHORT) is PageKind.MEDIA
-
-
 def test_a_list_has_no_author_and_no_day_but_those_it_declares() -> None:
     body = TEASERS.replace(
         "<div class=lead>",

@@ -103,10 +103,6 @@ def test_a_time_beside_the_heading_counts_more_than_one_elsewhere() -> None:
     assert published(f"{teaser}<h1>The ferry</h1>") is None
 
 
-def test_a_time_without_an_attribute_is_read_as_written() -> None:
-    assert published("<h1>The ferry</h1><time>4 March 2026</time>") == DAY
-
-
 FORMS = (dates._MOMENT, dates._COMPACT, dates._NAMED_DAY, dates._NUMBERED_DAY, dates._SHORT_YEAR)
 
 

@@ -30,10 +30,6 @@ def test_inner_blocks_are_dropped_for_the_block_around_them() -> None:
     assert topic(f"<div>引言<p>{LONG}</p><p>{OTHER}</p></div>") == f"引言\n{LONG}\n{OTHER}"
 
 
-def test_an_inner_block_without_a_block_around_it_stays() -> None:
-    assert topic(f"<p>{LONG}</p><div>{LINKS}</div>") == LONG
-
-
 def test_hidden_blocks_are_deleted() -> None:
     assert topic(f'<div>{OTHER}</div><div style="visibility: hidden">{LONG * 3}</div>') == OTHER
     assert topic(f'<div>{OTHER}</div><div style="display:none"><div>{LONG * 3}</div></div>') == OTHER
@@ -73,12 +69,3 @@ def test_unknown_widths_are_kept_and_a_rule_that_leaves_nothing_is_undone() -> N
 def test_short_blocks_are_not_chosen() -> None:
     assert topic(f"<div>短文字</div><div>{LONG}<a>链接</a></div>") == LONG + "链接"
     assert topic("<div>短文字</div><div>更短</div>", min_block_chars=2) == "短文字"
-
-
-def test_the_page_is_the_last_resort() -> None:
-    assert topic("<div>短文字</div><span>尾</span>") == "短文字\n尾"
-    assert topic(f"<div>{LINKS}</div>").startswith("第0条新闻")
-
-
-def test_entities_count_as_the_character_they_stand_for() -> None:
-    assert topic(f"<div>{'&quot;' * 30}</div><div>{LONG}</div>", min_block_chars=40) == LONG

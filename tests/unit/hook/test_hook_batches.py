@@ -14,15 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_dedup import Page, Settings
-from es_dedup.hook import DedupHook, HookReport, InlineDispatcher, SourceFields
+from es_dedup.hook import DedupHook, InlineDispatcher, SourceFields
 from es_dedup.hook.bulk import batches, timed
 from es_dedup.hook.decide_and_write import BatchDecider
 from es_dedup.hook.documents import Batch, item_of
-from es_dedup.hook.run import BulkCounts, BulkResult, Run
+from es_dedup.hook.run import Run
 from es_dedup.index import factory
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.source_index import DedupField
-from es_dedup.model import Decision, Outcome
 from scripts.template_sets import function_calls
 from tests.texts import article
 
@@ -100,12 +99,6 @@ class TestItems:
         empty.dedup_field = item.dedup_field
         assert json.loads(bytes(empty.action[1])).keys() == {"dedup"}
 
-    def test_the_mark_is_written_without_what_is_empty(self) -> None:
-        item = item_of({"index": {"_index": "i", "_id": "1"}}, {"x": 1, "dedup": "old"}, {})
-        item.dedup_field = DedupField("c", canonical=True, relation="unique")
-        dedup = {"cluster_id": "c", "canonical": True, "relation": "unique", "cluster_size": 1}
-        assert item.document == {"x": 1, "dedup": dedup}
-
     def test_a_left_out_page_rests_on_what_it_duplicates_or_is_in(self) -> None:
         item = item_of({"index": {"_index": "i", "_id": "1"}}, {}, {})
         item.kept, item.because = False, {"i/2", "i/3"}
@@ -154,22 +147,6 @@ class TestBatches:
 
 
 class TestResults:
-    def test_counts_are_those_of_the_helper(self) -> None:
-        for stats_only, errors in ((True, 1), (False, [{"index": {"_id": "2"}}])):
-            tally = BulkCounts(None, stats_only=stats_only)
-            tally.add({"index": {"_id": "1"}}, ok=True)
-            tally.add({"index": {"_id": "2"}}, ok=False)
-            assert tuple(tally.result) == (1, errors)
-            assert isinstance(tally.result, BulkResult)
-
-    def test_a_report_is_json(self) -> None:
-        report = HookReport()
-        report.count(Decision("a", Outcome.DUPLICATE, "c", duplicate_of="b"))
-        report.count(Decision("b", Outcome.UNIQUE, "b"))
-        said = json.loads(json.dumps(report.as_dict()))
-        assert said["outcomes"] == {"duplicate": 1, "unique": 1}
-        assert list(said["decisions"]) == ["a"]
-
     def test_later_decisions_know_no_policy(self) -> None:
         with EmbeddedIndex(":memory:", features={}) as index:
             hook = DedupHook(index, NOBODY, SourceFields("text"))

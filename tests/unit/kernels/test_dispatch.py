@@ -1,4 +1,4 @@
-"""The kernels and the numpy code beside them give the same arrays, and a process takes the kernels when it pays."""
+"""A process takes the kernels when it pays, and compiles them again when what they were made of changes."""
 
 from __future__ import annotations
 
@@ -6,32 +6,20 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from es_dedup.decision.statistics import Statistics
-from es_dedup.detectors.coverage_pairs import Weights, measure, uniform_weights
-from es_dedup.detectors.features import featurise, pack, unpack
 from es_dedup.kernels import dispatch
 from es_dedup.kernels.dispatch import _State
-from es_dedup.settings import Settings
-from tests.samples import SAMPLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 pytest.importorskip("numba")
 
 ROOT: Final = Path(__file__).parents[3]
-ALPHABET = "泵站检修完成八月十五日电讯年两台〇，。！？；…、\n\t 　aB1.5:3-é“Ω𫢸😀\x00\u200b臺瞭解ﬁ①"
-TEXT = st.text(st.sampled_from(ALPHABET), max_size=120)
-SETTINGS = Settings()
 
 
 @pytest.fixture(autouse=True)
@@ -39,77 +27,6 @@ def _restored() -> Iterator[None]:
     before = _State.chosen, _State.handled, _State.next_look
     yield
     _State.chosen, _State.handled, _State.next_look = before
-
-
-def by_both(work: Callable[[], Any]) -> tuple[Any, Any]:
-    """What numpy gives, and what the kernels give."""
-    results = []
-    for chosen in (False, True):
-        _State.chosen = chosen
-        results.append(work())
-    return results[0], results[1]
-
-
-def assert_same(left: Any, right: Any, name: str = "") -> None:
-    if isinstance(left, tuple):
-        for mine, other in zip(left, right, strict=True):
-            assert_same(mine, other, name)
-        return
-    if is_dataclass(left):
-        for field in fields(left):
-            assert_same(getattr(left, field.name), getattr(right, field.name), f"{name}.{field.name}")
-        return
-    if not isinstance(left, np.ndarray):
-        assert left == right, name
-        return
-    assert left.shape == right.shape, name
-    assert np.array_equal(left, right), name
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.lists(st.tuples(TEXT, TEXT), max_size=5), st.integers(0, 400))
-def test_features_are_the_same(pages: list[tuple[str, str]], repeats: int) -> None:
-    texts = [text + text[:7] * repeats for text, _ in pages]
-    titles = [title for _, title in pages]
-    assert_same(*by_both(lambda: featurise(texts, titles, SETTINGS)))
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(TEXT, min_size=2, max_size=6), st.randoms(use_true_random=False))
-def test_measures_are_the_same(texts: list[str], source: Any) -> None:
-    table = featurise(texts, [*texts[1:], ""], SETTINGS).coverage
-    rows = np.array([source.randrange(len(texts)) for _ in range(9)], dtype=np.int64)
-    others = np.array([source.randrange(len(texts)) for _ in range(9)], dtype=np.int64)
-    weights = Weights(
-        np.array([source.random() for _ in table.grams], dtype=np.float32),
-        np.array([source.random() for _ in table.clauses], dtype=np.float32),
-    )
-    assert_same(*by_both(lambda: measure(table, rows, table, others, weights, weights)))
-
-
-@pytest.mark.slow
-def test_sample_pages_give_the_same_features_measures_and_payloads() -> None:
-    texts = [page.read_bytes().decode("utf-8", "replace") for page in sorted(SAMPLES.rglob("*.html"))]
-    titles = [text[:40] for text in texts]
-    left, right = by_both(lambda: featurise(texts, titles, SETTINGS))
-    assert_same(left, right)
-    payloads = pack(left)
-    assert_same(*by_both(lambda: unpack(payloads)))
-    every = np.arange(len(texts), dtype=np.int64)
-    weights = uniform_weights(left.coverage)
-    pairs = np.repeat(every, len(texts)), np.tile(every, len(texts))
-    assert_same(*by_both(lambda: measure(left.coverage, pairs[0], left.coverage, pairs[1], weights, weights)))
-
-
-@pytest.mark.parametrize("size", [0, 1, 70_000])
-def test_weights_are_the_same(size: int) -> None:
-    source = np.random.default_rng(5)
-    known = np.unique(source.integers(0, 2**32, size, dtype=np.uint32))
-    weights = source.random(len(known), dtype=np.float32)
-    none = np.zeros(0, dtype=np.uint64)
-    statistics = Statistics(known, weights, known, weights, none, 1)
-    values = np.concatenate((source.integers(0, 2**32, 500, dtype=np.uint32), known[::3], known[-1:]))
-    assert_same(*by_both(lambda: statistics.clause_weights_of(values)))
 
 
 @pytest.fixture

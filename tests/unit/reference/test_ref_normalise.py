@@ -1,10 +1,6 @@
 """Normalisation reference: one example per rule, and where idempotence holds."""
 
-import unicodedata
-
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from tests.reference.normalise import normalise
 
@@ -41,43 +37,3 @@ from tests.reference.normalise import normalise
 )
 def test_rules(text: str, expected: str) -> None:
     assert normalise(text) == expected
-
-
-@given(st.text(st.characters(codec=None)))
-def test_result_holds_no_unwanted_character(text: str) -> None:
-    result = normalise(text)
-    assert not {unicodedata.category(c) for c in result.replace("\n", "")} & {"Cc", "Cf", "Cs", "Zl", "Zp"}
-    assert all(line and line == " ".join(line.split()) for line in result.split("\n")) or result == ""
-    assert not set(result) & set("“”„‟「」『』‘’‚‛‐‑‒–—―─｡！？；：，（）")
-
-
-COMMON = "的一是不了人我在有他这中大来上国网页新闻报道時間後來發現頭髮乾淨裡面臺灣説說電腦。！？，、：；"
-PLAIN = st.characters(max_codepoint=0xFFFF, exclude_categories=["Mn", "Mc", "Me", "Lo"])
-
-
-@given(st.text(st.one_of(st.sampled_from(COMMON + "“”—…　\t\r\n\u200b"), PLAIN)))
-@example("ΑΣ Σ")
-@example("İ")
-def test_idempotent_without_marks_and_rare_ideographs(text: str) -> None:
-    once = normalise(text)
-    assert normalise(once) == once
-
-
-@given(st.text(st.characters(exclude_categories=["Lo"]).map(str.lower)))
-def test_idempotent_on_lower_case_with_marks(text: str) -> None:
-    once = normalise(text)
-    assert normalise(once) == once
-
-
-@pytest.mark.parametrize(
-    ("text", "once", "twice"),
-    [
-        ("H\u0331", "h\u0331", "\u1e96"),  # only the lower-case letter composes with the mark
-        ("\u85b4", "苧", "苎"),  # t2s takes two hops
-        ("瀋落", "沈落", "沉落"),  # the simplified form is again a key of t2s
-    ],
-)
-def test_known_exceptions_to_idempotence(text: str, once: str, twice: str) -> None:
-    assert normalise(text) == once
-    assert normalise(once) == twice
-    assert normalise(twice) == twice

@@ -12,18 +12,14 @@ import pytest
 
 from es_dedup.decision.alignment import AlignedRow, Piece
 from es_dedup.detectors.page_features import PageFeatures
-from es_dedup.detectors.registry import create_detectors
 from es_dedup.index.records import FeatureRecord
-from es_dedup.model import Cluster, Content, Member, PairDecision, Relation, Verdict
-from es_dedup.model.explanation import format_number
+from es_dedup.model import Cluster, Member, PairDecision, Relation, Verdict
 from es_dedup.report import ReportLimits, write_report
 from es_dedup.report.alignment import side_by_side
 from es_dedup.report.charts import score_bars, size_bars
 from es_dedup.report.data import gather
 from es_dedup.report.evidence import measures
 from es_dedup.report.features import FieldPair, compared_fields
-from es_dedup.settings import Settings
-from tests.texts import topical
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -129,17 +125,6 @@ def test_features_of_both_pages_stand_beside_each_other() -> None:
     assert band == FieldPair("simhash_band_0", ("7",), (), ())
 
 
-def test_places_of_shared_concepts_are_shown_for_both_pages() -> None:
-    sides = [
-        PageFeatures(
-            name, "", "stored", 10, "", {"key_concept_positions": [{"concept": "桥", "positions": places}]}
-        )
-        for name, places in (("a", [0.1, 0.5]), ("b", [0.2]))
-    ]
-    (pair,) = compared_fields(*sides)
-    assert pair.shared == ("桥 0.1 0.5 ~ 0.2",)
-
-
 def test_the_page_is_well_formed_and_shows_totals_and_evidence(tmp_path: Path) -> None:
     page = page_of(FakeIndex(clusters_of(5)), tmp_path)
     structure = Structure()
@@ -194,17 +179,6 @@ def test_hostile_text_is_escaped_everywhere(tmp_path: Path) -> None:
     assert not re.search("[\x00\x1b\u202e]", page)
 
 
-def test_only_web_addresses_become_links(tmp_path: Path) -> None:
-    class Index(FakeIndex):
-        def record(self, page_id: str) -> FeatureRecord:
-            return FeatureRecord(page_id, 1, 1, (), b"", url="javascript:alert(1)", title="t")
-
-    structure = Structure()
-    structure.feed(page_of(Index(clusters_of(1)), tmp_path))
-    where = {name for name, value in structure.attributes if value and "javascript:" in value}
-    assert where == {"data-page"}  # what the search reads
-
-
 def test_ten_thousand_clusters_make_a_small_page(tmp_path: Path) -> None:
     index = FakeIndex(clusters_of(10_000), text="一" * 100_000)
     page = page_of(index, tmp_path, ReportLimits(clusters=5, listed=20, members=1, chars=500))
@@ -239,16 +213,6 @@ def test_an_index_without_duplicates_has_a_page_too(tmp_path: Path) -> None:
     assert "script-src" not in page
 
 
-def test_no_clusters_may_be_asked_for(tmp_path: Path) -> None:
-    assert "Clusters in detail" not in page_of(
-        FakeIndex(clusters_of(3)), tmp_path, ReportLimits(clusters=0, listed=0)
-    )
-
-
-def test_texts_that_are_not_kept_are_said_so(tmp_path: Path) -> None:
-    assert "The text is not kept" in page_of(FakeIndex(clusters_of(1), text=""), tmp_path)
-
-
 def test_a_failed_write_leaves_the_old_page(tmp_path: Path) -> None:
     class Broken(FakeIndex):
         def text(self, page_id: str) -> str:
@@ -276,15 +240,6 @@ def test_long_texts_are_cut_and_invisible_characters_named() -> None:
     assert side_by_side([], ("zh", "en"), 5) == ""
 
 
-@pytest.mark.parametrize("method", ["dwdcs", "char_frequency"])
-def test_strict_thresholds_are_shown_as_such(method: str) -> None:
-    detector = create_detectors(Settings(detectors=(method,)))[method]
-    page = detector.featurise(Content(topical(7, sentences=30)))
-    shown = [str(each) for each in measures(detector.verify(page, page).evidence)]
-    assert shown[0] in ("similarity 1 (> 0.9)", "main 1 (> 0.8)")
-    assert not [each for each in shown if "≥" in each or "≤" in each or "strict" in each]
-
-
 def test_a_strict_threshold_is_not_met_by_an_equal_value() -> None:
     evidence = {"a": 0.8, "min_a": 0.8, "b": 0.81, "min_b": 0.8, "c": 0.04, "max_c": 0.05}
     assert [each.met for each in measures(evidence)] == [True, True, True]
@@ -303,14 +258,6 @@ def test_measures_stand_beside_their_thresholds() -> None:
     assert shown == ["ccs 0.913 (≥ 0.6)", "bits 4 (≤ 3)", "min_other 2"]
     met = [m.met for m in measures({"ccs": 0.9, "min_ccs": 0.6, "bits": 4, "max_bits": 3, "name": "x"})]
     assert met == [True, False, None]
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(None, "–"), (True, "yes"), (12345, "12,345"), (0.5, "0.5"), (1234.0, "1,234"), ("x", "x")],
-)
-def test_numbers_are_short(value: float | str | bool | None, text: str) -> None:
-    assert format_number(value) == text
 
 
 def test_chart_classes_cover_everything() -> None:

@@ -69,22 +69,3 @@ def test_a_folder_of_wordnet_gives_its_most_frequent_synsets_first(
     lines = lzma.decompress(output.read_bytes()).decode().splitlines()
     assert lines[0].startswith("# WordNet 3.1 Copyright")
     assert lines[3:] == ["beautiful fair", "crane wader", "crane derrick", "five fin"]
-
-
-def test_the_most_frequent_meaning_of_a_word_comes_first(script: ModuleType) -> None:
-    lines = [
-        f"{synset}\tcmn:lemma\t{word}"
-        for synset, word in (("1-n", "计算机"), ("1-n", "加法机"), ("2-n", "计算机"), ("2-n", "电脑"))
-    ]
-    assert script.groups_of(lines, {"计算机": 5, "电脑": 9}) == [["计算机", "电脑"], ["计算机", "加法机"]]
-    assert script.groups_of(lines, {}) == [["计算机", "加法机"], ["计算机", "电脑"]]
-
-
-def test_a_file_without_synsets_is_refused(
-    script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    source = tmp_path / "empty.tab"
-    source.write_text("# nothing\n", encoding="utf-8")
-    assert script.main([str(source), "--output", str(tmp_path / "out.xz")]) == 1
-    assert "no synset" in capsys.readouterr().err
-    assert not (tmp_path / "out.xz").exists()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import pickle
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +11,7 @@ from hypothesis import strategies as st
 from es_dedup.errors import InputError
 from es_dedup.evaluation import EvaluationReport, Label, LabelledPair, MethodDecisions, evaluate
 from es_dedup.model import Relation
-from scripts.floors import FloorLowered, Floors, check, figures, pin, read_floors
+from scripts.floors import FloorLowered, Floors, check, pin, read_floors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,28 +63,6 @@ def test_every_report_passes_its_own_floors(found: int, wrong: int) -> None:
     assert pin(report(found, wrong), floors) == floors
 
 
-@given(st.integers(1, 9), st.integers(1, 9))
-def test_one_pair_more_judged_right_never_worsens_a_figure(found: int, wrong: int) -> None:
-    for section in figures(report(found, wrong)).values():
-        for name, figure in section.items():
-            better = -figure.one_better if name.startswith("max_") else figure.one_better
-            value = -figure.value if name.startswith("max_") else figure.value
-            assert better >= value
-    rules = figures(report(found, wrong))["rules"]
-    for name in ("precision", "f1"):
-        best = max(
-            figures(report(found + 1, wrong))["rules"][name].value,
-            figures(report(found, wrong - 1))["rules"][name].value,
-        )
-        assert rules[name].one_better == pytest.approx(best)
-
-
-def test_figures_of_no_pairs_are_not_pinned() -> None:
-    nothing = evaluate([], {"rules": {}}, {"index": set()}, {})
-    assert figures(nothing) == {"rules": {}}
-    assert check(nothing, pin(nothing)) == []
-
-
 def test_other_labels_break_the_gate_before_any_figure() -> None:
     floors = pin(report(8, 2))
     changed = [*LABELS[:-1], LabelledPair("19a", "19b", Label.PARTIAL)]
@@ -128,19 +104,6 @@ def test_pinned_thirds_are_rounded_so_that_they_pass() -> None:
     assert check(report(1, 1, third), floors) == []
 
 
-def test_the_refusal_survives_pickling() -> None:
-    error = FloorLowered(("rules: recall 0.8 would become 0.7",))
-    assert str(pickle.loads(pickle.dumps(error))) == str(error)
-
-
-def test_floors_come_back_from_their_file(tmp_path: Path) -> None:
-    path = tmp_path / "floors.json"
-    floors = pin(report(8, 2))
-    path.write_text(floors.as_json(), encoding="utf-8")
-    assert read_floors(path) == floors
-    assert list(json.loads(floors.as_json())) == ["floors", "labels_sha256", "pairs"]
-
-
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -165,8 +128,3 @@ def test_a_broken_file_of_floors_is_refused(tmp_path: Path, text: str, problem: 
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=problem):
         read_floors(path)
-
-
-def test_an_absent_file_of_floors_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
-        read_floors(tmp_path / "absent.json")

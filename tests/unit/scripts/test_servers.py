@@ -31,17 +31,6 @@ def places(tmp_path: Path) -> settings.Settings:
 
 
 class TestSettings:
-    def test_each_set_has_a_folder_of_its_own(self, tmp_path: Path) -> None:
-        environ = {"ES_DEDUP_SERVERS": str(tmp_path)}
-        first, second = (
-            settings.load(environ | more).run for more in ({}, {"ES_DEDUP_SERVERS_SET": "second"})
-        )
-        assert first != second
-        assert first.parent == second.parent
-
-    def test_the_cache_is_where_the_environment_says(self, tmp_path: Path) -> None:
-        assert settings.load({"ES_DEDUP_SERVERS": str(tmp_path)}).cache == tmp_path
-
     def test_a_users_cache_is_used_and_never_roots_home(self, tmp_path: Path) -> None:
         environ = {"HOME": str(tmp_path)}
         assert settings.load(environ, root=False).cache == tmp_path / ".cache" / "es-dedup-servers"
@@ -61,26 +50,8 @@ class TestSettings:
             with pytest.raises(settings.Trouble, match="ES_DEDUP_SERVERS_USER"):
                 settings.unprivileged(replace(places, user=user))
 
-    def test_servers_run_as_the_caller_who_is_not_root(
-        self, places: settings.Settings, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(os, "geteuid", lambda: 1000)
-        assert settings.unprivileged(places) is None
-
 
 class TestJava:
-    @pytest.mark.parametrize(
-        ("release", "major"),
-        [
-            ('IMPLEMENTOR="x"\nJAVA_VERSION="17.0.15"\n', 17),
-            ('JAVA_VERSION="25"', 25),
-            ('JAVA_VERSION="1.8.0_392"', 8),
-            ("no version here", None),
-        ],
-    )
-    def test_the_major_version_is_read_from_the_release_file(self, release: str, major: int | None) -> None:
-        assert java.major_of(release) == major
-
     def test_java_home_comes_before_what_is_installed(self, tmp_path: Path) -> None:
         for name, version in (("a/own", 17), ("jvm/x", 17), ("jvm/y", 25)):
             home = tmp_path / name
@@ -135,39 +106,12 @@ class TestPlugin:
 
 
 class TestConfiguration:
-    def test_one_node_finds_nobody_else(self, tmp_path: Path) -> None:
-        node = profiles.Node("node-1", tmp_path, 9201)
-        text = profiles.configuration(profiles.PROFILES["es8"], node, [node])
-        assert "discovery.type: single-node\n" in text
-        assert "http.port: 9201\n" in text
-        assert "transport.port: 9301\n" in text
-        assert "xpack.security.enabled: false\n" in text
-        assert "network.host: 127.0.0.1\n" in text
-
-    def test_three_nodes_know_each_other(self, tmp_path: Path) -> None:
-        nodes = [profiles.Node(f"node-{at}", tmp_path / str(at), 9231 + at) for at in range(3)]
-        text = profiles.configuration(profiles.PROFILES["three"], nodes[1], nodes)
-        assert 'discovery.seed_hosts: ["127.0.0.1:9331", "127.0.0.1:9332", "127.0.0.1:9333"]\n' in text
-        assert "cluster.initial_master_nodes: [node-0, node-1, node-2]\n" in text
-        assert "single-node" not in text
-
-    def test_a_secured_node_speaks_tls(self, tmp_path: Path) -> None:
-        node = profiles.Node("node-1", tmp_path, 9221)
-        text = profiles.configuration(profiles.PROFILES["secured"], node, [node])
-        assert "xpack.security.enabled: true\n" in text
-        assert "xpack.security.http.ssl.enabled: true\n" in text
-
     def test_a_runtime_without_vectors_is_not_asked_for_them(self) -> None:
         shipped = "-XX:+UseG1GC\n20-:--add-modules=jdk.incubator.vector\n-Xlog:gc*:file=gc.log\n"
         options, memory = profiles.jvm_options(shipped, heap="256m", vectors=False)
         assert options == "-XX:+UseG1GC\n"
         assert memory == "-Xms256m\n-Xmx256m\n"
         assert "vector" in profiles.jvm_options(shipped, heap="256m", vectors=True)[0]
-
-    def test_options_of_the_caller_are_passed_on(self) -> None:
-        given = settings.load({"ES_DEDUP_SERVERS_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -Da=b"}).java_opts
-        memory = profiles.jvm_options("", heap="256m", vectors=False, more=given)[1]
-        assert memory == "-Xms256m\n-Xmx256m\n-XX:TieredStopAtLevel=1\n-Da=b\n"
 
     def test_ports_of_profiles_do_not_meet(self) -> None:
         ports = [

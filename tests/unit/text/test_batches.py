@@ -5,20 +5,17 @@ from __future__ import annotations
 import random
 from typing import Final
 
-import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from es_dedup.detectors.features import FeatureTable, featurise, pack, stored_terms
+from es_dedup.detectors.features import featurise, pack, stored_terms
 from es_dedup.settings import Settings
 from es_dedup.settings.sections import SimhashConfig
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.numbers import masked_clause_hashes, number_runs, number_tokens
 from es_dedup.text.tokens import clause_hashes, clause_lengths, gram_hashes, tokenise
 from tests.texts import SENTENCES, article, page_texts
-
-pytestmark = pytest.mark.usefixtures("both_paths")
 
 SEED: Final = 20261121
 GRAMS, WORDS = Settings(), Settings(simhash=SimhashConfig(max_hamming_distance=3, features="words"))
@@ -68,7 +65,7 @@ def features(pages: list[tuple[str, str]], settings: Settings) -> list[tuple[byt
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(page_texts, max_size=6))
 @example(["第3", ".5元", "", "新社3月5日", "电话"])
 @example(["a", "b", "\u0301", "ab.", "c", "1.", "2"])
@@ -97,15 +94,3 @@ def test_features_of_long_and_short_pages_do_not_depend_on_the_cut_of_the_batch(
     cut = rng.randrange(1, len(pages))
     assert whole == features(pages[:cut], GRAMS) + features(pages[cut:], GRAMS)
     assert whole == [features([page], GRAMS)[0] for page in pages]
-
-
-@settings(max_examples=50, deadline=None)
-@given(PAGES, st.data())
-def test_tables_are_taken_apart_and_put_together_by_rows(
-    pages: list[tuple[str, str]], data: st.DataObject
-) -> None:
-    table = featurise([text for text, _ in pages], [title for _, title in pages], GRAMS)
-    cut = data.draw(st.integers(0, len(pages)))
-    rows = np.arange(len(pages), dtype=np.int64)
-    joined = FeatureTable.concatenate([table.take(rows[cut:]), table.take(rows[:cut])])
-    assert pack(joined) == pack(table)[cut:] + pack(table)[:cut]

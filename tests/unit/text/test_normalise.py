@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from es_dedup.text.characters import _ODD, CJK, PLANE, SEPARATOR, WORD, kind_of, tables
 from es_dedup.text.normalise import TextBatch, decode, encode, normalise, normalise_many
@@ -15,16 +16,9 @@ from tests.reference import coverage as slow_tokens
 from tests.reference import normalise as slow
 from tests.texts import SENTENCES, TRADITIONAL, every_character, invisible, mixed_texts, pages_of_texts
 
-pytestmark = pytest.mark.usefixtures("both_paths")
 
-
-@pytest.mark.parametrize("text", SENTENCES)
-def test_sentences_of_every_script_equal_the_reference(text: str) -> None:
-    assert normalise(text) == slow.normalise(text)
-
-
-@settings(max_examples=400, deadline=None)
-@given(mixed_texts)
+@settings(max_examples=300, deadline=None)
+@given(mixed_texts | st.sampled_from(SENTENCES))
 @example("ｶﾞ")
 @example("ㄱㅏ")
 @example("\u09c7\u09be")
@@ -103,13 +97,6 @@ def test_simplification_looks_at_phrases() -> None:
     assert simplify("頭髮") == "头发"
     assert simplify("甦醒瞭解乾淨乾隆") == slow.to_simplified("甦醒瞭解乾淨乾隆")
     assert {"髮", "發", "瞭", "甦"} <= traditional_characters()
-
-
-def test_the_input_is_not_changed_and_no_text_is_no_problem() -> None:
-    texts = ["Ａ", "髮", ""]
-    normalise_many(texts)
-    assert texts == ["Ａ", "髮", ""]
-    assert len(normalise_many([])) == 0
 
 
 def test_codes_come_back_as_the_text() -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import random
 import re
-from typing import Final
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +14,8 @@ from es_dedup.text.numbers import masked_clause_hashes, number_runs, number_toke
 from es_dedup.text.tokens import tokenise
 from tests.reference import coverage as slow
 
-SEED: Final = 20261121
+if TYPE_CHECKING:
+    import random
 
 
 def numbers_of(text: str) -> list[str]:
@@ -102,20 +102,6 @@ def test_what_the_reference_masks_alike_the_kernel_masks_alike(left: str, right:
     for clause, value in pairs:
         by_clause.setdefault(clause, set()).add(value)
     assert all(len(values) == 1 for values in by_clause.values())
-
-
-def test_clauses_with_other_words_differ_when_masked() -> None:
-    print(f"seed {SEED}")
-    rng = random.Random(SEED)
-    words = ["".join(rng.choices("甲乙丙丁戊己庚辛", k=6)) for _ in range(200)]
-    values = {word: masked(f"{word}增长{rng.randrange(100)}成")[0] for word in words}
-    assert len(set(values.values())) == len(values)
-    assert 0 not in values.values()
-
-
-def test_a_clause_without_numbers_has_no_masked_form() -> None:
-    assert masked("没有数字，也没有") == [0, 0]
-    assert masked("") == []
 
 
 def test_serial_sentences_agree_only_once_masked() -> None:

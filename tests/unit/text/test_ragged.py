@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_dedup.kernels import dispatch
 from es_dedup.text.ragged import (
     FILTER_FROM,
     concatenate,
@@ -129,17 +128,3 @@ def test_find_among_few_and_among_many_values_agree(bits: int) -> None:
     few = [find(known, part, bits) for part in np.array_split(values, 4)]
     assert np.concatenate([part for _, part in few]).tolist() == place.tolist()
     assert len(find(known[:0], values, bits)[0]) == 0
-
-
-@pytest.mark.parametrize("chosen", [False, True], ids=["numpy", "compiled"])
-def test_values_that_share_their_highest_bits_are_found_too(
-    monkeypatch: pytest.MonkeyPatch, *, chosen: bool
-) -> None:
-    if chosen:
-        pytest.importorskip("numba")
-    monkeypatch.setattr(dispatch._State, "chosen", chosen)
-    known = np.arange(0, 60_000, 3, dtype=np.uint64) | np.uint64(5 << 40)
-    values = np.arange(200_000, dtype=np.uint64) | np.uint64(5 << 40)
-    at, place = find(known, values, 48)
-    assert at.tolist() == list(range(0, 60_000, 3))
-    assert place.tolist() == list(range(20_000))

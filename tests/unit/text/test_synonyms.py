@@ -33,12 +33,6 @@ WORDNET = """# Chinese Open Wordnet	cmn	http://example.com/	wordnet
 03183080-n	cmn:lemma	设备
 00001740-v	cmn:lemma	呼吸
 """
-PLAIN = """# 我们的词表
-检修 维修,修理
-repairs  mending
-
-孤词
-"""
 
 
 def without_entries(folder: Path) -> None:
@@ -46,11 +40,6 @@ def without_entries(folder: Path) -> None:
     for part in ("noun", "adj", "verb", "adv"):
         for kind in ("data", "index"):
             (folder / f"{kind}.{part}").write_text("  1 a licence line\n", encoding="utf-8")
-
-
-def test_a_plain_list() -> None:
-    found = parse(PLAIN.splitlines())
-    assert [set(group) for group in found.groups] == [{"检修", "维修", "修理"}, {"repair", "mending"}]
 
 
 def test_cilin_gives_only_its_synonyms() -> None:
@@ -62,11 +51,6 @@ def test_cilin_gives_only_its_synonyms() -> None:
 def test_multilingual_wordnet() -> None:
     found = parse(WORDNET.splitlines())
     assert [set(group) for group in found.groups] == [{"设备", "装置"}]
-
-
-def test_lines_of_a_wordnet_that_are_no_lemmas_are_passed_over() -> None:
-    lines = ["03183080-n\tcmn:def\t0\t一种 设备", "03183080-n\tcmn:exe\t0\t新 设备"]
-    assert not parse([*lines, "# note\tx"]).groups
 
 
 def test_particles_that_a_wordnet_sets_apart_are_left_out() -> None:
@@ -170,14 +154,6 @@ def test_a_concept_is_the_word_and_its_synonyms() -> None:
     assert found.concept("甲", 1) == {"甲", "乙"}
     assert found.concept("甲", 2) == {"甲", "乙", "丙"}
     assert found.concept("丁", 1) == {"丁"}
-
-
-def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
-    path = tmp_path / "list.txt"
-    path.write_text("甲 乙", encoding="utf-8")
-    assert len(load(path)) == 1
-    path.write_text("甲 乙\n丙 丁 戊", encoding="utf-8")
-    assert len(load(path)) == 2
 
 
 @pytest.mark.parametrize(

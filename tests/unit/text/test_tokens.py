@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 
 from es_dedup.text.normalise import TextBatch, normalise, normalise_many
 from es_dedup.text.tokens import (
-    CJK_GRAM,
-    WORD_GRAM,
     TokenBatch,
     characters_apart,
     clause_hashes,
@@ -25,12 +23,10 @@ from es_dedup.text.tokens import (
     tokenise,
 )
 from tests.reference import coverage as slow
-from tests.texts import SENTENCES, article, page_texts, pages_of_texts
+from tests.texts import SENTENCES, page_texts, pages_of_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-pytestmark = pytest.mark.usefixtures("both_paths")
 
 
 def cut(text: str) -> tuple[TextBatch, TokenBatch]:
@@ -65,15 +61,8 @@ def assert_same_partition(items: Iterable[Any], hashes: Iterable[int]) -> None:
     assert max(Counter(value for _, value in pairs).values(), default=1) == 1
 
 
-@pytest.mark.parametrize("text", SENTENCES)
-def test_sentences_are_cut_as_the_reference_cuts_them(text: str) -> None:
-    batch, tokens = cut(text)
-    assert strings(batch, tokens) == slow.tokens(normalise(text))
-    assert clauses_of(batch, tokens) == slow.clauses(normalise(text))
-
-
-@settings(max_examples=300, deadline=None)
-@given(page_texts)
+@settings(max_examples=200, deadline=None)
+@given(page_texts | st.sampled_from(SENTENCES))
 def test_tokens_equal_the_reference(text: str) -> None:
     batch, tokens = cut(text)
     expected = slow.tokens(normalise(text))
@@ -82,7 +71,7 @@ def test_tokens_equal_the_reference(text: str) -> None:
     assert_same_partition(expected, tokens.hashes.tolist())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(page_texts.filter(lambda text: not other_digits(text)))
 def test_clauses_equal_the_reference(text: str) -> None:
     batch, tokens = cut(text)
@@ -103,15 +92,6 @@ def test_grams_equal_the_reference(text: str, cjk: int, word: int) -> None:
     assert_same_partition(expected, hashes.tolist())
 
 
-def test_grams_of_articles_equal_the_reference() -> None:
-    texts = [
-        normalise(article(seed, language=language)) for seed, language in ((1, "zh"), (2, "en"), (3, "zh"))
-    ]
-    hashes, _ = gram_hashes(tokenise(normalise_many(texts)))
-    expected = [gram for text in texts for gram in slow.grams(text, CJK_GRAM, WORD_GRAM)]
-    assert_same_partition(expected, hashes.tolist())
-
-
 @settings(max_examples=100, deadline=None)
 @given(pages_of_texts)
 def test_offsets_cut_the_batch_into_its_pages(texts: list[str]) -> None:
@@ -124,25 +104,6 @@ def test_offsets_cut_the_batch_into_its_pages(texts: list[str]) -> None:
     ):
         inside = tokens.clause[tokens.offsets[page] : tokens.offsets[page + 1]]
         assert sorted(set(inside.tolist())) == list(range(start, end))
-
-
-@pytest.mark.parametrize(
-    ("left", "right"),
-    [
-        ("共3.5元", "共3,5元"),  # the mark between digits does not count
-        ("网页，去重", "网页 去重。"),
-        ("Ａ　Ｂ", "a b"),
-    ],
-)
-def test_marks_and_spaces_do_not_change_grams(left: str, right: str) -> None:
-    assert gram_hashes(cut(left)[1], 2, 2)[0].tolist() == gram_hashes(cut(right)[1], 2, 2)[0].tolist()
-
-
-def test_order_and_joining_change_a_clause() -> None:
-    hashes = [
-        int(clause_hashes(cut(text)[1])[0]) for text in ("甲乙", "乙甲", "甲 甲乙", "ab", "a b", "ba", "b a")
-    ]
-    assert len(set(hashes)) == 7
 
 
 @pytest.mark.parametrize("text", ["", " \n", "。，！", "-- //"])

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from es_dedup.text.idf import general
 from es_dedup.text.normalise import normalise, normalise_many
 from es_dedup.text.segment import segmenter
 from es_dedup.text.stopwords import STOP_CHARACTERS, STOP_WORDS
@@ -55,11 +54,6 @@ def test_sentences_end_where_the_reference_ends_them() -> None:
     assert len(words.words(0)) == len(placed)
     assert words.sentence.tolist() == [each.sentence for each in placed]
     assert len({each.sentence for each in placed}) == 8
-
-
-def test_no_page_shares_a_sentence_with_another() -> None:
-    words = words_of("水泵 设备", "城市。河流 城市")
-    assert len(set(words.sentence.tolist())) == 3
 
 
 def test_distinct_words_know_their_count_and_first_place() -> None:
@@ -113,13 +107,6 @@ def test_tags_become_parts_of_speech(tag: str, speech: Speech) -> None:
 def test_stop_words_are_in_the_form_of_texts() -> None:
     assert [word for word in sorted(STOP_WORDS) if normalise_many([word]).string(0) != word] == []
     assert {"的", "了"} < STOP_CHARACTERS < STOP_WORDS
-
-
-def test_general_words_are_less_rare_than_special_ones() -> None:
-    idf = general()
-    common, special = idf.of(["我们", "劳动防护"]).tolist()
-    assert 0 < common < special
-    assert idf.of(["qqzzxx"]).tolist() == [idf.unknown]
 
 
 def test_rarity_is_learned_from_pages() -> None:

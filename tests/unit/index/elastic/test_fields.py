@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from es_dedup.detectors import ccdet, char_frequency, coverage, dwdcs, multi_simhash, simhash
 from es_dedup.detectors.named_fields import field_types, term_fields
-from es_dedup.index.elastic.fields import SEARCHED, SHOWN, TermFields, term_query
+from es_dedup.index.elastic.fields import SEARCHED, SHOWN, TermFields
 from es_dedup.index.elastic.mappings import add_fields, load_mapping
 from es_dedup.index.records import RecordBatch
 from es_dedup.settings import Settings
@@ -81,14 +79,3 @@ def test_named_fields_take_the_place_of_hashes_where_they_are_kept() -> None:
     }
     (hashed,) = FIELDS.columns_of(batch, [0], named=False)
     assert hashed == {"period_signatures": ["AQAAAABN"], "coverage_grams": ["CAAAAAAD"]}
-
-
-def test_terms_are_asked_for_as_they_are_stored() -> None:
-    found = FIELDS.values_of([SIGNATURE, BAND, GRAM, 5], {SIGNATURE: '水"位', GRAM: "x"})
-    assert [json.loads(term_query(each)) for each in found] == [
-        {"period_signatures": '水"位'},
-        {"simhash_band_0": "513"},
-        {"coverage_grams": "CAAAAAAD"},
-        {"other_terms": "AAAAAAAF"},
-    ]
-    assert found == [pair for each in found for pair in json.loads(term_query(each)).items()]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from es_dedup.detectors.named_fields import field_types, term_fields
-from es_dedup.index.elastic import TermFields, mappings, records
+from es_dedup.index.elastic import TermFields, records
 from es_dedup.index.elastic.mappings import KINDS, SCHEMA_VERSION, add_fields, body_of, load_mapping
 from es_dedup.settings import Settings
 
@@ -72,11 +72,6 @@ def test_without_named_fields_no_term_is_shown() -> None:
     assert body["mappings"]["_meta"]["es_dedup"]["named_fields"] is False
 
 
-def test_a_user_who_searches_everything_does_not_meet_them() -> None:
-    for kind in KINDS:
-        assert load_mapping(kind)["settings"]["index"]["hidden"] is True
-
-
 @pytest.mark.parametrize(
     ("replicas", "expected"),
     [
@@ -109,16 +104,3 @@ def test_what_is_read_by_id_alone_is_never_shown_by_itself() -> None:
         "texts": "5s",
         "meta": "-1",
     }
-
-
-def test_only_features_may_be_written_less_safely() -> None:
-    for kind in ("clusters", "texts", "meta"):
-        body = body_of(kind, {"ccdet.window": 10}, shards=3, replicas="1", refresh="1s", durability="async")
-        assert "translog.durability" not in body["settings"]["index"]
-
-
-def test_names_carry_version_and_number() -> None:
-    concrete = mappings.concrete_of("pages", "features", 12)
-    assert concrete == "pages-dedup-features-v2-000012"
-    assert mappings.number_of(concrete) == 12
-    assert concrete.startswith(mappings.alias_of("pages", "features"))

@@ -75,16 +75,6 @@ class TestKept:
 
 
 class TestAnswers:
-    def test_nothing_is_carried_by_no_page(self) -> None:
-        postings = postings_of(PageWriteCache().parts(), [1, 2])
-        assert postings.counts() == {}
-        assert postings.answers([{1: ENOUGH}], [()]) == [{}]
-
-    def test_only_some_places_of_a_batch_are_kept(self) -> None:
-        recent = begun()
-        recent.add(batch("a", "b", "c"), [0, 2], written(1, 2))
-        assert postings_of(recent.parts(), [0, 1, 2, 9]).counts() == {0: 1, 2: 1, 9: 2}
-
     @pytest.mark.parametrize("seed", range(5))
     def test_answers_are_those_of_a_plain_count(self, seed: int) -> None:
         source = random.Random(seed)

@@ -22,20 +22,18 @@ from es_dedup.errors import (
 )
 from es_dedup.index.elastic import is_address, parse_address
 from es_dedup.index.elastic.candidates import query_of
-from es_dedup.index.elastic.fulltext import words_of
 from es_dedup.index.elastic.tokens import (
     LONG,
     hash_of,
     hash_token,
     key_of,
-    pair_key,
     storable,
     tokens_of,
 )
 from es_dedup.index.factory import beside, elastic_options, shown
 from es_dedup.index.term_weights import ENOUGH, weights_of
 from es_dedup.model import CandidateQuery, Scope, TermGroup
-from es_dedup.settings.loading import Settings, describe, load_settings
+from es_dedup.settings.loading import describe, load_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,9 +79,6 @@ class TestAddress:
         with pytest.raises(ConfigError, match="the cloud id cannot be read"):
             parse_address(f"cloud://{cloud_id}/pages")
 
-    def test_an_ipv6_address_keeps_its_brackets(self) -> None:
-        assert parse_address("http://[::1]:9201/pages").hosts == ("http://[::1]:9201",)
-
     @pytest.mark.parametrize(
         "text",
         ["http:///pages", "http://host", "http://host/", "http://host/a/_b", "http://host/_x", "http://host:x/a",
@@ -93,10 +88,6 @@ class TestAddress:
         with pytest.raises(ConfigError):
             parse_address(text)
 
-    def test_files_are_told_from_addresses(self) -> None:
-        assert is_address("https://host/x")
-        assert not any(is_address(place) for place in ("pages.db", ":memory:", "http/x", "ftp://x/y"))
-
 
 class TestTokens:
     @given(st.lists(st.integers(0, (1 << 48) - 1)))
@@ -104,11 +95,6 @@ class TestTokens:
         tokens = tokens_of(np.array(terms, dtype=np.uint64))
         assert all(len(token) == 8 for token in tokens)
         assert len(set(zip(terms, tokens, strict=True))) == len(set(terms)) == len(set(tokens))
-
-    @given(st.integers(0, 255), st.integers(0, (1 << 40) - 1), st.integers(0, (1 << 40) - 1))
-    def test_the_first_character_names_the_method(self, tag: int, one: int, other: int) -> None:
-        left, right = tokens_of(np.array([tag << 40 | one, tag << 40 | other], dtype=np.uint64))
-        assert left[0] == right[0]
 
     @given(st.integers(0, (1 << 64) - 1))
     def test_hashes_come_back(self, value: int) -> None:
@@ -120,15 +106,6 @@ class TestTokens:
         key = key_of(page_id)
         assert len(key.encode()) <= 512
         assert (key == page_id) == (len(page_id.encode()) <= 480 and not page_id.startswith(LONG))
-
-    def test_the_key_of_a_long_id_is_no_other_pages_id(self) -> None:
-        long = key_of("x" * 512)
-        assert long.startswith(LONG)
-        assert key_of(long) != long
-
-    def test_keys_of_pairs_differ(self) -> None:
-        keys = {pair_key(*pair) for pair in (("a", "b"), ("a", "bc"), ("ab", "c"), ("b", "a"))}
-        assert len(keys) == 4
 
     def test_what_cannot_be_stored_is_not_asked_for(self) -> None:
         assert storable(["a", "", "b\ud800", "a", "c"]) == ["a", "c"]
@@ -167,20 +144,6 @@ class TestQueries:
         assert weights_of(CandidateQuery(groups)) == {1: 840, 2: 840, 3: 1260, 4: 1260, 5: 2520, 6: 230}
 
 
-class TestWords:
-    @pytest.mark.parametrize(
-        ("text", "words"),
-        [
-            ("The Dog's", ["the", "dog", "s"]),
-            ("三桥 通车。", ["三桥", "通车"]),
-            ("a_b", ["a", "b"]),
-            ("！？", []),
-        ],
-    )
-    def test_words_are_split_as_everywhere(self, text: str, words: list[str]) -> None:
-        assert words_of(text) == words
-
-
 class TestSettings:
     def test_secrets_are_not_shown_and_reach_the_adapter(self) -> None:
         settings = load_settings(
@@ -189,16 +152,6 @@ class TestSettings:
         assert elastic_options(settings).password == "in-no-text"  # noqa: S105 - made up here
         assert "in-no-text" not in repr(settings) + repr(describe(settings)) + repr(elastic_options(settings))
         assert pickle.loads(pickle.dumps(settings)).elastic.password.get_secret_value() == "in-no-text"
-
-    def test_a_wrong_secret_is_not_repeated(self) -> None:
-        with pytest.raises(ConfigError) as caught:
-            load_settings(overrides={"elastic.password": 12345678}, environ={})
-        assert "12345678" not in str(caught.value)
-
-    def test_every_option_can_be_set(self) -> None:
-        assert elastic_options(Settings()).lock_seconds == Settings().index.lock_seconds
-        with pytest.raises(ConfigError, match=r"elastic\.replicas"):
-            load_settings(overrides={"elastic.replicas": "many"}, environ={})
 
 
 @pytest.mark.parametrize("kind", [IndexUnavailable, IndexInterrupted, IndexReadOnly, IndexRefused])

@@ -1,0 +1,188 @@
+"""The kernels give, bit for bit, what the numpy code beside them gives."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from es_dedup.decision.statistics import Statistics
+from es_dedup.detectors import coverage_codec
+from es_dedup.detectors.coverage_pairs import Weights, measure
+from es_dedup.detectors.dwdcs_paths import Graphs, removal_sums
+from es_dedup.detectors.features import featurise, pack, stored_terms, unpack
+from es_dedup.kernels import dispatch
+from es_dedup.settings import Settings
+from es_dedup.text.normalise import normalise_many
+from es_dedup.text.ragged import FILTER_FROM, find
+from es_dedup.text.titles import term_masks, title_terms
+from es_dedup.text.tokens import tokenise
+from tests.coverage_tables import rows_lists, table_of
+from tests.samples import truths
+from tests.texts import page_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytest.importorskip("numba")
+
+Draw = Any
+SETTINGS: Final = Settings()
+ALPHABET: Final = "泵站检修完成八月十五日电讯年两台〇，。！？；…、\n\t 　aB1.5:3-é“Ω𫢸😀\x00\u200b臺瞭解ﬁ①"
+TEXTS: Final = st.lists(page_texts | st.text(st.sampled_from(ALPHABET), max_size=120), max_size=5)
+
+
+def normalised(draw: Draw) -> Callable[[], Any]:
+    texts = draw(TEXTS)
+    return lambda: normalise_many(texts)
+
+
+def tokens(draw: Draw) -> Callable[[], Any]:
+    batch = normalise_many(draw(TEXTS))
+    return lambda: tokenise(batch)
+
+
+def titles(draw: Draw) -> Callable[[], Any]:
+    texts = draw(TEXTS)
+    body = tokenise(normalise_many(texts))
+    heads = [text[:40] for text in reversed(texts)]
+
+    def work() -> Any:
+        terms, offsets, titled = title_terms(heads, body)
+        return terms, offsets, titled, term_masks(body, terms, offsets)
+
+    return work
+
+
+def features(draw: Draw) -> Callable[[], Any]:
+    repeats = draw(st.integers(0, 400))
+    texts = [text + text[:7] * repeats for text in draw(TEXTS)]
+
+    def work() -> Any:
+        table = featurise(texts, texts[::-1], SETTINGS)
+        return table, stored_terms(table, SETTINGS), unpack(pack(table))
+
+    return work
+
+
+def measures(draw: Draw) -> Callable[[], Any]:
+    sides = [table_of(draw(rows_lists)) for _ in range(2)]
+    source = np.random.default_rng(draw(st.integers(0, 99)))
+    rows = [source.integers(0, len(side), 9) for side in sides]
+    weights = [
+        Weights(
+            source.random(len(side.grams), dtype=np.float32),
+            source.random(len(side.clauses), dtype=np.float32),
+        )
+        for side in sides
+    ]
+    return lambda: measure(sides[0], rows[0], sides[1], rows[1], weights[0], weights[1])
+
+
+def payloads(draw: Draw) -> Callable[[], Any]:
+    stored = coverage_codec.pack(table_of(draw(rows_lists)))
+    return lambda: coverage_codec.unpack_many(stored)
+
+
+def paths(draw: Draw) -> Callable[[], Any]:
+    """Sums of path lengths without some nodes, of connected graphs whose sizes lie around that of a machine word."""
+    source = np.random.default_rng(draw(st.integers(0, 999)))
+    sizes = draw(st.lists(st.sampled_from([1, 2, 3, 12, 63, 64, 65, 130]), max_size=3))
+    offsets = np.cumsum([0, *sizes], dtype=np.int64)
+    trees = [
+        (base + node, base + source.integers(max(0, node - 4), node))
+        for base, size in zip(offsets, sizes, strict=False)
+        for node in range(1, size)
+    ]
+    edges = np.array(trees, dtype=np.int64).reshape(-1, 2)
+    graphs = Graphs.of_edges(offsets, edges.min(axis=1), edges.max(axis=1))
+    removed = np.array(
+        [base + source.integers(size) for base, size in zip(offsets, sizes, strict=False)], dtype=np.int64
+    )
+    return lambda: removal_sums(graphs, removed, np.arange(len(sizes) + 1))
+
+
+def places(draw: Draw) -> Callable[[], Any]:
+    """Places of values in a sorted list: few and many values, with their bits spread or the highest ones shared."""
+    source = np.random.default_rng(draw(st.integers(0, 999)))
+    high = np.uint64(draw(st.sampled_from([0, 5 << 40])))
+    known = (
+        np.unique(source.integers(0, 1 << 40, draw(st.sampled_from([0, 1, 5000])), dtype=np.uint64)) | high
+    )
+    others = source.integers(0, 1 << 40, draw(st.sampled_from([9, FILTER_FROM + 9])), dtype=np.uint64) | high
+    values = np.concatenate((known[::3], known[:500] + np.uint64(1), others))
+    return lambda: find(known, values, 48)
+
+
+def weights(draw: Draw) -> Callable[[], Any]:
+    source = np.random.default_rng(draw(st.integers(0, 999)))
+    size = draw(st.sampled_from([0, 1, 70_000]))
+    known = np.unique(source.integers(0, 1 << 32, size, dtype=np.uint32))
+    values = source.random(len(known), dtype=np.float32)
+    statistics = Statistics(known, values, known, values, np.zeros(0, dtype=np.uint64), 1)
+    asked = np.concatenate((source.integers(0, 1 << 32, 500, dtype=np.uint32), known[::3], known[-1:]))
+    return lambda: statistics.clause_weights_of(asked)
+
+
+TWINS: Final[dict[Callable[[Draw], Callable[[], Any]], int]] = {
+    normalised: 150,
+    tokens: 150,
+    titles: 60,
+    features: 100,
+    measures: 150,
+    payloads: 60,
+    paths: 15,
+    places: 15,
+    weights: 5,
+}
+"""What makes the work that both do, and how many examples of it are tried."""
+
+
+def by_both(work: Callable[[], Any]) -> tuple[Any, Any]:
+    """What numpy gives, and what the kernels give."""
+    results, before = [], dispatch._State.chosen
+    try:
+        for dispatch._State.chosen in (False, True):
+            results.append(work())
+    finally:
+        dispatch._State.chosen = before
+    return results[0], results[1]
+
+
+def assert_same(left: Any, right: Any, name: str = "") -> None:
+    """Equal arrays of equal kinds, however deep they lie."""
+    if isinstance(left, tuple):
+        for mine, other in zip(left, right, strict=True):
+            assert_same(mine, other, name)
+    elif is_dataclass(left):
+        for field in fields(left):
+            assert_same(getattr(left, field.name), getattr(right, field.name), f"{name}.{field.name}")
+    elif isinstance(left, np.ndarray):
+        assert left.dtype == right.dtype, name
+        assert np.array_equal(left, right), name
+    else:
+        assert left == right, name
+
+
+@pytest.mark.parametrize("of", TWINS, ids=lambda of: of.__name__)
+def test_kernels_equal_numpy(of: Callable[[Draw], Callable[[], Any]]) -> None:
+    @settings(max_examples=TWINS[of], deadline=None)
+    @given(st.data())
+    def every_example(data: st.DataObject) -> None:
+        assert_same(*by_both(of(data.draw)))
+
+    every_example()
+
+
+def test_real_pages_give_the_same_features_and_measures() -> None:
+    texts = [truth.text for truth in truths()]
+    left, right = by_both(lambda: featurise(texts, [text[:40] for text in texts], SETTINGS))
+    assert_same(left, right)
+    table = left.coverage
+    rows = np.arange(len(texts), dtype=np.int64)
+    known = Statistics.empty().weights(table)
+    assert_same(*by_both(lambda: measure(table, rows[:-1], table, rows[1:], known, known)))
