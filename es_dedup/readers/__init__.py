@@ -13,13 +13,14 @@ Traps:
 
 from __future__ import annotations
 
+import os
 import stat
 from dataclasses import replace
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from es_dedup.readers.folders import SUFFIXES, read_folder, read_some
-from es_dedup.readers.input_pages import InputPages
-from es_dedup.readers.kinds import READERS, is_page_file, read_file
+from es_dedup.readers.kinds import FOLDER_KINDS, READERS, is_page_file, read_file, read_some
 from es_dedup.readers.locations import Address, is_pattern, located, matches, pattern_folder
 from es_dedup.readers.port import Fields, InputFailure, ReadOptions, Tally, kind_of
 from es_dedup.readers.records import fields_in_no_record
@@ -34,13 +35,33 @@ from es_dedup.readers.streams import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
+    from collections import Counter
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from es_dedup.model import Page
     from es_dedup.readers.locations import Named, Source
     from es_dedup.readers.port import Items
 
 __all__ = ["Fields", "InputFailure", "InputPages", "ReadOptions", "Root", "Roots", "read_pages"]
+
+
+class InputPages:
+    """Pages and failures of several sources, read lazily.
+
+    Attributes:
+        roots: what the ids of page files are relative to.
+        ignored: suffix to the number of files met in folders so far that are not read, because their kind is unknown.
+        no_page: why records of archives read so far hold no page, to the number of these.
+    """
+
+    def __init__(self, sources: Iterable[Items], roots: Roots, tally: Tally) -> None:
+        self.roots = roots
+        self.ignored: Mapping[str, int] = tally.ignored
+        self.no_page: Mapping[str, int] = tally.no_page
+        self._sources = sources
+
+    def __iter__(self) -> Iterator[Page | InputFailure]:
+        return chain.from_iterable(self._sources)
 
 
 def read_pages(paths: Iterable[str | Path], options: ReadOptions | None = None) -> InputPages:
@@ -65,7 +86,8 @@ def read_pages(paths: Iterable[str | Path], options: ReadOptions | None = None) 
         raise TypeError(f"options must be a ReadOptions object, got a {type(options).__name__}")
     roots = options.roots.covering(_with_path_ids(named), root=options.root, namespace=options.namespace)
     options = replace(options, roots=roots, tally=Tally())
-    return InputPages(_sources(named, options), roots, options.tally)
+    sources = chain((_read(each, options) for each in named), [fields_in_no_record(options)])
+    return InputPages(sources, roots, options.tally)
 
 
 def _with_path_ids(named: Iterable[Named]) -> list[Path]:
@@ -78,26 +100,13 @@ def _with_path_ids(named: Iterable[Named]) -> list[Path]:
     ]
 
 
-def _sources(named: list[Named], options: ReadOptions) -> Iterator[Items]:
-    for each in named:
-        if isinstance(each, Address):
-            yield _read_address(each, options)
-        elif str(each) != STDIN and is_pattern(each):
-            yield _read_matches(each, options)
-        else:
-            yield _read(each, options)
-    yield fields_in_no_record(options)
-
-
-def _read_matches(pattern: Path, options: ReadOptions) -> Items:
-    given = False
-    for path in matches(pattern):
-        given = True
-        yield from (
-            read_folder(path, replace(options, format=None)) if path.is_dir() else read_some([path], options)
-        )
-    if not given:
-        yield InputFailure(printable(pattern), None, "no file matches")
+def _read(named: Named, options: ReadOptions) -> Items:
+    """Pages and failures of what one name stands for."""
+    if isinstance(named, Address):
+        return _read_address(named, options)
+    if str(named) != STDIN and is_pattern(named):
+        return _read_matches(named, options)
+    return _read_local(named, options)
 
 
 def _read_address(address: Address, options: ReadOptions) -> Items:
@@ -106,29 +115,33 @@ def _read_address(address: Address, options: ReadOptions) -> Items:
     except OSError as error:
         yield InputFailure(printable(address), None, plain_problem(error))
         return
-    if several:
-        if address.is_pattern:
-            yield from read_some(files, options)
-        else:
-            yield from read_some(files, replace(options, format=None), SUFFIXES)
-    else:
+    if not several:
         yield from _read_known(files[0], options)
+    elif address.is_pattern:
+        yield from read_some(files, options, READERS)
+    else:
+        yield from read_some(files, replace(options, format=None), FOLDER_KINDS)
 
 
-def _read(path: Path, options: ReadOptions) -> Items:
-    if str(path) == STDIN:
-        yield from _read_pipe(path, options)
-        return
-    source = printable(path)
+def _read_matches(pattern: Path, options: ReadOptions) -> Items:
+    found = False
+    for path in matches(pattern):
+        found = True
+        yield from _read_folder(path, options) if path.is_dir() else read_some([path], options, READERS)
+    if not found:
+        yield InputFailure(printable(pattern), None, "no file matches")
+
+
+def _read_local(path: Path, options: ReadOptions) -> Items:
     try:
-        mode = path.stat().st_mode
+        mode = stat.S_IFIFO if str(path) == STDIN else path.stat().st_mode
     except (OSError, ValueError) as error:
-        yield InputFailure(source, None, plain_problem(error))
+        yield InputFailure(printable(path), None, plain_problem(error))
         return
     if stat.S_ISDIR(mode):
-        yield from read_folder(path, replace(options, format=None))
+        yield from _read_folder(path, options)
     elif stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-        yield InputFailure(source, None, "no regular file")
+        yield InputFailure(printable(path), None, "no regular file")
     elif not kind_of(path, options) or (stat.S_ISFIFO(mode) and not is_page_file(path)):
         yield from _read_pipe(path, options)
     else:
@@ -140,20 +153,62 @@ def _read_pipe(path: Path, options: ReadOptions) -> Items:
     source = printable(path)
     try:
         with open_pipe(path, kind_of(path, options)) as pipe:
-            if pipe is None:
-                yield InputFailure(
-                    source, None, f"{'standard input' if source == STDIN else 'the file'} is empty"
-                )
-                return
-            yield from _read_known(pipe, options)
+            if pipe is not None:
+                yield from _read_known(pipe, options)
+            else:
+                what = "standard input" if source == STDIN else "the file"
+                yield InputFailure(source, None, f"{what} is empty")
     except READ_ERRORS as error:
         yield InputFailure(source, None, plain_problem(error))
 
 
-def _read_known(path: Source, options: ReadOptions) -> Items:
-    if kind_of(path, options) in READERS:
-        yield from read_file(path, options)
+def _read_known(source: Source, options: ReadOptions) -> Items:
+    if kind_of(source, options) in READERS:
+        yield from read_file(source, options)
     else:
         known = " ".join(READERS)
         problem = f"unknown kind of file; known are {known}, compressed too, and folders; name another file's kind with --format"
+        yield InputFailure(printable(source), None, problem)
+
+
+def _read_folder(path: Path, options: ReadOptions) -> Items:
+    """All files of known kinds below a folder, in the order of their paths.
+
+    Files of other kinds are counted in the tally, and so are links to folders, which are not followed.
+    """
+    empty = True
+    files = _files_below(str(path), options.tally.ignored)
+    for item in read_some(files, replace(options, format=None), FOLDER_KINDS):
+        empty = False
+        yield item
+    if empty:
+        problem = f"no files of a known kind in this folder ({' '.join(FOLDER_KINDS)})"
         yield InputFailure(printable(path), None, problem)
+
+
+def _files_below(root: str, ignored: Counter[str]) -> Iterator[Path | InputFailure]:
+    """All files, each folder's entries by name; a stack in place of recursion, for any depth."""
+    stack = [iter([(root, True)])]
+    while stack:
+        path, is_folder = next(stack[-1], ("", False))
+        if not path:
+            stack.pop()
+        elif not is_folder:
+            yield Path(path)
+        else:
+            try:
+                stack.append(iter(_entries(path, ignored)))
+            except OSError as error:
+                yield InputFailure(printable(path), None, plain_problem(error))
+
+
+def _entries(folder: str, ignored: Counter[str]) -> list[tuple[str, bool]]:
+    """Paths in a folder by name, and whether each is a folder."""
+    entries: list[tuple[str, bool]] = []
+    with os.scandir(folder) as found:
+        for entry in found:
+            if entry.is_symlink() and Path(entry.path).is_dir():  # the entry's own is_dir raises for a loop
+                ignored["links to folders"] += 1
+            else:
+                entries.append((entry.path, entry.is_dir(follow_symlinks=False)))
+    return sorted(entries)

@@ -11,23 +11,23 @@ import gzip
 import io
 import os
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from es_dedup.errors import InputError, MissingExtra
 from es_dedup.model.batches import chunked
-from es_dedup.readers.jsonl import array_records, is_array, jsonl_records
-from es_dedup.readers.kinds import why_nothing
-from es_dedup.readers.port import InputFailure, kind_of
+from es_dedup.readers.jsonl import is_array
+from es_dedup.readers.kinds import records_of
+from es_dedup.readers.port import kind_of
 from es_dedup.readers.streams import READ_ERRORS, packed, packing_of, plain_problem, printable
-from es_dedup.readers.tables import batch_items, csv_records, needed_columns
-from es_dedup.readers.warc import PlacedRecord, open_by_record, warc_records
+from es_dedup.readers.tables import batch_items, needed_columns
+from es_dedup.readers.warc import open_by_record, placed_records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from es_dedup.readers.port import Item, RawRecord, ReadOptions
+    from es_dedup.readers.port import Item, ReadOptions, Records
+    from es_dedup.readers.warc import PlacedRecord
 
     Drops = Callable[[Sequence[Item | None]], Sequence[bool]]
     """Says of each record whether it is left out; None stands for one that is no page."""
@@ -40,15 +40,14 @@ _COPY_BYTES: Final = 2**20
 _GZIP: Final = b"\x1f\x8b"
 
 
-class Targets(NamedTuple):
-    """Where records go: those that are kept, and those that are left out."""
+class _Nowhere(io.RawIOBase):
+    """Takes the place of a target that nobody asked for."""
 
-    kept: IO[bytes]
-    dropped: IO[bytes]
+    def writable(self) -> bool:
+        return True
 
-    def of(self, dropped: bool) -> IO[bytes]:  # noqa: FBT001 - an index into the pair
-        """The stream of a record."""
-        return self.dropped if dropped else self.kept
+    def write(self, data: Any) -> int:
+        return len(data)
 
 
 def copy_dump(
@@ -67,48 +66,20 @@ def copy_dump(
         MissingExtra: the package that reads it is not installed.
         OSError: a target cannot be written.
     """
-    given = False
-
-    def noted(items: Sequence[Item | None]) -> Sequence[bool]:
-        nonlocal given
-        given = given or any(item is not None for item in items)
-        return drops(items)
-
-    _copy(path, options, noted, Targets(kept or _nowhere(), dropped or _nowhere()))
-    if not given:
-        drops([InputFailure(printable(path), None, why_nothing(path, options))])
-
-
-def _copy(path: Path, options: ReadOptions, drops: Drops, given: Targets) -> None:
+    targets = [cast("IO[bytes]", _Nowhere()) if each is None else each for each in (kept, dropped)]
     kind = kind_of(path, options)
     if kind == ".parquet":
-        _copy_parquet(path, options, drops, given)
+        _copy_parquet(path, options, drops, targets)
         return
     with _reading(printable(path)):
         packing = packing_of(path)
+        of_array = kind == ".json" and is_array(path, options)
     if kind in (".warc", ".wet"):
-        _copy_warc(path, options, drops, given, packing)
+        _copy_warc(path, options, drops, targets, packing)
         return
-    with packed(given.kept, packing) as kept_, packed(given.dropped, packing) as dropped_:
-        targets = Targets(kept_, dropped_)
-        if kind in (".csv", ".tsv"):
-            _copy_lines(csv_records(path, options, raw=True), drops, targets, head=True)
-        elif kind == ".json" and _is_array(path, options):
-            _copy_array(path, options, drops, targets)
-        else:
-            _copy_lines(jsonl_records(path, options), drops, targets)
-
-
-class _Nowhere(io.RawIOBase):
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        return len(data)
-
-
-def _nowhere() -> IO[bytes]:
-    return cast("IO[bytes]", _Nowhere())
+    with packed(targets[0], packing) as first, packed(targets[1], packing) as second:
+        records = records_of(path, options)
+        _copy_bytes(records, drops, [first, second], header=kind in (".csv", ".tsv"), of_array=of_array)
 
 
 @contextmanager
@@ -120,38 +91,27 @@ def _reading(source: str) -> Iterator[None]:
         raise InputError(source, None, plain_problem(error)) from error
 
 
-def _is_array(path: Path, options: ReadOptions) -> bool:
-    with _reading(printable(path)):
-        return is_array(path, options)
-
-
-def _decided(records: Iterable[RawRecord], drops: Drops) -> Iterator[tuple[bytes, bool]]:
-    """Records that can be copied, and whether they are left out."""
-    for some in chunked(records, _RECORDS):
-        marks = drops([item for _, item in some])
-        yield from ((raw, mark) for (raw, _), mark in zip(some, marks, strict=True) if raw is not None)
-
-
-def _copy_lines(records: Iterator[RawRecord], drops: Drops, targets: Targets, *, head: bool = False) -> None:
-    if head:
-        raw, failure = next(records, (None, None))
+def _copy_bytes(
+    records: Records, drops: Drops, targets: Sequence[IO[bytes]], *, header: bool, of_array: bool
+) -> None:
+    """Copy lines and rows, or the elements of an array; a header goes to both targets."""
+    if header:
+        raw, failure = next(records)
         drops([failure])
         for target in targets:
             target.write(raw or b"")
-    for raw, mark in _decided(records, drops):
-        targets.of(mark).write(raw)
+    before = [b"[\n", b"[\n"] if of_array else [b"", b""]
+    for some in chunked(records, _RECORDS):
+        for (raw, _), mark in zip(some, drops([item for _, item in some]), strict=True):
+            if raw is not None:
+                targets[mark].write(before[mark] + raw)
+                before[mark] = b",\n" if of_array else b""
+    if of_array:
+        for target, begun in zip(targets, before, strict=True):
+            target.write(b"[]\n" if begun == b"[\n" else b"\n]\n")
 
 
-def _copy_array(path: Path, options: ReadOptions, drops: Drops, targets: Targets) -> None:
-    before = [b"[\n", b"[\n"]
-    for raw, mark in _decided(array_records(path, options), drops):
-        targets.of(mark).write(before[mark] + raw)
-        before[mark] = b",\n"
-    for target, begun in zip(targets, before, strict=True):
-        target.write(b"[]\n" if begun == b"[\n" else b"\n]\n")
-
-
-def _copy_parquet(path: Path, options: ReadOptions, drops: Drops, targets: Targets) -> None:
+def _copy_parquet(path: Path, options: ReadOptions, drops: Drops, targets: Sequence[IO[bytes]]) -> None:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -163,7 +123,7 @@ def _copy_parquet(path: Path, options: ReadOptions, drops: Drops, targets: Targe
             columns = needed_columns(file.schema_arrow.names, options.fields)
             groups = file.metadata.num_row_groups and file.metadata.num_columns
             compression = file.metadata.row_group(0).column(0).compression if groups else "SNAPPY"
-            writers = [_RowGroups(pq, target, file.schema_arrow, compression) for target in targets]
+            writers = [_RowGroups(target, file.schema_arrow, compression) for target in targets]
             for batch in file.iter_batches(_RECORDS):
                 items = list(batch_items(batch.select(columns), source, row, options))
                 row += len(items)
@@ -179,34 +139,30 @@ def _copy_parquet(path: Path, options: ReadOptions, drops: Drops, targets: Targe
 class _RowGroups:
     """A Parquet file in row groups of about ``_ROW_GROUP_BYTES``."""
 
-    def __init__(self, parquet: Any, target: IO[bytes], schema: Any, compression: str) -> None:
+    def __init__(self, target: IO[bytes], schema: Any, compression: str) -> None:
+        import pyarrow.parquet as pq
+
         name = {"UNCOMPRESSED": "none"}.get(compression, compression.lower())
-        self._file = None
+        self._file = pq.ParquetWriter(target, schema, compression=name)
         self._schema = schema
-        if not isinstance(target, _Nowhere):
-            self._file = parquet.ParquetWriter(target, schema, compression=name)
         self._waiting: list[Any] = []
-        self._bytes = 0
 
     def write(self, batch: Any) -> None:
-        if self._file is None or not batch.num_rows:
-            return
-        self._waiting.append(batch)
-        self._bytes += batch.nbytes
-        if self._bytes >= _ROW_GROUP_BYTES:
+        if batch.num_rows:
+            self._waiting.append(batch)
+        if sum(each.nbytes for each in self._waiting) >= _ROW_GROUP_BYTES:
             self._flush()
 
     def close(self) -> None:
-        if self._file is not None:
-            self._flush()
-            self._file.close()
+        self._flush()
+        self._file.close()
 
     def _flush(self) -> None:
         import pyarrow as pa
 
-        if self._file is not None and self._waiting:
+        if self._waiting:
             self._file.write_table(pa.Table.from_batches(self._waiting, self._schema))
-        self._waiting, self._bytes = [], 0
+        self._waiting = []
 
 
 class _Run(NamedTuple):
@@ -232,27 +188,43 @@ class _Run(NamedTuple):
         return marks
 
 
-def _copy_warc(path: Path, options: ReadOptions, drops: Drops, targets: Targets, packing: str) -> None:
-    source = printable(path)
+def _copy_warc(
+    path: Path, options: ReadOptions, drops: Drops, targets: Sequence[IO[bytes]], packing: str
+) -> None:
+    name, outer = printable(path), "" if packing == ".gz" else packing
     with ExitStack() as stack:
-        with _reading(source):
+        with _reading(name):
             stream, damage = stack.enter_context(open_by_record(path))
-        write = stack.enter_context(_archive(targets, packing))
-        for run in _runs(stream, source, options, drops):
+        targets = [stack.enter_context(packed(target, outer)) for target in targets]
+        records = records_of(path, options, lambda *_: placed_records(stream, damage, name, options))
+
+        def copy(record: PlacedRecord, target: IO[bytes]) -> None:
+            """Copy the bytes of a record; of a file in gzip members each record becomes one."""
+            member, start = target, record.start
+            while start < record.end:
+                with _reading(name):  # without moving the stream from which records are being read
+                    piece = os.pread(stream.fileno(), min(record.end - start, _COPY_BYTES), start)
+                if not piece:
+                    break
+                if start == record.start and packing == ".gz" and not piece.startswith(_GZIP):
+                    member = cast("IO[bytes]", gzip.GzipFile("", "wb", fileobj=target, mtime=0))
+                member.write(piece)
+                start += len(piece)
+            if member is not target:
+                member.close()
+
+        for run in _runs(records, drops):
             marks = run.marks(drops([item for _, item in run.records]))
             for (record, _), mark in zip(run.records, marks, strict=True):
-                pieces = partial(_pieces, stream.fileno(), source, record.start, record.end)
-                write(mark, pieces)
+                copy(record, targets[mark])
                 if not record.url and not mark:  # warcinfo describes all that follow it
-                    write(not mark, pieces)
-        if damage:
-            drops([InputFailure(source, None, damage)])
+                    copy(record, targets[not mark])
 
 
-def _runs(stream: IO[bytes], source: str, options: ReadOptions, drops: Drops) -> Iterator[_Run]:
+def _runs(records: Records, drops: Drops) -> Iterator[_Run]:
     """Runs of an archive; what is damaged is given to ``drops`` and left out."""
     run = _Run([])
-    for record, item in warc_records(stream, source, options):
+    for record, item in records:
         if record is None:
             drops([item])
             continue
@@ -262,39 +234,3 @@ def _runs(stream: IO[bytes], source: str, options: ReadOptions, drops: Drops) ->
         run.records.append((record, item))
     if run.records:
         yield run
-
-
-@contextmanager
-def _archive(
-    targets: Targets, packing: str
-) -> Iterator[Callable[[bool, Callable[[], Iterator[bytes]]], None]]:
-    """Writes records of an archive; those of a ``.gz`` file are compressed one by one."""
-    outer = "" if packing == ".gz" else packing
-    with packed(targets.kept, outer) as kept, packed(targets.dropped, outer) as dropped:
-        streams = Targets(kept, dropped)
-
-        def write(mark: bool, pieces: Callable[[], Iterator[bytes]]) -> None:  # noqa: FBT001 - as Targets.of
-            stream, read = streams.of(mark), pieces()
-            first = next(read, b"")
-            if packing != ".gz" or first.startswith(_GZIP):
-                stream.write(first)
-                for piece in read:
-                    stream.write(piece)
-                return
-            with gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0) as member:
-                member.write(first)
-                for piece in read:
-                    member.write(piece)
-
-        yield write
-
-
-def _pieces(file: int, source: str, start: int, end: int) -> Iterator[bytes]:
-    """Bytes of an archive, without moving the stream from which it is being read."""
-    while start < end:
-        with _reading(source):
-            piece = os.pread(file, min(end - start, _COPY_BYTES), start)
-        if not piece:
-            return
-        yield piece
-        start += len(piece)

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import MissingExtra
-from es_dedup.readers.jsonl import read_json, read_jsonl
+from es_dedup.readers.jsonl import json_records, jsonl_records
 from es_dedup.readers.locations import Pipe, RemoteFile
-from es_dedup.readers.pagefiles import PAGE_SUFFIXES, read_page_file
+from es_dedup.readers.pagefiles import PAGE_SUFFIXES, page_record
 from es_dedup.readers.port import InputFailure, kind_of
-from es_dedup.readers.streams import plain_problem, printable, suffix_of
-from es_dedup.readers.tables import read_csv, read_parquet
-from es_dedup.readers.warc import read_warc
+from es_dedup.readers.streams import READ_ERRORS, plain_problem, printable, suffix_of
+from es_dedup.readers.tables import csv_records, parquet_records
+from es_dedup.readers.warc import warc_records
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
     from es_dedup.readers.locations import Source
-    from es_dedup.readers.port import Items, Reader, ReadOptions
+    from es_dedup.readers.port import Items, Reader, ReadOptions, Records
 
 READERS: Final[dict[str, Reader]] = {
-    **dict.fromkeys(PAGE_SUFFIXES, read_page_file),
-    **dict.fromkeys((".jsonl", ".ndjson"), read_jsonl),
-    ".json": read_json,
-    ".csv": read_csv,
-    ".tsv": read_csv,
-    ".parquet": read_parquet,
-    **dict.fromkeys((".warc", ".wet"), read_warc),
+    **dict.fromkeys(PAGE_SUFFIXES, page_record),
+    **dict.fromkeys((".jsonl", ".ndjson"), jsonl_records),
+    ".json": json_records,
+    ".csv": csv_records,
+    ".tsv": csv_records,
+    ".parquet": parquet_records,
+    **dict.fromkeys((".warc", ".wet"), warc_records),
 }
 """Reader by suffix; compressed files have a further suffix (``.gz .xz .zst .bz2``)."""
-NOT_IN_FOLDERS: Final = (".json",)
-"""In folders of saved pages these are mostly data of scripts; they are read when named."""
+FOLDER_KINDS: Final = tuple(suffix for suffix in READERS if suffix != ".json")
+"""Kinds that are read in a folder: of saved pages ``.json`` files are mostly data of scripts; they are read when named."""
+_SUFFIX_CHARS: Final = 12  # a longer one is part of a name, such as an address with a query
 
 
 def is_page_file(path: Path) -> bool:
@@ -38,46 +42,70 @@ def is_page_file(path: Path) -> bool:
     return suffix_of(path) in PAGE_SUFFIXES
 
 
-def read_file(path: Source, options: ReadOptions) -> Items:
-    """Pages and failures of one regular file of a known kind; one that gives neither is a failure.
+def records_of(source: Source, options: ReadOptions, reader: Reader | None = None) -> Records:
+    """Records of one file of a known kind, with their pages and failures; a file that gives neither is a failure.
+
+    Args:
+        source: the file.
+        options: how it is read.
+        reader: gives its records; None: that of its kind.
 
     Raises:
         KeyError: the kind is unknown.
         MissingExtra: its reader needs a package that is not installed.
     """
-    reader = READERS[kind_of(path, options)]
-    given = False
-    for item in reader(path, options):
-        given = True
-        yield item
-    if not given:
-        yield InputFailure(printable(path), None, why_nothing(path, options))
-
-
-def read_file_in_folder(path: Source, options: ReadOptions) -> Items:
-    """As ``read_file``, but what is no regular file, or needs a package that is not installed, is a failure too."""
+    read, empty = reader or READERS[kind_of(source, options)], True
     try:
-        if isinstance(path, Path) and not stat.S_ISREG(path.stat().st_mode):
-            yield InputFailure(printable(path), None, "no regular file")
-            return
-        yield from read_file(path, options)
-    except MissingExtra as error:
-        yield InputFailure(printable(path), None, str(error))
-    except OSError as error:
-        yield InputFailure(printable(path), None, plain_problem(error))
+        for record in read(source, options):
+            empty = empty and record[1] is None
+            yield record
+    except READ_ERRORS as error:
+        yield None, InputFailure(printable(source), None, plain_problem(error))
+        return
+    if empty:
+        yield None, InputFailure(printable(source), None, _why_nothing(source, options))
 
 
-def why_nothing(path: Source, options: ReadOptions) -> str:
+def read_file(source: Source, options: ReadOptions) -> Items:
+    """Pages and failures of ``records_of``."""
+    return (item for _, item in records_of(source, options) if item is not None)
+
+
+def read_some(files: Iterable[Source | InputFailure], options: ReadOptions, kinds: Collection[str]) -> Items:
+    """Pages and failures of files that were not named one by one.
+
+    Files of other kinds are counted in the tally by suffix. What is no regular file, or needs a package that is not installed, is a
+    failure.
+    """
+    leave = os.path.realpath(options.leave) if options.leave is not None else None
+    for file in files:
+        if isinstance(file, InputFailure):
+            yield file
+        elif options.format is None and suffix_of(file) not in kinds:
+            suffix = "".join(Path(str(file)).suffixes[-1:]).lower()
+            known_by = printable(suffix) if 0 < len(suffix) <= _SUFFIX_CHARS else "without a suffix"
+            options.tally.ignored[known_by] += 1
+        elif leave is None or os.path.realpath(str(file)) != leave:
+            try:
+                if isinstance(file, Path) and not stat.S_ISREG(file.stat().st_mode):
+                    yield InputFailure(printable(file), None, "no regular file")
+                else:
+                    yield from read_file(file, options)
+            except MissingExtra as error:
+                yield InputFailure(printable(file), None, str(error))
+            except OSError as error:
+                yield InputFailure(printable(file), None, plain_problem(error))
+
+
+def _why_nothing(source: Source, options: ReadOptions) -> str:
     """What is said of a file that gave neither pages nor failures."""
     try:
-        empty = (
-            not isinstance(path, Pipe)
-            and (path.size if isinstance(path, RemoteFile) else path.stat().st_size) == 0
-        )
+        size = source.size if isinstance(source, RemoteFile) else None
+        size = source.stat().st_size if isinstance(source, Path) else size
     except OSError:
-        empty = False
-    if empty:
+        size = None
+    if size == 0 and not isinstance(source, Pipe):
         return "the file is empty"
-    if READERS[kind_of(path, options)] is read_warc:
+    if READERS[kind_of(source, options)] is warc_records:
         return "holds no page: no response with status 2xx, resource or conversion of type HTML or plain text"
     return "holds no page"

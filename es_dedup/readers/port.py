@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from collections import Counter
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from es_dedup.readers.roots import Roots
 from es_dedup.readers.streams import suffix_of
@@ -163,6 +163,7 @@ def kind_of(path: Source, options: ReadOptions) -> str:
 if TYPE_CHECKING:
     Item = Page | InputFailure
     Items = Iterator[Item]
-    RawRecord = tuple[bytes | None, Item | None]
-    """A record as it stands in the file (None: it cannot be copied), and its page or failure (None: it is no page)."""
-    Reader = Callable[[Source, ReadOptions], Items]
+    Records = Iterator[tuple[Any, Item | None]]
+    """Records: what is copied of each (bytes of the file, a place in an archive; None: it cannot be copied by itself), and its page or
+    failure (None: it is no page)."""
+    Reader = Callable[[Source, ReadOptions], Records]

@@ -12,7 +12,9 @@ import re
 import shutil
 import sys
 import zlib
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from tempfile import NamedTemporaryFile, gettempdir
 from typing import IO, TYPE_CHECKING, Any, Final, cast
@@ -22,21 +24,18 @@ import zstandard
 from es_dedup.readers.locations import Pipe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from es_dedup.readers.locations import Named, Source
 
 PACKED: Final = (".gz", ".xz", ".zst", ".bz2")
 STDIN: Final = "-"
-READ_ERRORS: Final = (OSError, EOFError, UnicodeDecodeError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+READ_ERRORS: Final = (OSError, EOFError, UnicodeError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 """What reading, decompressing or recoding a damaged or vanished file may raise."""
 _PIECE: Final = 2**18
-_MAGIC: Final = (
-    (b"\x1f\x8b\x08", ".gz"),
-    (b"\xfd7zXZ\x00", ".xz"),
-    (b"\x28\xb5\x2f\xfd", ".zst"),
-    *((b"BZh%d1AY&SY" % level, ".bz2") for level in range(1, 10)),
-)
+_MAGIC: Final = re.compile(rb"(\x1f\x8b\x08)|(\xfd7zXZ\x00)|(\x28\xb5\x2f\xfd)|(BZh[1-9]1AY&SY)")
+"""How compressed data begins, in the order of ``PACKED``."""
 _MAGIC_BYTES: Final = 10
 _PACKED_HEAD: Final = 2**20  # bzip2 is unpacked by blocks of up to 900 kB
 _LINES: Final = rb"(\xef\xbb\xbf)?\s*\{"
@@ -49,15 +48,14 @@ BEGINNINGS: Final = {
     ".json": rb"(\xef\xbb\xbf)?\s*[\[{]",
 }
 """How files of some kinds begin, decompressed; the first that fits is the kind of a file whose name does not say it."""
-_TWICE: Final = "it is compressed twice: unpack it once, then read that"
 _READ_TWICE: Final = frozenset({".warc", ".wet", ".parquet", ".json"})
-_WIDE_MARKS: Final = (  # the four-byte marks first: UTF-32-LE starts with the mark of UTF-16-LE
+_BYTE_ORDER_MARKS: Final = (  # the four-byte marks first: UTF-32-LE starts with the mark of UTF-16-LE
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
 )
-_MARK_BYTES: Final = 4
 _ZSTD_PIECE: Final = 2**10  # becomes at most 32 MB: a block of 4 bytes may stand for 128 kB
 
 
@@ -112,8 +110,8 @@ def open_pipe(path: Path, suffix: str) -> Iterator[Pipe | None]:
             head, stream = _with_head(stream, _PACKED_HEAD)
             head = unpacked_beginning(head)
             refuse_packed(head)
-        unsaid = ".jsonl" if is_pipe(path) else ""
-        suffix = suffix or next((name for name, sign in BEGINNINGS.items() if re.match(sign, head)), unsaid)
+        default = ".jsonl" if is_pipe(path) else ""
+        suffix = suffix or next((name for name, sign in BEGINNINGS.items() if re.match(sign, head)), default)
         if suffix in _READ_TWICE:
             stored = stack.enter_context(NamedTemporaryFile())
             shutil.copyfileobj(stream, stored)
@@ -129,19 +127,20 @@ def unpacked_beginning(data: bytes) -> bytes:
     Raises:
         OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError: it is damaged.
     """
+    unpackers: dict[str, Callable[[], Any]] = {
+        ".gz": partial(zlib.decompressobj, zlib.MAX_WBITS | 16),
+        ".xz": lzma.LZMADecompressor,
+        ".zst": zstandard.ZstdDecompressor().decompressobj,
+        ".bz2": bz2.BZ2Decompressor,
+    }
     packing = _packing(data)
-    if packing == ".gz":
-        return zlib.decompressobj(wbits=31).decompress(data)
-    if packing == ".zst":
-        return zstandard.ZstdDecompressor().decompressobj().decompress(data)
-    unpacker = {".xz": lzma.LZMADecompressor, ".bz2": bz2.BZ2Decompressor}.get(packing)
-    return unpacker().decompress(data) if unpacker else data
+    return unpackers[packing]().decompress(data) if packing else data
 
 
 def refuse_packed(unpacked: bytes) -> None:
     """Raise ``OSError`` where the beginning of what a compressed file holds is compressed, too."""
     if _packing(unpacked):
-        raise OSError(_TWICE)
+        raise OSError("it is compressed twice: unpack it once, then read that")
 
 
 def packing_of(path: Source) -> str:
@@ -154,22 +153,17 @@ def packing_of(path: Source) -> str:
         return _packing(stream.read(_MAGIC_BYTES), path)
 
 
-@contextmanager
-def packed(stream: IO[bytes], packing: str) -> Iterator[IO[bytes]]:
+def packed(stream: IO[bytes], packing: str) -> AbstractContextManager[IO[bytes]]:
     """A stream that compresses what is written to it; the given one stays open, and is used itself for an unknown compression."""
     packer = _PACKERS.get(packing)
-    if packer is None:
-        yield stream
-        return
-    with packer(stream) as packing_stream:
-        yield packing_stream
+    return nullcontext(stream) if packer is None else packer(stream)
 
 
 def _packing(head: bytes, path: Source | None = None) -> str:
+    if magic := _MAGIC.match(head):
+        return PACKED[(magic.lastindex or 0) - 1]
     suffix = path.suffix.lower() if path is not None else ""
-    return next(
-        (name for magic, name in _MAGIC if head.startswith(magic)), suffix if suffix in PACKED else ""
-    )
+    return suffix if suffix in PACKED else ""
 
 
 @contextmanager
@@ -182,21 +176,19 @@ def open_text(path: Source, encoding: str) -> Iterator[tuple[IO[bytes], str]]:
         OSError: the file cannot be opened.
     """
     with open_unpacked(path) as unpacked:
-        head, stream = _with_head(unpacked, _MARK_BYTES)
-        wide = next((name for mark, name in _WIDE_MARKS if head.startswith(mark)), None)
-        if wide is None and codecs.lookup(encoding).name.startswith(("utf-16", "utf-32")):
-            wide = encoding
-        if wide is not None:
-            yield _buffered(_Recoded(stream, wide)), "utf-8"
-        elif head.startswith(codecs.BOM_UTF8):
+        head, stream = _with_head(unpacked, len(codecs.BOM_UTF32))
+        marked = next((name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), encoding)
+        name = codecs.lookup(marked).name
+        if name.startswith(("utf-16", "utf-32")):
+            yield _buffered(_recoded(stream, marked)), "utf-8"
+            return
+        if head.startswith(codecs.BOM_UTF8):
             stream.read(len(codecs.BOM_UTF8))
-            yield stream, "utf-8"
-        else:
-            yield stream, encoding
+        yield stream, "utf-8" if name == "utf-8-sig" else encoding
 
 
 def lines_of(stream: IO[bytes], max_bytes: int) -> Iterator[tuple[int, bytes | None]]:
-    """Numbered lines, from 1; None in place of a line longer than ``max_bytes``, which is skipped, never held."""
+    """Numbered lines, from 1; None in place of a line longer than ``max_bytes``, which is skipped and never in memory."""
     number = 0
     while line := stream.readline(max_bytes + 1):
         number += 1
@@ -228,105 +220,75 @@ def printable(path: Named | Source | str) -> str:
     return str(path).encode("utf-8", "backslashreplace").decode()
 
 
-class _Reader(io.RawIOBase):
-    """A raw stream over pieces of bytes; its errors are those of ``READ_ERRORS``."""
+class _Pieces(io.RawIOBase):
+    """A raw stream over pieces of bytes, none of which is empty."""
 
-    def __init__(self) -> None:
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces = iter(pieces)
         self._ready = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        if not self._ready:
-            self._ready = memoryview(self._next())
+        self._ready = self._ready or memoryview(next(self._pieces, b""))
         count = min(len(buffer), len(self._ready))
         buffer[:count] = self._ready[:count]
         self._ready = self._ready[count:]
         return count
 
-    def _next(self) -> bytes:
-        """Some bytes; none at the end."""
-        raise NotImplementedError
 
-
-class _Joined(_Reader):
-    """The first bytes of a stream, which were read to look at them, and the rest of it."""
-
-    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
-        super().__init__()
-        self._ready, self._rest = memoryview(head), rest
-
-    def _next(self) -> bytes:
-        # read1: lines of a pipe are handed on as they come
-        return cast("bytes", self._rest.read1(_PIECE))  # type: ignore[attr-defined]  # buffered streams have it
-
-
-class _Recoded(_Reader):
-    """UTF-16 or UTF-32 as UTF-8."""
-
-    def __init__(self, stream: IO[bytes], encoding: str) -> None:
-        super().__init__()
-        self._stream, self._encoding = stream, encoding
-        self._decode = codecs.getincrementaldecoder(encoding)().decode
-
-    def _next(self) -> bytes:
-        while True:
-            piece = self._stream.read(_PIECE)
-            try:
-                text = self._decode(piece, final=not piece)
-            except UnicodeError as error:  # also for UTF-16 without a byte order mark
-                raise UnicodeDecodeError(self._encoding, b"", 0, 0, str(error)) from error
-            if text or not piece:
-                return text.encode("utf-8", "surrogatepass")
-
-
-class _Zstandard(_Reader):
-    """Decompressed Zstandard frames. The library's own stream reader does not notice that a frame is cut short."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        super().__init__()
-        self._stream = stream
-        self._frame: Any = None
-
-    def _next(self) -> bytes:
-        while True:
-            piece = self._frame.unused_data if self._frame is not None and self._frame.eof else b""
-            piece = piece or self._stream.read(_ZSTD_PIECE)
-            if self._frame is None or (self._frame.eof and piece):
-                self._frame = zstandard.ZstdDecompressor().decompressobj()
-            if not piece:
-                if not self._frame.eof:
-                    raise EOFError
-                return b""
-            try:
-                unpacked: bytes = self._frame.decompress(piece)
-            except zstandard.ZstdError as error:
-                raise OSError(f"the packed data is damaged ({error})") from error
-            if unpacked:
-                return unpacked
+def _buffered(pieces: Iterable[bytes]) -> IO[bytes]:
+    return cast("IO[bytes]", io.BufferedReader(_Pieces(pieces), _PIECE))
 
 
 def _with_head(stream: IO[bytes], size: int) -> tuple[bytes, IO[bytes]]:
     """The first bytes of a stream, and the stream with them still to come."""
     head = stream.read(size)
-    return head, _buffered(_Joined(head, stream))
+    # read1, which buffered streams have: lines of a pipe are handed on as they come
+    rest = iter(partial(stream.read1, _PIECE), b"")  # type: ignore[attr-defined]
+    return head, _buffered(chain(filter(None, [head]), rest))
 
 
-def _buffered(raw: _Reader) -> IO[bytes]:
-    return cast("IO[bytes]", io.BufferedReader(raw, _PIECE))
+def _recoded(stream: IO[bytes], encoding: str) -> Iterator[bytes]:
+    """UTF-16 or UTF-32 as UTF-8."""
+    pieces = iter(partial(stream.read, _PIECE), b"")
+    try:
+        for text in codecs.iterdecode(pieces, encoding):
+            yield text.encode("utf-8", "surrogatepass")
+    except UnicodeError as error:  # also for UTF-16 without a byte order mark
+        raise UnicodeDecodeError(encoding, b"", 0, 0, str(error)) from error
+
+
+def _unpacked_zstd(stream: IO[bytes]) -> Iterator[bytes]:
+    """Decompressed Zstandard frames; the library's own stream reader does not notice that a frame is cut short."""
+    frame: Any = None
+    for piece in iter(partial(stream.read, _ZSTD_PIECE), b""):
+        packed_piece = piece
+        while packed_piece:
+            if frame is None or frame.eof:
+                frame = zstandard.ZstdDecompressor().decompressobj()
+            try:
+                unpacked = frame.decompress(packed_piece)
+            except zstandard.ZstdError as error:
+                raise OSError(f"the packed data is damaged ({error})") from error
+            packed_piece = frame.unused_data if frame.eof else b""
+            if unpacked:
+                yield unpacked
+    if frame is not None and not frame.eof:
+        raise EOFError
 
 
 _OPENERS: Final[Mapping[str, Callable[[IO[bytes]], IO[bytes]]]] = {
     ".gz": lambda stream: cast("IO[bytes]", gzip.GzipFile(fileobj=stream, mode="rb")),
     ".xz": lambda stream: cast("IO[bytes]", lzma.LZMAFile(stream)),  # noqa: SIM115 - open_unpacked closes it
     ".bz2": lambda stream: cast("IO[bytes]", bz2.BZ2File(stream)),
-    ".zst": lambda stream: _buffered(_Zstandard(stream)),
+    ".zst": lambda stream: _buffered(_unpacked_zstd(stream)),
 }
 
 _PACKERS: Final[Mapping[str, Callable[[IO[bytes]], Any]]] = {
     ".gz": lambda stream: gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0),
-    ".xz": lambda stream: lzma.LZMAFile(stream, "wb"),  # noqa: SIM115 - packed closes it
+    ".xz": lambda stream: lzma.LZMAFile(stream, "wb"),  # noqa: SIM115 - who writes closes it
     ".bz2": lambda stream: bz2.BZ2File(stream, "wb"),
     ".zst": lambda stream: zstandard.ZstdCompressor().stream_writer(stream, closefd=False),
 }

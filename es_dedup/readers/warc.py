@@ -1,8 +1,7 @@
 """WARC archives: pages of answers, of resources, and of texts converted from pages (WET).
 
-FastWARC is used for the records (1.9 times the speed of warcio on 5,000 gzip records, and it reports damage, where
-warcio 1.8.1 stops at the first damaged record without an error). Its own decoding of bodies is not: version 2.0.1
-ends the file silently after the first chunked body.
+FastWARC reads the records. It reports damage (warcio 1.8.1 stops at the first damaged record without an error). Bodies are decoded here:
+FastWARC 2.0.1 ends the file silently after the first chunked body that it decodes, and gives nothing of a body in br or zstd that is cut.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import zlib
 from contextlib import contextmanager, suppress
 from itertools import islice
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import zstandard
 
@@ -36,15 +35,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from es_dedup.readers.locations import Source
-    from es_dedup.readers.port import Item, Items, ReadOptions
+    from es_dedup.readers.port import Item, ReadOptions, Records
+
+    _Read = TypeVar("_Read")
 
 TEXT_TYPE: Final = "text/plain"
 PAGE_TYPES: Final = frozenset({"text/html", "application/xhtml+xml", TEXT_TYPE})
 UNCLEAR_TYPES: Final = frozenset(
     {"application/octet-stream", "binary/octet-stream", "application/unknown", "unknown/unknown", "*/*"}
-    | {"application/xml", "text/xml"}
+    | {"application/xml", "text/xml", ""}
 )
-"""Types of records that are pages where their body begins as HTML does; so does a record without a type."""
+"""Types of records that are pages where their body begins as HTML does; empty: a record without a type."""
 RECORD_TYPES: Final = frozenset({"response", "resource", "conversion"})
 """Types of records that may hold a page."""
 SUCCESS: Final = 2
@@ -52,11 +53,11 @@ SUCCESS: Final = 2
 _PAGE_SCHEMES: Final = frozenset({"http", "https", "ftp", "ftps", "file"})
 """Of records without an answer of a server; crawlers write logs and texts of their own under others."""
 _SCAN_BYTES: Final = 2**20
+_HEAD_BYTES: Final = 4096
 _GZIP_MARK: Final = b"\x1f\x8b\x08"
 _VERSION: Final = b"WARC/1."
 _HEAD_END: Final = b"\r\n\r\n"
 _LENGTH: Final = re.compile(rb"^content-length:\s*(\d{1,18})", re.IGNORECASE | re.MULTILINE)
-_CUT_RECORD: Final = "the record is cut short"
 _CUT: Final = "the file is cut short after byte {:,}; what came before was read"
 _CHUNK_HEAD: Final = re.compile(rb"([0-9a-fA-F]+)[^\r\n]*\r?\n")
 _TYPE: Final = re.compile(r"[\w.+*-]{1,60}/[\w.+*-]{1,80}", re.ASCII)
@@ -66,7 +67,6 @@ _MARKUP: Final = re.compile(
     rb"|h1|div|font|table|center|a|b|br|p)[\s>/]",
     re.DOTALL | re.IGNORECASE,
 )
-_HEAD_BYTES: Final = 4096
 
 
 class _NoPage(Exception):
@@ -77,26 +77,17 @@ class _BadBody(Exception):
     """A body that is damaged, or no page although its record says so."""
 
 
-def read_warc(path: Source, options: ReadOptions) -> Items:
-    """Pages of a WARC or WET file, packed by record or not: responses with status 2xx, resources and conversions of type HTML or plain text.
-
-    Records that hold no page are counted with the reason in ``options.tally``. A damaged record is a failure; reading goes on at the next.
-
-    Raises:
-        MissingExtra: without the package fastwarc, or brotli where a body needs it.
-    """
-    source = printable(path)
-    try:
-        with open_by_record(path) as (stream, damage):
-            yield from (item for _, item in warc_records(stream, source, options) if item is not None)
-            if damage:
-                yield InputFailure(source, None, damage)
-    except READ_ERRORS as error:
-        yield InputFailure(source, None, plain_problem(error))
-
-
 class PlacedRecord(NamedTuple):
-    """A record of an archive: where it starts and ends, its id, the URL it is about, the ids it names by ``WARC-Concurrent-To``, whether it may be a page."""
+    """A record of an archive.
+
+    Attributes:
+        start: where the record begins.
+        end: where it ends.
+        id: its id.
+        url: the URL that it is about.
+        concurrent_to: the id that it names by ``WARC-Concurrent-To``.
+        may_be_page: whether records of its type may hold a page.
+    """
 
     start: int
     end: int
@@ -106,57 +97,70 @@ class PlacedRecord(NamedTuple):
     may_be_page: bool
 
 
-def warc_records(
-    stream: IO[bytes], source: str, options: ReadOptions
-) -> Iterator[tuple[PlacedRecord | None, Item | None]]:
-    """All whole records of an archive, each with its page or failure (None: it is no page); a failure without a record is a damaged stretch or record."""
+def warc_records(source: Source, options: ReadOptions) -> Records:
+    """The records of ``placed_records`` of a WARC or WET file, packed by record or not.
+
+    Raises:
+        MissingExtra: without the package fastwarc.
+    """
+    with open_by_record(source) as (stream, damage):
+        yield from placed_records(stream, damage, printable(source), options)
+
+
+def placed_records(stream: IO[bytes], damage: str, name: str, options: ReadOptions) -> Records:
+    """All whole records of an archive, each a ``PlacedRecord`` with its page or failure; None: it is no page.
+
+    Pages are responses with status 2xx, resources and conversions of type HTML or plain text. Records that hold no page are counted with
+    the reason in ``options.tally``. A failure without a record is a damaged stretch or record; reading goes on at the next.
+
+    Args:
+        stream: the archive, and with ``damage`` what is wrong with it, as ``open_by_record`` gives them.
+        name: of the archive, in failures.
+        options: how pages are read.
+    """
     number = 0
     last: tuple[PlacedRecord, Item | None] | None = None  # given when its end is known
 
-    def item_of(record: Any) -> Item | None:
+    def read(record: Any) -> tuple[PlacedRecord, Item | None]:
         nonlocal number
         number += _may_be_page(record)
-        try:
-            return _item(record, source, number, options)
-        except _NoPage as reason:
-            options.tally.no_page[str(reason)] += 1
-            return None
+        return _placed(record), _item(record, name, number, options)
 
     try:
-        for found in _records(stream, item_of):
+        for found in _records(stream, read):
             if not isinstance(found, str):
-                record, start, item = found
                 if last is not None:
-                    yield last[0]._replace(end=start), last[1]
-                url, other = (_header(record, name) for name in ("WARC-Target-URI", "WARC-Concurrent-To"))
-                record_id = _header(record, "WARC-Record-ID")
-                last = PlacedRecord(start, 0, record_id, url, other, _may_be_page(record)), item
+                    yield last[0]._replace(end=found[0].start), last[1]
+                last = found
                 continue
             number += 1
-            failure = InputFailure(source, number, found)
-            if last is not None and (end := record_end(stream, last[0].start)) is not None:
+            failure = InputFailure(name, number, found)
+            if last is not None and (end := _record_end(stream, last[0].start)) is not None:
                 yield last[0]._replace(end=end), last[1]
             elif last is not None and isinstance(last[1], InputFailure):
                 failure = last[1]
             last = None
             yield None, failure
     except READ_ERRORS as error:
-        yield None, InputFailure(source, number or None, plain_problem(error))
+        yield None, InputFailure(name, number or None, plain_problem(error))
     if last is not None:
         yield last[0]._replace(end=stream.seek(0, os.SEEK_END)), last[1]
+    if damage:
+        yield None, InputFailure(name, None, damage)
 
 
 @contextmanager
-def open_by_record(path: Source) -> Iterator[tuple[IO[bytes], str]]:
+def open_by_record(source: Source) -> Iterator[tuple[IO[bytes], str]]:
     """The file itself where its records can be read one by one, plain or each compressed by gzip; else an unpacked temporary file.
 
     The second value says what is wrong with a file that could be unpacked only in part; else it is empty.
     """
-    with path.open("rb") as stream:
+    with source.open("rb") as stream:
         head = stream.read(len(_VERSION))
-        by_record = not head or head.startswith((_GZIP_MARK, _VERSION)) or path.suffix.lower() not in PACKED
+        by_record = not head or head.startswith((_GZIP_MARK, _VERSION)) or source.suffix.lower() not in PACKED
         if head.startswith(_GZIP_MARK):
-            starts = [found[1] for found in islice(_records(stream), 2) if not isinstance(found, str)]
+            first_two = islice(_records(stream, _placed), 2)
+            starts = [found.start for found in first_two if not isinstance(found, str)]
             stream.seek(starts[-1] if starts else 0)
             head = stream.read(_SCAN_BYTES)
             by_record = head.startswith(_GZIP_MARK)
@@ -167,9 +171,8 @@ def open_by_record(path: Source) -> Iterator[tuple[IO[bytes], str]]:
             stream.seek(0)
             yield stream, ""
             return
-    with open_unpacked(path) as unpacked, TemporaryFile() as stream:
-        damage = ""
-        piece = b"-"
+    with open_unpacked(source) as unpacked, TemporaryFile() as stream:
+        damage, piece = "", b"-"
         while piece:
             try:
                 piece = unpacked.read1(_SCAN_BYTES)  # type: ignore[attr-defined]  # read() drops what comes before damage
@@ -180,21 +183,21 @@ def open_by_record(path: Source) -> Iterator[tuple[IO[bytes], str]]:
         yield stream, damage
 
 
-def record_end(stream: IO[bytes], start: int) -> int | None:
+def _record_end(stream: IO[bytes], start: int) -> int | None:
     """Where a record ends; None where the file is cut or damaged before that. The stream is moved."""
     size = stream.seek(0, os.SEEK_END)
     stream.seek(start)
-    if stream.read(2) == _GZIP_MARK[:2]:
-        unpacked = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        stream.seek(start)
+    head = stream.read(_SCAN_BYTES)
+    if head.startswith(_GZIP_MARK[:2]):
+        member = zlib.decompressobj(zlib.MAX_WBITS | 16)
         try:
-            while not unpacked.eof and (piece := stream.read(_SCAN_BYTES)):
-                unpacked.decompress(piece)
+            member.decompress(head)
+            while not member.eof and (piece := stream.read(_SCAN_BYTES)):
+                member.decompress(piece)
         except zlib.error:
             return None
-        return stream.tell() - len(unpacked.unused_data) if unpacked.eof else None
-    stream.seek(start)
-    head, complete, _ = stream.read(_SCAN_BYTES).partition(_HEAD_END)
+        return stream.tell() - len(member.unused_data) if member.eof else None
+    head, complete, _ = head.partition(_HEAD_END)
     length = _LENGTH.search(head)
     end = start + len(head) + len(_HEAD_END) + (int(length[1]) if length else 0)
     if not complete or end > size:
@@ -204,29 +207,29 @@ def record_end(stream: IO[bytes], start: int) -> int | None:
     return end + len(after) - len(after.lstrip(_HEAD_END))
 
 
-def _records(stream: IO[bytes], item_of: Callable[[Any], Item | None] = lambda _: None) -> Iterator[Any]:
-    """Records with their start and what ``item_of`` makes of them, and words for each damaged stretch that was passed over."""
+def _records(stream: IO[bytes], read: Callable[[Any], _Read]) -> Iterator[_Read | str]:
+    """What ``read`` makes of each record of FastWARC, and words for each damaged stretch that was passed over."""
     try:
         from fastwarc.warc import ArchiveIterator
     except ImportError as error:
         raise MissingExtra("fastwarc", "warc", f"reading {getattr(stream, 'name', 'WARC files')}") from error
-    start, seen = 0, -1
+    start, last = 0, -1
     while True:
         stream.seek(start)
         try:
             for record in ArchiveIterator(stream):
-                seen = record.stream_pos  # of the file, not of where reading began
-                yield record, seen, item_of(record)
+                last = record.stream_pos  # of the file, not of where reading began
+                yield read(record)
         except OSError as error:
             # the last record itself, or what follows it
-            damaged = max(start, record_end(stream, seen) or seen) if seen >= start else start
+            damaged = max(start, _record_end(stream, last) or last) if last >= start else start
             start = _next_record(stream, damaged + 1)
             after = f"reading went on at byte {start:,}" if start else "nothing readable follows"
             yield f"damaged at byte {damaged:,} ({error}); {after}"
             if not start:
                 return
         else:
-            if problem := _problem_at_end(stream, seen):
+            if problem := _problem_at_end(stream, last):
                 yield problem
             return
 
@@ -239,7 +242,7 @@ def _problem_at_end(stream: IO[bytes], last: int) -> str | None:
         if start == _VERSION:
             return _CUT.format(0)
         return "no WARC records in this file" if start else None
-    end = record_end(stream, last)
+    end = _record_end(stream, last)
     if end is not None:
         stream.seek(end)
     cut = end is None or stream.read(_SCAN_BYTES).lstrip(_HEAD_END)
@@ -270,16 +273,22 @@ def _may_be_page(record: Any) -> bool:
     return _header(record, "WARC-Type").lower() in RECORD_TYPES
 
 
-def _item(record: Any, source: str, number: int, options: ReadOptions) -> Item:
-    """The page of a record, or a failure.
+def _placed(record: Any) -> PlacedRecord:
+    """A record whose end is not known yet."""
+    names = ("WARC-Record-ID", "WARC-Target-URI", "WARC-Concurrent-To")
+    page_id, url, concurrent_to = (_header(record, name) for name in names)
+    return PlacedRecord(record.stream_pos, 0, page_id, url, concurrent_to, _may_be_page(record))
 
-    Raises:
-        _NoPage: it holds none.
-    """
+
+def _item(record: Any, source: str, number: int, options: ReadOptions) -> Item | None:
+    """The page of a record, or a failure; None where it holds none, which the tally counts."""
     url = _header(record, "WARC-Target-URI")
-    kind, charset = _media_type(record, url)
     try:
+        kind, charset = _media_type(record, url)
         body = _body(record, kind, options)
+    except _NoPage as reason:
+        options.tally.no_page[str(reason)] += 1
+        return None
     except _BadBody as error:
         return InputFailure(source, number, f"{url}: {error}")
     page_id = fitted_id(record.record_id or "" if options.warc_id == "record" else url)
@@ -303,10 +312,11 @@ def _media_type(record: Any, url: str) -> tuple[str, str | None]:
         scheme = url.partition(":")[0].lower()
         if scheme not in _PAGE_SCHEMES:
             raise _NoPage(f"scheme {scheme[:20]}")
-        given = record.headers.get("Content-Type", "")
-        kind, charset = given.partition(";")[0].strip().lower(), (_CHARSET.findall(given) or [None])[0]
+        content_type = record.headers.get("Content-Type", "")
+        kind = content_type.partition(";")[0].strip().lower()
+        charset = next(iter(_CHARSET.findall(content_type)), None)
     kind = kind if _TYPE.fullmatch(kind) else ""
-    if kind and kind not in PAGE_TYPES and kind not in UNCLEAR_TYPES:
+    if kind not in PAGE_TYPES and kind not in UNCLEAR_TYPES:
         raise _NoPage(f"type {kind}")
     return kind, charset
 
@@ -320,9 +330,9 @@ def _body(record: Any, kind: str, options: ReadOptions) -> bytes:
     stored = min(record.content_length, options.max_record_bytes)
     body = record.reader.read(stored)
     if len(body) < stored:
-        raise _BadBody(_CUT_RECORD)
+        raise _BadBody("the record is cut short")
     body = _decoded(body, record.http_headers or {}, options)
-    if kind not in PAGE_TYPES and not _MARKUP.match(body[:_HEAD_BYTES]):
+    if kind in UNCLEAR_TYPES and not _MARKUP.match(body[:_HEAD_BYTES]):
         raise _NoPage(f"type {kind}" if kind else "no type")
     if binary := binary_kind(body):
         raise _BadBody(f"{binary}, not a page")
@@ -356,11 +366,32 @@ def _decoded(body: bytes, http: Any, options: ReadOptions) -> bytes:
             body = _UNDO[coding](body, options.max_record_bytes if before else options.max_page_bytes + 1)
         except (KeyError, ValueError, zlib.error, zstandard.ZstdError) as error:
             if not _is_text(body):
-                problem = (
-                    "is not supported" if coding not in _UNDO else "cannot be undone, the body is damaged"
-                )
+                known = coding in _UNDO
+                problem = "cannot be undone, the body is damaged" if known else "is not supported"
                 raise _BadBody(f"content coding {coding[:40]!r} {problem}") from error
     return body[: options.max_page_bytes + 1]
+
+
+def _inflated(body: bytes, limit: int) -> bytes:
+    try:
+        return zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(body, limit)
+    except zlib.error:
+        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(body, limit)
+
+
+def _unpacked_brotli(body: bytes, limit: int) -> bytes:
+    import brotli  # which FastWARC needs, too
+
+    try:
+        unpacked: bytes = brotli.Decompressor().process(body, output_buffer_limit=limit)
+    except brotli.error as error:
+        raise ValueError(str(error)) from error
+    return unpacked
+
+
+def _unpacked_zstd(body: bytes, limit: int) -> bytes:
+    with zstandard.ZstdDecompressor().stream_reader(body, read_across_frames=True) as reader:
+        return reader.read(limit)
 
 
 def _is_text(body: bytes) -> bool:
@@ -374,47 +405,24 @@ def _is_text(body: bytes) -> bool:
     return binary_kind(head) is None
 
 
-def _unchunked(body: bytes, limit: int) -> bytes:
+def _joined_chunks(body: bytes) -> bytes:
+    """The content of chunks; a body that has none is returned as it is."""
     parts: list[bytes] = []
     position = 0
     while head := _CHUNK_HEAD.match(body, position):
         size = int(head[1], 16)
         if size == 0:
-            return b"".join(parts)[:limit]
+            return b"".join(parts)
         parts.append(body[head.end() : head.end() + size])
         position = head.end() + size + (2 if body[head.end() + size :][:2] == b"\r\n" else 1)
-    return b"".join(parts)[:limit] if parts and position >= len(body) else body
-
-
-def _inflated(body: bytes, limit: int) -> bytes:
-    try:
-        return zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(body, limit)
-    except zlib.error:
-        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(body, limit)
-
-
-def _unbrotlied(body: bytes, limit: int) -> bytes:
-    try:
-        import brotli
-    except ImportError as error:
-        raise MissingExtra("brotli", "warc", "reading bodies with content coding br") from error
-    try:
-        unpacked: bytes = brotli.Decompressor().process(body, output_buffer_limit=limit)
-    except brotli.error as error:
-        raise ValueError(str(error)) from error
-    return unpacked
-
-
-def _unzstd(body: bytes, limit: int) -> bytes:
-    with zstandard.ZstdDecompressor().stream_reader(body, read_across_frames=True) as reader:
-        return reader.read(limit)
+    return b"".join(parts) if parts and position >= len(body) else body
 
 
 _UNDO: Final[Mapping[str, Callable[[bytes, int], bytes]]] = {
     **dict.fromkeys(("", "identity", "none"), lambda body, _: body),
     **dict.fromkeys(("gzip", "x-gzip", "deflate"), _inflated),
-    "chunked": _unchunked,
-    "br": _unbrotlied,
-    "zstd": _unzstd,
+    "chunked": lambda body, limit: _joined_chunks(body)[:limit],
+    "br": _unpacked_brotli,
+    "zstd": _unpacked_zstd,
 }
-"""Coding to what undoes it, up to so many bytes."""
+"""Coding to what undoes it, up to so many bytes; of a body that is cut short, what there is."""
