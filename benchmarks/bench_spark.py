@@ -1,8 +1,7 @@
 """What does a run on Spark cost: time, processor time, bytes shuffled, stages, and peak memory of JVM and Python workers?
 
 The steps one after the other over W1 in files, on a session of this machine. Bytes and stages are read from Spark's event log; memory is
-the proportional share (PSS) of this process and its children, looked at twice a second. ``--nodes`` also simulates the run on more
-nodes. ``--parts`` measures what the driver and a heavy term take at most, without Spark.
+the proportional share (PSS) of this process and its children, looked at twice a second. ``--parts`` measures what the driver and a heavy term take at most, without Spark.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from harness import MIB, Row, expect, parser_of, report
-from spark_nodes import events, table, work_of
 from spark_parts import parts
 from w1 import documents
 
@@ -29,7 +27,7 @@ from es_dedup.spark import clusters, features, pairs, session
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -104,9 +102,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--memory", default="2g", help="spark.driver.memory")
     parser.add_argument("--folder", type=Path, help="keep files here; steps finished here are not repeated")
     parser.add_argument(
-        "--nodes", type=int, metavar="PAGES", help="simulate so many pages on more nodes from this run"
-    )
-    parser.add_argument(
         "--parts", type=float, metavar="SCALE", help="measure parts alone; 1: at their limits"
     )
     given = parser.parse_args(arguments)
@@ -118,11 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         pages, times = _all_steps(given, folder)
         rows = [_row(step, times[step], folder) for step in STEPS]
-        work = work_of(folder / "log", [(times[step]["begun"], times[step]["ended"]) for step in STEPS])
     report(f"Spark, W1, {pages:,} pages, {given.master}", rows, given.json)
-    if given.nodes:
-        print(f"driver alone: {work.alone:.1f} s, tasks: {sum(map(sum, work.stages)):.1f} s")
-        report(f"{given.nodes:,} pages on more nodes, simulated", table(work, given.nodes / pages), None)
     return 0
 
 
@@ -186,7 +177,7 @@ def _run(spark: SparkSession, folder: Path, step: str, watch: Watch) -> dict[str
 def _row(step: str, at: dict[str, Any], folder: Path) -> Row:
     """Figures of a step; its stages are those submitted while it ran."""
     counts: Counter[str] = Counter()
-    for event in events(folder / "log"):
+    for event in _events(folder / "log"):
         if event["Event"] == "SparkListenerStageCompleted":
             counts["stages"] += _within(event["Stage Info"]["Submission Time"], at)
         if event["Event"] != "SparkListenerTaskEnd" or not _within(event["Task Info"]["Launch Time"], at):
@@ -213,6 +204,14 @@ def _row(step: str, at: dict[str, Any], folder: Path) -> Row:
         "Java": round(java),
         "Python": round(python),
     }
+
+
+def _events(log: Path) -> Iterator[dict[str, Any]]:
+    """What Spark's event logs in a folder hold; the last line of a session that was killed is left out."""
+    for path in sorted(log.rglob("*")):
+        if path.is_file() and not path.name.startswith("."):  # those hold checksums
+            with path.open(encoding="utf-8") as lines:
+                yield from (json.loads(line) for line in lines if line.endswith("}\n"))
 
 
 def _within(milliseconds: int, at: dict[str, Any]) -> bool:
