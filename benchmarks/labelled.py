@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup import Page
-    from es_dedup.batch.corpus import MemoryCorpus
+    from es_dedup.batch.corpus import Corpus
 
     Pairs = list[tuple[str, str]]
 
@@ -81,7 +81,7 @@ class Scanned:
     """
 
     dedup: Deduplicator
-    corpus: MemoryCorpus
+    corpus: Corpus
     statistics: Statistics
     row: dict[str, int]
 
@@ -117,7 +117,7 @@ class Joined:
 def joined(scanned: Scanned, settings: Settings | None = None) -> Joined:
     """Candidate pairs as the scan has found them."""
     settings, corpus = settings or Settings(), scanned.corpus
-    join = CorpusJoin(corpus, corpus.ranks(settings), settings, Weighing(lambda: scanned.statistics))
+    join = CorpusJoin(corpus, corpus.ranks(settings.cluster), settings, Weighing(lambda: scanned.statistics))
     left, right = (np.concatenate(side) for side in zip(*join.pairs(), strict=True))
     expect(bool((left < right).all()), "the join gives a pair twice")
     return Joined(left, right, join.capped_terms)

@@ -12,9 +12,10 @@ from harness import Row, expect
 from w1 import documents
 
 from es_dedup import Page
+from es_dedup.batch.components import Components
 from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.featurise import make_chunk
-from es_dedup.batch.out_of_core.components import Components
+from es_dedup.batch.learning import learn
 from es_dedup.clustering import PageKey
 from es_dedup.detectors.features import unpack
 from es_dedup.extraction import create_extractor
@@ -83,7 +84,7 @@ def _learn(pages: int) -> Callable[[], str]:
             bytes(bytearray(payloads[row % len(payloads)])) for row in range(pages)
         ]  # no two are one object
         keys = [PageKey(str(row)) for row in range(pages)]
-        learned = corpus_of(keys, unpack(collected)).learn(settings).to_bytes()
+        learned = learn(corpus_of(keys, unpack(collected)), settings.ccdet).to_bytes()
         return f"{len(learned):,} bytes"
 
     return work

@@ -6,8 +6,9 @@ time, and only then filtered by the rules of the join.
 
 from __future__ import annotations
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.batch import join as rules
-from es_dedup.batch.columns import Column, column, offsets_from, value_ranges
+from es_dedup.batch.columns import Column, offsets_from, value_ranges
 from es_dedup.batch.join import Hits, PostingLists, TermJoin
 from es_dedup.batch.join_methods import join_methods
 from es_dedup.batch.memory import release_memory
@@ -24,87 +25,85 @@ from es_dedup.detectors.others import other_detectors, queried_by_others, stored
 from es_dedup.text.hashing import TERM_BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
     from es_dedup.batch.corpus import Corpus, Weighing
     from es_dedup.batch.join_methods import JoinMethod
-    from es_dedup.detectors.features import FeatureTable
     from es_dedup.model import TermGroup
     from es_dedup.settings import Settings
 
     Keys = NDArray[np.uint64]
     Rows = NDArray[np.int64]
 
-THREADS: Final = 2  # of a corpus in memory: grams take as long as all else, and each holds what it joins
+THREADS: Final = (
+    2  # of a corpus in memory: grams take as long as all else, and each thread needs memory for what it joins
+)
 QUERY_ROWS: Final = 10_000  # rows whose pairs are added up at a time
-HITS: Final = 250_000  # joined rows held at a time
+HITS: Final = 250_000  # joined rows of a corpus in files that are in memory at a time
 COUNTED: Final = np.dtype([("pair", "<u8"), ("shared", "<u4")])
-LOW: Final = np.uint64(0xFFFFFFFF)
 HIGH: Final = np.uint64(32)
-NOTHING: Final = (np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64))  # no terms of no rows
+NO_TERMS: Final = (np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64))  # and the rows of none
 
 
 class PairBlocks:
-    """Pairs, or counted pairs, in files by blocks of their first row, or kept in memory as one block."""
+    """Pairs, or counted pairs, in files by blocks of their first row; in memory they are one block."""
 
-    def __init__(self, folder: Path | None, name: str, rows: int, kind: np.dtype[Any]) -> None:
-        """Empty; ``rows`` is the number of all rows."""
+    def __init__(self, folder: Path | None, name: str, kind: np.dtype[Any]) -> None:
+        """No pairs; ``name`` is that of the files."""
         self._folder, self._name, self._kind = folder, name, kind
-        self._kept: list[NDArray[Any]] = []
-        self._blocks = range(-(-rows // QUERY_ROWS))
+        self._in_memory: list[NDArray[Any]] = []
+        self._blocks: set[int] = set()
 
     def add(self, pairs: NDArray[Any], first: Rows) -> None:
-        """Lay some down; ``first`` is the first row of each."""
+        """Add some; ``first`` is the first row of each."""
         if self._folder is None:
-            self._kept.append(pairs)
+            self._in_memory.append(pairs)
             return
         block = first // QUERY_ROWS
         order = np.argsort(block, kind="stable")
         pairs, block = pairs[order], block[order]
         for each in np.unique(block).tolist():
             start, end = np.searchsorted(block, [each, each + 1])
-            with self._path(each).open("ab") as file:
+            with (self._folder / f"{self._name}-{each}").open("ab") as file:
                 file.write(pairs[start:end].tobytes())
+            self._blocks.add(each)
 
     def take(self) -> Iterator[NDArray[Any]]:
         """Block after block; each is gone afterwards."""
-        if self._folder is None:
-            if self._kept:
-                yield np.concatenate(self._kept)
-            self._kept = []
-            return
-        for each in self._blocks:
-            path = self._path(each)
-            if path.exists():
-                yield np.fromfile(path, dtype=self._kind)
-                path.unlink()
-
-    def _path(self, block: int) -> Path:
-        return (self._folder or Path()) / f"{self._name}-{block}"
+        if self._in_memory:
+            yield np.concatenate(self._in_memory)
+            self._in_memory = []
+        for each in sorted(self._blocks):
+            path = (self._folder or Path()) / f"{self._name}-{each}"
+            yield np.fromfile(path, dtype=self._kind)
+            path.unlink()
+        self._blocks.clear()
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """One of the default methods with the terms and facts of all rows."""
+@dataclass(slots=True)
+class _Join:
+    """One join: terms of all rows, and what decides which counted pairs are candidates.
 
-    method: JoinMethod
-    queried: Column
-    stored: Column
-    facts: list[NDArray[np.uint64]] = field(default_factory=list)
+    Attributes:
+        name: names its files.
+        bits: width of the terms.
+        queried, stored: terms; one column where pages query what they store.
+        keys, least, sampled: as of ``JoinMethod``.
+        max_df: as of ``TermJoin.run``.
+        facts: what ``keys`` has to know of each row, part by part.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class _Terms:
-    """Terms of all rows to be joined; see ``TermJoin`` and its ``run``."""
-
-    queried: Column
-    stored: Column
+    name: str
     bits: int
+    queried: Column
+    stored: Column
+    keys: Callable[[Hits, NDArray[np.uint64], Column], Keys]
     least: int = 2
-    facts: NDArray[np.uint64] | None = None
+    sampled: bool = False
     max_df: int | None = None
+    facts: list[NDArray[np.uint64]] = field(default_factory=list)
 
 
 class CorpusJoin:
@@ -117,184 +116,156 @@ class CorpusJoin:
         weigh: what grams and clauses count; those that are template bring no pages together.
 
     Attributes:
-        capped_terms: candidate terms of which only the first postings were joined, or none.
         use: terms queried by methods with limits of their own, and terms left out.
     """
 
     def __init__(self, corpus: Corpus, ranks: Rows, settings: Settings, weigh: Weighing) -> None:
-        self._capped: list[int] = []  # several threads append
-        self._left_out = 0
         self.use = TermUse()
+        self._capped: list[int] = []  # several threads append
         self._corpus, self._settings, self._weigh = corpus, settings, weigh
         self._rows = PostingLists(ranks, rules.answering(corpus.hashes, ranks))
-        self._found = PairBlocks(corpus.folder, "pairs", len(corpus), np.dtype("<u8"))
+        self._candidates = PairBlocks(corpus.folder, "pairs", np.dtype("<u8"))
 
     @property
     def capped_terms(self) -> int:
-        """See the class."""
+        """Candidate terms of which only the first postings were joined, or none."""
         return sum(self._capped)
 
     def pairs(self) -> Iterator[tuple[Rows, Rows]]:
         """Candidate pairs (left row < right row), each once, ascending, some at a time."""
-        self._default()
-        self._further()
+        if not len(self._corpus):
+            return
+        methods = join_methods(self._settings)
+        if self._corpus.folder is None:
+            # one thread has the first, which takes as long as all others; the other begins with those that need no statistics
+            with ThreadPoolExecutor(THREADS) as pool:
+                list(pool.map(self._join_by, [[each] for each in methods[:1] + methods[:0:-1]]))
+        elif methods:
+            self._join_by(methods)
+        if others := other_detectors(self._settings):
+            self._join_by_others(others)
         self._keep(rules.equal_pairs(self._corpus.hashes, self._rows.ranks))
-        for keys in self._found.take():
-            every = np.unique(keys)
-            yield (every >> HIGH).astype(np.int64), (every & LOW).astype(np.int64)
+        for keys in self._candidates.take():
+            yield rules.rows_of(np.unique(keys))
 
     def _keep(self, keys: Keys) -> None:
-        self._found.add(keys, (keys >> HIGH).astype(np.int64))
+        self._candidates.add(keys, rules.rows_of(keys)[0])
 
-    def _column(self, stack: ExitStack, name: str, kind: type[np.unsignedinteger[Any]]) -> Column:
-        made = column(self._corpus.folder, name, kind)
-        stack.callback(made.close)
-        return made
+    def _column(self, stack: ExitStack, name: str, kind: DTypeLike) -> Column:
+        return stack.enter_context(closing(Column(self._corpus.folder, name, kind)))
 
-    def _default(self) -> None:
-        """Pairs by the default methods: in memory beside each other, of files in one pass over the features."""
+    def _join_by(self, methods: Sequence[JoinMethod]) -> None:
+        """Pairs by some of the default methods, in one pass over the features."""
         with ExitStack() as stack:
-            parts: list[_Part] = []
-            for method in join_methods(self._settings):
+            joins: list[_Join] = []
+            for method in methods:
                 queried = self._column(stack, f"queried-{method.name}", method.kind)
                 stored = queried if method.own else self._column(stack, f"stored-{method.name}", method.kind)
-                parts.append(_Part(method, queried, stored))
-            if self._corpus.folder is None:
-                # one thread has the first, which takes as long as all others; the other begins with those that need no statistics
-                with ThreadPoolExecutor(THREADS) as pool:
-                    list(pool.map(self._collect_and_join, parts[:1] + parts[:0:-1]))
-                return
-            for _, table in self._corpus.batches() if parts else ():
-                for part in parts:
-                    self._collect(table, part)
-            for part in parts:
-                self._join(part)
+                joins.append(
+                    _Join(
+                        method.name, method.bits, queried, stored, method.keys, method.least, method.sampled
+                    )
+                )
+            for _, table in self._corpus.batches():
+                for method, join in zip(methods, joins, strict=True):
+                    terms = method.terms(table, self._weigh)
+                    join.queried.add(terms.queried, terms.query_counts)
+                    if not method.own:
+                        join.stored.add(terms.stored, terms.stored_counts)
+                    join.facts.append(terms.facts)
+            for join in joins:
+                self._join(join)
+                join.queried.close()
+                join.stored.close()
 
-    def _collect_and_join(self, part: _Part) -> None:
-        for _, table in self._corpus.batches():
-            self._collect(table, part)
-        self._join(part)
-
-    def _collect(self, table: FeatureTable, part: _Part) -> None:
-        """The terms of the next rows for one method."""
-        terms = part.method.terms(table, self._weigh)
-        part.queried.add(terms.queried, terms.query_counts)
-        if not part.method.own:
-            part.stored.add(terms.stored, terms.stored_counts)
-        part.facts.append(terms.facts)
-
-    def _join(self, part: _Part) -> None:
-        """The pairs of one method."""
-        method = part.method
-        if part.facts:
-            facts = np.concatenate(part.facts)
-            sampled = facts if method.sampled else None
-            terms = _Terms(part.queried, part.stored, method.bits, method.least, sampled)
-            self._counted(method.name, terms, method.rule(facts, part.stored))
-        part.queried.close()
-        part.stored.close()
-
-    def _further(self) -> None:
+    def _join_by_others(self, names: Iterable[str]) -> None:
         """Pairs by the candidate queries of methods beyond the default ones: each group of terms as one join.
 
         A group with a limit of its own on the pages of a term is answered as an index answers it: such terms are left out, and all
         pages of the others are found.
         """
         with ExitStack() as stack:
-            methods: dict[str, tuple[Column, list[_Group]]] = {
-                name: (self._column(stack, f"stored-{name}", np.uint64), [])
-                for name in other_detectors(self._settings)
-            }
-            for first, table in self._corpus.batches() if methods else ():
-                kept = dict(stored_by_others(table.others, self._settings))
-                queried = [queried_by_others(table.others, row, self._settings) for row in range(len(table))]
-                for name, (stored, groups) in methods.items():
-                    terms, owners = kept.get(name, NOTHING)
-                    stored.add(terms, np.bincount(owners, minlength=len(table)))
-                    own = [[group for group in page if group.method == name] for page in queried]
-                    while len(groups) < max(map(len, own), default=0):
-                        made = self._column(stack, f"queried-{name}-{len(groups)}", np.uint64)
-                        groups.append(_Group(made, first))
-                    for place, group in enumerate(groups):
-                        group.add([page[place] if place < len(page) else None for page in own])
-            for name, (stored, groups) in methods.items():
-                for place, group in enumerate(groups):
-                    before = self._left_out
-                    joined = _Terms(group.queried, stored, TERM_BITS, max_df=group.max_df)
-                    self._counted(f"{name}-{place}", joined, group.rule())
-                    left_out = self._left_out - before
-                    self.use += TermUse.of(name, int(group.queried.offsets[-1]), left_out)
-                    self._capped.append(left_out)
+            stored = {name: self._column(stack, f"stored-{name}", np.uint64) for name in names}
+            joins: dict[tuple[str, int], _Join] = {}
+            for first, table in self._corpus.batches():
+                terms_of = dict(stored_by_others(table.others, self._settings))
+                for name, column in stored.items():
+                    terms, owners = terms_of.get(name, NO_TERMS)
+                    column.add(terms, np.bincount(owners, minlength=len(table)))
+                groups: dict[tuple[str, int], dict[int, TermGroup]] = {}
+                for row in range(len(table)):
+                    places = Counter[str]()
+                    for group in queried_by_others(table.others, row, self._settings):
+                        groups.setdefault((group.method, places[group.method]), {})[row] = group
+                        places[group.method] += 1
+                for name, place in groups.keys() - joins.keys():
+                    queried = self._column(stack, f"queried-{name}-{place}", np.uint64)
+                    max_df = next(iter(groups[name, place].values())).max_df
+                    join = _Join(
+                        f"{name}-{place}", TERM_BITS, queried, stored[name], _at_least, max_df=max_df
+                    )
+                    _add_groups(join, {}, first)  # no page before has so many groups
+                    joins[name, place] = join
+                for key, join in joins.items():
+                    _add_groups(join, groups.get(key, {}), len(table))
+            for (name, _), join in sorted(joins.items()):
+                left_out = self._join(join)
+                self.use += TermUse.of(name, int(join.queried.offsets[-1]), left_out)
+                self._capped.append(left_out)
 
-    def _counted(self, name: str, terms: _Terms, rule: Callable[[Hits], Keys]) -> None:
-        """Keep the pairs of which, with all terms counted, the rule approves."""
-        counted = PairBlocks(self._corpus.folder, f"counted-{name}", len(self._corpus), COUNTED)
-        for only, hits in self._hits(terms):
-            if only:  # all terms are in one range
-                self._keep(rule(hits))
-                continue
-            made = np.empty(len(hits.query), dtype=COUNTED)
-            made["pair"] = (hits.query.astype(np.uint64) << HIGH) | hits.stored.astype(np.uint64)
-            made["shared"] = hits.shared
-            counted.add(made, hits.query)
-        for some in counted.take():
-            self._keep(rule(_added(some)))
-
-    def _hits(self, terms: _Terms) -> Iterator[tuple[bool, Hits]]:
-        """Counted pairs of each range of terms, and whether there is no other range."""
-        queried, stored = terms.queried, terms.stored
-        columns = [queried] if queried is stored else [queried, stored]
-        corpus = self._corpus
-        ranges = list(value_ranges(columns, corpus.most, terms.bits))
-        facts = terms.facts if len(ranges) == 1 else None  # else more terms of a pair may come
-        most = HITS if corpus.folder else rules.CHUNK_HITS
+    def _join(self, terms: _Join) -> int:
+        """Keep the pairs of which, with all terms counted, the rule approves; how many terms had more postings than their limit allows."""
+        corpus, queried, stored, facts = (
+            self._corpus,
+            terms.queried,
+            terms.stored,
+            np.concatenate(terms.facts),
+        )
+        ranges = list(value_ranges([queried] if queried is stored else [queried, stored], corpus.most))
+        whole = len(ranges) == 1  # else more terms of a pair may come
+        counted = PairBlocks(corpus.folder, f"counted-{terms.name}", COUNTED)
+        left_out = 0
         for low, high in ranges:
             values, owners = stored.between(low, high)
-            join = TermJoin(values, owners, self._rows, terms.bits, least=terms.least, facts=facts)
+            sampled = facts if terms.sampled and whole else None
+            join = TermJoin(values, owners, self._rows, terms.bits, least=terms.least, facts=sampled)
             values, owners = queried.between(low, high)
             offsets = offsets_from(owners, len(corpus))
+            most = HITS if corpus.folder else rules.CHUNK_HITS
             for hits in join.run(values, offsets, most, max_df=terms.max_df):
-                yield len(ranges) == 1, hits
+                if whole:
+                    self._keep(terms.keys(hits, facts, stored))
+                    continue
+                pairs = np.empty(len(hits.query), dtype=COUNTED)
+                pairs["pair"] = (hits.query.astype(np.uint64) << HIGH) | hits.stored.astype(np.uint64)
+                pairs["shared"] = hits.shared
+                counted.add(pairs, hits.query)
             self._capped.append(join.capped)
-            self._left_out += join.left_out  # of further methods, which are joined one after the other
+            left_out += join.left_out
             release_memory()
+        for some in counted.take():
+            self._keep(terms.keys(_added(some), facts, stored))
+        return left_out
 
 
-class _Group:
-    """Query terms of one method in one group of each page's candidate query, row after row."""
+def _add_groups(join: _Join, groups: Mapping[int, TermGroup], rows: int) -> None:
+    """Add the query terms of the next rows: those in one group of each page's candidate query, and how many of them pairs must share."""
+    counts, least = np.zeros(rows, dtype=np.int64), np.ones((rows, 1), dtype=np.uint64)
+    for row, group in groups.items():
+        counts[row], least[row] = len(group.terms), group.min_shared
+    terms = [term for group in groups.values() for term in group.terms]
+    join.queried.add(np.array(terms, dtype=np.uint64), counts)
+    join.facts.append(least)
 
-    def __init__(self, queried: Column, rows: int) -> None:
-        """No terms of the first ``rows`` rows."""
-        self.queried = queried
-        self.queried.add(np.zeros(0, dtype=np.uint64), np.zeros(rows, dtype=np.int64))
-        self.max_df: int | None = None
-        self._least = [np.ones(rows, dtype=np.int64)]
-        self._any = False
 
-    def add(self, groups: list[TermGroup | None]) -> None:
-        """Those of the next rows."""
-        terms = [term for group in groups if group for term in group.terms]
-        self.queried.add(
-            np.array(terms, dtype=np.uint64), [len(group.terms) if group else 0 for group in groups]
-        )
-        self._least.append(np.array([group.min_shared if group else 1 for group in groups], dtype=np.int64))
-        if not self._any and (first := next(filter(None, groups), None)) is not None:
-            self.max_df, self._any = first.max_df, True
-
-    def rule(self) -> Callable[[Hits], Keys]:
-        """Pairs with as many shared terms as the query row's group needs."""
-        least = np.concatenate(self._least)
-
-        def keys(hits: Hits) -> Keys:
-            keep = hits.shared >= least[hits.query]
-            return rules.pair_keys(hits.query[keep], hits.stored[keep])
-
-        return keys
+def _at_least(hits: Hits, least: NDArray[np.uint64], _: Column) -> Keys:
+    """Pairs with as many shared terms as the query row's group needs."""
+    enough = hits.shared >= least[hits.query, 0].astype(np.int64)
+    return rules.pair_keys(hits.query[enough], hits.stored[enough])
 
 
 def _added(some: NDArray[Any]) -> Hits:
-    some = some[np.argsort(some["pair"], kind="stable")]
-    starts = np.flatnonzero(np.concatenate(([True], some["pair"][1:] != some["pair"][:-1])))
-    pairs = some["pair"][starts]
-    shared = np.add.reduceat(some["shared"].astype(np.int64), starts)
-    return Hits((pairs >> HIGH).astype(np.int64), (pairs & LOW).astype(np.int64), shared)
+    """The counts of each pair added up."""
+    pairs, at = np.unique(some["pair"], return_inverse=True)
+    shared = np.bincount(at, weights=some["shared"], minlength=len(pairs)).astype(np.int64)
+    return Hits(*rules.rows_of(pairs), shared)

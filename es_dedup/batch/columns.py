@@ -1,15 +1,16 @@
-"""Rows of different length in a file or in memory: appended once, then read piece by piece, by row, or by value."""
+"""Rows of different length in a file or in memory: appended once, then read some at a time, by row, or by value."""
 
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from es_dedup.kernels.dispatch import worthwhile
-from es_dedup.text.ragged import owners_of
+from es_dedup.text.ragged import gather, owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,32 +22,44 @@ if TYPE_CHECKING:
 
 PIECE: Final = 250_000  # elements read at a time
 SAMPLE: Final = 50_000  # elements that say how values are spread
-FEATURE: Final = np.dtype([("value", "<u4"), ("mask", "<u4")])
+EVERY_VALUE: Final = (0, 1 << 64)
+"""The range of all values."""
 
 
 class Column:
-    """``add`` rows in order, then read. The file lies in a folder that its owner removes."""
+    """``add`` rows in order, then read them.
 
-    def __init__(self, folder: Path, name: str, kind: DTypeLike) -> None:
-        """An empty column of elements of this kind."""
-        self._file = (folder / name).open("wb+", buffering=1 << 20)
+    Args:
+        folder: its owner removes it, and with it the file; None: elements are kept in memory.
+        name: of the file.
+        kind: of the elements, which are unsigned numbers.
+    """
+
+    def __init__(self, folder: Path | None, name: str, kind: DTypeLike) -> None:
+        self._file = None if folder is None else (folder / name).open("wb+", buffering=1 << 20)
         self._kind = np.dtype(kind)
-        self._counts: list[NDArray[np.int64]] = []
-        self._offsets: Rows | None = None
+        self._parts: list[NDArray[Any]] = []  # in memory
+        self._counts: list[Rows] = []
 
     def add(self, values: NDArray[Any], counts: Sequence[int] | Rows) -> None:
         """Append rows: their elements one after the other, and how many each has."""
-        self._file.write(np.ascontiguousarray(values, dtype=self._kind).tobytes())
+        values = np.ascontiguousarray(values, dtype=self._kind)
+        if self._file is None:
+            self._parts.append(values)
+        else:
+            self._file.write(values.tobytes())
         self._counts.append(np.asarray(counts, dtype=np.int64))
 
-    @property
+    @cached_property
     def offsets(self) -> Rows:
         """Where each row begins, shape (rows + 1,); nothing is added afterwards."""
-        if self._offsets is None:
+        offsets = np.concatenate(([0], *self._counts)).cumsum()
+        self._counts.clear()
+        if self._file is not None:
             self._file.flush()
-            self._offsets = np.concatenate(([0], *self._counts)).cumsum()
-            self._counts.clear()
-        return self._offsets
+        elif len(self._parts) != 1:
+            self._parts = [np.concatenate([np.zeros(0, dtype=self._kind), *self._parts])]
+        return offsets
 
     def pieces(self) -> Iterator[tuple[int, int, NDArray[Any]]]:
         """All rows in order, some at a time: first row, row after the last, their elements."""
@@ -59,12 +72,13 @@ class Column:
             first = last
 
     def between(self, low: int, high: int) -> tuple[NDArray[Any], Rows]:
-        """Elements with ``low`` <= value < ``high``, in order of rows, and the row of each."""
+        """Elements with ``low`` <= value < ``high``, in order of rows, and the row of each; of all values in memory nothing is copied."""
+        if (low, high) == EVERY_VALUE:
+            return self._read(0, int(self.offsets[-1])), owners_of(self.offsets)
         values: list[NDArray[Any]] = [np.zeros(0, dtype=self._kind)]
         owners: list[Rows] = [np.zeros(0, dtype=np.int64)]
         for first, last, some in self.pieces():
-            wanted = self._values(some)
-            inside = np.flatnonzero((wanted >= low) & (wanted < high))
+            inside = np.flatnonzero((some >= low) & (some < high))
             if len(inside):
                 values.append(some[inside])
                 edges = self.offsets[first : last + 1] - self.offsets[first]
@@ -72,18 +86,30 @@ class Column:
         return np.concatenate(values), np.concatenate(owners)
 
     def below(self, rows: Rows, bounds: NDArray[Any]) -> Rows:
-        """How many elements of each of these rows, which ascend within a row, are at most the bound beside it."""
-        distinct, at = np.unique(rows, return_inverse=True)
-        values, offsets = self.take(distinct)
+        """How many elements of each of these rows, which ascend within a row, are at most the bound of the same place."""
+        if self._file is None:
+            offsets, at = self.offsets, rows
+            values = self._parts[0]
+        else:
+            distinct, at = np.unique(rows, return_inverse=True)
+            values, offsets = self.take(distinct)
         if worthwhile(len(rows)):
-            return _at_most_by_kernel(values, offsets, at, bounds)
-        return _at_most(_row_major(values, offsets), offsets, at, bounds)
+            from es_dedup.text.kernels.ragged import at_most  # noqa: PLC0415 - see es_dedup.kernels.dispatch
+
+            return at_most(values, offsets, at, bounds)
+        above = np.uint64(32)  # with the row above the value, elements ascend over all rows
+        ordered = (owners_of(offsets).astype(np.uint64) << above) | values
+        wanted = (at.astype(np.uint64) << above) | bounds
+        counted: Rows = np.searchsorted(ordered, wanted, side="right") - offsets[at]
+        return counted
 
     def take(self, rows: Rows) -> tuple[NDArray[Any], Rows]:
         """Elements of these rows, and where each row begins."""
-        starts, ends = self.offsets[rows].tolist(), self.offsets[rows + 1].tolist()
-        parts = [self._read(start, end) for start, end in zip(starts, ends, strict=True)]
-        offsets = np.concatenate(([0], np.cumsum(np.diff(self.offsets)[rows])))
+        starts, ends = self.offsets[rows], self.offsets[rows + 1]
+        offsets = np.concatenate(([0], np.cumsum(ends - starts)))
+        if self._file is None:
+            return self._parts[0][gather(self.offsets, rows)[0]], offsets
+        parts = [self._read(*place) for place in zip(starts.tolist(), ends.tolist(), strict=True)]
         return (np.concatenate(parts) if parts else np.zeros(0, dtype=self._kind)), offsets
 
     def sample(self) -> NDArray[np.uint64]:
@@ -91,116 +117,46 @@ class Column:
         step = max(1, int(self.offsets[-1]) // SAMPLE)
         parts = [np.zeros(0, dtype=np.uint64)]
         for first, _, some in self.pieces():
-            start = -int(self.offsets[first]) % step
-            parts.append(self._values(some)[start::step].astype(np.uint64))
+            parts.append(some[-int(self.offsets[first]) % step :: step].astype(np.uint64))
         return np.concatenate(parts)
 
-    def _values(self, some: NDArray[Any]) -> NDArray[Any]:
-        return some["value"] if self._kind.names else some
-
     def _read(self, start: int, end: int) -> NDArray[Any]:
+        if self._file is None:
+            return self._parts[0][start:end]
         size = self._kind.itemsize
         raw = os.pread(self._file.fileno(), (end - start) * size, start * size)
-        return np.frombuffer(raw, dtype=self._kind)
+        return np.frombuffer(bytearray(raw), dtype=self._kind)  # kernels take no array that is read-only
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-
-class MemoryColumn(Column):
-    """The same in memory."""
-
-    def __init__(self, kind: DTypeLike) -> None:
-        """An empty column of elements of this kind."""
-        self._kind = np.dtype(kind)
-        self._counts: list[NDArray[np.int64]] = []
-        self._offsets: Rows | None = None
-        self._parts: list[NDArray[Any]] = []
-        self._ordered: NDArray[np.uint64] | None = None
-
-    def add(self, values: NDArray[Any], counts: Sequence[int] | Rows) -> None:
-        """See ``Column.add``."""
-        self._parts.append(np.asarray(values, dtype=self._kind))
-        self._counts.append(np.asarray(counts, dtype=np.int64))
-
-    @property
-    def offsets(self) -> Rows:
-        """See ``Column.offsets``."""
-        if self._offsets is None:
-            self._offsets = np.concatenate(([0], *self._counts)).cumsum()
-            if len(self._parts) != 1:
-                self._parts = [np.concatenate([np.zeros(0, dtype=self._kind), *self._parts])]
-        return self._offsets
-
-    def between(self, low: int, high: int) -> tuple[NDArray[Any], Rows]:
-        """See ``Column.between``; of all values nothing is copied."""
-        offsets, some = self.offsets, self._parts[0]
-        values = self._values(some)
-        if low > 0 or (len(values) and int(values.max()) >= high):
-            return super().between(low, high)
-        return some, owners_of(offsets)
-
-    def below(self, rows: Rows, bounds: NDArray[Any]) -> Rows:
-        """See ``Column.below``."""
-        offsets = self.offsets
-        if worthwhile(len(rows)):
-            return _at_most_by_kernel(self._parts[0], offsets, rows, bounds)
-        if self._ordered is None:
-            self._ordered = _row_major(self._parts[0], offsets)
-        return _at_most(self._ordered, offsets, rows, bounds)
-
-    def _read(self, start: int, end: int) -> NDArray[Any]:
-        return self._parts[0][start:end]
-
-    def close(self) -> None:
-        """Let go of the elements."""
+        """Close the file, or let go of the elements."""
         self._parts = []
-        self._ordered = None
+        if self._file is not None:
+            self._file.close()
 
 
-def column(folder: Path | None, name: str, kind: DTypeLike) -> Column:
-    """An empty column in a file of the folder, or in memory."""
-    return MemoryColumn(kind) if folder is None else Column(folder, name, kind)
+def value_ranges(columns: Sequence[Column], most: int | None, unit: int = 1) -> Iterator[tuple[int, int]]:
+    """Ranges of values, ascending and without gaps, with about ``most`` elements of all columns together in each.
 
-
-def _row_major(values: NDArray[Any], offsets: Rows) -> NDArray[np.uint64]:
-    """The row above the value, of each element: ascends over all rows where values ascend within each."""
-    keys: NDArray[np.uint64] = (owners_of(offsets).astype(np.uint64) << np.uint64(32)) | values
-    return keys
-
-
-def _at_most(ordered: NDArray[np.uint64], offsets: Rows, rows: Rows, bounds: NDArray[Any]) -> Rows:
-    wanted: NDArray[np.uint64] = (rows.astype(np.uint64) << np.uint64(32)) | bounds
-    at: Rows = np.searchsorted(ordered, wanted, side="right") - offsets[rows]
-    return at
-
-
-def _at_most_by_kernel(values: NDArray[Any], offsets: Rows, rows: Rows, bounds: NDArray[Any]) -> Rows:
-    from es_dedup.text.kernels.ragged import at_most  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-    return at_most(values, offsets, rows, bounds)
-
-
-def value_ranges(columns: Sequence[Column], most: int | None, bits: int) -> Iterator[tuple[int, int]]:
-    """Ranges of values, ascending and without gaps, with about ``most`` elements of all columns together in each; None: one range."""
+    Args:
+        columns: their values are below 2^64.
+        most: None: one range, ``EVERY_VALUE``.
+        unit: ranges begin at multiples of it.
+    """
     total = sum(int(column.offsets[-1]) for column in columns)
     count = 1 if most is None else max(1, -(-total // most))
     if count == 1:
-        yield 0, 1 << bits
+        yield EVERY_VALUE
         return
     spread = np.concatenate([_weighted(column, total) for column in columns])
     spread.sort()
-    cuts = np.unique(spread[np.arange(1, count) * len(spread) // count]) if len(spread) else spread
-    edges = [0, *(int(cut) for cut in cuts if cut), 1 << bits]
-    yield from pairwise(edges)
+    cuts = np.unique(spread[np.arange(1, count) * len(spread) // count] // np.uint64(unit))
+    yield from pairwise([0, *(int(cut) * unit for cut in cuts if cut), EVERY_VALUE[1]])
 
 
 def _weighted(column: Column, total: int) -> NDArray[np.uint64]:
     """Of a column's sample as much as is its share of all elements."""
     found = column.sample()
-    share = int(column.offsets[-1]) / max(total, 1)
-    wanted = max(1, round(SAMPLE * share))
+    wanted = max(1, round(SAMPLE * int(column.offsets[-1]) / total))
     return found[:: max(1, len(found) // wanted)]
 
 

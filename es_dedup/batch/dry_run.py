@@ -18,7 +18,8 @@ from es_dedup.batch.ingest import (
     notes_of,
 )
 from es_dedup.batch.overrides import decided_edges, load_constraints
-from es_dedup.batch.recluster import LOOKUP_PAGES, decide_corpus, page_keys
+from es_dedup.batch.recluster import LOOKUP_PAGES, page_keys
+from es_dedup.batch.whole_corpus import decide_corpus
 from es_dedup.batch.write_policy import StoredBatch, not_unique, outcomes_of
 from es_dedup.clustering import Neighbourhood, repair
 from es_dedup.decision.comparison import Pages
@@ -78,7 +79,7 @@ def dry_run_report(
         skipped=dict(Counter(skipped.values())),
         outcomes=outcomes_of(decisions.values(), len(new)),
         decisions=decisions,
-        pairs=among.pairs + pairs,
+        pairs=among.compared + pairs,
         capped_terms=among.capped_terms,
         skipped_pages=dict(islice(skipped.items(), NAMED_SKIPPED)),
         notes=notes_of(sum(each.unread_times for each in made)) + (use.notes() or among.use.notes()),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from es_dedup.batch.corpus import corpus_of
+from es_dedup.batch.corpus import Corpus
 from es_dedup.batch.featurise import CHUNK_PAGES, Chunk
 from es_dedup.batch.loose_clusters import loose_clusters
 from es_dedup.batch.memory import collector_paused, release_memory
@@ -22,9 +22,8 @@ from es_dedup.batch.recluster import (
     attached,
     cluster_new,
     edge_neighbours,
-    recluster_corpus,
 )
-from es_dedup.batch.whole_corpus import IN_MEMORY_PAGES, recluster_stored
+from es_dedup.batch.whole_corpus import IN_MEMORY_PAGES, recluster_corpus, recluster_stored
 from es_dedup.batch.write_policy import StoredBatch, apply_policy, outcomes_of
 from es_dedup.clustering import PageKey
 from es_dedup.detectors.features import FeatureTable
@@ -241,9 +240,8 @@ class Ingest:
             return
         self._kept.append((keys_of(chunk.records), chunk.table))
         if last and total >= WORTH_PAGES and sum(len(keys) for keys, _ in self._kept) == total:
-            keys, tables = [part[0] for part in self._kept], [part[1] for part in self._kept]
-            self._kept.clear()  # the thread alone holds them, and lets go of the parts
-            self._pipelined = PipelinedDecisions(keys, tables, self._settings)
+            self._pipelined = PipelinedDecisions(self._kept, self._settings)
+            self._kept = []  # the thread alone has them, and lets go of the parts
 
     def _forget(self) -> None:
         """What is at hand is not what is stored: the index is read instead."""
@@ -296,12 +294,11 @@ class Ingest:
         )
 
     def _recluster(self, total: int) -> ClusteringResult:
-        clustering = None
+        related = None
         if self._pipelined is not None:
-            corpus, clustering = self._pipelined.result(self._report_progress)
+            corpus, related = self._pipelined.result(self._report_progress)
         elif self._before == 0 and sum(len(keys) for keys, _ in self._kept) == total:
-            keys = [key for keys, _ in self._kept for key in keys]
-            corpus = corpus_of(keys, FeatureTable.concatenate([table for _, table in self._kept]))
+            corpus = Corpus((keys, table, ()) for keys, table in self._kept)
             self._kept.clear()
         else:
             return recluster_stored(self._index, self._settings, self._report_progress)
@@ -311,7 +308,7 @@ class Ingest:
             self._settings,
             self._report_progress,
             fresh=True,
-            clustering=clustering,
+            related=related,
         )
 
     def _apply(

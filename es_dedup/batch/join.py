@@ -267,3 +267,8 @@ def pair_keys(left: Rows, right: Rows) -> NDArray[np.uint64]:
     """Each pair of rows as one number: the lesser row above the greater."""
     low, high = np.minimum(left, right), np.maximum(left, right)
     return (low.astype(np.uint64) << np.uint64(32)) | high.astype(np.uint64)
+
+
+def rows_of(keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
+    """Both rows of pairs as ``pair_keys`` makes them."""
+    return (keys >> np.uint64(HALF_BITS)).astype(np.int64), (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)

@@ -116,12 +116,12 @@ def join_methods(settings: Settings) -> list[JoinMethod]:
 
 
 def _gram_terms(table: FeatureTable, weigh: Weighing) -> RowTerms:
-    useful, cover = weigh.grams(table) >= CONTENT, table.coverage
+    useful, cover = weigh(table).grams >= CONTENT, table.coverage
     return _sampled(coverage.query_grams(cover).only(useful), coverage.stored_grams(cover).only(useful))
 
 
 def _clause_terms(table: FeatureTable, weigh: Weighing) -> RowTerms:
-    useful, cover = weigh.clauses(table) >= CONTENT, table.coverage
+    useful, cover = weigh(table).clauses >= CONTENT, table.coverage
     return _sampled(coverage.query_clauses(cover).only(useful), coverage.stored_clauses(cover).only(useful))
 
 

@@ -6,16 +6,16 @@ from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.batch.corpus import MemoryCorpus, corpus_of
+from es_dedup.batch.corpus import Corpus
 from es_dedup.batch.memory import release_memory
-from es_dedup.batch.recluster import ClusteringResult, decide_corpus
-from es_dedup.detectors.features import FeatureTable
+from es_dedup.batch.whole_corpus import decide_corpus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from concurrent.futures import Future
+    from collections.abc import Callable
 
+    from es_dedup.batch.whole_corpus import RelatedPairs
     from es_dedup.clustering import PageKey
+    from es_dedup.detectors.features import FeatureTable
     from es_dedup.model import Progress
     from es_dedup.settings import Settings
 
@@ -34,25 +34,20 @@ class PipelinedDecisions:
     Progress is kept until ``result`` is called, so that a progress listener is called by its own thread only.
 
     Args:
-        keys: of all pages, part by part.
-        tables: their features, part by part the same pages.
+        parts: keys and features of all pages, part by part; the thread empties the list when it has put them together.
         settings: detectors and canonical order.
     """
 
-    def __init__(
-        self, keys: Sequence[list[PageKey]], tables: Sequence[FeatureTable], settings: Settings
-    ) -> None:
+    def __init__(self, parts: list[tuple[list[PageKey], FeatureTable]], settings: Settings) -> None:
         self._events: SimpleQueue[Progress | None] = SimpleQueue()
         self._needed = True
         self._settings = settings
         pool = ThreadPoolExecutor(1, thread_name_prefix="es-dedup-decisions")
-        self._found: Future[tuple[MemoryCorpus, ClusteringResult]] = pool.submit(
-            self._work, list(keys), list(tables)
-        )
+        self._found = pool.submit(self._work, parts)
         self._found.add_done_callback(lambda _: self._events.put(None))
         pool.shutdown(wait=False)
 
-    def result(self, report_progress: Callable[[Progress], None]) -> tuple[MemoryCorpus, ClusteringResult]:
+    def result(self, report_progress: Callable[[Progress], None]) -> tuple[Corpus, RelatedPairs]:
         """The corpus and its related pairs; waits for the thread, and raises its error."""
         try:
             while (event := self._events.get()) is not None:
@@ -66,11 +61,9 @@ class PipelinedDecisions:
         """Let the thread end soon: its result is not wanted."""
         self._needed = False
 
-    def _work(
-        self, keys: list[list[PageKey]], tables: list[FeatureTable]
-    ) -> tuple[MemoryCorpus, ClusteringResult]:
-        corpus = corpus_of([key for part in keys for key in part], FeatureTable.concatenate(tables))
-        tables.clear()
+    def _work(self, parts: list[tuple[list[PageKey], FeatureTable]]) -> tuple[Corpus, RelatedPairs]:
+        corpus = Corpus((keys, table, ()) for keys, table in parts)
+        parts.clear()
         release_memory()
         return corpus, decide_corpus(corpus, self._settings, self._on_event)
 

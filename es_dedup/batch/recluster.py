@@ -1,7 +1,7 @@
-"""From stored features to edges and clusters: for the whole corpus at once, or for a few new pages.
+"""From stored features to edges and clusters of a few new or changed pages, and the notes that say what is not finished.
 
-Both use the same candidates' terms, the same decision rules and the same star clustering. A full run learns new statistics;
-a partial one uses those at hand. ``Deduplicator`` chooses the full run when a fifth of the corpus is new and a call adds many pages,
+A run over the whole corpus (``whole_corpus``) uses the same candidate terms, decision rules and star clustering. It learns new statistics;
+a partial run uses those at hand. ``Deduplicator`` chooses the full run when a fifth of the corpus is new and a call adds many pages,
 so its cost per page stays constant as the corpus grows.
 """
 
@@ -9,23 +9,16 @@ from __future__ import annotations
 
 import json
 import secrets
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from sys import maxsize
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.batch.candidate_pairs import CorpusJoin
-from es_dedup.batch.corpus import Weighing, key_of
-from es_dedup.batch.memory import release_memory
+from es_dedup.batch.corpus import key_of
 from es_dedup.batch.overrides import JOURNAL, load_constraints
-from es_dedup.batch.verify import BLOCK, Verified, verify_by
 from es_dedup.clustering import (
-    Neighbourhood,
     PageKey,
-    cluster_all,
-    repair,
     same_neighbours,
     update_clusters,
 )
@@ -34,15 +27,10 @@ from es_dedup.errors import reading_stored
 from es_dedup.index.source_index import ATTACHMENTS
 from es_dedup.model import Progress
 from es_dedup.model.batches import chunked
-from es_dedup.settings.recorded import STATISTICS, clustered_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from es_dedup.batch.corpus import Corpus, MemoryCorpus
     from es_dedup.clustering import Change, Constraints
     from es_dedup.decision.candidate_search import CandidateSearch
     from es_dedup.decision.statistics import Statistics
@@ -52,7 +40,6 @@ if TYPE_CHECKING:
     from es_dedup.settings import Settings
 
     ProgressListener = Callable[[Progress], None]
-    Rows = NDArray[np.int64]
 
 QUICK_PAGES: Final = 1_000
 """An index of so many pages is clustered anew within about a second, so this is done without being asked for."""
@@ -61,7 +48,6 @@ CLUSTERS_PENDING: Final = "clusters_pending"
 DOCUMENTS_PENDING: Final = "documents_pending"
 """Note: pages whose clusters overrides have changed, and whose documents are not written yet, by the change."""
 SESSION: Final = "session"  # note: the last write session that changed pages or clusters
-PAIRS: Final = 1_024  # of a corpus in files verified at a time, in each of some threads: some 10 MB
 LOOKUP_PAGES: Final = 64  # pages queried and compared at a time in a partial run
 
 
@@ -76,7 +62,8 @@ class ClusteringResult:
         capped_terms, truncated: as in ``AddReport``.
         inconclusive: new pages without a related page of which candidates may be missing, with the reason.
         assigned: all assignments by page id, where the run made them all and keeps them.
-        stored, related: pages and edges, of a run out of core, which keeps neither.
+        stored: pages of a run in files, which keeps neither edges nor assignments; 0: they are at hand.
+        related: related pairs of a full run.
         use: terms that methods queried, and terms left out; of a full run of those with limits of their own.
         changed: of a partial run, see ``repair_around``.
     """
@@ -121,127 +108,6 @@ def clusters_pending(index: Index) -> Iterator[None]:
     index.set_note(CLUSTERS_PENDING, "1")
     yield
     index.set_note(CLUSTERS_PENDING, None)
-
-
-def recluster_corpus(
-    index: Index,
-    corpus: MemoryCorpus,
-    settings: Settings,
-    progress: ProgressListener | None = None,
-    *,
-    fresh: bool = False,
-    clustering: ClusteringResult | None = None,
-) -> ClusteringResult:
-    """Learn statistics, find and decide all candidate pairs, cluster everything, and store the result.
-
-    Args:
-        index: holds the pages of the corpus.
-        corpus: all stored pages.
-        settings: detectors, decision settings and canonical order; the index records them.
-        progress: called with the progress.
-        fresh: no page was clustered before; else cluster ids are kept where they can be.
-        clustering: what ``decide_corpus`` has returned for this corpus already.
-    """
-    report_progress, total = progress or silent, len(corpus.keys)
-    if clustering is None:
-        clustering = decide_corpus(corpus, settings, report_progress)
-    report_progress(Progress("cluster", 0, total))
-    with ThreadPoolExecutor(1) as pool:
-        packed = pool.submit(clustering.statistics.to_bytes)  # compressed outside the interpreter's lock
-        if fresh:
-            assigned = cluster_all(corpus.keys, clustering.edges, settings.cluster, load_constraints(index))
-        else:
-            assigned = _recluster(index, corpus, clustering.edges, settings)
-    index.save_statistics(packed.result())
-    index.set_note(STATISTICS, clustered_with(clustering.statistics.version, settings))
-    index.replace_all(clustering.edges, assigned.values())
-    report_progress(Progress("cluster", total, total))
-    return replace(clustering, assigned=assigned)
-
-
-def decide_corpus(
-    corpus: MemoryCorpus,
-    settings: Settings,
-    report_progress: ProgressListener,
-    statistics: Statistics | None = None,
-) -> ClusteringResult:
-    """Related pairs among these pages; without ``statistics``, theirs are learned."""
-    related = related_pairs(corpus, settings, report_progress, statistics)
-    edges = related.pairs.edges(corpus.pages.ids)
-    return ClusteringResult(
-        related.statistics, edges, related.compared, related.capped_terms, use=related.use
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class RelatedPairs:
-    """Related pairs of a corpus.
-
-    Attributes:
-        statistics: those that the decisions rest on.
-        pairs: the related ones, by rows of the corpus.
-        compared: pairs compared.
-        capped_terms, use: see ``CorpusJoin``.
-    """
-
-    statistics: Statistics
-    pairs: Verified
-    compared: int
-    capped_terms: int
-    use: TermUse
-
-
-def related_pairs(
-    corpus: Corpus,
-    settings: Settings,
-    report_progress: ProgressListener,
-    statistics: Statistics | None = None,
-) -> RelatedPairs:
-    """Find candidates in a corpus, in memory or in files, and decide them.
-
-    Args:
-        corpus: its pages.
-        settings: detectors, decision settings and canonical order.
-        report_progress: called with the progress.
-        statistics: None: those of the corpus are learned.
-    """
-    total = len(corpus)
-    report_progress(Progress("join", 0, total))
-    size = PAIRS if corpus.folder else BLOCK
-    compared = 0
-    parts: list[Verified] = []
-
-    def block(left: Rows, right: Rows, start: int) -> Verified:
-        some = slice(start, start + size)
-        pages, ours, theirs, rows = corpus.of_pairs(left[some], right[some])
-        known = learning.result()
-        weights = weigh(pages.table) if rows is None else known.weights(pages.table.coverage)
-        related = verify_by(known, settings, pages, ours, theirs, weights=weights)
-        if rows is None:
-            return related
-        return Verified(rows[related.left], rows[related.right], related.relation, related.score)
-
-    with ThreadPoolExecutor(
-        settings.workers or None
-    ) as pool:  # arrays are worked on outside the interpreter's lock
-        learning = pool.submit(lambda: statistics or corpus.learn(settings))
-        ranks = corpus.ranks(settings)
-        if corpus.folder:
-            learning.result()  # a join beside it would take as much memory again
-        weigh = Weighing(learning.result)
-        join = CorpusJoin(corpus, ranks, settings, weigh)
-        for left, right in join.pairs():
-            if not compared:
-                report_progress(Progress("join", total, total))
-            count = compared + len(left)
-            for part in pool.map(partial(block, left, right), range(0, len(left), size)):
-                parts.append(part)
-                compared = min(compared + size, count)
-                report_progress(Progress("verify", compared, count))
-            if corpus.folder:
-                release_memory()
-    related = Verified.concatenate(parts)
-    return RelatedPairs(learning.result(), related, compared, join.capped_terms, join.use)
 
 
 def cluster_new(
@@ -407,16 +273,6 @@ def edge_neighbours(index: ClusterUpdates, page_ids: Collection[str]) -> set[str
 def page_keys(index: NeighbourhoodStore, page_ids: Iterable[str]) -> dict[str, PageKey]:
     """Sort keys of the canonical order, of the stored ones among these pages."""
     return {page_id: key_of(record) for page_id, record in index.get_many(page_ids).items()}
-
-
-def _recluster(
-    index: Index, corpus: MemoryCorpus, edges: Sequence[Edge], settings: Settings
-) -> dict[str, Assignment]:
-    """All assignments by page id, the changed and the unchanged."""
-    current = index.assignments(corpus.pages.ids)
-    near = Neighbourhood(tuple(corpus.keys), tuple(edges), current, load_constraints(index))
-    change = repair(near, settings.cluster)
-    return {**current, **{assignment.page_id: assignment for assignment in change.assignments}}
 
 
 def silent(_: Progress) -> None:

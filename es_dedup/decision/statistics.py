@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -18,10 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from es_dedup.decision.remainders import Sketches, content_votes, scale, sketches_of
-from es_dedup.detectors.ccdet import learn_noise
 from es_dedup.detectors.coverage_pairs import Weights
 from es_dedup.errors import DamagedData
-from es_dedup.text.ragged import Buckets, find, gather, owners_of, take
+from es_dedup.text.ragged import Buckets, find, owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
 
     from es_dedup.detectors.coverage_features import CoverageTable
     from es_dedup.detectors.features import FeatureTable
-    from es_dedup.settings.sections import CcdetConfig
 
 MIN_POSTINGS: Final = 3
 SAMPLED_POSTINGS: Final = (
@@ -216,55 +213,19 @@ class _SampledPostings:
     asked: NDArray[np.bool_]
 
 
-def learn(
-    table: FeatureTable,
-    keys: NDArray[np.uint64],
-    days: NDArray[np.int64],
-    sites: Sequence[str],
-    config: CcdetConfig,
-    *,
-    most_pages: int = LEARN_PAGES,
-) -> Statistics:
-    """Statistics of a corpus; the same pages in any order give the same snapshot.
-
-    Args:
-        table: features of the pages; of more than ``most_pages``, those with the smallest keys are used.
-        keys: a hash of each page's id.
-        days: day of publication as a day number, 0 when unknown.
-        sites: site mark of each page.
-        config: pruning of period signatures.
-        most_pages: bounds memory.
-    """
-    rows = np.sort(np.argsort(keys, kind="stable")[:most_pages])
-    cover, periods = table.coverage, table.periods
-    if len(rows) < len(table):
-        sites, periods = [sites[row] for row in rows.tolist()], take(periods, rows)
-    pages = PostingSample.of(table, keys, days)
-    with ThreadPoolExecutor(1) as pool:  # beside the grams, outside the interpreter's lock
-        clauses = pool.submit(weigh, cover.clauses, cover.clause_offsets, cover.clause_masks, pages, rows)
-        noise = pool.submit(learn_noise, periods, sites, config)
-        grams = weigh(cover.grams, cover.gram_offsets, cover.gram_masks, pages, rows)
-    return Statistics(*grams, *clauses.result(), noise.result(), len(table))
-
-
 def weigh(
-    values: NDArray[np.uint32],
-    offsets: NDArray[np.int64],
-    masks: NDArray[np.uint32],
-    pages: PostingSample,
-    rows: NDArray[np.int64],
+    values: NDArray[np.uint32], owners: NDArray[np.int64], masks: NDArray[np.uint32], pages: PostingSample
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     """Features that recur, ascending, and what each counts.
 
     Each feature is weighed by itself, so all postings of some features give what all features of all pages give.
 
     Args:
-        values, offsets, masks: features of each page, and where they hold words of its title.
+        values: features of all pages.
+        owners, masks: the page of each, and where it holds words of the page's title.
         pages: what is known of the pages.
-        rows: pages whose features count, ascending.
     """
-    places, at = gather(offsets, rows)
-    sampled = _sampled_postings(values[places], rows[at], masks[places], pages.keys)
+    sampled = _sampled_postings(values, owners, masks, pages.keys)
     return sampled.values, _weigh(sampled, pages)
 
 

@@ -27,13 +27,12 @@ from es_dedup.batch.recluster import (
     attached,
     change_overrides,
     clusters_pending,
-    decide_corpus,
     edge_neighbours,
     repair_around,
     silent,
     write_session,
 )
-from es_dedup.batch.whole_corpus import recluster_stored
+from es_dedup.batch.whole_corpus import decide_corpus, recluster_stored
 from es_dedup.clustering import cluster_all
 from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.deduplicator.index_reader import IndexReader

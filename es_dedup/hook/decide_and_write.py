@@ -22,6 +22,7 @@ from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.effective_settings import EffectiveSettings
 from es_dedup.batch.featurise import day_of, make_chunk
 from es_dedup.batch.ingest import changed, joined, keys_of
+from es_dedup.batch.learning import learn, store_statistics
 from es_dedup.batch.overrides import OVERRIDES, decided_edges, load_constraints, load_ignored
 from es_dedup.batch.recluster import repair_around
 from es_dedup.batch.write_policy import StoredBatch, left_out, taken_over
@@ -54,7 +55,7 @@ from es_dedup.hook.redis_window import WindowUnavailable
 from es_dedup.index.dedup_field import dedup_fields_of, dedup_fields_of_groups
 from es_dedup.index.port import Assignment, WriteReport
 from es_dedup.model import Decision, Outcome, Relation, WritePolicy
-from es_dedup.settings.recorded import STATISTICS, clustered_with
+from es_dedup.settings.recorded import STATISTICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -432,10 +433,10 @@ class BatchDecider:
 
     def _learned(self, chunk: Chunk, known: EffectiveSettings) -> EffectiveSettings:
         """Statistics of the first batch of an index that has none, stored: what its pages share is a template before ``recluster`` has run."""
-        statistics = corpus_of(keys_of(chunk.records), chunk.table).learn(known.settings)
-        if self._index.note(STATISTICS) == known.note:
-            self._index.save_statistics(statistics.to_bytes())
-            self._index.set_note(STATISTICS, clustered_with(statistics.version, known.settings))
+        statistics = learn(corpus_of(keys_of(chunk.records), chunk.table), known.settings.ccdet)
+        with self._writing():
+            if self._index.note(STATISTICS) == known.note:  # no other process has learned meanwhile
+                store_statistics(self._index, statistics, statistics.to_bytes(), known.settings)
         return self._settings_in_force()
 
     def _find(self, todo: Chunk, lookup: CandidateSearch) -> tuple[CandidateLists, list[list[str]]]:

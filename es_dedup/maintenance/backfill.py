@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.featurise import make_chunk
 from es_dedup.batch.ingest import changed
-from es_dedup.batch.out_of_core import recluster_out_of_core
 from es_dedup.batch.overrides import load_ignored
 from es_dedup.batch.recluster import CLUSTERS_PENDING, write_session
+from es_dedup.batch.whole_corpus import recluster_out_of_core
 from es_dedup.errors import ConfigError
 from es_dedup.index.source_index import Shard, SourceFields
 from es_dedup.maintenance.change_capture import Positions, changes

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from es_dedup.batch.columns import MemoryColumn, offsets_from
+from es_dedup.batch.columns import Column, offsets_from
 from es_dedup.batch.corpus import Weighing
-from es_dedup.batch.join import MAX_POSTINGS, PostingLists, TermJoin, answering, equal_pairs
+from es_dedup.batch.join import MAX_POSTINGS, PostingLists, TermJoin, answering, equal_pairs, rows_of
 from es_dedup.batch.join import Hits as Counted
 from es_dedup.batch.join_methods import join_methods
 from es_dedup.detectors.features import unpack
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     import pyarrow as pa
-    from numpy.typing import NDArray
     from pyspark import Broadcast
     from pyspark.sql import DataFrame
 
@@ -92,7 +91,7 @@ def _copies(batches: Batches) -> Made:
         place = np.arange(len(ranks))
         pairs = equal_pairs(hashes, place)
         leader = np.full(len(ranks), -1, dtype=np.int64)
-        first, other = _rows_of(pairs)
+        first, other = rows_of(pairs)
         asked = fresh[first] | fresh[other]
         leader[other[asked]] = ranks[first[asked]]
         yield batch_of(rank=ranks, answering=answering(hashes, place), leader=leader)
@@ -171,7 +170,7 @@ def _hits(settings: Settings, batches: Batches) -> Made:
             for counted in join.run(values[order], offsets_from(owners[order], len(known))):
                 hits = counted
                 if method.by_fact:  # most pairs share a band by chance
-                    low, high = _rows_of(method.rule(fact, MemoryColumn(method.kind))(counted))
+                    low, high = rows_of(method.rule(fact, Column(None, "", method.kind))(counted))
                     hits = Counted(low, high, np.ones_like(low))
                 some = np.flatnonzero(asked[hits.query] | asked[hits.stored])
                 needed = method.needed(of_query[hits.query[some]], of_stored[hits.stored[some]])
@@ -224,17 +223,12 @@ def _approved(settings: Settings, batches: Batches) -> Made:
                 continue
             facts = np.concatenate([ragged(mine, f"{side}_facts")[0] for side in ("query", "stored")])
             values, counts = ragged(mine, "stored_terms")
-            kept = MemoryColumn(method.kind)
+            kept = Column(None, "", method.kind)
             # rows of the pairs' query pages come first, then those of their stored pages
             kept.add(values.astype(method.kind), np.concatenate((np.zeros_like(counts), counts)))
             place = np.arange(mine.num_rows)
             hits = Counted(place, place + mine.num_rows, numbers(mine, "shared"))
             rule = method.rule(facts.view(np.uint64).reshape(2 * mine.num_rows, -1), kept)
-            pair, _ = _rows_of(rule(hits))
+            pair, _ = rows_of(rule(hits))
             query, stored = numbers(mine, "query")[pair], numbers(mine, "stored")[pair]
             yield batch_of(left=np.minimum(query, stored), right=np.maximum(query, stored))
-
-
-def _rows_of(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Both rows of pairs as ``pair_keys`` makes them."""
-    return (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)

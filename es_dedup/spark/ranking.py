@@ -10,6 +10,7 @@ import numpy as np
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from es_dedup.batch.corpus import corpus_of
+from es_dedup.batch.learning import learn
 from es_dedup.clustering import PageKey, sort_key
 from es_dedup.decision.statistics import LEARN_PAGES
 from es_dedup.detectors.features import unpack
@@ -64,7 +65,7 @@ def learned(pages: DataFrame, settings: Settings) -> Statistics:
     rows = smallest_places(pages.select("page_id", "published", "site", "place_key", "payload"), total)
     keys = [PageKey(row.page_id, row.published, row.site) for row in rows]
     table = unpack([bytes(row.payload) for row in rows])
-    return replace(corpus_of(keys, table).learn(settings), pages=total)
+    return replace(learn(corpus_of(keys, table), settings.ccdet), pages=total)
 
 
 def smallest_places(pages: DataFrame, total: int, count: int = LEARN_PAGES) -> list[Row]:

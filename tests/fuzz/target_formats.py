@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import contextmanager, suppress
+from datetime import date
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from es_dedup.batch.corpus import corpus_of
+from es_dedup.batch.learning import learn
 from es_dedup.batch.overrides import JOURNAL, OVERRIDES
+from es_dedup.clustering import PageKey
 from es_dedup.decision.comparison import Pages, compare, pair_decision
-from es_dedup.decision.statistics import Statistics, learn
+from es_dedup.decision.statistics import Statistics
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.detectors import features
 from es_dedup.detectors.registry import create_detectors, detector_names
@@ -100,21 +104,19 @@ def compared(settings: Settings, on: bool, stored: Sequence[bytes]) -> None:
         comparison = compare(mine, rows, theirs, others, statistics())
         pair_decision(comparison, 0, settings, statistics())
         features.stored_terms(table, settings)
-        learn(table, rows.astype(np.uint64), mine.days, [""] * len(rows), settings.ccdet)
+        learn(corpus_of([*map(PageKey, mine.ids)], table), settings.ccdet)
 
 
 @cache
 def statistics() -> Statistics:
     """What the pages teach."""
     table = sound(PLAIN)
-    rows = np.arange(len(table))
-    made = learn(
-        table.take(np.tile(rows, 12)),
-        np.arange(12 * len(rows)).astype(np.uint64),
-        np.tile(rows, 12) * 40,
-        [f"s{row % 5}" for row in range(12 * len(rows))],
-        PLAIN.ccdet,
-    )
+    rows = np.tile(np.arange(len(table)), 12)
+    keys = [
+        PageKey(f"p{at}", date.fromordinal(max(40 * row, 1)).isoformat(), f"s{at % 5}")
+        for at, row in enumerate(rows.tolist())
+    ]
+    made = learn(corpus_of(keys, table.take(rows)), PLAIN.ccdet)
     assert made.pages
     return made
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.featurise import pages_of
+from es_dedup.batch.learning import learn
+from es_dedup.clustering import PageKey
 from es_dedup.decision.comparison import compare
 from es_dedup.decision.rules import RELATIONS
-from es_dedup.decision.statistics import Statistics, learn
+from es_dedup.decision.statistics import Statistics
 from es_dedup.extraction import create_extractor
 from es_dedup.settings import Settings
-from es_dedup.text.hashing import hash64
 from tests.model.material import Version, text_of
 from tests.reference.star_clusters import same_unit, star_clusters
 
@@ -102,8 +105,11 @@ class Oracle:
 
     def _statistics(self, live: Mapping[str, Version]) -> Statistics:
         pages = self._featurised([version.page(name) for name, version in live.items()])
-        keys = np.array([hash64(name) for name in pages.ids], dtype=np.uint64)
-        return learn(pages.table, keys, pages.days, [""] * len(pages.ids), self._settings.ccdet)
+        keys = [
+            PageKey(name, date.fromordinal(day).isoformat() if day else "")
+            for name, day in zip(pages.ids, pages.days.tolist(), strict=True)
+        ]
+        return learn(corpus_of(keys, pages.table), self._settings.ccdet)
 
     def _featurised(self, given: list) -> Pages:  # type: ignore[type-arg]
         extractor = create_extractor(self._settings.extraction)

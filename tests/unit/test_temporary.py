@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from es_dedup import Deduplicator
-from es_dedup.batch.out_of_core import recluster_out_of_core
+from es_dedup.batch.whole_corpus import recluster_out_of_core
 from es_dedup.settings import Settings
 from es_dedup.temporary import MARKER, temporary_folder
 from tests.samples import story
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 CLUSTERING = """
 import sys
 from es_dedup import Deduplicator
-from es_dedup.batch.out_of_core import recluster_out_of_core
+from es_dedup.batch.whole_corpus import recluster_out_of_core
 from es_dedup.settings import Settings
 
 def wait(progress):

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from es_dedup.batch.candidate_pairs import CorpusJoin
-from es_dedup.batch.columns import MemoryColumn, offsets_from
-from es_dedup.batch.corpus import MemoryCorpus, Weighing
+from es_dedup.batch.columns import Column, offsets_from
+from es_dedup.batch.corpus import Weighing, corpus_of
 from es_dedup.batch.join import CLAUSE_SHARE, COPIES, FEW_TERMS, GRAM_SHARE, MAX_POSTINGS, Hits, third_value
 from es_dedup.batch.join_methods import join_methods
-from es_dedup.decision.comparison import Pages
+from es_dedup.clustering import PageKey
 from es_dedup.decision.statistics import Statistics
 from es_dedup.detectors import coverage, fingerprint
 from es_dedup.detectors.features import FeatureTable, featurise
@@ -114,8 +114,12 @@ def joined(table: FeatureTable, ranks: list[int], *detectors: str, **sections: o
     """What the join finds for some detectors, and how many terms it capped."""
     settings = Settings.model_validate({"detectors": detectors, **sections})
     names = [str(row) for row in range(len(table))]
-    corpus = MemoryCorpus(Pages(names, table, np.zeros(len(table), dtype=np.int64)), [], [])
-    join = CorpusJoin(corpus, np.array(ranks, dtype=np.int64), settings, Weighing(Statistics.empty))
+    join = CorpusJoin(
+        corpus_of([*map(PageKey, names)], table),
+        np.array(ranks, dtype=np.int64),
+        settings,
+        Weighing(Statistics.empty),
+    )
     pairs = [pair for left, right in join.pairs() for pair in zip(left.tolist(), right.tolist(), strict=True)]
     assert pairs == sorted(set(pairs)), "each pair once, ascending"
     assert all(left < right for left, right in pairs)
@@ -207,7 +211,7 @@ def test_rules_refuse_what_shares_fewer_terms_than_needed() -> None:
         owners = np.repeat(np.arange(rows), counts)
         values = rng.integers(1 << 32, size=len(owners)).astype(np.uint32)
         values = values[np.lexsort((values, owners))]
-        column = MemoryColumn(method.kind)
+        column = Column(None, "", method.kind)
         column.add(values, counts)
         width = 2 if method.name in ("grams", "clauses") else 1
         facts = rng.integers(1, 1 << 32 if width == 2 else 9, size=(rows, width)).astype(np.uint64)

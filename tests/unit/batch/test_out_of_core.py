@@ -15,14 +15,12 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from es_dedup import Deduplicator, Page
-from es_dedup.batch import recluster
+from es_dedup.batch import corpus as corpus_module
+from es_dedup.batch import whole_corpus
 from es_dedup.batch.columns import Column, value_ranges
-from es_dedup.batch.columns import column as column_in
+from es_dedup.batch.components import Components, batches
 from es_dedup.batch.corpus import load_corpus
-from es_dedup.batch.out_of_core import pages as pages_module
-from es_dedup.batch.out_of_core import recluster_out_of_core
-from es_dedup.batch.out_of_core.components import Components, batches
-from es_dedup.batch.recluster import ClusteringResult, recluster_corpus
+from es_dedup.batch.whole_corpus import recluster_corpus, recluster_out_of_core
 from es_dedup.settings import Settings
 from tests.texts import article
 
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from es_dedup.batch.recluster import ClusteringResult
     from es_dedup.index.port import Index
 
 COUNT: Final = 250
@@ -126,21 +125,19 @@ def test_no_more_rows_are_held_than_are_asked_for(tmp_path: Path, monkeypatch: p
 
         return call
 
-    monkeypatch.setattr(pages_module, "ROWS", 50)
-    monkeypatch.setattr(pages_module, "SCANNED", 50)
-    monkeypatch.setattr(recluster, "PAIRS", 40)
+    monkeypatch.setattr(corpus_module, "ROWS", 50)
+    monkeypatch.setattr(corpus_module, "SCANNED", 50)
+    monkeypatch.setattr(whole_corpus, "PAIRS", 40)
+    monkeypatch.setattr(corpus_module.Corpus, "keys_of", watched("keys", corpus_module.Corpus.keys_of, len))
     monkeypatch.setattr(
-        pages_module.SpilledCorpus, "keys_of", watched("keys", pages_module.SpilledCorpus.keys_of, len)
-    )
-    monkeypatch.setattr(
-        pages_module.SpilledCorpus, "features", watched("features", pages_module.SpilledCorpus.features, len)
+        corpus_module.Corpus, "features", watched("features", corpus_module.Corpus.features, len)
     )
     monkeypatch.setattr(Column, "between", watched("terms", Column.between, lambda made: len(made[0])))
     held = []
     for count in (300, 1_200):
-        largest.clear()
         with Deduplicator.open(tmp_path / f"{count}.db") as dedup:
             dedup.scan(Page(id=f"p{n}", text=article(n // 2, sentences=9)) for n in range(count))
+            largest.clear()
             recluster_out_of_core(dedup._index, Settings(), most=4_000, pages=40)
         held.append(dict(largest))
     assert held[1]["features"] <= 2 * 50
@@ -160,7 +157,7 @@ def test_a_column_gives_back_what_was_added(
 ) -> None:
     folder = None if in_memory else tmp_path_factory.mktemp("column")
     given_ = [sorted(row) for row in given_]
-    column = column_in(folder, "c", np.uint32)
+    column = Column(folder, "c", np.uint32)
     for start in range(0, len(given_), 7):
         some = given_[start : start + 7]
         column.add(
@@ -169,9 +166,9 @@ def test_a_column_gives_back_what_was_added(
     chosen = np.arange(len(given_))[::2]
     values, offsets = column.take(chosen)
     assert [values[a:b].tolist() for a, b in pairwise(offsets)] == given_[::2]
-    ranges = list(value_ranges([column], most, 32))
+    ranges = list(value_ranges([column], most))
     assert [low for low, _ in ranges[1:]] == [high for _, high in ranges[:-1]]
-    assert (ranges[0][0], ranges[-1][1]) == (0, 2**32)
+    assert (ranges[0][0], ranges[-1][1]) == (0, 2**64)
     found: list[tuple[int, int]] = []
     for low, high in ranges:
         some_values, owners = column.between(low, high)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from es_dedup import Deduplicator, Page
-from es_dedup.batch import ingest, pipelined, recluster
+from es_dedup.batch import ingest, pipelined, whole_corpus
 from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.pipelined import PipelinedDecisions
 from es_dedup.index.port import WriteReport
@@ -17,7 +17,7 @@ from es_dedup.settings import Settings
 from tests.texts import article
 
 if TYPE_CHECKING:
-    from es_dedup.batch.recluster import ClusteringResult
+    from es_dedup.batch.whole_corpus import RelatedPairs
     from es_dedup.index.records import RecordBatch
     from es_dedup.model import Progress
 
@@ -90,9 +90,9 @@ def test_a_record_that_was_not_stored_is_in_no_cluster(monkeypatch: pytest.Monke
 def test_a_failed_write_is_raised_and_ends_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     begun = threading.Event()
     ended = threading.Event()
-    decide = recluster.decide_corpus
+    decide = whole_corpus.decide_corpus
 
-    def slow(*given: object) -> ClusteringResult:
+    def slow(*given: object) -> RelatedPairs:
         begun.set()
         try:
             time.sleep(0.2)
@@ -114,13 +114,13 @@ def test_a_failed_write_is_raised_and_ends_the_thread(monkeypatch: pytest.Monkey
 
 
 def test_what_went_wrong_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> ClusteringResult:
+    def fail(*_: object) -> RelatedPairs:
         raise ValueError("decide")
 
     monkeypatch.setattr(pipelined, "decide_corpus", fail)
     with Deduplicator.open(":memory:") as dedup:
         dedup.scan(pages(4))
         corpus = load_corpus(dedup._index)
-    decided = PipelinedDecisions([corpus.keys], [corpus.pages.table], Settings())
+    decided = PipelinedDecisions([(corpus.keys, corpus.pages.table)], Settings())
     with pytest.raises(ValueError, match="decide"):
         decided.result(lambda _: None)

@@ -10,7 +10,7 @@ import pytest
 from es_dedup import Deduplicator, WritePolicy
 from es_dedup.batch import ingest, whole_corpus
 from es_dedup.batch.ingest import Ingest
-from es_dedup.batch.out_of_core import recluster_out_of_core
+from es_dedup.batch.whole_corpus import recluster_out_of_core
 from tests.unit.batch.test_out_of_core import corpus, state
 
 if TYPE_CHECKING:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from es_dedup.batch.corpus import Corpus, corpus_of
+from es_dedup.batch.learning import learn
+from es_dedup.clustering import PageKey
 from es_dedup.decision.comparison import Pages, compare, pair_decision
-from es_dedup.decision.statistics import Statistics, learn
+from es_dedup.decision.statistics import Statistics
 from es_dedup.decision.thresholds import BALANCED
 from es_dedup.detectors.features import FeatureTable, featurise
 from es_dedup.settings import Settings
-from es_dedup.text.hashing import hash64
 from tests.texts import article
 
 if TYPE_CHECKING:
@@ -67,13 +70,18 @@ def decide_pair(
     return pair_decision(comparison, 0, SETTINGS, known)
 
 
-def learned(pages: Sequence[Small], names: Sequence[str] | None = None) -> Statistics:
-    """Statistics of a corpus; ``names`` are the pages' ids."""
+def keys_of(pages: Sequence[Small], names: Sequence[str] | None = None) -> list[PageKey]:
+    """Sort keys of the pages; ``names`` are their ids."""
     ids = names or [f"page-{row}" for row in range(len(pages))]
-    return learn(
-        table_of(pages),
-        np.array([hash64(name) for name in ids], dtype=np.uint64),
-        np.array([page.day for page in pages], dtype=np.int64),
-        [page.site for page in pages],
-        SETTINGS.ccdet,
-    )
+    days = [date.fromordinal(page.day).isoformat() if page.day else "" for page in pages]
+    return [PageKey(name, day, page.site) for name, day, page in zip(ids, days, pages, strict=True)]
+
+
+def corpus(pages: Sequence[Small], names: Sequence[str] | None = None) -> Corpus:
+    """The pages in memory."""
+    return corpus_of(keys_of(pages, names), table_of(pages))
+
+
+def learned(pages: Sequence[Small], names: Sequence[str] | None = None) -> Statistics:
+    """Statistics of the pages."""
+    return learn(corpus(pages, names), SETTINGS.ccdet)

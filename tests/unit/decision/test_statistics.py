@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, fields, replace
+from contextlib import closing
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -11,17 +12,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_dedup.batch.out_of_core.learning import learn_out_of_core
-from es_dedup.decision.statistics import LEAST_WEIGHT, MIN_POSTINGS, Statistics, learn
+from es_dedup.batch.corpus import Corpus
+from es_dedup.batch.learning import learn
+from es_dedup.decision.statistics import LEAST_WEIGHT, MIN_POSTINGS, Statistics
+from es_dedup.detectors.features import pack
 from es_dedup.errors import DamagedData
-from es_dedup.text.hashing import hash64
-from tests.unit.decision.decision_cases import SETTINGS, Small, decide_pair, learned, lines, table_of
+from tests.unit.decision.decision_cases import (
+    SETTINGS,
+    Small,
+    corpus,
+    decide_pair,
+    keys_of,
+    learned,
+    lines,
+    table_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from es_dedup.detectors.features import FeatureTable
 
 NOTICE: Final = lines(77, 6)
 WIRE: Final = lines(78, 10)
@@ -46,26 +55,6 @@ def reprints(count: int, *, day: int = 100, step: int = 0) -> list[Small]:
 def untitled(pages: list[Small], title: str = "") -> list[Small]:
     """The pages without their titles, or all under one."""
     return [replace(page, title=title) for page in pages]
-
-
-@dataclass
-class Stored:
-    """The pages as a corpus in files gives them, seven at a time."""
-
-    pages: list[Small]
-
-    def __post_init__(self) -> None:
-        self.keys = np.array([hash64(f"page-{row}") for row in range(len(self.pages))], dtype=np.uint64)
-        self.days = np.array([page.day for page in self.pages], dtype=np.int64)
-        self.sites = [page.site for page in self.pages]
-
-    def __len__(self) -> int:
-        return len(self.pages)
-
-    def batches(self) -> Iterator[tuple[int, FeatureTable]]:
-        """Features of the pages in order."""
-        for first in range(0, len(self), 7):
-            yield first, table_of(self.pages[first : first + 7])
 
 
 def clause_weights(statistics: Statistics, texts: tuple[str, ...]) -> list[float]:
@@ -94,7 +83,10 @@ class TestOrder:
 
     @pytest.mark.parametrize("most", [1, 60])
     def test_out_of_core_gives_the_same_snapshot(self, most: int, tmp_path: Path) -> None:
-        assert learn_out_of_core(Stored(CORPUS), SETTINGS, tmp_path, most).version == LEARNED.version
+        tables = [([key], table_of([page])) for key, page in zip(keys_of(CORPUS), CORPUS, strict=True)]
+        stored = Corpus(((keys, table, pack(table)) for keys, table in tables), tmp_path, most)
+        with closing(stored):
+            assert learn(stored, SETTINGS.ccdet).version == LEARNED.version
 
 
 class TestWeights:
@@ -214,11 +206,8 @@ class TestBytes:
 class TestSample:
     def test_of_more_pages_those_with_the_smallest_keys_are_learned_from(self) -> None:
         pages = [*template_pages(20), *reprints(20)]
-        keys = np.array([hash64(f"page-{row}") for row in range(len(pages))], dtype=np.uint64)
-        days = np.array([page.day for page in pages], dtype=np.int64)
-        sites = [page.site for page in pages]
-        sampled = learn(table_of(pages), keys, days, sites, SETTINGS.ccdet, most_pages=15)
-        rows = np.sort(np.argsort(keys)[:15]).tolist()
+        sampled = learn(corpus(pages), SETTINGS.ccdet, most_pages=15)
+        rows = np.sort(np.argsort(corpus(pages).place_keys)[:15]).tolist()
         alone = learned([pages[row] for row in rows], [f"page-{row}" for row in rows])
         assert sampled.pages == len(pages)
         assert np.array_equal(sampled.grams, alone.grams)

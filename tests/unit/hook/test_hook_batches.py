@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import uuid
 from contextlib import closing
 from dataclasses import replace
@@ -14,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_dedup import Page, Settings
+from es_dedup.batch.learning import store_statistics
+from es_dedup.decision.statistics import Statistics
 from es_dedup.hook import DedupHook, InlineDispatcher, SourceFields
 from es_dedup.hook.bulk import batches, timed
 from es_dedup.hook.decide_and_write import BatchDecider
@@ -22,6 +25,7 @@ from es_dedup.hook.run import Run
 from es_dedup.index import factory
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.source_index import DedupField
+from es_dedup.settings.recorded import STATISTICS
 from scripts.template_sets import function_calls
 from tests.texts import article
 
@@ -178,6 +182,35 @@ def test_the_first_batch_of_an_index_teaches_its_templates(size: int) -> None:
         assert {each.canonical for each in index.assignments([page.id for page in pages]).values()} == {
             page.id for page in pages
         }
+
+
+def test_statistics_of_another_process_are_not_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stores them between the look at the note and the own write, if it can."""
+    other = replace(Statistics.empty(), pages=7)
+    with closing(factory.open_index(":memory:", Settings())) as index:
+
+        def store() -> None:
+            with index.writing():
+                store_statistics(index, other, other.to_bytes(), Settings())
+
+        note, writers = index.note, [threading.Thread(), threading.Thread(target=store)]
+
+        def slow_note(name: str) -> str | None:
+            before = note(name)
+            if name == STATISTICS and writers:  # the second time it is about to write
+                (writer := writers.pop(0)).start()
+                writer.join(0.2)
+                started.append(writer)
+            return before
+
+        started: list[threading.Thread] = []
+        monkeypatch.setattr(index, "note", slow_note)
+        pages = [Page(f"i/{at}", text=article(at, sentences=9)) for at in range(5)]
+        decider = BatchDecider(index, Settings())
+        decider.find(decider.featurise(pages))
+        assert len(started) == 2
+        started[1].join()
+        assert Statistics.from_bytes(index.load_statistics() or b"").pages == other.pages
 
 
 def test_a_batch_that_is_searched_again_finds_no_pages_of_later_batches() -> None:

@@ -1,4 +1,4 @@
-"""Which rows hang together: sets that only ever grow together, in one array of numbers."""
+"""Connected components of rows: sets that only ever grow together, in one array of numbers."""
 
 from __future__ import annotations
 
@@ -29,11 +29,9 @@ class Components:
     def labels(self) -> Rows:
         """Of each row the least row of its component."""
         above = self._above
-        while True:
-            further = above[above]
-            if (further == above).all():
-                return above
-            above = further
+        while not ((higher := above[above]) == above).all():
+            above = higher
+        return above
 
     def _top(self, row: int) -> int:
         above = self._above
