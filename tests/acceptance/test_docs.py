@@ -59,8 +59,6 @@ _FENCE: Final = re.compile(
     r"^(?P<indent> *)```(?P<kind>\w*)\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
 )
 _EXIT_CODE: Final = re.compile(r"\s+# exit code (\d+)$")
-_LINK: Final = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
-_HEADING: Final = re.compile(r"^#{1,6} (.+?)(?: #+)?$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -165,72 +163,36 @@ def test_what_a_document_shows_works(document: str, tmp_path: Path) -> None:
             assert agrees(command.output, done.stdout), f"{place}\nexpected\n{command.output}"
 
 
-def test_readme_and_tutorial_are_run() -> None:
+def test_output_is_compared_with_gaps() -> None:
+    block = Block("console", "$ one\na  b\n… c\n$ two x  # exit code 4\n", 1)
+    one, two = commands_of(block)
+    assert (one.text, one.exit_code, two) == ("one", 0, Command("two x", 4, ""))
+    assert agrees(one.output, "x a b\nd c y")
+    assert not agrees(one.output, "a b d")
+    assert not agrees("a.b", "axb")
+
+
+def text_of(document: str) -> str:
+    """The text of a document."""
+    return (ROOT / document).read_text(encoding="utf-8")
+
+
+def test_every_block_is_run_or_of_a_kind_that_is_only_shown() -> None:
+    known = SHOWN_ONLY | {"console", "python"}
+    blocks = {document: blocks_of(document) for document in DOCUMENTS}
+    unknown = [
+        (document, each.line) for document in DOCUMENTS for each in blocks[document] if each.kind not in known
+    ]
+    assert not unknown
+    assert not [each for each in DOCUMENTS if text_of(each).count("```") != 2 * len(blocks[each])]
     for document in ("README.md", "docs/tutorial.md"):
         assert {block.kind for block in runnable(document)} >= {"console", "python"}
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_no_block_is_of_an_unknown_kind(document: str) -> None:
-    unknown = {
-        f"{document}:{block.line}: {block.kind}"
-        for block in blocks_of(document)
-        if block.kind not in SHOWN_ONLY | {"console", "python"}
-    }
-    assert not unknown
-    assert (ROOT / document).read_text(encoding="utf-8").count("```") == 2 * len(blocks_of(document))
-
-
-def prose_of(document: Path) -> str:
-    """The text of a document without its fenced blocks."""
-    return _FENCE.sub("", document.read_text(encoding="utf-8"))
-
-
-def anchors_of(document: Path) -> set[str]:
-    """The anchors that the usual viewers of Markdown give to headings: repeated ones are numbered."""
-    found: dict[str, int] = {}
-    anchors = set()
-    for heading in _HEADING.findall(prose_of(document)):
-        shown = _LINK.sub(lambda match: match[0][1 : match[0].index("]")], heading)
-        slug = re.sub(r"[^\w\- ]", "", shown.strip().lower()).replace(" ", "-")
-        times = found[slug] = found.get(slug, -1) + 1
-        anchors.add(f"{slug}-{times}" if times else slug)
-    return anchors
-
-
-def broken(document: Path) -> list[str]:
-    """Links of a document that lead to no file, or to no heading of a document."""
-    wrong = []
-    for link in _LINK.findall(prose_of(document)):
-        if re.match(r"[a-z]+:", link):
-            continue
-        name, _, anchor = link.partition("#")
-        target = (document.parent / name).resolve() if name else document
-        if not target.exists() or (anchor and anchor not in anchors_of(target)):
-            wrong.append(link)
-    return wrong
-
-
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_links_lead_somewhere(document: str) -> None:
-    assert not broken(ROOT / document)
-
-
-def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
-    document = tmp_path / "page.md"
-    document.write_text(
-        "# What `it` is: a, b_c\n## Twice\n## Twice\n```text\n# No heading\n```\n"
-        "[a](#what-it-is-a-b_c) [b](#twice-1) [c](https://example.org/#x)\n"
-        "[d](#no-heading) [e](#twice-2) [f](missing.md)\n",
-        encoding="utf-8",
-    )
-    assert broken(document) == ["#no-heading", "#twice-2", "missing.md"]
-
-
-def lists_read_differently(document: Path) -> list[int]:
+def lists_read_differently(document: str) -> list[int]:
     """Numbers of lines where readers of Markdown disagree: a list without a blank line before, an indent below four."""
     wrong, fenced, in_list, before = [], False, False, ""
-    for number, line in enumerate(document.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(text_of(document).splitlines(), 1):
         indent = len(line) - len(line.lstrip())
         item = re.match(r" *(?:[-*]|\d+\.) ", line) is not None
         fence = line.lstrip().startswith("```")
@@ -244,76 +206,28 @@ def lists_read_differently(document: Path) -> list[int]:
     return wrong
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_lists_look_the_same_everywhere(document: str) -> None:
-    assert not lists_read_differently(ROOT / document)
+def test_lists_look_the_same_everywhere() -> None:
+    assert not {each: lines for each in DOCUMENTS if (lines := lists_read_differently(each))}
 
 
-def test_lists_that_readers_disagree_on_are_found(tmp_path: Path) -> None:
-    document = tmp_path / "page.md"
-    document.write_text(
-        "Text\n- no blank line\n\n- item\n  goes on\n  - indent\n\n1. item\n\n   paragraph\n\n```text\nx\n- y\n```\n"
-    )
-    assert lists_read_differently(document) == [2, 6, 10]
-
-
-def test_documents_that_the_code_names_exist() -> None:
-    files = [path for folder in ("es_dedup", "scripts", "tests") for path in (ROOT / folder).rglob("*.py")]
-    named = {
-        (path.relative_to(ROOT).as_posix(), name)
-        for path in files
-        for name in re.findall(r"docs/[\w/-]+\.md", path.read_text(encoding="utf-8"))
-    }
-    assert not [each for each in named if not (ROOT / each[1]).is_file()]
-
-
-def test_the_readme_is_short_and_begins_with_the_two_commands() -> None:
-    assert (ROOT / "README.md").read_text(encoding="utf-8").count("\n") <= 136
-    first = blocks_of("README.md")[0]
-    commands = [line.partition("#")[0].strip() for line in first.text.splitlines()]
-    assert commands == ["make demo", "make test"]
-
-
-def test_the_targets_of_make_that_documents_name_exist() -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    named = {
+def test_documents_targets_of_make_and_settings_that_texts_name_exist() -> None:
+    code = [path for folder in ("es_dedup", "scripts", "tests") for path in (ROOT / folder).rglob("*.py")]
+    pages = {name for path in code for name in re.findall(r"docs/[\w/-]+\.md", path.read_text("utf-8"))}
+    assert not [page for page in pages if not (ROOT / page).is_file()]
+    documents = {each: text_of(each) for each in DOCUMENTS}
+    targets = set(re.findall(r"^([a-z]+):", text_of("Makefile"), re.MULTILINE))
+    called = {
         name
-        for document in DOCUMENTS
-        for name in re.findall(
-            r"(?:`|^)make(?: [A-Z]+=\S+)* ([a-z]+)",
-            (ROOT / document).read_text(encoding="utf-8"),
-            re.MULTILINE,
-        )
+        for text in documents.values()
+        for name in re.findall(r"(?:`|^)make(?: [A-Z]+=\S+)* ([a-z]+)", text, re.MULTILINE)
     }
-    assert {"demo", "test"} <= named <= targets
-
-
-def test_settings_that_documents_name_exist() -> None:
-    known = {line.key for line in describe(Settings())}
-    sections = {key.partition(".")[0] for key in known if "." in key}
+    assert {"demo", "test"} <= called <= targets
+    settings = {line.key for line in describe(Settings())}
+    sections = {key.partition(".")[0] for key in settings if "." in key}
     named = {
         (document, f"{section}.{name}")
-        for document in DOCUMENTS
-        for section, name in re.findall(r"`(\w+)\.(\w+)`", (ROOT / document).read_text(encoding="utf-8"))
+        for document, text in documents.items()
+        for section, name in re.findall(r"`(\w+)\.(\w+)`", text)
         if section in sections and not (ROOT / "es_dedup" / section / f"{name}.py").exists()
     }
-    assert {key for _, key in named} <= known, sorted(each for each in named if each[1] not in known)
-
-
-@pytest.mark.parametrize(
-    ("expected", "printed", "same"),
-    [
-        ("", "anything", True),
-        ("a  b\nc", "x a b c y", True),
-        ("a … c", "a b\nb c", True),
-        ("a … d", "a b c", False),
-        ("a.b", "axb", False),
-    ],
-)
-def test_output_is_compared_with_gaps(expected: str, printed: str, same: bool) -> None:
-    assert agrees(expected, printed) is same
-
-
-def test_commands_are_read_with_their_exit_codes_and_output() -> None:
-    block = Block("console", "$ one\nout\nmore\n$ two x  # exit code 4\n", 1)
-    assert commands_of(block) == [Command("one", 0, "out\nmore\n"), Command("two x", 4, "")]
+    assert not [each for each in sorted(named) if each[1] not in settings]
