@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 import typer.main
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from xdist.scheduler import LoadScopeScheduling
 
 from es_dedup.kernels import dispatch
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).parents[1]
 OTHERS: Final = frozenset({"es9", "opensearch"})
 """Parameters that name a server which the smaller tiers do not have."""
+
+# How long examples take to be drawn depends on what else the machine does, and says nothing about the code.
+hypothesis_settings.register_profile("es-dedup", suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("es-dedup")
 
 # A runner started in the background ignores interrupts, and so would the commands that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

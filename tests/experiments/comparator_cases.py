@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from es_dedup.detectors.port import Detector
 
 TRUTH: Final = Path(__file__).parents[2] / "samples" / "truth.jsonl"
-LABELS: Final = Path(__file__).parents[2] / "samples" / "labels.jsonl"
 _WORDS: Final = (
     "泵站 检修 了 的 是 在 和 与 也 就 都 。 ， ！ 雨季 设备 记者 版本2.1 1,250 图书馆 \n the a is was harbour quay of "
     "Ferry 3.5% . ? ; council … 甲 the的"
@@ -49,13 +47,6 @@ def real_pages() -> dict[str, Content]:
     """The sample pages' main texts and titles, by id."""
     rows = [json.loads(line) for line in TRUTH.read_text(encoding="utf-8").splitlines()]
     return {row["id"]: Content(row["text"], title=row["title"], language=row["lang"]) for row in rows}
-
-
-@cache
-def real_pairs() -> tuple[tuple[str, str], ...]:
-    """The labelled pairs of the sample pages, and of neighbours in their list as many others."""
-    rows = [json.loads(line) for line in LABELS.read_text(encoding="utf-8").splitlines()]
-    return tuple((row["id_a"], row["id_b"]) for row in rows) + tuple(pairwise(real_pages()))
 
 
 def pieces(text: str) -> list[str]:

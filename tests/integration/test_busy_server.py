@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -116,22 +115,6 @@ def test_the_hook_writes_again_what_was_turned_away() -> None:
         all_is_well(site, client, name, given)
 
 
-def test_what_stays_refused_is_told_and_leaves_nothing_behind() -> None:
-    given = documents(made_up=60)
-    with source_index({}, shards=SHARDS) as (client, name), attached(name, small()) as site:
-        with DedupHook.open(site.place, FIELDS, settings=small()) as hook:
-            done, errors = dedup_bulk(
-                client, actions(name, given), hook=hook, chunk_size=50, raise_on_error=False
-            )
-            told = {item["_id"]: item["status"] for each in errors for item in each.values()}
-            assert set(told.values()) == {429}
-            assert (done, len(told)) == (len(given) - len(errors), len(errors))
-        kept = {key: source for key, source in given.items() if key not in told}
-        assert kept
-        run(site, "recluster")
-        all_is_well(site, client, name, kept)
-
-
 def test_a_backfill_by_several_workers_gets_through() -> None:
     given = documents(made_up=90)
     with source_index({}, shards=SHARDS) as (client, name), attached(name, small()) as site:
@@ -148,29 +131,6 @@ def test_a_backfill_by_several_workers_gets_through() -> None:
         assert Runner(site).run(job.id).state is JobState.DONE
         assert refused(client) > before
         assert site.jobs.dead(limit=10) == []
-        all_is_well(site, client, name, given)
-
-
-def test_several_hooks_at_once_get_through() -> None:
-    given = made_up(60)
-    with source_index({}, shards=SHARDS) as (client, name), attached(name, small()) as site:
-        before, reports = refused(client), [HookReport() for _ in range(3)]
-
-        def write(number: int) -> None:
-            some = dict(
-                list(given.items())[number::3]
-            )  # copies are written by others than what they are copies of
-            with DedupHook.open(site.place, FIELDS, settings=small()) as hook:
-                dedup_bulk(
-                    client, actions(name, some), hook=hook, report=reports[number], chunk_size=10, **PATIENT
-                )
-
-        at_once([partial(write, number) for number in range(3)])
-        assert refused(client) > before
-        assert sum(report.written for report in reports) == len(given)
-        assert [report.not_repaired for report in reports] == [{}, {}, {}]
-        with DedupHook.open(site.place, FIELDS, settings=small()) as hook:
-            hook.recheck(name)  # of two versions at once
         all_is_well(site, client, name, given)
 
 

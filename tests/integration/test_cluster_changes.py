@@ -227,11 +227,3 @@ class TestCommand:
         # While an index has few pages, a write clusters all of it anew; on a server a `reset` and all pages follow.
         assert not earlier or earlier[0]["reset"]
         assert (change["page"], change["cluster"], change["canonical"]) == ("copy-1", "story-1", "story-1")
-
-    def test_what_is_no_cursor(self, place: str) -> None:
-        with Deduplicator.open(place, settings=Settings(workers=1)):
-            done = self.run(place, "--since", "yesterday")
-        assert done.returncode == 2
-        assert "'yesterday' is no cursor: pass the cursor of the last change" in " ".join(
-            done.stderr.replace("│", " ").split()
-        )

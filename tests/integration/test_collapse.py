@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_dedup.collapse import Bound, DedupSearch
+from es_dedup.collapse import DedupSearch
 from tests.collapsing import Corpus, create, fill, first_of_each, invented, ranked
 from tests.servers import client_of, fresh_name, url_of
 
@@ -90,13 +90,3 @@ def test_canonical_shows_canonical_pages_that_match(
     assert page.total_groups is not None
     assert (page.total_documents.value, page.total_documents.exact) == (len(found), True)
     assert (page.total_groups.value, page.total_groups.exact) == (len(shown), True)
-
-
-def test_an_estimate_is_said_to_be_one(client: Elasticsearch, corpus: Corpus) -> None:
-    body = BODIES["score"]
-    found = ranked(client, corpus.index, body)
-    groups = {corpus.documents[hit["_id"]].group for hit in found}
-    page = DedupSearch(client, corpus.index).search(body, mode="collapse")
-    assert page.total_groups is not None
-    assert page.total_groups.bound is Bound.ABOUT
-    assert page.total_groups.value == pytest.approx(len(groups), rel=0.002)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import time
-import zlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -99,26 +96,6 @@ def test_all_pages_together_are_all_groups(
             assert (page.total_groups.value, page.total_groups.exact) == (len(expected), True)
 
 
-def test_equal_sort_values_make_neither_gaps_nor_doubles(client: Elasticsearch, corpus: Corpus) -> None:
-    body = {"sort": [{"site": "asc"}], "size": 101}
-    pages = DedupSearch(client, corpus.index).pages(body, mode="collapse")
-    shown = [corpus.documents[group.hit["_id"]].group for page in pages for group in page.groups]
-    assert sorted(shown) == sorted({page.group for page in corpus.documents.values()})
-
-
-@pytest.mark.parametrize("sort", ["n", "n:desc", {"n": "asc"}, [{"n": {"order": "desc"}}], None])
-def test_every_form_of_a_sort_goes(client: Elasticsearch, corpus: Corpus, sort: Any) -> None:
-    if sort == "n:desc":  # of a URL, not of a body
-        with pytest.raises(SearchRefused):
-            next(DedupSearch(client, corpus.index).pages({"sort": sort}))
-        return
-    body = {"size": 700} | ({"sort": sort} if sort else {})
-    shown = [group for page in DedupSearch(client, corpus.index).pages(body) for group in page.groups]
-    assert len(shown) == sum(page.canonical for page in corpus.documents.values())
-    assert all(("sort" in group.hit) == bool(sort) for group in shown)
-    assert all(len(group.hit["sort"]) == 1 for group in shown if sort)
-
-
 def test_what_is_written_meanwhile_is_not_met(client: Elasticsearch) -> None:
     index = fresh_name()
     create(client, index)
@@ -169,42 +146,6 @@ def test_a_cursor_that_is_gone_says_so(client: Elasticsearch, corpus: Corpus) ->
     search.close(cursor)
     with pytest.raises(CursorLost, match="start again"):
         search.search(body, cursor=cursor)
-
-
-def test_a_cursor_is_for_its_own_search(client: Elasticsearch, corpus: Corpus) -> None:
-    search = DedupSearch(client, corpus.index)
-    body = {"size": 5, "query": {"match": {"body": "tea"}}}
-    cursor = search.search(body, cursor=START).cursor
-    assert cursor is not None
-    try:
-        for other, changes in (
-            ({"size": 5, "query": {"match": {"body": "river"}}}, {}),
-            (body, {"mode": "collapse"}),
-        ):
-            with pytest.raises(SearchRefused, match="another search"):
-                search.search(other, cursor=cursor, **changes)  # type: ignore[arg-type]
-        assert len(search.search(body | {"size": 9}, cursor=cursor).groups) == 9
-    finally:
-        search.close(cursor)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "no cursor",
-        "AAAA",
-        "é",
-        base64.urlsafe_b64encode(zlib.compress(b"[1,2")).decode(),
-        base64.urlsafe_b64encode(zlib.compress(json.dumps([9, "", "", [], None, None]).encode())).decode(),
-        base64.urlsafe_b64encode(zlib.compress(json.dumps([1, "", "", 7, None, None]).encode())).decode(),
-        base64.urlsafe_b64encode(zlib.compress(b"[" * 3_000_000)).decode(),
-        base64.urlsafe_b64encode(zlib.compress(b"[" * 900_000)).decode(),
-    ],
-)
-def test_a_damaged_cursor_is_refused(client: Elasticsearch, corpus: Corpus, text: str) -> None:
-    with pytest.raises(SearchRefused, match="damaged"):
-        DedupSearch(client, corpus.index).search({}, cursor=text)
 
 
 @pytest.mark.parametrize(

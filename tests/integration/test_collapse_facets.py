@@ -133,13 +133,3 @@ def test_what_stays_about_documents_is_told(
     for bucket in page.facets["sites"]["buckets"]:
         longest = max(source["length"] for source in found if source["site"] == bucket["key"])
         assert bucket["longest"] == {"value": longest}
-
-
-def test_the_older_spelling_is_known(client: Elasticsearch, corpus: Corpus) -> None:
-    search = DedupSearch(client, corpus.index)
-    one = search.search(QUERY | {"aggs": AGGS}, mode="collapse")
-    spelt = {
-        name: {("aggregations" if part == "aggs" else part): value for part, value in spec.items()}
-        for name, spec in AGGS.items()
-    }
-    assert search.search(QUERY | {"aggregations": spelt}, mode="collapse").facets == one.facets

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_dedup.collapse import START, AsyncDedupSearch, DedupSearch, SearchOptions
+from es_dedup.collapse import START, AsyncDedupSearch, DedupSearch
 from es_dedup.errors import IndexUnavailable, SearchRefused
 from tests.collapsing import Corpus, create, fill, first_of_each, invented, ranked
 from tests.servers import async_client_of, client_of, fresh_name, needs_elasticsearch, url_of
@@ -100,24 +100,6 @@ def test_collapse_keeps_the_nearest_neighbours(client: Elasticsearch, corpus: Co
     assert (page.total_groups.value, page.total_documents.value) == (len(best), len(found))
 
 
-@pytest.mark.parametrize("name", ["knn", "filtered knn", "retriever"])
-def test_canonical_looks_for_its_neighbours_among_canonical_documents(
-    client: Elasticsearch, corpus: Corpus, name: str
-) -> None:
-    needs_elasticsearch("dense_vector")
-    page = DedupSearch(client, corpus.index).search(VECTORS[name] | {"size": 1000})
-    near = [
-        (math.dist(each.source["vector"], VECTOR), each.id)
-        for each in corpus.documents.values()
-        if each.canonical and (name != "filtered knn" or each.source["site"] == "site2.example")
-    ]
-    assert len(page.groups) == min(80, len(near))
-    furthest = sorted(near)[len(page.groups) - 1][0]
-    shown = [math.dist(corpus.documents[name_].source["vector"], VECTOR) for name_ in ids(page)]
-    assert max(shown) == pytest.approx(furthest)
-    assert all(corpus.documents[name_].canonical for name_ in ids(page))
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_similar_pages_are_counted(client: Elasticsearch, corpus: Corpus, mode: str) -> None:
     body = QUERY | {"size": 40, "post_filter": {"range": {"length": {"gte": 5}}}}
@@ -133,20 +115,6 @@ def test_similar_pages_are_counted(client: Elasticsearch, corpus: Corpus, mode: 
             assert group.cluster_id == (book.group if book.marked else None)
             wanted = matching[book.group] if similar == "matching" else corpus.size(book.group)
             assert group.similar_count == wanted - 1
-
-
-def test_stored_sizes_may_lag_and_counted_ones_do_not(client: Elasticsearch) -> None:
-    index = fresh_name()
-    create(client, index)
-    try:
-        mark = {"cluster_id": "c", "canonical": False, "cluster_size": 2}
-        for name in "abc":
-            document = {"n": 1, "body": "tea", "dedup": mark | {"canonical": name == "a"}}
-            client.index(index=index, id=name, document=document, refresh=True)
-        search = DedupSearch(client, index)
-        assert [search.search({}, similar=way).groups[0].similar_count for way in ("stored", "all")] == [1, 2]
-    finally:
-        client.indices.delete(index=index)
 
 
 def test_a_boost_multiplies_scores_by_cluster_size(client: Elasticsearch, corpus: Corpus) -> None:
@@ -181,15 +149,6 @@ def test_a_cluster_is_expanded(client: Elasticsearch, corpus: Corpus) -> None:
     }
     longest = search.expand(group, {"sort": [{"length": "desc"}, "n"]}).hits[0]
     assert longest["sort"][0] == max(corpus.documents[name].source["length"] for name in members)
-
-
-def test_off_shows_every_page(client: Elasticsearch, corpus: Corpus) -> None:
-    page = DedupSearch(client, corpus.index, options=SearchOptions(mode="off")).search(QUERY)
-    found = ranked(client, corpus.index, QUERY)
-    assert ids(page) == [hit["_id"] for hit in found[:10]]
-    assert page.total_groups == page.total_documents
-    assert page.total_groups is not None
-    assert page.total_groups.value == len(found)
 
 
 def test_totals_are_counted_as_far_as_the_body_says(client: Elasticsearch, corpus: Corpus) -> None:

@@ -137,14 +137,3 @@ def test_the_pages_of_a_cluster_refuse_what_they_would_drop(
     with pytest.raises(SearchRefused, match=key):
         corpus[0].expand("c/p0", SUPPORTED[key][0])
     assert isinstance(corpus[0].expand("c/p0", {"size": 1}), Expansion)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_a_point_in_time_of_ones_own_goes_on(
-    corpus: tuple[DedupSearch, Corpus, Elasticsearch], mode: str
-) -> None:
-    search, found, client = corpus
-    pit = client.open_point_in_time(index=found.index, keep_alive="1m")["id"]
-    page = search.search({"query": QUERY, "pit": {"id": pit, "keep_alive": "1m"}}, mode=mode)
-    assert page.pit_id
-    client.close_point_in_time(id=page.pit_id)

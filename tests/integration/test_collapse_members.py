@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_dedup.collapse import AsyncDedupSearch, Bound, DedupSearch, SearchOptions
+from es_dedup.collapse import Bound, DedupSearch
 from es_dedup.errors import SearchRefused
 from tests.collapsing import Corpus, Stored, create, fill, invented, ranked
-from tests.servers import async_client_of, client_of, fresh_name, url_of
+from tests.servers import client_of, fresh_name, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,22 +118,6 @@ def test_members_come_with_the_canonical_document_first(corpus: Corpus, search: 
             assert "sort" not in group.members[0]
 
 
-def test_members_that_match(client: Elasticsearch, corpus: Corpus, search: DedupSearch) -> None:
-    among = matching(client, corpus)
-    page = search.search(
-        BODY,
-        mode="collapse",
-        members={"size": 100, "highlight": {"fields": {"body": {}}}},
-        members_of="matching",
-    )
-    for group in page.groups:
-        if group.cluster_id is not None:
-            assert {hit["_id"] for hit in group.members} == {
-                each.id for each in pages_of(corpus, group, among)
-            }
-            assert all("<em>" in hit["highlight"]["body"][0] for hit in group.members)
-
-
 def test_head_and_members_take_one_request_more(client: Elasticsearch, corpus: Corpus) -> None:
     sent: list[str] = []
     counting = client.options()
@@ -170,17 +153,6 @@ def test_with_cursors(corpus: Corpus, search: DedupSearch) -> None:
     for group in found:
         if group.cluster_id is not None:
             assert group.hit["_id"] == newest_first(pages_of(corpus, group))[0]
-
-
-async def _asynchronously(index: str) -> list[Group]:
-    async with async_client_of(url_of("es8")) as client:
-        search = AsyncDedupSearch(client, index, options=SearchOptions(head_sort=NEWEST))
-        return list((await search.search(BODY, members={"size": 2})).groups)
-
-
-def test_by_an_async_client(corpus: Corpus, search: DedupSearch) -> None:
-    found = asyncio.run(_asynchronously(corpus.index))
-    assert found == list(search.search(BODY, head_sort=NEWEST, members={"size": 2}).groups)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 
 from es_dedup import Deduplicator, Page
 from es_dedup.collapse import DedupSearch, RelationReader
-from es_dedup.model import Outcome
 from tests.collapsing import WORDS, Corpus, create, fill, first_of_each, invented, ranked
 from tests.servers import client_of, fresh_name, remove, url_of
 
@@ -109,35 +108,6 @@ def test_pages_without_cluster_id_fold_by_stored_features(client: Elasticsearch,
         remove(address)
 
 
-def test_pages_that_nobody_has_clustered_are_compared(
-    client: Elasticsearch, index: str, tmp_path: Any
-) -> None:
-    source = random.Random(9)
-    first, second = article(source), article(source)
-    texts = {
-        "a": "\n".join(first),
-        "b": "\n".join(first[:-1]),
-        "c": "\n".join(second),
-        "d": "\n".join(second[1:]),
-        "e": "\n".join(article(source)),
-    }
-    marked = {"cluster_id": f"{index}/d", "canonical": True, "cluster_size": 1}
-    for number, name in enumerate(texts):
-        document: dict[str, Any] = {"n": number, "body": texts[name]}
-        client.index(
-            index=index, id=name, document=document | ({"dedup": marked} if name == "d" else {}), refresh=True
-        )
-    path = tmp_path / "features.db"
-    with Deduplicator.open(path) as dedup:
-        dedup.add_many(Page(id=f"{index}/{name}", text=text) for name, text in texts.items() if name != "e")
-        dedup._index.replace_all([], [])  # as after a writer that was stopped before it clustered
-    with RelationReader.open(path) as feature_index:
-        page = DedupSearch(client, index, feature_index=feature_index).search(SORTED, mode="group")
-    assert ids(page) == ["a", "c", "e"]  # e is unknown to the feature_index
-    assert [[hit["_id"] for hit in group.other_hits] for group in page.groups] == [["b"], ["d"], []]
-    assert [group.similar_count for group in page.groups] == [1, 1, 0]
-
-
 @pytest.mark.parametrize("mode", ["canonical", "collapse", "group"])
 def test_a_contained_page_lies_under_the_page_that_contains_it(
     client: Elasticsearch, index: str, mode: str
@@ -201,23 +171,3 @@ def test_a_container_is_known_by_its_cluster(client: Elasticsearch, index: str) 
     (group,) = DedupSearch(client, index).search(body, mode="collapse", nest_contained=True).groups
     assert group.hit["_id"] == "member"
     assert [inner.hit["_id"] for inner in group.contained] == ["part"]
-
-
-def test_a_real_containment_is_found_and_folded(client: Elasticsearch, index: str) -> None:
-    source = random.Random(21)
-    inner = article(source, 12)
-    outer = [*inner, *article(source, 16)]
-    with Deduplicator.open(":memory:") as dedup:
-        pages = [
-            Page(id=f"{index}/{name}", text="\n".join(text)) for name, text in (("in", inner), ("out", outer))
-        ]
-        decisions = dedup.add_many(pages).decisions
-        decision = decisions[f"{index}/in"]
-    assert decision.outcome is Outcome.CONTAINED
-    for number, name in enumerate(("in", "out")):
-        mark: dict[str, Any] = {"cluster_id": f"{index}/{name}", "canonical": True, "cluster_size": 1}
-        if name == "in":
-            mark["contained_in"] = list(decision.contained_in)
-        client.index(index=index, id=name, document={"n": number, "body": name, "dedup": mark}, refresh=True)
-    (group,) = DedupSearch(client, index).search(SORTED, nest_contained=True).groups
-    assert (group.hit["_id"], [inner.hit["_id"] for inner in group.contained]) == ("out", ["in"])

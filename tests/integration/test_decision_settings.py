@@ -12,7 +12,7 @@ from es_dedup import Deduplicator, Page, Settings
 from es_dedup.cli.main import app
 from es_dedup.collapse.relation_reader import RelationReader
 from es_dedup.deduplicator import deduplicator
-from es_dedup.errors import ConfigError, Difference, SettingsDiffer, SettingsMismatch
+from es_dedup.errors import ConfigError, SettingsDiffer, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.elastic import ElasticIndex
 from es_dedup.index.embedded import EmbeddedIndex
@@ -20,7 +20,7 @@ from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.recluster import start_recluster
 from es_dedup.maintenance.runner import Runner
-from es_dedup.settings.recorded import STATISTICS, decision_settings
+from es_dedup.settings.recorded import STATISTICS
 from tests.source_indices import FIELDS as SOURCE_FIELDS
 from tests.source_indices import attached, canonical_counts, documents, source_index
 from tests.source_indices import settings as source_settings
@@ -132,21 +132,6 @@ def not_in_force(dedup: Deduplicator) -> list[str]:
     return [] if differ is None else [each.name for each in (*differ.features, *differ.decisions)]
 
 
-def test_the_advice_fits_the_kind_of_settings_that_differ() -> None:
-    """Where features differ, `recluster` would be refused."""
-    features = (Difference("ccdet.window", 10, 12),)
-    decisions = (Difference("decision.preset", "strict", "balanced"),)
-    for some in ((), decisions):
-        made = str(SettingsDiffer("pages.db", features, some))
-        assert made.startswith(
-            "pages.db was made with other settings: ccdet.window is 10 in the index and 12 now."
-        )
-        assert ("reindex" in made, "recluster" in made) == (True, False)
-    assert str(SettingsDiffer("pages.db", (), decisions)).endswith(
-        "`es-dedup elastic recluster` applies the current ones."
-    )
-
-
 def test_the_settings_of_the_index_stay_in_force_until_it_is_reclustered(place: str) -> None:
     """No command mixes decisions of two settings, and ``explain`` agrees with ``clusters``."""
     with Deduplicator.open(place, settings=chosen()) as dedup:
@@ -171,25 +156,6 @@ def test_the_settings_of_the_index_stay_in_force_until_it_is_reclustered(place: 
         assert not_in_force(dedup) != []
         with pytest.warns(SettingsDiffer, match=r"decision\.preset is strict in the index and balanced now"):
             assert sorted(sizes(dedup)) == [1, 2]
-
-
-def test_a_threshold_takes_effect_when_reclustered(place: str) -> None:
-    """As many units as no pair of these pages has: the rule on little text in common rejects them all."""
-    with Deduplicator.open(place, settings=chosen()) as dedup:
-        dedup.scan(PAGES)
-        assert sizes(dedup) == [2]
-    other = Settings.model_validate(
-        {"decision": {"thresholds": {"fewest_units": 999, "fewest_of_copies": 999}}}
-    )
-    with Deduplicator.open(place, settings=other) as dedup:
-        with pytest.warns(SettingsDiffer, match=r"fewest_units is not set in the index and 999\.0 now"):
-            assert sizes(dedup) == [2]
-        dedup.recluster()
-        assert sizes(dedup) == [1, 1]
-        rejected = dedup.explain("a", "b")
-        assert rejected.evidence["min_tokens"] == 999
-    with Deduplicator.open(place, settings=chosen(), read_only=True) as dedup, pytest.warns(SettingsDiffer):
-        assert sizes(dedup) == [1, 1]
 
 
 @pytest.mark.parametrize("how", ["scan", "add to nothing"])
@@ -239,17 +205,6 @@ def test_a_job_brings_the_settings_of_its_caller_to_the_worker() -> None:
         assert again is not None
         assert Runner(worker).run(again.id).state is JobState.DONE
         assert len(canonical_counts(client, name)) == 2
-
-
-def test_periodic_reclustering_passes_over_recorded_settings_that_a_release_has_removed() -> None:
-    with source_index(documents()) as (_, name), attached(name) as site:
-        recorded = {**decision_settings(chosen("strict")), "decision.removed_setting": 1}
-        note = {"statistics": "", "settings": recorded}
-        site.index.set_note(STATISTICS, json.dumps(note))
-        job = start_recluster(site)
-        assert job is not None
-        assert Runner(site).run(job.id).state is JobState.DONE
-        assert job.options["settings"] == decision_settings(chosen("strict"))
 
 
 @pytest.mark.parametrize(

@@ -90,18 +90,6 @@ def test_a_page_that_a_deleted_document_contained(hook: DedupHook, client: Elast
     assert "contained_in" not in dedup_fields(client, name)["story-1"]
 
 
-def test_a_writer_of_ones_own(hook: DedupHook, client: Elasticsearch, name: str) -> None:
-    dedup_bulk(client, [action_of(story(0), name)], hook=hook)
-    delete(client, name, ["story-0"])
-    report = HookReport()
-    batch = hook.process([action_of(story(0, "new", day=2), name)], policy="skip", report=report)
-    assert [item.kept for item in batch] == [True]
-    client.index(index=name, id="new", document=batch.items[0].document)
-    hook.written(batch, report=report)
-    assert report.gone == [f"{name}/story-0"]
-    assert clusters(client, name) == {frozenset({"new"})}
-
-
 def test_overwrite_deletes_nothing_for_a_document_that_is_gone(
     hook: DedupHook, client: Elasticsearch, name: str
 ) -> None:

@@ -64,12 +64,3 @@ def test_a_term_that_only_deleted_pages_made_common_counts(own_address: str) -> 
         assert (common.candidates, common.capped_terms) == ((), 1)
         assert [each.page_id for each in rare.candidates] == ["p000", "p001", "q"]
         assert rare.capped_terms == 0
-
-
-def test_several_shards_are_noticed_though_nothing_else_is_asked(own_address: str) -> None:
-    with opened(own_address, 3) as index:
-        index.put_many(record(f"p{number:03}", [number]) for number in range(40))
-        answers = [index.candidates_many([candidate_query(number)])[0] for number in range(40)]
-        assert [answer.candidates[0].page_id for answer in answers] == [
-            f"p{number:03}" for number in range(40)
-        ]

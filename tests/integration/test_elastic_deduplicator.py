@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_dedup import Deduplicator, Page
-from es_dedup.errors import NotAnIndex, SettingsMismatch
-from es_dedup.settings import load_settings
 from tests.servers import fresh_name, remove, url_of
 
 if TYPE_CHECKING:
@@ -166,16 +164,6 @@ def test_real_pages_give_equal_results(both: tuple[Deduplicator, Deduplicator]) 
 
 
 class TestOpening:
-    def test_reading_asks_for_an_index_that_is_there(self, address: str) -> None:
-        with pytest.raises(NotAnIndex, match="dedup-features"):
-            Deduplicator.open(address, read_only=True)
-
-    def test_other_settings_are_refused_with_advice(self, address: str) -> None:
-        Deduplicator.open(address).close()
-        other = load_settings(overrides={"ccdet.window": 12}, environ={})
-        with pytest.raises(SettingsMismatch, match="scan the pages again"):
-            Deduplicator.open(address, settings=other)
-
     def test_two_objects_see_each_others_pages(self, address: str) -> None:
         with Deduplicator.open(address) as one, Deduplicator.open(address) as two:
             one.add_many(made_up(20, seed=1))

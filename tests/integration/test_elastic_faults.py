@@ -19,7 +19,6 @@ from es_dedup.errors import (
     IndexRefused,
     IndexUnavailable,
     NotAnIndex,
-    SchemaMismatch,
 )
 from es_dedup.index.elastic import ElasticIndex, Options, parse_address
 from es_dedup.index.elastic.bulk import Write, write_all
@@ -97,13 +96,6 @@ class TestNetwork:
         back.join()
         assert through.count() == 2
 
-    def test_requests_are_repeated_with_pauses(self, through: ElasticIndex, proxy: Proxy) -> None:
-        proxy.refusing = True
-        before = proxy.connections
-        with pytest.raises(IndexUnavailable):
-            through.count()
-        assert 2 <= proxy.connections - before <= 8
-
     def test_a_write_without_answer_says_that_it_may_be_kept_and_can_be_repeated(
         self, through: ElasticIndex, proxy: Proxy, address: str
     ) -> None:
@@ -125,19 +117,6 @@ class TestNetwork:
         with pytest.raises(IndexUnavailable):
             through.note("x")
         assert time.monotonic() - begun < 3 * (IMPATIENT.request_seconds + IMPATIENT.retry_seconds)
-
-    def test_an_answer_that_breaks_off_is_not_taken_for_a_whole_one(
-        self, through: ElasticIndex, proxy: Proxy
-    ) -> None:
-        through.put_many([record(f"p{number:03}", [1], payload=b"x" * 3000) for number in range(100)])
-        through.refresh()
-        proxy.cut_after = 40_000
-        with pytest.raises(IndexUnavailable):
-            list(through.scan())
-
-    def test_nobody_listens(self) -> None:
-        with pytest.raises(IndexUnavailable):
-            opened("http://127.0.0.1:9/nothing")
 
 
 class TestParts:
@@ -225,19 +204,6 @@ class TestPressure:
         limit(None)
 
     @pytest.mark.slow  # in that tier tests on servers run one after the other; elsewhere they would meet the limit
-    def test_a_tripped_breaker_is_never_no_candidates(
-        self, address: str, tripped: Callable[[str | None], None]
-    ) -> None:
-        with opened(address) as index:
-            index.put_many([record("a", [1, 2]), record("b", [1])])
-            index.refresh()
-            tripped("1b")
-            (answer,) = index.candidates_many([COUNTED])
-            assert "circuit_breaking" in answer.problem
-            tripped(None)
-            assert [each.page_id for each in index.candidates_many([COUNTED])[0].candidates] == ["a"]
-
-    @pytest.mark.slow  # in that tier tests on servers run one after the other; elsewhere they would meet the limit
     def test_a_breaker_that_trips_for_a_moment_is_waited_out(
         self, address: str, tripped: Callable[[str | None], None]
     ) -> None:
@@ -278,14 +244,6 @@ class TestPressure:
 
 
 class TestMarks:
-    def test_another_schema_is_refused(self, address: str, client: Elasticsearch) -> None:
-        name = urlsplit(address).path.strip("/")
-        opened(address).close()
-        meta = {"es_dedup": {"schema": 99, "kind": "features", "features": FEATURES}}
-        client.indices.put_mapping(index=f"{name}-dedup-features", meta=meta)
-        with pytest.raises(SchemaMismatch, match="holds format 99"):
-            opened(address)
-
     def test_another_applications_index_is_refused(self, address: str, client: Elasticsearch) -> None:
         name = urlsplit(address).path.strip("/")
         client.indices.create(index=f"{name}-dedup-texts")
@@ -315,13 +273,6 @@ class TestMarks:
             ):
                 with pytest.raises(IndexUnavailable, match="for reading only"):
                     write()
-
-    def test_a_closed_object_says_so(self, address: str) -> None:
-        index = opened(address)
-        index.close()
-        index.close()
-        with pytest.raises(IndexUnavailable, match="closed"):
-            index.count()
 
 
 class TestReplacing:
@@ -424,23 +375,6 @@ class TestLock:
                 slow.check()
             other.check()
 
-    def test_another_thread_of_the_same_object_waits_too(self, index: ElasticIndex) -> None:
-        inside = threading.Event()
-        leave = threading.Event()
-
-        def hold() -> None:
-            with index.writing():
-                inside.set()
-                leave.wait(10)
-
-        thread = threading.Thread(target=hold)
-        thread.start()
-        inside.wait(10)
-        with pytest.raises(IndexLocked), index.writing():
-            pass
-        leave.set()
-        thread.join()
-
 
 @pytest.mark.other_servers
 class TestSecured:
@@ -454,12 +388,6 @@ class TestSecured:
             server.url, basic_auth=(server.user, server.password), ca_certs=server.ca
         ) as client:
             client.indices.delete(index=f"{name}-dedup-*", expand_wildcards="all", ignore_unavailable=True)
-
-    def test_user_password_and_certificate(self, secured: tuple[str, Options]) -> None:
-        address, options = secured
-        with opened(address, options) as index:
-            assert index.put_many([record("a", [1])]).written == 1
-            assert index.count() == 1
 
     def test_the_documented_role_is_enough_and_no_more(self, secured: tuple[str, Options]) -> None:
         address, options = secured

@@ -157,20 +157,6 @@ def test_a_page_that_searches_come_to_see_after_terms_were_counted_is_found(
         assert [each.page_id for each in index.candidates_many([candidate_query(2)])[0].candidates] == ["b"]
 
 
-def test_a_large_batch_is_answered_in_order(own_address: str) -> None:
-    stored = random_records(230, seed=9)
-    with opened(own_address) as index, EmbeddedIndex(":memory:", features=FEATURES) as plain:
-        for each in (index, plain):
-            each.put_many(stored)
-        candidate_queries = [
-            CandidateQuery((TermGroup(each.terms[:15], 2),), limit=4, exclude=each.page_id) for each in stored
-        ]
-        hashes = [each.content_hash for each in stored]
-        expected = plain.candidates_with_copies(candidate_queries, hashes)
-        assert index.candidates_with_copies(candidate_queries, hashes) == expected
-        assert index.candidates_with_copies((), hashes) == ([], expected[1])
-
-
 def fail_after(index: ElasticIndex) -> None:
     """Change something, then fail."""
     with index.batched_cluster_updates() as updates:
@@ -232,14 +218,6 @@ class TestSessions:
             with index.writing():
                 assert index.assignments(["a"]) == {}
                 assert index.members(["a"]) == {}
-
-    def test_a_change_outside_any_session_is_seen_within_the_next(self, own_address: str) -> None:
-        with opened(own_address) as index:
-            with index.writing():
-                index.assign_many([assignment("a")])
-            index.assign_many([assignment("a", "b")])
-            with index.writing():
-                assert index.members(["a", "b"]) == {"b": [assignment("a", "b")]}
 
     def test_pages_clusters_and_notes_are_asked_for_together(self, own_address: str) -> None:
         with opened(own_address) as index:

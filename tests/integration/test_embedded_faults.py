@@ -169,20 +169,6 @@ class TestSeveralProcesses:
 
 
 class TestThreads:
-    def test_one_object_serves_many_threads(self, path: Path) -> None:
-        def work(number: int) -> None:
-            pages = [record(f"{number}-{page}", [page], text="words") for page in range(20)]
-            index.put_many(pages)
-            assert len(index.get_many(page.page_id for page in pages)) == 20
-            assert index.candidates_many([candidate_query(3)])[0].candidates
-            assert index.search("words")
-            index.delete_many([pages[0].page_id])
-
-        with open_index(path) as index:
-            with ThreadPoolExecutor(8) as pool:
-                list(pool.map(work, range(40)))
-            assert (index.count(), posting_counts(index, 0, 1)) == (40 * 19, [0, 40])
-
     def test_a_session_of_one_thread_keeps_others_out(self, path: Path) -> None:
         with open_index(path, lock_seconds=0.1) as index, index.writing(), index.writing():
             errors: list[BaseException] = []
@@ -223,16 +209,6 @@ class TestFullDisk:
                 index.search("word7")
             limit_pages(index, 100_000)
             assert index.search("word7")[0][0] == "7"
-
-    def test_an_error_of_the_caller_keeps_nothing(self, path: Path) -> None:
-        def failing() -> Iterator[object]:
-            yield record("a")
-            raise LookupError
-
-        with open_index(path) as index:
-            with pytest.raises(LookupError):
-                index.put_many(failing())  # type: ignore[arg-type]  # yields records until it fails
-            assert index.count() == 0
 
 
 def limit_pages(index: EmbeddedIndex, more: int) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_dedup.errors import Difference, IndexUnavailable, NotAnIndex, SchemaMismatch, SettingsMismatch
+from es_dedup.errors import IndexUnavailable, NotAnIndex, SchemaMismatch
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.embedded.schema import SCHEMA_VERSION
 from es_dedup.testing.builders import random_records, record
@@ -40,12 +40,6 @@ class TestOtherFiles:
         with pytest.raises(SchemaMismatch) as caught:
             open_index(path)
         assert (caught.value.expected, caught.value.found) == (SCHEMA_VERSION, 99)
-
-    def test_a_file_of_other_settings(self, path: Path) -> None:
-        open_index(path).close()
-        with pytest.raises(SettingsMismatch) as caught:
-            EmbeddedIndex(path, features={"made": "g"})
-        assert caught.value.differences == (Difference("made", "f", "g"),)
 
     @pytest.mark.parametrize("read_only", [True, False])
     @pytest.mark.parametrize(
@@ -75,11 +69,6 @@ class TestOtherFiles:
         with pytest.raises(NotAnIndex, match=r"damaged|malformed"), open_index(path) as index:
             index.count()
 
-    def test_an_empty_file_becomes_an_index(self, path: Path) -> None:
-        path.touch()
-        with open_index(path) as index:
-            assert index.count() == 0
-
     @pytest.mark.parametrize(
         ("name", "read_only", "problem"),
         [
@@ -102,13 +91,6 @@ class TestOtherFiles:
         lock.mkdir()
         with open_index(path) as index, pytest.raises(IndexUnavailable, match="lock file"):
             index.put_many([record("a")])
-
-    def test_a_closed_index_says_so(self, path: Path) -> None:
-        index = open_index(path)
-        index.close()
-        index.close()
-        with pytest.raises(IndexUnavailable, match="closed"):
-            index.count()
 
 
 VISITOR = """
@@ -158,16 +140,3 @@ class TestPermissions:
         for line in self.visit(folder / "pages.db"):
             assert line.startswith("NotAnIndex")
             assert "Permission denied" in line
-
-    def test_a_new_file_in_a_read_only_folder(self, folder: Path) -> None:
-        folder.chmod(0o555)
-        writing, reading = self.visit(folder / "new.db")
-        assert writing.startswith("IndexUnavailable")
-        assert reading.startswith("NotAnIndex")
-
-    def test_an_index_opened_for_reading_refuses_to_write(self, folder: Path) -> None:
-        with open_index(folder / "pages.db", read_only=True) as index:
-            with pytest.raises(IndexUnavailable, match="for reading only"):
-                index.put_many([record("b")])
-            assert index.search("words")[0][0] == "a"
-            assert index.search("words")[0][0] == "a"

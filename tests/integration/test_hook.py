@@ -13,7 +13,6 @@ from es_dedup.collapse import DedupSearch
 from es_dedup.errors import DuplicatePage
 from es_dedup.hook import (
     DedupHook,
-    HookReport,
     InlineDispatcher,
     async_dedup_bulk,
     async_dedup_streaming_bulk,
@@ -21,7 +20,7 @@ from es_dedup.hook import (
     dedup_streaming_bulk,
 )
 from es_dedup.index.source_index import DocumentKey
-from tests.hooked import FIELDS, STORIES, action_of, clusters, dedup_fields, five, slowly
+from tests.hooked import FIELDS, STORIES, action_of, clusters, dedup_fields, five
 from tests.samples import story
 from tests.servers import async_client_of
 
@@ -66,21 +65,6 @@ class TestMark:
         assert clusters(client, name) == {frozenset({"first", "second"})}
         assert dedup_fields(client, name)["first"]["canonical"]
         assert dedup_fields(client, name)["second"]["duplicate_of"] == f"{name}/first"
-
-    def test_sending_all_again_changes_nothing(
-        self, hook: DedupHook, client: Elasticsearch, name: str
-    ) -> None:
-        dedup_bulk(client, five(name), hook=hook)
-        before = dedup_fields(client, name)
-        dedup_bulk(client, five(name), hook=hook)
-        assert dedup_fields(client, name) == before
-
-    def test_the_mapping_is_ours_also_in_an_index_that_the_write_makes(
-        self, hook: DedupHook, client: Elasticsearch, name: str
-    ) -> None:
-        dedup_bulk(client, five(name), hook=hook)
-        mapping = client.indices.get_mapping(index=name)[name]["mappings"]["properties"]["dedup"]
-        assert mapping["properties"]["cluster_id"] == {"type": "keyword"}
 
     def test_an_alias_routing_and_documents_without_id(
         self, hook: DedupHook, client: Elasticsearch, name: str
@@ -215,16 +199,6 @@ class TestPolicies:
         assert (result[0], result.report.removed) == (1, [])
         assert clusters(client, name) == {frozenset({"page"}), frozenset({"copy"})}
 
-    def test_overwrite_takes_the_place_of_what_is_there(
-        self, hook: DedupHook, client: Elasticsearch, name: str
-    ) -> None:
-        dedup_bulk(client, five(name)[:3], hook=hook)
-        new = action_of(story(0, "new", day=5), name)
-        result = dedup_bulk(client, [new], hook=hook, policy="overwrite")
-        assert result.report.removed == [f"{name}/story-0"]
-        assert clusters(client, name) == {frozenset({"new"}), frozenset({"story-1"}), frozenset({"story-2"})}
-        assert dedup_fields(client, name)["new"]["relation"] == "unique"
-
     def test_fail_writes_what_comes_before_the_duplicate(
         self, hook: DedupHook, client: Elasticsearch, name: str
     ) -> None:
@@ -240,14 +214,6 @@ class TestPolicies:
 
 
 class TestChanges:
-    def test_a_deleted_canonical_document_hands_over(
-        self, hook: DedupHook, client: Elasticsearch, name: str
-    ) -> None:
-        dedup_bulk(client, five(name), hook=hook)
-        dedup_bulk(client, [{"_op_type": "delete", "_index": name, "_id": "story-0"}], hook=hook)
-        assert frozenset({"copy-0", "copy-1"}) in clusters(client, name)
-        assert dedup_fields(client, name)["copy-0"]["canonical"]
-
     def test_an_update_moves_a_page_to_another_cluster(
         self, hook: DedupHook, client: Elasticsearch, name: str
     ) -> None:
@@ -262,13 +228,6 @@ class TestChanges:
             frozenset({"story-2"}),
         }
         assert clusters(client, name) == expected
-
-    def test_a_new_version_leaves_its_cluster(
-        self, hook: DedupHook, client: Elasticsearch, name: str
-    ) -> None:
-        dedup_bulk(client, five(name), hook=hook)
-        dedup_bulk(client, [action_of(story(8, "story-0"), name)], hook=hook)
-        assert {frozenset({"copy-0", "copy-1"}), frozenset({"story-0"})} <= clusters(client, name)
 
     def test_a_page_is_compared_with_what_another_writer_has_made_of_a_page_met_before(
         self, hook: DedupHook, client: Elasticsearch, address: str, name: str
@@ -319,18 +278,6 @@ class TestErrors:
         assert [error["index"]["_id"] for error in raised.value.errors] == ["story-0"]
         assert frozenset({"copy-0", "copy-1"}) in clusters(client, name)
 
-    def test_errors_are_given_back_when_that_is_asked(
-        self, hook: DedupHook, client: Elasticsearch, name: str
-    ) -> None:
-        dedup_bulk(client, five(name)[:1], hook=hook)
-        again = [action_of(story(5, "story-0"), name, _op_type="create"), action_of(story(6), name)]
-        successes, errors = dedup_bulk(client, again, hook=hook, raise_on_error=False)
-        assert (successes, [error["create"]["status"] for error in errors]) == (1, [409])
-        # the features of the refused version are not kept
-        dedup_bulk(client, [action_of(story(0, "copy", day=4), name)], hook=hook)
-        assert dedup_fields(client, name)["copy"]["duplicate_of"] == f"{name}/story-0"
-        assert dedup_bulk(client, again, hook=hook, raise_on_error=False, stats_only=True)[1] == 1
-
     def test_a_page_that_skip_left_out_for_one_that_then_failed_is_written(
         self, hook: DedupHook, client: Elasticsearch, name: str
     ) -> None:
@@ -379,17 +326,6 @@ class TestOtherWays:
         assert item["index"]["dedup"]["outcome"] == "unique"
         assert read == ["story-0", "story-1"]
         assert len(list(stream)) == 4
-
-    def test_a_slow_input_is_flushed(self, hook: DedupHook, client: Elasticsearch, name: str) -> None:
-        report = HookReport()
-
-        list(
-            dedup_streaming_bulk(
-                client, slowly(name, report), hook=hook, report=report, flush_after_seconds=0.2
-            )
-        )
-        assert report.written == 2
-        assert set(dedup_fields(client, name)) == {"story-0", "story-1"}
 
     def test_a_writer_of_ones_own(self, hook: DedupHook, client: Elasticsearch, name: str) -> None:
         batch = hook.process(five(name))

@@ -69,16 +69,6 @@ class TestClaims:
         assert len(told) == 8
         assert len(set(told)) == 1
 
-    def test_what_was_released_can_be_claimed_but_not_released_by_who_knew_it_before(
-        self, claims: ElasticClaims
-    ) -> None:
-        old = claims.claim({1: "a"})[1]
-        claims.release([old])
-        new = claims.claim({1: "b"})[1]
-        assert new.page_id == "b"
-        claims.release([old])
-        assert claims.claim({1: "c"})[1] == new
-
     def test_old_ones_are_forgotten(self, claims: ElasticClaims) -> None:
         claims.claim({number: f"p{number}" for number in range(1, 21)})
         assert claims.forget(int(time.time() * 1000) - 60_000) == 0

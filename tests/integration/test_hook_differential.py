@@ -351,18 +351,6 @@ def test_random_actions(
     compared(server, actions, options | {"chunk_size": chunk_size})
 
 
-def test_what_is_no_page_is_reported(server: tuple[Elasticsearch, str, DedupHook]) -> None:
-    client, name, hook = server
-    index = f"{name}-{fresh_name()}"
-    report = dedup_bulk(
-        client, [{"_id": LONG, "text": "a"}, {"_id": 1, "text": index}], index=index, hook=hook
-    ).report
-    assert report.written == 2
-    assert report.failed == {f"{index}/{LONG}": "index name and _id have more than 511 bytes together"}
-    assert "dedup" not in client.get(index=index, id=LONG)["_source"]
-    assert client.get(index=index, id="1")["_source"]["dedup"]["relation"] == "unique"
-
-
 def test_an_id_that_is_too_long_for_the_index_behind_an_alias_is_reported(
     server: tuple[Elasticsearch, str, DedupHook],
 ) -> None:

@@ -107,20 +107,6 @@ class TestAtOnce:
         assert len(found) == sent
         assert {len(group) for group in found} == ({1} if copies == "same-id" else {2})
 
-    @pytest.mark.slow
-    def test_two_thousand_pages_sent_twice_at_once_without_redis(
-        self, hook: DedupHook, client: Elasticsearch, address: str, name: str
-    ) -> None:
-        sent = 2_000
-        said = send(address, sent, "two-ids", "100")
-        if any(inconclusive != "0" for inconclusive, _ in said):
-            hook.recheck(name)
-        found = clusters(client, name)
-        assert len(found) == sent
-        assert {len(group) for group in found} == {2}
-        copies = [{document.rpartition("-")[0] for document in group} for group in found]
-        assert all(len(pages) == 1 for pages in copies)
-
 
 class TestEqual:
     def test_the_samples_have_the_clusters_and_decisions_of_the_embedded_index(

@@ -59,15 +59,6 @@ class TestWindow:
         assert window.meet([page("d", "x", "y", "z")]) == [["a", "b"]]
         assert window.meet([]) == []
 
-    def test_most_shared_terms_come_first_and_a_page_never_meets_itself(self, window: RedisWindow) -> None:
-        window.meet([page("one", "x"), page("two", "x", "y")])
-        assert window.meet([page("new", "x", "y")]) == [["two", "one"]]
-        assert window.meet([page("new", "x", "y")]) == [["two", "one"]]
-
-    def test_a_page_is_found_by_what_it_has_not_by_what_it_asks(self, window: RedisWindow) -> None:
-        window.meet([Arrival("a", ["has"], ["asks"])])
-        assert window.meet([page("b", "asks"), page("c", "has")]) == [[], ["a"]]
-
     def test_what_is_kept_is_bounded_and_runs_out(self, window: RedisWindow, name: str) -> None:
         window.meet([page(f"p{n:03}", "hot") for n in range(KEPT + 20)])
         (found,) = window.meet([page("last", "hot")])

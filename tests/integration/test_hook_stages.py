@@ -13,7 +13,7 @@ from es_dedup.hook import DedupHook, HookReport, dedup_bulk
 from es_dedup.hook.documents import item_of
 from es_dedup.model import WritePolicy
 from es_dedup.settings import Settings
-from tests.hooked import FIELDS, STORIES, action_of, clusters, dedup_fields, five, slowly, until_written
+from tests.hooked import FIELDS, STORIES, action_of, clusters, dedup_fields, five, until_written
 from tests.proxy import Proxy
 from tests.samples import story
 
@@ -107,25 +107,6 @@ class TestStages:
         names = [f"{name}/{action['_id']}" for action in actions]
         assert hook._index.get_many(names).keys() == {f"{name}/story-0"}
         assert clusters(client, name) == {frozenset({"story-0"})}
-
-    def test_an_input_that_fails_raises_when_what_came_before_is_written(
-        self, hook: DedupHook, client: Elasticsearch, name: str
-    ) -> None:
-        def actions() -> Iterator[dict[str, Any]]:
-            yield from five(name)[:3]
-            raise KeyError("gone")
-
-        with pytest.raises(KeyError):
-            dedup_bulk(client, actions(), hook=hook, chunk_size=2)
-        assert set(dedup_fields(client, name)) == {"story-0", "story-1"}
-
-    def test_a_batch_is_written_before_a_slow_input_gives_the_next(
-        self, hook: DedupHook, client: Elasticsearch, name: str
-    ) -> None:
-        report = HookReport()
-
-        dedup_bulk(client, slowly(name, report), hook=hook, report=report, chunk_size=1)
-        assert report.written == 2
 
     def test_a_store_that_fails_meanwhile_leaves_that_batch_undecided(
         self, address: str, client: Elasticsearch, name: str

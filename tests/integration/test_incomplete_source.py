@@ -169,14 +169,6 @@ def test_maintenance_leaves_an_index_that_was_made_again_as_it_is(
     assert hits(client, replaced) == (12, 12)
 
 
-def test_detach_with_kept_marks_lets_it_go(
-    client: Elasticsearch, site: MaintenanceContext, replaced: str
-) -> None:
-    detach(site, site.attachments[0].target, keep_fields=True, force=True)
-    assert not site.attachments
-    assert hits(client, replaced) == (12, 12)
-
-
 def test_the_hook_does_not_touch_canonical_documents_of_another_index(
     client: Elasticsearch, name: str, site: MaintenanceContext, replaced: str
 ) -> None:
@@ -237,25 +229,6 @@ def test_other_ways_to_leave_fields_out(
         attach(site, name, FIELDS)
     assert caught.value.problem == said
     assert "whole _source" in str(caught.value)
-
-
-def test_synthetic_source_loses_positions(client: Elasticsearch, name: str) -> None:
-    """Why it is refused: the array comes back sorted, so that the order of its words is another one after an update."""
-    client.indices.create(
-        index=name,
-        settings={"index.mapping.source.mode": "synthetic"},
-        mappings={
-            "properties": {
-                "t": {"type": "text", "fields": {"k": {"type": "keyword"}}},
-                "dedup": {"type": "object"},
-            }
-        },
-    )
-    client.index(index=name, id="1", document={"t": ["zeta one", "alpha two"]}, refresh=True)
-    phrase = {"match_phrase": {"t": {"query": "one alpha", "slop": 101}}}
-    assert client.count(index=name, query=phrase)["count"] == 1
-    client.update(index=name, id="1", doc={"dedup": {"cluster_id": "c"}}, refresh=True)
-    assert client.count(index=name, query=phrase)["count"] == 0
 
 
 @pytest.mark.parametrize(

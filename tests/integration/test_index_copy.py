@@ -104,21 +104,6 @@ def test_all_of_it(places: Any, origin: str, target: str) -> None:
         assert other.cluster("later").size == one.cluster("page-05").size + 1
 
 
-def test_named_fields_are_made_of_texts(places: Any) -> None:
-    origin, scanned, copied = places("file"), places("server"), places("server")
-    fill(origin)
-    fill(scanned)
-    copy_index(origin, copied, Settings())
-    ids = [page.id for page in PAGES]
-    with (
-        factory.open_index(scanned, Settings(), read_only=True) as one,
-        factory.open_index(copied, Settings(), read_only=True) as other,
-    ):
-        assert one.keeps_named
-        assert other.named(ids) == one.named(ids)
-        assert other.features == one.features
-
-
 def test_without_texts(places: Any) -> None:
     origin = places("file")
     fill(origin, load_settings(overrides={"index.keep_text": False}))
@@ -179,20 +164,6 @@ def test_other_feature_settings_are_refused(places: Any) -> None:
         copy_index(first, first, Settings())
 
 
-def test_the_command(places: Any, tmp_path: Path) -> None:
-    first, second = places("file"), places("server")
-    fill(first)
-    settings = tmp_path / "origin.toml"
-    settings.write_text("[index]\nlimit = 20\n")
-    arguments = ["index", "copy", first, second, "--from-config", str(settings), "--json"]
-    done = CliRunner().invoke(app, arguments)
-    assert done.exit_code == 0, done.output
-    said = json.loads(done.stdout)
-    assert (said["command"], said["from"], said["to"], said["pages"]) == ("index copy", first, second, 21)
-    assert CliRunner().invoke(app, ["index", "copy", f"{first}.none", second]).exit_code == 1
-    assert CliRunner().invoke(app, ["index", "copy", first, "localhost:9200/pages"]).exit_code == 2
-
-
 class TestFileToFile:
     """The online copy, and what it replaces."""
 
@@ -229,17 +200,6 @@ class TestFileToFile:
     def place(self, tmp_path: Path) -> Path:
         fill(str(tmp_path / "pages.db"))
         return tmp_path / "pages.db"
-
-    def test_a_device_and_a_file_of_another_kind_are_named_and_stay(self, place: Path) -> None:
-        pipe, text = place.with_name("pipe"), place.with_name("text.db")
-        os.mkfifo(pipe)
-        text.write_text("no index")
-        for target in (pipe, text):
-            done = CliRunner().invoke(app, ["index", "copy", str(place), str(target)])
-            assert done.exit_code == 1, done.output
-            assert str(target) in done.stderr
-        assert pipe.is_fifo()
-        assert text.read_text() == "no index"
 
     def copy(self, origin: Path, to: Path) -> int:
         done = CliRunner().invoke(app, ["index", "copy", str(origin), str(to)])

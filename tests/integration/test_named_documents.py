@@ -185,23 +185,6 @@ def test_a_method_that_names_no_features_cannot_be_stored_only(own_address: str)
         dedup.add(Page("a", text="水位上升。"))
 
 
-def test_plain_queries_find_near_duplicates(own_address: str) -> None:
-    with Deduplicator.open(own_address, settings=given(METHODS)) as dedup:
-        dedup.scan(sample_pages())
-        dedup._index.refresh()
-    found = sources(own_address)
-    for field, least, other in (
-        ("period_signatures", 1, RIGHT),
-        ("key_concepts", 2, REPRINT),
-    ):
-        should = [{"constant_score": {"filter": {"term": {field: each}}}} for each in found[LEFT][field]]
-        query = {"bool": {"should": should, "minimum_should_match": least}}
-        assert {LEFT, other} <= set(ids(own_address, query))
-    bands = [{"term": {f"simhash_band_{at}": found[LEFT][f"simhash_band_{at}"]}} for at in range(4)]
-    assert LEFT in ids(own_address, {"bool": {"filter": bands}})
-    assert LEFT in ids(own_address, {"term": {"simhash": found[LEFT]["simhash"]}})
-
-
 def test_the_queries_of_the_documents_find_near_duplicates(own_address: str) -> None:
     url, _, name = own_address.rpartition("/")
     text = (Path(__file__).parents[2] / "mappings" / "README.md").read_text(encoding="utf-8")

@@ -84,29 +84,6 @@ def test_clusters_follow_in_the_same_call_and_go_back_when_it_is_undone(dedup: D
     assert dedup.undo_override(stored.id).overrides == (undone,)
 
 
-def test_decisions_of_one_second_keep_their_order(dedup: Deduplicator) -> None:
-    made: list[Override] = []
-    for name in COPIES:
-        made += dedup.override_canonical(name, **WHY).overrides
-        made += dedup.undo_override(made[-1].id, **WHY).overrides
-    times = [time for each in made if each.undone for time in (each.time, each.undone)]
-    assert times == sorted(set(times))
-    by_time = sorted(dedup.overrides(undone=True), key=lambda each: each.time, reverse=True)
-    assert [each.pages for each in by_time] == [(name,) for name in reversed(COPIES)]
-
-
-def test_same_and_canonical(dedup: Deduplicator) -> None:
-    dedup.override_same("story-1", "copy-2", **WHY)
-    dedup.override_canonical("copy-3", **WHY)
-    found = dedup.cluster("story-1")
-    assert found.canonical == "copy-3"
-    assert {each.page_id for each in found.members} == {"story-0", "story-1", *COPIES[:3]}
-    dedup.remove("copy-3")
-    assert canonical(dedup, "story-1") == "story-0"
-    dedup.add(story(0, "copy-3", day=9))
-    assert canonical(dedup, "story-1") == "copy-3"
-
-
 def test_nothing_loses_overrides(dedup: Deduplicator, place: str) -> None:
     dedup.override_different("story-0", "copy-1", **WHY)
     dedup.override_same("story-1", "story-2", **WHY)
@@ -263,22 +240,6 @@ def test_what_others_record_is_read_row_by_row(dedup: Deduplicator, place: str) 
         JOURNAL.cached.clear()
         with pytest.raises(DamagedData):
             dedup.overrides()
-
-
-def test_an_import_is_stored_in_few_rows_and_names_what_cannot_hold(dedup: Deduplicator) -> None:
-    kinds = OverrideKind.SAME, OverrideKind.DIFFERENT
-    many = [
-        Override(f"o{at}", kinds[at % 2], (f"a{at}", f"b{at}"), "r", "a", f"2026-01-01T00:00:00.{at:06}Z")
-        for at in range(2_500)
-    ]
-    against = Override("x", OverrideKind.DIFFERENT, ("a10", "b10"), "r", "a", "2026-01-02T00:00:00Z")
-    with pytest.raises(OverrideConflict, match=r"different a10 b10 .*same a10 b10 \(o10\)"):
-        dedup.import_overrides([*many, against])
-    assert dedup.overrides() == []
-    assert len(dedup.import_overrides(many).overrides) == 2_500
-    assert json.loads(str(dedup._index.note(OVERRIDES)))["rows"] == 3
-    JOURNAL.cached.clear()
-    assert dedup.overrides() == many
 
 
 def test_the_command_line(dedup: Deduplicator, place: str, tmp_path: Path) -> None:

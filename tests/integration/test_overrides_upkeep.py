@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_dedup import Deduplicator, Page
+from es_dedup import Deduplicator
 from es_dedup.hook import DedupHook, dedup_bulk
-from es_dedup.index.factory import open_index
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.dedup_field_writes import change_overrides, finish_overrides, overridden
@@ -16,7 +15,7 @@ from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings.sections import CcdetConfig
 from tests.samples import partition, story
-from tests.servers import client_of, fresh_name, remove, url_of
+from tests.servers import fresh_name, remove, url_of
 from tests.source_indices import FIELDS, attached, documents, settings, source_index
 
 if TYPE_CHECKING:
@@ -106,21 +105,6 @@ def test_a_reindex_from_texts_keeps_overrides_and_what_programs_keep() -> None:
         with Deduplicator.open(place, settings=settings()) as dedup:
             assert (dedup.kept("ab"), dedup.kept_names(), dedup.kept_names("b")) == ({"a": "3"}, ["a"], [])
             assert (dedup.overrides(), dedup.count()) == (before[0], 4)
-    finally:
-        remove(place)
-
-
-def test_a_reindex_from_texts_does_not_count_pages_removed_a_moment_ago() -> None:
-    place = f"{url_of('es8')}/{fresh_name()}"
-    changed = settings().model_copy(update={"ccdet": CcdetConfig(window=8)})
-    try:
-        with Deduplicator.open(place, settings=settings()) as dedup:
-            dedup.scan([story(0), story(1), Page("empty", text="")])
-        url, _, name = place.rpartition("/")
-        with client_of(url) as client, open_index(place, settings()) as index:
-            client.indices.put_settings(index=f"{name}-dedup-features", settings={"refresh_interval": "1h"})
-            index.delete_many(["story-1", "empty"])
-            assert reindex(place, changed).pages == 1
     finally:
         remove(place)
 

@@ -35,16 +35,8 @@ from es_dedup.text.idf import general
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.segment import JiebaSegmenter, RjiebaSegmenter, segmenter, words
 from es_dedup.text.stopwords import STOP_CHARACTERS, STOP_WORDS
-from es_dedup.text.synonyms import NO_LIST, WORDNET, WORDNET_FILES, named
+from es_dedup.text.synonyms import NO_LIST, WORDNET_FILES, named
 from es_dedup.text.words import speech_of as part_of_speech
-from experiments.readings.char_frequency import CharFrequencyAuxAlone
-from experiments.readings.dwdcs import (
-    MIN_PHRASE_OCCURRENCES,
-    DwdcsContribution,
-    DwdcsPhrases,
-    DwdcsPrinted,
-)
-from experiments.readings.multi_simhash import MultiSimhashEach, MultiSimhashTfidf
 from tests.reference import ccdet as slow_ccdet
 from tests.reference import char_frequency as slow_characters
 from tests.reference import coverage as slow_coverage
@@ -227,9 +219,8 @@ class TestCoverage:
 
 
 class TestCharFrequency:
-    @pytest.mark.parametrize("aux_alone", [False, True])
-    def test_every_page_and_pair(self, contents: list[Content], texts: list[str], *, aux_alone: bool) -> None:
-        method = (CharFrequencyAuxAlone if aux_alone else CharFrequency)(CharFrequencyConfig())
+    def test_every_page_and_pair(self, contents: list[Content], texts: list[str]) -> None:
+        method = CharFrequency(CharFrequencyConfig())
         found = method.strings(normalise_many([content.text for content in contents]))
         # pages of other scripts are compared by words, of which the document says nothing
         chinese = [at for at, page in enumerate(found) if len(page.units) and page.units[-1] < WORD]
@@ -248,7 +239,7 @@ class TestCharFrequency:
                 )
                 if measures.main_left > 0.3:  # the rest takes minutes and decides nothing
                     assert measures.aux_left == slow_characters.aux_similarity(one, other)
-                    expected = slow_characters.covers(one, other, stop, aux_alone=aux_alone)
+                    expected = slow_characters.covers(one, other, stop)
                     assert method.covers(found[page], found[base]) == expected, (page, base)
                     related += expected
         assert related > 100
@@ -320,31 +311,19 @@ def test_rjieba_cuts_and_tags_labelled_pages_as_jieba(name: str) -> None:
 
 
 class TestMultiSimhash:
-    @pytest.mark.parametrize(
-        ("kind", "synonyms"),
-        [(MultiSimhash, WORDNET), (MultiSimhashTfidf, NO_LIST), (MultiSimhashEach, NO_LIST)],
-    )
-    def test_every_page_and_pair(
-        self, contents: list[Content], placed: list[Placed], kind: type[MultiSimhash], synonyms: str
-    ) -> None:
-        config = MultiSimhashConfig(synonyms=synonyms)
+    def test_every_page_and_pair(self, contents: list[Content], placed: list[Placed]) -> None:
+        config = MultiSimhashConfig()
         known, idf = known_synonyms(config.synonyms), general()
-        detector = kind(config, named(config.synonyms))
+        detector = MultiSimhash(config, named(config.synonyms))
         found = detector.featurise_many(contents)
         features: list[TwoFingerprints] = []
         for page, each in zip(placed, found, strict=True):
             own = [word for word, _ in page]
             weights = slow_multi.word_weights(own, lambda word: idf.values.get(word, idf.unknown), speech_of)
             chosen = slow_multi.keywords(weights, config.keywords)
-            near = slow_multi.windows(own, chosen, config.context, each=kind is MultiSimhashEach)
+            near = slow_multi.windows(own, chosen, config.context)
             expected = slow_multi.fingerprints(
-                own,
-                near,
-                hash_of,
-                lambda word: code_of(word, known),
-                lambda word: (
-                    max(1, round(8 * idf.values.get(word, idf.unknown))) if kind is MultiSimhashTfidf else 1
-                ),
+                own, near, hash_of, lambda word: code_of(word, known), lambda _: 1
             )
             assert isinstance(each, TwoFingerprints)
             assert (each.text, each.keywords) == expected
@@ -364,43 +343,39 @@ class TestMultiSimhash:
 
 class TestDwdcs:
     @pytest.mark.parametrize(
-        ("kind", "changes"),
+        "changes",
         [
-            (Dwdcs, {}),
-            (Dwdcs, {"window_counts": "nodes"}),
-            (Dwdcs, {"window_counts": "nodes", "senses": 2, "window": 3}),
-            (Dwdcs, {"synonyms": "none"}),
-            (DwdcsPhrases, {}),
-            (DwdcsContribution, {}),
-            (DwdcsPrinted, {}),
+            {},
+            {"window_counts": "nodes"},
+            {"window_counts": "nodes", "senses": 2, "window": 3},
+            {"synonyms": "none"},
         ],
     )
     def test_every_page_and_pair(
-        self, contents: list[Content], placed: list[Placed], kind: type[Dwdcs], changes: dict[str, Any]
+        self, contents: list[Content], placed: list[Placed], changes: dict[str, Any]
     ) -> None:
-        features = self.compared(contents, placed, kind, changes)
+        features = self.compared(contents, placed, changes)
         assert len(features) > 150
         assert any(word.isdigit() for page in features for word in page.words), "numbers are key concepts"
 
     @pytest.mark.parametrize("changes", [{}, {"window_counts": "nodes"}, {"senses": 3, "min_overlap": 0.3}])
     def test_english_pages_and_pairs(self, english: list[Content], changes: dict[str, Any]) -> None:
         placed = placed_in([normalise(content.text) for content in english])
-        merged = self.compared(english, placed, Dwdcs, changes)
+        merged = self.compared(english, placed, changes)
         words = Dwdcs(DwdcsConfig.model_validate(changes)).featurise_many(english)
         nodes = [page.nodes for page in words if isinstance(page, KeyConcepts)]
         assert sum(page.nodes for page in merged) != sum(nodes), "synonyms are merged"
 
     def compared(
-        self, contents: list[Content], placed: list[Placed], kind: type[Dwdcs], changes: dict[str, Any]
+        self, contents: list[Content], placed: list[Placed], changes: dict[str, Any]
     ) -> list[KeyConcepts]:
         """Features of the pages, which equal those of the reference, as do the verdicts of all pairs."""
         config = DwdcsConfig.model_validate(changes)
-        known, detector = known_synonyms(config.synonyms), kind(config, named(config.synonyms))
+        known, detector = known_synonyms(config.synonyms), Dwdcs(config, named(config.synonyms))
         twins: list[dict[int, list[int]]] = []
-        vectors: list[dict[int, float]] = []
         features: list[KeyConcepts] = []
         for page, each in zip(placed, detector.featurise_many(contents), strict=True):
-            places, weights, nodes = key_concepts(page, config, known, kind)
+            places, nodes = key_concepts(page, config, known)
             if isinstance(each, Skipped):
                 assert nodes < config.min_concepts
                 continue
@@ -409,15 +384,13 @@ class TestDwdcs:
             assert [part.tolist() for part in np.split(each.positions, each.offsets[1:-1])] == list(
                 places.values()
             )
-            assert each.vector.tolist() == pytest.approx(list(weights.values()), rel=1e-6, abs=1e-9)
             features.append(each)
             twins.append(places)
-            vectors.append(weights)
         related = 0
         for left, right in combinations(range(len(features)), 2):
             verdict = detector.verify(features[left], features[right])
-            similarity = slow_dwdcs.weighted_cosine(vectors[left], vectors[right])
-            spread = slow_dwdcs.spread(twins[left], twins[right], signed=kind is not DwdcsPrinted)
+            similarity = slow_dwdcs.cosine(twins[left], twins[right])
+            spread = slow_dwdcs.spread(twins[left], twins[right])
             longer = max(features[left].length, features[right].length)
             assert verdict.score == pytest.approx(similarity, abs=1e-6)
             expected = similarity > 0.9 and spread is not None and spread < 0.05 * longer
@@ -428,42 +401,29 @@ class TestDwdcs:
 
 
 def key_concepts(
-    page: Placed, config: DwdcsConfig, known: slow_synonyms.Meanings, kind: type[Dwdcs]
-) -> tuple[dict[int, list[int]], dict[int, float], int]:
-    """Positions and weights of the key concepts of a page by the reference, by code, and the size of its network."""
-    own: list[tuple[str, ...]] = [(word,) for word, _ in page]
-    sentences = [sentence for _, sentence in page]
-    if kind is DwdcsPhrases:
-        own, sentences = slow_dwdcs.with_phrases(
-            [word for word, _ in page], sentences, MIN_PHRASE_OCCURRENCES
-        )
+    page: Placed, config: DwdcsConfig, known: slow_synonyms.Meanings
+) -> tuple[dict[int, list[int]], int]:
+    """Positions of the key concepts of a page by the reference, by code, and the size of its network."""
 
-    def concept(phrase: tuple[str, ...]) -> frozenset[str]:
-        return frozenset().union(*(slow_synonyms.concept(word, known, config.senses) for word in phrase))
+    def concept(word: str) -> frozenset[str]:
+        return slow_synonyms.concept(word, known, config.senses)
 
-    def code(phrase: tuple[str, ...]) -> int:
-        codes = [code_of(word, known) for word in phrase]
-        return codes[0] if len(codes) == 1 else hash_of(" ".join(map(str, codes)))
+    def code(word: str) -> int:
+        return code_of(word, known)
 
-    group = slow_dwdcs.merged(
-        own, concept, config.min_overlap, lambda phrase: phrase if phrase[1:] else code(phrase)
-    )
-    names = [group[phrase] for phrase in own]
+    group = slow_dwdcs.merged([word for word, _ in page], concept, config.min_overlap, code)
+    names = [group[word] for word, _ in page]
     nodes, graph = slow_dwdcs.network(
         names,
-        sentences,
+        [sentence for _, sentence in page],
         config.window,
         config.min_occurrences,
         of_nodes=config.window_counts == "nodes",
     )
     if len(nodes) < config.min_concepts:
-        return {}, {}, len(nodes)
+        return {}, len(nodes)
     places: dict[int, list[int]] = {}
-    weights: dict[int, float] = {}
     for node in slow_dwdcs.key_nodes(graph, config.hubs, config.key_concepts):
-        name = min(code(phrase) for phrase in group if group[phrase] == nodes[node]) & int(MASK)
+        name = min(code(word) for word in group if group[word] == nodes[node]) & int(MASK)
         places[name] = [at for at, other in enumerate(names) if other == nodes[node]]
-        weights[name] = float(len(places[name]))
-        if kind is DwdcsContribution:
-            weights[name] = max(0.0, slow_dwdcs.contribution(graph, node))
-    return places, weights, len(nodes)
+    return places, len(nodes)

@@ -111,17 +111,6 @@ def test_documents_that_a_strict_new_index_refuses_are_sent_again(client: Elasti
     assert clusters(client, name) == {frozenset({"story-0", "copy"}), frozenset({"story-1"})}
 
 
-def test_a_field_of_the_user_that_a_strict_index_refuses_fails_as_before(
-    client: Elasticsearch, name: str
-) -> None:
-    first(client, name, "strict")
-    action = action_of(story(0), name)
-    action["_source"]["surplus"] = 1
-    with DedupHook.open(f"{url_of('es8')}/{name}", FIELDS) as hook:
-        done, errors = dedup_bulk(client, [action], hook=hook, raise_on_error=False)
-    assert (done, len(errors)) == (0, 1)
-
-
 def test_the_hook_stops_where_dynamic_mapping_was_faster(client: Elasticsearch, name: str) -> None:
     """Between the last look and the write: what is written is reported, and no further batch goes into that mapping."""
     first(client, name, "true")
@@ -207,23 +196,6 @@ def test_a_rolled_over_alias_without_a_template_gets_one(client: Elasticsearch, 
         assert attach(site, name, FIELDS).template == f"index template {name}-dedup-source for {name}-*"
         client.indices.rollover(alias=name)
         assert is_prepared(client, f"{name}-000002")
-
-
-@pytest.mark.filterwarnings("ignore:Legacy index templates are deprecated")
-def test_a_legacy_template_is_not_hidden(client: Elasticsearch, name: str) -> None:
-    """An index template of ours would take the place of it."""
-    legacy = {"properties": {"legacy": {"type": "keyword"}}}
-    client.indices.put_template(name=f"{name}-old", index_patterns=[f"{name}-*"], mappings=legacy)
-    try:
-        with open_context(f"{url_of('es8')}/{name}", settings()) as site:
-            said = attach(site, f"{name}-*", FIELDS, force=True).template
-            assert f"legacy templates ({name}-old)" in said
-        client.indices.create(index=f"{name}-1")
-        assert (
-            "legacy" in client.indices.get_mapping(index=f"{name}-1")[f"{name}-1"]["mappings"]["properties"]
-        )
-    finally:
-        client.indices.delete_template(name=f"{name}-old")
 
 
 def test_templates_that_the_user_applies_from_code_are_left_alone(client: Elasticsearch, name: str) -> None:

@@ -6,7 +6,7 @@ of S1 to the list of the characters after its occurrences.
 Settled:
     The text is folded, simplified and without white space. The neighbour is the next character: with ``adjacent`` whatever
     stands there, else the next one that has a number. Acceptance is "greater than". One long page is enough for followers.
-    The main similarity must be passed there too, unless ``aux_alone``.
+    The main similarity must be passed there too.
 """
 
 from collections import Counter
@@ -84,16 +84,14 @@ def compares_followers(left: int, right: int, long: int = 500, ratio: float = 0.
     return max(left, right) > long or (max(left, right) > 0 and min(left, right) / max(left, right) < ratio)
 
 
-def covers(
-    page: Strings, base: Strings, stop: frozenset[str] = frozenset(), *, aux_alone: bool = False
-) -> bool:
+def covers(page: Strings, base: Strings, stop: frozenset[str] = frozenset()) -> bool:
     """Whether the page is a duplicate of the base page; function words do not count in the main comparison."""
     if page.main and page.main == base.main:
         return True
     alike = main_similarity(page.main - stop, base.main - stop) > 0.8
     if not compares_followers(page.length, base.length):
         return alike
-    return (alike or aux_alone) and aux_similarity(page, base) > 0.8
+    return alike and aux_similarity(page, base) > 0.8
 
 
 def edit_distance(left: frozenset[str], right: frozenset[str]) -> int:

@@ -3,7 +3,7 @@
 All texts are meant to be normalised (``normalise.normalise``) but nothing here requires it.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple, TypeVar
 
 Gram = tuple[str, ...]
@@ -165,16 +165,6 @@ class Sketch(NamedTuple):
 
     hashes: tuple[int, ...]
     threshold: int | None
-
-
-def bottom_k(hashes: Iterable[int], k: int) -> Sketch:
-    """Sketch of the ``k`` smallest distinct hashes; ``k`` is at least 1.
-
-    The threshold is the largest hash kept if there were more than ``k`` distinct ones, else None.
-    """
-    distinct = sorted(set(hashes))
-    kept = tuple(distinct[:k])
-    return Sketch(kept, kept[-1] if len(distinct) > k else None)
 
 
 def sketch_cover(

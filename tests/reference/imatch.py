@@ -4,29 +4,14 @@ Source: algorithms note, sections 2.2 and 2.5.
 """
 
 import math
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 Path = tuple[str, ...]
-
-
-def document_frequency(pages: Sequence[Collection[str]]) -> Counter[str]:
-    """Number of pages that have each term."""
-    return Counter(term for page in pages for term in set(page))
 
 
 def normalised_idf(df: int, pages: int) -> float:
     """``ln((N + 1) / df) / ln(N + 1)``; a term of no page counts as one of one page."""
     return math.log((pages + 1) / max(df, 1)) / math.log(pages + 1)
-
-
-def lexicon_terms(
-    page: Collection[str], frequencies: Mapping[str, int], pages: int, low: float, high: float
-) -> frozenset[str]:
-    """Distinct terms of a page whose normalised idf lies in [low, high]."""
-    return frozenset(
-        term for term in page if low <= round(normalised_idf(frequencies.get(term, 0), pages), 9) <= high
-    )
 
 
 def signature(
@@ -35,11 +20,6 @@ def signature(
     """What is hashed: the terms that the (random) lexicon keeps; None with fewer than ``min_terms``."""
     found = frozenset(term for term in terms if kept(term))
     return found if len(found) >= min_terms else None
-
-
-def recall(differing: int, lexicons: int, kept: float) -> float:
-    """Chance that pages differing in so many terms agree under one of the random lexicons at least."""
-    return 1 - (1 - (1 - kept) ** differing) ** lexicons
 
 
 def paths(

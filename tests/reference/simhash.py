@@ -78,25 +78,6 @@ def query_keys(value: int, k: int, bands: int = 4, width: int = 16) -> set[BandK
     return keys
 
 
-def is_candidate(query: int, stored: int, k: int, bands: int = 4, width: int = 16) -> bool:
-    """Whether a queried key of ``query`` equals an exact key of ``stored``; symmetric in the two."""
-    queried = query_keys(query, k, bands, width)
-    return any(key in queried for key in band_keys(stored, bands, width))
-
-
 def within(query: int, stored: Sequence[int], k: int) -> list[int]:
     """Positions in ``stored`` of the fingerprints at most ``k`` bits away, ascending, by full scan."""
     return [i for i, value in enumerate(stored) if hamming(query, value) <= k]
-
-
-def missed_pairs(values: Sequence[int], k: int, bands: int = 4, width: int = 16) -> list[tuple[int, int]]:
-    """Ordered pairs of positions ``(query, stored)`` within ``k`` bits that no candidate query connects.
-
-    The guarantee of the layout is that this list is empty.
-    """
-    return [
-        (i, j)
-        for i in range(len(values))
-        for j in within(values[i], values, k)
-        if not is_candidate(values[i], values[j], k, bands, width)
-    ]

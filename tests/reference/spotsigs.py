@@ -4,7 +4,7 @@ Source: algorithms note, section 2.1.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -55,30 +55,3 @@ def all_pairs(pages: Sequence[Mapping[Any, int]], limit: Fraction) -> dict[tuple
         for i, left in enumerate(pages[:j])
         if (score := similarity(left, right)) >= limit
     }
-
-
-def released_matches(
-    page: Mapping[Any, int],
-    stored: Sequence[Mapping[Any, int]],
-    limit: Fraction,
-    order: Sequence[Any],
-) -> Iterator[int]:
-    """Places that a one-sided query finds by the bounds of the released code, without its partitions.
-
-    Lists are walked from the largest page down; ``passed`` counts what lies behind. A larger stored page is passed over
-    when ``passed`` plus the difference of the sizes is above ``(1 - limit)`` of its size; a list is left when that sum is
-    above ``(1 - limit)`` of the size of the page that asks.
-    """
-    size, passed, seen = sum(page.values()), 0, set()
-    largest_first = sorted(range(len(stored)), key=lambda at: -sum(stored[at].values()))
-    for key in order:
-        for at in (at for at in largest_first if key in stored[at]):
-            other = sum(stored[at].values())
-            gap = size - other
-            if gap < 0 and passed - gap > (1 - limit) * other:
-                continue
-            if gap >= 0 and passed + gap > (1 - limit) * size:
-                break
-            seen.add(at)
-        passed += page[key]
-    yield from (at for at in sorted(seen) if similarity(page, stored[at]) >= limit)
