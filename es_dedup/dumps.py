@@ -29,13 +29,15 @@ if TYPE_CHECKING:
 
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.model import Decision, PairDecision, Progress
-    from es_dedup.readers.locations import Named, Source
+    from es_dedup.readers.locations import Source
     from es_dedup.readers.port import Item
     from es_dedup.settings import Settings
 
+    _Decide = Callable[[Sequence[Page]], list["_Decided"]]
+    """Decides on some pages with text, in the order of the dumps."""
+
 PLACE: Final = ("file", "record", "id")
 """Keys of a record in reasons."""
-_EMPTY: Final = "empty.jsonl"
 _DROPPED, _KEPT = "the dropped record", "the kept one"
 """What records are called in reasons."""
 
@@ -116,31 +118,27 @@ def filter_dumps(  # noqa: PLR0913 - options of one command
         InputError: a source cannot be copied.
         MissingExtra: a package that reads or writes a format is not installed.
     """
-    options = options or ReadOptions()
+    options, report = options or ReadOptions(), FilterReport()
     with ExitStack() as stack:
         folder = stack.enter_context(temporary_folder("filter"))
-        sources = [_file_of(each.source, folder / str(number), options) for number, each in enumerate(copies)]
-        report = FilterReport()
-        shown = {str(file): str(each.source) for each, file in zip(copies, sources, strict=True)}
-        decide: _ByContent | _ById
+        files = [_file_of(each.source, folder / str(number), options) for number, each in enumerate(copies)]
+        decide: _Decide
         if index is None:
             if options.id_from == "field":
                 options = replace(options, id_from="either")
-            decide = stack.enter_context(_scanned(sources, folder, options, settings, progress, contained))
+            scanned = _scanned(files, folder, options, settings, progress, contained)
+            index, decide = stack.enter_context(scanned)
         else:
             decide = _ById(index, report, contained=contained)
-        report.preset = decide.index.preset
-        noted = (
-            None
-            if reasons is None
-            else stack.enter_context(_Reasons(folder / "reasons.db", decide.index, drop_empty=drop_empty))
-        )
-        chooser = _Chooser(decide, report, shown, noted, drop_empty=drop_empty)
-        for each, file in zip(copies, sources, strict=True):
+        report.preset = index.preset
+        noted = None
+        if reasons is not None:
+            noted = stack.enter_context(_Reasons(folder / "reasons.db", index, drop_empty=drop_empty))
+        for each, file in zip(copies, files, strict=True):
             tally = Tally(no_page=report.no_page)
-            chooser.begin(str(each.source))
+            drops = _Drops(printable(str(each.source)), decide, report, noted, drop_empty=drop_empty)
             try:
-                copy_dump(file, replace(options, tally=tally), chooser, each.kept, each.dropped)
+                copy_dump(file, replace(options, tally=tally), drops, each.kept, each.dropped)
             except InputError as error:
                 raise InputError(str(each.source), error.line, error.problem) from error
         if noted is not None and reasons is not None:
@@ -157,11 +155,10 @@ def _file_of(source: str | Path, folder: Path, options: ReadOptions) -> Path:
         return dump
     folder.mkdir()
     try:
-        with (
-            open_pipe(dump, kind_of(dump, options)) if isinstance(dump, Path) else nullcontext(dump) as given
-        ):
-            path = folder / (given.name if given else _EMPTY)
-            with path.open("wb") as stream, given.open() if given else BytesIO() as content:
+        piped = open_pipe(dump, kind_of(dump, options)) if isinstance(dump, Path) else nullcontext(dump)
+        with piped as found:
+            path = folder / (found.name if found else "empty.jsonl")
+            with path.open("wb") as stream, found.open() if found else BytesIO() as content:
                 shutil.copyfileobj(content, stream)
     except OSError as error:
         raise InputError(str(source), None, plain_problem(error)) from error
@@ -179,56 +176,30 @@ def dump_names(sources: Iterable[str | Path], options: ReadOptions) -> list[str]
 
 
 def _dumps(sources: Iterable[str | Path], options: ReadOptions) -> list[Source]:
-    found: list[Source] = []
+    dumps: list[Source] = []
     for place in located(sources):
-        try:
-            some = _files(place)
-        except OSError as error:
-            raise InputError(str(place), None, plain_problem(error)) from error
-        if not some:
-            problem = (
-                "no file matches"
-                if isinstance(place, Path) and is_pattern(place)
-                else "there is no such file"
-            )
+        found: Sequence[Source]
+        problem = "there is no such file"
+        if isinstance(place, Address):
+            try:
+                found, _ = place.files()
+            except OSError as error:
+                raise InputError(str(place), None, plain_problem(error)) from error
+        elif is_pattern(place):
+            found, problem = list(matches(place)), "no file matches"
+        else:
+            found = [place] if str(place) == STDIN or place.exists() else []
+        if not found:
             raise InputError(str(place), None, problem)
-        found += some
-    for dump in found:
+        dumps += found
+    for dump in dumps:
         if isinstance(dump, Path) and is_pipe(dump) and kind_of(dump, options) in ("", *DUMPS):
             continue
         no_file = isinstance(dump, Path) and not dump.is_file()
         if no_file or (options.format is None and suffix_of(dump) not in DUMPS):
             problem = f"not a dump that can be copied; name a file {' '.join(DUMPS)}. For page files use `es-dedup index export --what keep`"
             raise InputError(str(dump), None, problem)
-    return found
-
-
-def _files(place: Named) -> Sequence[Source]:
-    if isinstance(place, Address):
-        return place.files()[0]
-    if is_pattern(place):
-        return list(matches(place))
-    return [place] if str(place) == STDIN or place.exists() else []
-
-
-@contextmanager
-def _scanned(
-    sources: Sequence[Path],
-    folder: Path,
-    options: ReadOptions,
-    settings: Settings | None,
-    progress: Callable[[Progress], None] | None,
-    contained: bool,  # noqa: FBT001 - given by place
-) -> Iterator[_ByContent]:
-    """Decisions by a temporary index with the pages of some files."""
-    settings = settings_in_force(settings)
-    settings = settings.model_copy(update={"index": settings.index.model_copy(update={"keep_text": False})})
-    with Deduplicator.open(folder / "pages.db", settings=settings, temporary=True) as dedup:
-        pages = (each for each in read_pages(sources, options) if not isinstance(each, InputFailure))
-        distinct = DistinctPages()
-        named = ((page, *distinct.id_of(page)) for page in pages)
-        dedup.scan((replace(page, id=name) for page, name, first in named if first), progress=progress)
-        yield _ByContent(dedup, distinct, contained=contained)
+    return dumps
 
 
 class _Duplicate(NamedTuple):
@@ -249,74 +220,95 @@ class _Duplicate(NamedTuple):
     decision: PairDecision | None = None
 
 
-_Named = tuple[str, _Duplicate | None]
-"""Of a page: its id in the index, empty where it is not stored, and what it is left out for."""
+class _Decided(NamedTuple):
+    """A page of a dump.
+
+    Attributes:
+        name: its id in the index, empty where it is not stored.
+        duplicate: what it is left out for; None: it stays.
+    """
+
+    name: str
+    duplicate: _Duplicate | None
 
 
-class _ByContent:
-    """Of pages of which the distinct ones were scanned: whether each is left out."""
+@contextmanager
+def _scanned(
+    files: Sequence[Path],
+    folder: Path,
+    options: ReadOptions,
+    settings: Settings | None,
+    progress: Callable[[Progress], None] | None,
+    contained: bool,  # noqa: FBT001 - given by place
+) -> Iterator[tuple[IndexReader, _Decide]]:
+    """A temporary index with the distinct pages of some files, and decisions on these pages when they are read again in the same order."""
+    settings = settings_in_force(settings)
+    settings = settings.model_copy(update={"index": settings.index.model_copy(update={"keep_text": False})})
+    with Deduplicator.open(folder / "pages.db", settings=settings, temporary=True) as dedup:
+        read = (each for each in read_pages(files, options) if not isinstance(each, InputFailure))
+        distinct = DistinctPages()
+        named = ((page, *distinct.id_of(page)) for page in read)
+        dedup.scan((replace(page, id=name) for page, name, first in named if first), progress=progress)
 
-    def __init__(self, index: IndexReader, pages: DistinctPages, *, contained: bool) -> None:
-        self.index, self._contained = index, contained
-        self._pages = pages
+        def decide(pages: Sequence[Page]) -> list[_Decided]:
+            """For each page; copies of one that came before are left out."""
+            found: list[tuple[str, bool]] = []
+            for page in pages:
+                try:
+                    found.append(distinct.id_again(page))
+                except KeyError:
+                    problem = f"{page.id} has changed since it was first read: nothing was decided on it"
+                    raise InputError("", None, problem) from None
+            _, dropped = dedup.redundant({name for name, _ in found}, contained=contained)
+            return [_decided(name, dropped, copy=not first) for name, first in found]
 
-    def __call__(self, pages: Sequence[Page]) -> list[_Named]:
-        """For each page, in the order of the scan; copies of one that came before are left out."""
-        named: list[tuple[str, bool]] = []
-        for page in pages:
-            try:
-                named.append(self._pages.id_again(page))
-            except KeyError:
-                problem = f"{page.id} has changed since it was first read: nothing was decided on it"
-                raise InputError("", None, problem) from None
-        _, dropped = self.index.redundant({own for own, _ in named}, contained=self._contained)
-        return [(own, _duplicate(own, dropped, copy=not first)) for own, first in named]
+        yield dedup, decide
 
 
 class _ById:
-    """Of pages that are stored under their ids: whether each is left out."""
+    """Decisions on pages that are stored under their ids."""
 
     def __init__(self, index: IndexReader, report: FilterReport, *, contained: bool) -> None:
-        self.index, self._contained = index, contained
-        self._report = report
-        self._read: dict[str, bytes] = {}
+        self._index, self._report, self._contained = index, report, contained
+        self._digests: dict[str, bytes] = {}
 
-    def __call__(self, pages: Sequence[Page]) -> list[_Named]:
-        """As ``_ByContent``: the first page of an id as that is clustered; a copy of it is left out; others are compared with all other ids."""
-        first, shared, copies = dict[int, str](), list[int](), set[int]()
+    def __call__(self, pages: Sequence[Page]) -> list[_Decided]:
+        """For each page: the first one of an id as that is clustered; a copy of it is left out; others are compared with all other ids."""
+        first_ids, shared, copies = set[str](), list[int](), set[int]()
         for at, page in enumerate(pages):
             digest = page_digest(page)
-            if page.id not in self._read:
-                self._read[page.id], first[at] = digest, page.id
-            elif self._read[page.id] == digest:
+            if page.id not in self._digests:
+                self._digests[page.id] = digest
+                first_ids.add(page.id)
+            elif self._digests[page.id] == digest:
                 copies.add(at)
             else:
                 shared.append(at)
-        known, dropped = self.index.redundant({each.id for each in pages}, contained=self._contained)
-        found = [(each.id, _duplicate(each.id, dropped, copy=at in copies)) for at, each in enumerate(pages)]
-        for at, decision in zip(shared, self.index.check_many([pages[at] for at in shared]), strict=True):
-            found[at] = "", self._of(decision)
-        self._report.unknown += len(set(first.values()) - known)
+        known, dropped = self._index.redundant({each.id for each in pages}, contained=self._contained)
+        found = [_decided(page.id, dropped, copy=at in copies) for at, page in enumerate(pages)]
+        for at, decision in zip(shared, self._index.check_many([pages[at] for at in shared]), strict=True):
+            found[at] = _Decided("", self._duplicate(decision))
+        self._report.unknown += len(first_ids - known)
         self._report.shared_ids += len(shared)
         return found
 
-    def _of(self, decision: Decision) -> _Duplicate | None:
+    def _duplicate(self, decision: Decision) -> _Duplicate | None:
         """What a page that is not stored is left out for."""
         outer = decision.contained_in if self._contained and decision.outcome is Outcome.CONTAINED else ()
         related = decision.duplicate_of if decision.outcome is Outcome.DUPLICATE else next(iter(outer), None)
         if related is None:
             return None
-        _, dropped = self.index.redundant([related], contained=self._contained)
+        _, dropped = self._index.redundant([related], contained=self._contained)
         relation = Relation.CONTAINED if outer or related in dropped else Relation.DUPLICATE
         pair = next((pair for pair in decision.verdicts if pair.right == related), None)
         return _Duplicate("", dropped.get(related, (related, relation))[0], relation, decision=pair)
 
 
-def _duplicate(page: str, dropped: Mapping[str, tuple[str, Relation]], *, copy: bool) -> _Duplicate | None:
-    """What a stored page, or a copy of it, is left out for; None where it stays."""
-    if page in dropped or copy:
-        return _Duplicate(page, *dropped.get(page, (page, Relation.EXACT)), copy)
-    return None
+def _decided(name: str, dropped: Mapping[str, tuple[str, Relation]], *, copy: bool) -> _Decided:
+    """The decision on a stored page, or on a copy of it."""
+    if name not in dropped and not copy:
+        return _Decided(name, None)
+    return _Decided(name, _Duplicate(name, *dropped.get(name, (name, Relation.EXACT)), copy))
 
 
 class _Reasons:
@@ -333,19 +325,19 @@ class _Reasons:
     def __exit__(self, *_: object) -> None:
         self._rows.close()
 
-    def add(self, file: str, records: Mapping[int, Page], found: Mapping[int, _Named]) -> None:
-        """Note some records of a dump, by their numbers; ``found`` says of those with text what they are left out for."""
-        left_out = {number: each for number, (_, each) in found.items() if each is not None}
-        pairs = [(each.page, each.kept) for each in left_out.values() if each.page not in ("", each.kept)]
-        decided = self._index.decisions_among(list(dict.fromkeys(pairs))) if pairs else {}
-        rows = []
-        for number, page in records.items():
-            name, each = found.get(number, ("", None))
-            why = None if number in found else self._empty
-            if each is not None:
-                why = _why(each, each.decision or decided.get((each.page, each.kept)))
-            rows.append((file, number, page.id, name, each and each.kept, why and json.dumps(why)))
-        self._rows.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", rows)
+    def add(self, file: str, pages: Mapping[int, Page], decided: Mapping[int, _Decided]) -> None:
+        """Note some records of a dump, by their numbers; ``decided`` has those with text."""
+        duplicates = [each.duplicate for each in decided.values() if each.duplicate is not None]
+        pairs = [(each.page, each.kept) for each in duplicates if each.page not in ("", each.kept)]
+        decisions = self._index.decisions_among(list(dict.fromkeys(pairs))) if pairs else {}
+        for number, page in pages.items():
+            name, duplicate = decided.get(number, _Decided("", None))
+            why, kept = None if number in decided else self._empty, None
+            if duplicate is not None:
+                kept = duplicate.kept
+                why = _why(duplicate, duplicate.decision or decisions.get((duplicate.page, kept)))
+            row = (file, number, page.id, name, kept, why and json.dumps(why))
+            self._rows.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def write(self, stream: IO[bytes]) -> None:
         """One line of JSON for each record that is left out; what stays for it may be a page of the index that is in no dump."""
@@ -383,53 +375,34 @@ def _reason(
     return {"relation": relation and str(relation), "score": score, **shared, "reason": words}
 
 
-class _Chooser:
-    """Says which records are left out, and counts them."""
+class _Drops:
+    """Says which records of one dump are left out, and counts them."""
 
     def __init__(
-        self,
-        decide: _ByContent | _ById,
-        report: FilterReport,
-        shown: Mapping[str, str],
-        reasons: _Reasons | None,
-        *,
-        drop_empty: bool,
+        self, dump: str, decide: _Decide, report: FilterReport, reasons: _Reasons | None, *, drop_empty: bool
     ) -> None:
-        self._decide, self._report, self._shown, self._drop_empty = decide, report, shown, drop_empty
-        self._reasons, self._file, self._number = reasons, "", 0
-
-    def begin(self, file: str) -> None:
-        """The next records are those of this dump."""
-        self._file, self._number = printable(file), 0
+        self._dump, self._decide, self._report, self._reasons = dump, decide, report, reasons
+        self._drop_empty, self._records = drop_empty, 0
 
     def __call__(self, items: Sequence[Item | None]) -> list[bool]:
         """Whether each record is left out; None is no page."""
-        report, marks = self._report, [False] * len(items)
-        for failure in items:
-            if isinstance(failure, InputFailure):
-                self._fail(failure)
-        pages = {at: item for at, item in enumerate(items) if isinstance(item, Page)}
-        full = {at: page for at, page in pages.items() if not page.is_empty}
-        for at in pages.keys() - full.keys():
-            marks[at] = self._drop_empty
-        found = dict(zip(full, self._decide(list(full.values())), strict=True))
-        for at, (_, duplicate) in found.items():
-            marks[at] = duplicate is not None
+        report = self._report
+        numbered = dict(enumerate(items, self._records + 1))
+        self._records += len(items)
+        for item in items:
+            if isinstance(item, InputFailure):
+                report.failed += 1
+                if len(report.failures) < KEPT_FAILURES:
+                    report.failures.append(replace(item, source=self._dump))
+        pages = {number: item for number, item in numbered.items() if isinstance(item, Page)}
+        full = {number: page for number, page in pages.items() if not page.is_empty}
+        decided = dict(zip(full, self._decide(list(full.values())), strict=True))
         if self._reasons is not None:
-            first = self._number + 1
-            self._reasons.add(
-                self._file,
-                {first + at: page for at, page in pages.items()},
-                {first + at: each for at, each in found.items()},
-            )
-        self._number += len(items)
+            self._reasons.add(self._dump, pages, decided)
+        dropped = {number for number, each in decided.items() if each.duplicate is not None}
+        if self._drop_empty:
+            dropped |= pages.keys() - full.keys()
         report.empty += len(pages) - len(full)
-        report.dropped += sum(marks)
-        report.kept += len(pages) - sum(marks)
-        return marks
-
-    def _fail(self, failure: InputFailure) -> None:
-        self._report.failed += 1
-        if len(self._report.failures) < KEPT_FAILURES:
-            source = self._shown.get(failure.source, failure.source)
-            self._report.failures.append(replace(failure, source=source))
+        report.dropped += len(dropped)
+        report.kept += len(pages) - len(dropped)
+        return [number in dropped for number in numbered]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import MissingExtra
 from es_dedup.readers.jsonl import json_records, jsonl_records
-from es_dedup.readers.locations import Pipe, RemoteFile
 from es_dedup.readers.pagefiles import PAGE_SUFFIXES, page_record
 from es_dedup.readers.port import InputFailure, kind_of
 from es_dedup.readers.streams import READ_ERRORS, plain_problem, printable, suffix_of
@@ -99,13 +99,9 @@ def read_some(files: Iterable[Source | InputFailure], options: ReadOptions, kind
 
 def _why_nothing(source: Source, options: ReadOptions) -> str:
     """What is said of a file that gave neither pages nor failures."""
-    try:
-        size = source.size if isinstance(source, RemoteFile) else None
-        size = source.stat().st_size if isinstance(source, Path) else size
-    except OSError:
-        size = None
-    if size == 0 and not isinstance(source, Pipe):
-        return "the file is empty"
+    with suppress(OSError):
+        if (source.stat().st_size if isinstance(source, Path) else source.size) == 0:
+            return "the file is empty"
     if READERS[kind_of(source, options)] is warc_records:
         return "holds no page: no response with status 2xx, resource or conversion of type HTML or plain text"
     return "holds no page"

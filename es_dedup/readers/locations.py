@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import io
 import re
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import TypeAlias
 
-    Source: TypeAlias = "Path | RemoteFile | Pipe"
+    Source: TypeAlias = "Path | OtherFile"
     Named: TypeAlias = "Path | Address"
 
 ANY_DEPTH: Final = "**"
@@ -38,75 +39,56 @@ class Unreadable(OSError):
     """An address that names nothing that can be read; carries the words for the failure."""
 
 
-class RemoteFile:
-    """A file that fsspec opens, with what readers use of a path."""
+class OtherFile:
+    """What is no local file: a file that fsspec opens, or the content of a pipe; with what readers use of a path.
 
-    __slots__ = ("_filesystem", "_path", "_url")
+    Args:
+        shown: its address, which is the page id of a page file, too; or the name of the pipe.
+        path: its name, with the suffix of its kind.
+        opener: gives the bytes, compressed or not; seekable where the kind needs that. A pipe is read once, or as often as this says.
+        size_of: gives the number of bytes; None where that is not known.
+    """
 
-    def __init__(self, filesystem: Any, path: str, url: str) -> None:
-        self._filesystem, self._path, self._url = filesystem, path, url
+    __slots__ = ("_open", "_path", "_shown", "_size_of")
+
+    def __init__(
+        self, shown: str, path: str, opener: Callable[[], IO[bytes]], size_of: Callable[[], int | None]
+    ) -> None:
+        self._shown, self._path, self._open, self._size_of = shown, PurePosixPath(path), opener, size_of
 
     def __str__(self) -> str:
-        """The address; the page id of a page file, too."""
-        return self._url
+        return self._shown
 
     @property
     def name(self) -> str:
         """As of a path."""
-        return PurePosixPath(self._path).name
+        return self._path.name
 
     @property
     def suffixes(self) -> list[str]:
         """As of a path."""
-        return PurePosixPath(self._path).suffixes
+        return self._path.suffixes
 
     @property
     def suffix(self) -> str:
         """As of a path."""
-        return PurePosixPath(self._path).suffix
+        return self._path.suffix
 
     @property
     def size(self) -> int | None:
-        """Bytes; None where the storage does not say."""
-        with _as_os_errors():
-            size: int | None = self._filesystem.size(self._path)
-        return size
+        """Bytes; None where that is not known.
+
+        Raises:
+            OSError: the storage does not answer.
+        """
+        return self._size_of()
 
     def open(self, mode: str = "rb") -> IO[bytes]:  # noqa: ARG002 - as of a path; files are only read
-        """The bytes, seekable.
+        """The bytes.
 
         Raises:
             OSError: whatever goes wrong, now or while reading.
         """
-        with _as_os_errors():
-            stream = self._filesystem.open(self._path, "rb")
-        return cast("IO[bytes]", io.BufferedReader(_Stream(stream), _PIECE))
-
-
-class Pipe:
-    """A pipe or standard input, with what readers use of a path; its content is read once, or as often as ``open`` says."""
-
-    __slots__ = ("_name", "_open", "suffix")
-
-    def __init__(self, name: str, suffix: str, opener: Callable[[], IO[bytes]]) -> None:
-        self._name, self.suffix, self._open = name, suffix, opener
-
-    def __str__(self) -> str:
-        """As it was given."""
-        return self._name
-
-    @property
-    def name(self) -> str:
-        """For a file that holds its content."""
-        return f"pipe{self.suffix}"
-
-    @property
-    def suffixes(self) -> list[str]:
-        """The suffix of its kind."""
-        return [self.suffix]
-
-    def open(self, mode: str = "rb") -> IO[bytes]:  # noqa: ARG002 - as of a path
-        """The bytes, compressed or not; seekable where its kind needs that."""
         return self._open()
 
 
@@ -138,19 +120,29 @@ class Address:
         if scheme in REFUSED:
             raise Unreadable(f"{scheme}:// is not read: save what a crawler fetched and name its files")
         if "@" in urlsplit(self.url).netloc:
-            raise Unreadable(
-                "credentials belong into the environment or the storage's own settings, not here"
-            )
-        return _filesystem(self.url, scheme)
+            problem = "credentials belong into the environment or the storage's own settings, not here"
+            raise Unreadable(problem)
+        try:
+            from fsspec.core import url_to_fs
+        except ImportError as error:
+            raise MissingExtra("fsspec", "remote", f"reading {self.url}") from error
+        try:
+            with _as_os_errors():
+                filesystem, path = url_to_fs(self.url)
+        except ImportError as error:
+            if scheme in EXTRAS:
+                raise MissingExtra(*EXTRAS[scheme], f"reading {self.url}") from error
+            raise Unreadable(str(error)) from error
+        return filesystem, path
 
-    def file(self) -> RemoteFile | None:
+    def file(self) -> OtherFile | None:
         """The file of this very name; None where there is none.
 
         Raises:
             MissingExtra, OSError: as for ``place``.
         """
         filesystem, path = self.place()
-        return RemoteFile(filesystem, path, self.url) if filesystem.isfile(path) else None
+        return _remote_file(filesystem, path, self.url) if filesystem.isfile(path) else None
 
     def store(self, file: Path) -> None:
         """Make a local file the one that this address names.
@@ -162,7 +154,7 @@ class Address:
         with _as_os_errors():
             filesystem.put_file(str(file), path)
 
-    def files(self) -> tuple[list[RemoteFile], bool]:
+    def files(self) -> tuple[list[OtherFile], bool]:
         """Its files in the order of names; and whether there may be several: it is a pattern or a folder.
 
         Raises:
@@ -172,23 +164,21 @@ class Address:
         first, chain, rest = self.url.partition("::")
         filesystem, path = self.place()
         with _as_os_errors():
-            magic = glob.has_magic(first)
-            anchor = first[: re.search(r"[*?[]", first).start()].rpartition("/")[0] if magic else first  # type: ignore[union-attr]  # there is one
+            magic = re.search(r"[*?[]", first)
+            anchor = first[: magic.start()].rpartition("/")[0] if magic else first
             if magic:
-                found = [name for name in filesystem.glob(path) if not filesystem.isdir(name)]
+                names = [name for name in filesystem.glob(path) if not filesystem.isdir(name)]
             elif filesystem.isdir(path):
-                found = filesystem.find(path)
+                names = filesystem.find(path)
             else:
-                return [RemoteFile(filesystem, path, self.url)], False
+                return [_remote_file(filesystem, path, self.url)], False
             below = "" if anchor.endswith(":/") else filesystem._strip_protocol(anchor)  # noqa: SLF001 - fsspec has no other name for it
-        if not found:
+        if not names:
             raise Unreadable("no file matches" if magic else "no files in this folder")
         start, length = anchor.rstrip("/"), len(below.rstrip("/"))
         start = f"{start}/" if start.endswith(":") else start
-        return [
-            RemoteFile(filesystem, name, f"{start}/{name[length:].lstrip('/')}{chain}{rest}")
-            for name in sorted(found)
-        ], True
+        urls = {name: f"{start}/{name[length:].lstrip('/')}{chain}{rest}" for name in sorted(names)}
+        return [_remote_file(filesystem, name, url) for name, url in urls.items()], True
 
 
 def located(paths: Iterable[str | Path]) -> list[Named]:
@@ -230,34 +220,33 @@ def matches(pattern: Path) -> Iterator[Path]:
             yield path
 
 
-def _filesystem(url: str, scheme: str) -> tuple[Any, str]:
-    try:
-        from fsspec.core import url_to_fs
-    except ImportError as error:
-        raise MissingExtra("fsspec", "remote", f"reading {url}") from error
-    try:
+def _remote_file(filesystem: Any, path: str, url: str) -> OtherFile:
+    """A file of a storage; all its errors are of type ``OSError``."""
+
+    def open_stream() -> IO[bytes]:
         with _as_os_errors():
-            filesystem, path = url_to_fs(url)
-    except ImportError as error:
-        if scheme in EXTRAS:
-            raise MissingExtra(*EXTRAS[scheme], f"reading {url}") from error
-        raise Unreadable(str(error)) from error
-    return filesystem, path
+            return cast("IO[bytes]", io.BufferedReader(_Stream(filesystem.open(path, "rb")), _PIECE))
+
+    def size() -> int | None:
+        with _as_os_errors():
+            count: int | None = filesystem.size(path)
+        return count
+
+    return OtherFile(url, path, open_stream, size)
 
 
-class _as_os_errors:  # noqa: N801 - used as a statement
-    """Makes an ``OSError`` of what a storage's own package raises."""
-
-    def __enter__(self) -> None:
-        """Nothing to do."""
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Translate; one line of text is enough."""
-        if isinstance(error, FileNotFoundError):
-            raise Unreadable("No such file or directory") from error
-        if isinstance(error, Exception) and not isinstance(error, (Unreadable, ImportError)):
-            kind = "" if isinstance(error, (OSError, ValueError)) else f"{type(error).__name__}: "
-            raise Unreadable(f"{kind}{error}".partition("\n")[0]) from error
+@contextmanager
+def _as_os_errors() -> Iterator[None]:
+    """Make an ``OSError`` of what a storage's own package raises; one line of text is enough."""
+    try:
+        yield
+    except (Unreadable, ImportError):
+        raise
+    except FileNotFoundError as error:
+        raise Unreadable("No such file or directory") from error
+    except Exception as error:
+        kind = "" if isinstance(error, (OSError, ValueError)) else f"{type(error).__name__}: "
+        raise Unreadable(f"{kind}{error}".partition("\n")[0]) from error
 
 
 class _Stream(io.RawIOBase):

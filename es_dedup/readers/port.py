@@ -145,12 +145,15 @@ class ReadOptions:
             codecs.lookup(self.encoding)
         except LookupError as error:
             raise ValueError(f"unknown encoding {self.encoding!r}") from error
-        if self.format is not None and self.format not in FORMATS:
-            raise ValueError(f"format is one of {', '.join(FORMATS)}, got {self.format!r}")
-        if self.id_from not in ("field", "place", "either"):
-            raise ValueError(f"id_from is 'field', 'place' or 'either', got {self.id_from!r}")
-        if self.warc_id not in ("url", "record"):
-            raise ValueError(f"warc_id is 'url' or 'record', got {self.warc_id!r}")
+        choices = (
+            ("format", (None, *FORMATS)),
+            ("id_from", ("field", "place", "either")),
+            ("warc_id", ("url", "record")),
+        )
+        for name, values in choices:
+            if getattr(self, name) not in values:
+                listed = " or ".join(repr(value) for value in values if value)
+                raise ValueError(f"{name} is {listed}, got {getattr(self, name)!r}")
         if self.max_page_bytes < 1 or self.max_record_bytes < 1:
             raise ValueError("max_page_bytes and max_record_bytes must be at least 1")
 

@@ -32,13 +32,11 @@ USUAL: Final[Mapping[str, tuple[str, ...]]] = {
     "time": ("published", "time", "date", "published_at", "publish_time", "pubdate", "datetime", "timestamp"),
 }
 """Field names that are tried in turn when none was given; case does not count."""
-NO_TEXT: Final = "no field of text or HTML (the names tried are {tried}); there are: {listed}; {advice}"
-BASE64_SUFFIX: Final = "base64"
 _LISTED: Final = 12
 _EPOCH_SECONDS: Final = range(10**8, 10**10)
 _EPOCH_MILLISECONDS: Final = range(10**11, 10**13)
 _STEP: Final = re.compile(r"(?:\[(?P<place>\d{1,9})\]|(?P<name>[^.\[]+))(?:\.(?=.)|(?=\[)|$)")
-_MISSING: Final = object()
+_ABSENT: Final = object()
 _KINDS: Final = {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}
 
 
@@ -60,6 +58,9 @@ def page_from_record(record: Any, source: str, line: int, options: ReadOptions) 
         line: place in the file, from 1.
         options: the caller's field names.
     """
+    if not isinstance(record, Mapping):
+        problem = f"each record must be an object with named fields, got {_kind(record)}"
+        return InputFailure(source, line, problem)
     try:
         return _page(record, source, line, options)
     except _BadField as problem:
@@ -93,13 +94,13 @@ def no_text(names: Mapping[str, Any] | Iterable[str], advice: str) -> str:
         advice: how a field is named there.
     """
     tried = ", ".join((*USUAL["text"], *USUAL["html"]))
-    return NO_TEXT.format(tried=tried, listed=_listed(names), advice=advice)
+    return f"no field of text or HTML (the names tried are {tried}); there are: {_listed(names)}; {advice}"
 
 
 def usual_columns(names: Iterable[Any]) -> dict[str, str]:
     """For each role the first of its usual names that a table has a column of; case does not count."""
-    found = _names(tuple(name for name in names if isinstance(name, str)), Fields())
-    return {role: some[0] for role in USUAL if (some := getattr(found, role))}
+    names_of = _fields_of(tuple(name for name in names if isinstance(name, str)), Fields()).names
+    return {role: names[0] for role, names in names_of.items() if names}
 
 
 def leads_to(key: str, path: str) -> bool:
@@ -107,37 +108,33 @@ def leads_to(key: str, path: str) -> bool:
     return path == key or path.startswith((f"{key}.", f"{key}["))
 
 
-def _page(record: Any, source: str, line: int, options: ReadOptions) -> Page:
-    fields, tally = options.fields, options.tally
-    if not isinstance(record, Mapping):
-        raise _BadField(f"each record must be an object with named fields, got {_kind(record)}")
-    record = _with_paths(record, fields)
-    names = _names(tuple(record), fields)
+def _page(record: Mapping[str, Any], source: str, line: int, options: ReadOptions) -> Page:
+    named, tally = options.fields, options.tally
+    record = _with_paths(record, named)
+    fields = _fields_of(tuple(record), named)
     tally.records += 1
-    for role in names.having:
+    for role in fields.named_and_there:
         tally.having[role] += 1
-    if names.lacking and not tally.example:
+    if fields.lacking and not tally.example:
         tally.example = tuple(islice(_paths(record), _LISTED + 1))
-    page_id = _given_id(record, _filled(record, names.id), options)
-    text_field = _filled(record, names.text)
-    text, html, html_field = _text(record, text_field), None, None
+    page_id = _id(record, *_first(record, fields.names["id"]), options)
+    text_field, value = _first(record, fields.names["text"])
+    text, html = _text(text_field, value), None
     if not text or text.isspace():
-        html_field = _filled(record, names.html)
-        html = _html(record, html_field)
-    if text is None and html is None:
+        html_field, value = _first(record, fields.names["html"])
+        html = _html(html_field, value)
         if text_field is None and html_field is None:
-            raise _BadField(_nothing_to_read(record, fields))
-        text = ""
-    title = _text(record, _filled(record, names.title)) or None
+            raise _BadField(_nothing_to_read(record, named))
+    title = _text(*_first(record, fields.names["title"])) or None
     if page_id is None and options.id_from == "field":
         page_id = content_id(html or text or "", title)
     return Page(
         id=page_id or fitted_id(f"{source}#{line}"),
         html=html,
-        text=None if html is not None else text,
-        url=_text(record, _filled(record, names.url)) or None,
+        text=text or "" if html is None else None,
+        url=_text(*_first(record, fields.names["url"])) or None,
         title=title,
-        published=_time(record, _filled(record, names.time)),
+        published=_time(*_first(record, fields.names["time"])),
     )
 
 
@@ -146,7 +143,7 @@ def _with_paths(record: Mapping[str, Any], fields: Fields) -> Mapping[str, Any]:
     found = {
         path: value
         for path in _paths_in(fields)
-        if path not in record and (value := _value_at(record, path)) is not _MISSING
+        if path not in record and (value := _value_at(record, path)) is not _ABSENT
     }
     return {**record, **found} if found else record
 
@@ -164,14 +161,14 @@ def _value_at(value: Any, path: str) -> Any:
             return value[path]
         step = _STEP.match(path)
         if step is None:
-            return _MISSING
+            return _ABSENT
         name, place = step["name"], step["place"]
         if name is not None and isinstance(value, Mapping) and name in value:
             value = value[name]
         elif place is not None and isinstance(value, list) and int(place) < len(value):
             value = value[int(place)]
         else:
-            return _MISSING
+            return _ABSENT
         path = path[step.end() :]
     return value
 
@@ -185,37 +182,37 @@ def _paths(record: Mapping[str, Any], start: str = "") -> Iterator[str]:
             yield f"{start}{name}"
 
 
-class _Names(NamedTuple):
-    """For each role the names of a record's fields that may fill it, best first."""
+class _FieldsOf(NamedTuple):
+    """Which of a record's fields may fill each role.
 
-    id: tuple[str, ...]
-    text: tuple[str, ...]
-    html: tuple[str, ...]
-    url: tuple[str, ...]
-    title: tuple[str, ...]
-    time: tuple[str, ...]
-    having: tuple[str, ...]
-    """Roles whose field the caller has named and the record has."""
+    Attributes:
+        names: role to the names of fields that may fill it, best first.
+        named_and_there: roles whose field the caller has named and the record has.
+        lacking: whether it lacks a field that the caller has named.
+    """
+
+    names: Mapping[str, tuple[str, ...]]
+    named_and_there: tuple[str, ...]
     lacking: bool
-    """Whether it lacks a field that the caller has named."""
 
 
 @lru_cache(maxsize=256)  # records of one file mostly have the same fields
-def _names(present: tuple[str, ...], fields: Fields) -> _Names:
+def _fields_of(present: tuple[str, ...], fields: Fields) -> _FieldsOf:
     by_lower = {name.lower(): name for name in reversed(present)}
+    names = {role: tuple(by_lower[name] for name in USUAL[role] if name in by_lower) for role in USUAL}
     named = {role: name for role in USUAL if (name := getattr(fields, role)) is not None}
-    having = tuple(role for role, name in named.items() if name in present)
-    usual = {role: tuple(by_lower[name] for name in USUAL[role] if name in by_lower) for role in USUAL}
-    chosen = {role: (name,) if name in present else () for role, name in named.items()}
-    return _Names(**(usual | chosen), having=having, lacking=len(having) < len(named))
+    names |= {role: (name,) if name in present else () for role, name in named.items()}
+    there = tuple(role for role, name in named.items() if name in present)
+    return _FieldsOf(names, there, len(there) < len(named))
 
 
-def _filled(record: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    """The first name with a value, else the first name."""
+def _first(record: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str | None, Any]:
+    """The first name with a value, and that; else the first name, and its empty text or None."""
     for name in names:
-        if not missing(record[name]) and record[name] != "":
-            return name
-    return names[0] if names else None
+        value = record[name]
+        if not missing(value) and value != "":
+            return name, value
+    return (names[0], None if missing(record[names[0]]) else "") if names else (None, None)
 
 
 def missing(value: Any) -> bool:
@@ -236,36 +233,28 @@ def id_text(value: Any) -> str | None:
     return str(value)
 
 
-def _given_id(record: Mapping[str, Any], name: str | None, options: ReadOptions) -> str | None:
-    """The id of a record where one is asked for; an invalid one is a failure only where it is needed."""
+def _id(record: Mapping[str, Any], name: str | None, value: Any, options: ReadOptions) -> str | None:
+    """The id of a record; None where it has none, and no field was named, or where an invalid one is not needed."""
+    field, page_id, problem = options.fields.id, None, ""
     if options.id_from == "place":
         return None
-    try:
-        return _id(record, name, options.fields)
-    except _BadField:
-        if options.id_from == "field":
-            raise
-        return None
+    if name is None and field is not None:
+        problem = f"no field {field!r} (--id-field); it has: {_listed(record)}"
+    elif field is None and (value is None or value == ""):
+        pass
+    elif (text := id_text(value)) is None:
+        problem = f"field {name!r} must be text or a whole number, got {_kind(value)}"
+    else:
+        page_id = fitted_id(text)
+        invalid = id_problem(page_id)
+        problem = f"field {name!r}: {invalid}" if invalid else ""
+    if problem and options.id_from == "field":
+        raise _BadField(problem)
+    return None if problem else page_id
 
 
-def _id(record: Mapping[str, Any], name: str | None, fields: Fields) -> str | None:
-    """The id of a record; None where it has none, and no field was named."""
-    if name is None and fields.id is not None:
-        raise _BadField(f"no field {fields.id!r} (--id-field); it has: {_listed(record)}")
-    given = record[name] if name is not None else None
-    if fields.id is None and (missing(given) or given == ""):
-        return None
-    value = id_text(given)
+def _text(name: str | None, value: Any) -> str | None:
     if value is None:
-        raise _BadField(f"field {name!r} must be text or a whole number, got {_kind(given)}")
-    if problem := id_problem(value := fitted_id(value)):
-        raise _BadField(f"field {name!r}: {problem}")
-    return value
-
-
-def _text(record: Mapping[str, Any], name: str | None) -> str | None:
-    value = record[name] if name is not None else None
-    if missing(value):
         return None
     if not isinstance(value, str):
         first = f"; name one of its values: {name}[0]" if isinstance(value, list) else ""
@@ -273,29 +262,28 @@ def _text(record: Mapping[str, Any], name: str | None) -> str | None:
     return clean_text(value)
 
 
-def _html(record: Mapping[str, Any], name: str | None) -> str | bytes | None:
-    value = record[name] if name is not None else None
-    if not isinstance(value, bytes):
-        text = _text(record, name)
-        if text is None or name is None or not name.lower().endswith(BASE64_SUFFIX):
+def _html(name: str | None, value: Any) -> str | bytes | None:
+    data: Any = value
+    if not isinstance(data, bytes):
+        text = _text(name, value)
+        if text is None or name is None or not name.lower().endswith("base64"):
             return text
         try:
-            value = base64.b64decode(text, validate=True)
+            data = base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError) as error:
             raise _BadField(f"field {name!r} is not valid base64: {error}") from error
-    if kind := binary_kind(value):
+    if kind := binary_kind(data):
         raise _BadField(f"field {name!r} holds {kind}, not a page")
-    return value
+    return bytes(data)
 
 
-def _time(record: Mapping[str, Any], name: str | None) -> str | datetime | None:
-    value = record[name] if name is not None else None
-    if missing(value) or value == "":
+def _time(name: str | None, value: Any) -> str | datetime | None:
+    if value is None or value == "":
         return None
-    if isinstance(value, (str, datetime)):
-        return clean_text(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return clean_text(value)
     if isinstance(value, date):
-        return value.isoformat()
+        return value if isinstance(value, datetime) else value.isoformat()
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         seconds = int(value) // 1000 if int(value) in _EPOCH_MILLISECONDS else int(value)
         if seconds in _EPOCH_SECONDS:
@@ -304,11 +292,7 @@ def _time(record: Mapping[str, Any], name: str | None) -> str | datetime | None:
 
 
 def _nothing_to_read(record: Mapping[str, Any], fields: Fields) -> str:
-    named = [
-        f"{name!r} (--{role}-field)"
-        for role, name in (("text", fields.text), ("html", fields.html))
-        if name is not None
-    ]
+    named = [f"{name!r} (--{role}-field)" for role in ("text", "html") if (name := getattr(fields, role))]
     if named:
         return f"no field {' and '.join(named)}; it has: {_listed(record)}"
     return no_text(record, "name one with --text-field or --html-field")

@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 import zstandard
 
-from es_dedup.readers.locations import Pipe
+from es_dedup.readers.locations import OtherFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -90,7 +90,7 @@ def is_pipe(path: str | Path) -> bool:
 
 
 @contextmanager
-def open_pipe(path: Path, suffix: str) -> Iterator[Pipe | None]:
+def open_pipe(path: Path, suffix: str) -> Iterator[OtherFile | None]:
     """The content of a pipe, standard input, or a file without a suffix; None where there is nothing.
 
     Args:
@@ -112,13 +112,14 @@ def open_pipe(path: Path, suffix: str) -> Iterator[Pipe | None]:
             refuse_packed(head)
         default = ".jsonl" if is_pipe(path) else ""
         suffix = suffix or next((name for name, sign in BEGINNINGS.items() if re.match(sign, head)), default)
+        stored = None
         if suffix in _READ_TWICE:
             stored = stack.enter_context(NamedTemporaryFile())
             shutil.copyfileobj(stream, stored)
             stored.flush()
-            yield Pipe(str(path), suffix, lambda: Path(stored.name).open("rb"))  # noqa: SIM115 - who asks closes it
-        else:
-            yield Pipe(str(path), suffix, lambda: stream)
+        # who asks for a stored copy closes it
+        opener = partial(Path(stored.name).open, "rb") if stored is not None else lambda: stream
+        yield OtherFile(str(path), f"pipe{suffix}", cast("Callable[[], IO[bytes]]", opener), lambda: None)
 
 
 def unpacked_beginning(data: bytes) -> bytes:

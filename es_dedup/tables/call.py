@@ -52,17 +52,17 @@ def deduplicate(  # noqa: PLR0913 - one for each column
         ValueError: a column is missing, or an id is neither text nor a whole number.
         ConfigError: the settings are wrong.
     """
-    given = {"text": text, "html": html, "title": title, "id": id, "url": url, "published": published}
+    asked = {"text": text, "html": html, "title": title, "id": id, "url": url, "published": published}
     rows = rows_of(data)
-    columns = _columns(rows, given)
+    columns = _columns(rows, asked)
     names, note = _names(rows, columns)
     if note:
         warnings.warn(note, stacklevel=2)
-    chosen = settings_in_force(settings)
-    chosen = chosen.model_copy(update={"index": chosen.index.model_copy(update={"keep_text": False})})
+    settings = settings_in_force(settings)
+    settings = settings.model_copy(update={"index": settings.index.model_copy(update={"keep_text": False})})
     for _ in _pages(rows, columns):  # wrong values are found before work begins
         pass
-    dedup = Deduplicator.open(":memory:", settings=chosen, temporary=True)
+    dedup = Deduplicator.open(":memory:", settings=settings, temporary=True)
     distinct, page_ids = DistinctPages(), list[str]()
 
     def distinct_pages() -> Iterator[Page]:
@@ -80,21 +80,20 @@ def deduplicate(  # noqa: PLR0913 - one for each column
     return DeduplicationResult(rows, columns, names, page_ids, dedup, report, note)
 
 
-def _columns(rows: Rows, given: Mapping[str, str | None]) -> dict[str, str]:
+def _columns(rows: Rows, asked: Mapping[str, str | None]) -> dict[str, str]:
     """The column of each attribute of ``Page`` that has one."""
-    known = Counter(rows.columns)
+    count = Counter(rows.columns)
     usual = usual_columns(rows.columns)
-    usual["published"] = usual.pop("time", "")
-    usual["id"] = "id" if "id" in known else ""  # other usual ids, as a URL, may repeat
+    usual |= {"published": usual.get("time", ""), "id": "id"}  # other usual ids, as a URL, may repeat
     columns = {}
-    for attribute, asked in given.items():
-        name = usual.get(attribute, "") if asked is None else asked
-        if known[name] > 1 or (asked is not None and not known[name]):
-            problem = f"there are {known[name]} columns" if known[name] else "there is no column"
+    for attribute, name in asked.items():
+        column = usual.get(attribute, "") if name is None else name
+        if count[column] > 1 or (name is not None and not count[column]):
+            problem = f"there are {count[column]} columns" if count[column] else "there is no column"
             listed = ", ".join(map(repr, rows.columns[:12])) or "none"
-            raise ValueError(f"{attribute}={name!r}: {problem} of this name; columns are {listed}")
-        if known[name]:
-            columns[attribute] = name
+            raise ValueError(f"{attribute}={column!r}: {problem} of this name; columns are {listed}")
+        if count[column]:
+            columns[attribute] = column
     if not columns.keys() & {"text", "html"}:
         raise ValueError(no_text(rows.columns, "name one as text='…' or html='…'"))
     return columns
@@ -109,7 +108,7 @@ def _names(rows: Rows, columns: Mapping[str, str]) -> tuple[list[Any], str]:
     numbers = list(range(rows.size))
     if "id" not in columns:
         return numbers, ""
-    column, given, first = columns["id"], [], dict[str, int]()
+    column, ids, first_rows = columns["id"], [], dict[str, int]()
     problem = ""
     for row, (value,) in enumerate(rows.read((column,))):
         name = id_text(value)
@@ -117,31 +116,26 @@ def _names(rows: Rows, columns: Mapping[str, str]) -> tuple[list[Any], str]:
             raise ValueError(f"row {row}: an id must be a string or a whole number, not {value!r}")
         if not name:
             problem = problem or f"row {row} has no value"
-        elif (before := first.setdefault(name, row)) != row:
-            problem = problem or f"row {row} has the value {name!r} of row {before}"
-        given.append(int(value) if isinstance(value, float) and not missing(value) else value)
-    return (
-        (numbers, f"rows are called by their numbers: of column {column!r}, {problem}")
-        if problem
-        else (given, "")
-    )
+        elif (first_row := first_rows.setdefault(name, row)) != row:
+            problem = problem or f"row {row} has the value {name!r} of row {first_row}"
+        ids.append(int(value) if isinstance(value, float) and not missing(value) else value)
+    if problem:
+        return numbers, f"rows are called by their numbers: of column {column!r}, {problem}"
+    return ids, ""
 
 
 def _pages(rows: Rows, columns: Mapping[str, str]) -> Iterator[Page]:
     """A page of each row, made lazily, with the number of the row as its id."""
     attributes = [name for name in columns if name != "id"]
-    values = rows.read([columns[name] for name in attributes])
-    for row, some in enumerate(values):
-        found = {
-            name: _value(value) for name, value in zip(attributes, some, strict=True) if not missing(value)
+    for row, values in enumerate(rows.read([columns[name] for name in attributes])):
+        named = {
+            name: value.isoformat() if isinstance(value, date) and not isinstance(value, datetime) else value
+            for name, value in zip(attributes, values, strict=True)
+            if not missing(value)
         }
-        if not found.keys() & {"text", "html"}:
-            found["text"] = ""
+        if not named.keys() & {"text", "html"}:
+            named["text"] = ""
         try:
-            yield Page(str(row), **found)
+            yield Page(str(row), **named)
         except TypeError as error:
             raise TypeError(f"row {row}: {error}") from None
-
-
-def _value(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, date) and not isinstance(value, datetime) else value

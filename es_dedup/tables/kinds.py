@@ -5,7 +5,7 @@ No library is loaded for it: who passes a table has loaded it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import groupby
@@ -29,6 +29,9 @@ INSTEAD: Final = {
 }
 """What to pass in place of similar types."""
 
+ReadColumns = Callable[[Sequence[str]], Iterator[tuple[Any, ...]]]
+"""Gives the values of some columns, row by row."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -43,7 +46,7 @@ class Rows:
 
     size: int
     columns: tuple[str, ...]
-    read: Callable[[Sequence[str]], Iterator[tuple[Any, ...]]]
+    read: ReadColumns
     take: Callable[[Sequence[int]], Any]
 
 
@@ -56,14 +59,24 @@ def rows_of(data: Any) -> Rows:
     """
     bases = [(base.__module__.partition(".")[0], base.__name__) for base in type(data).__mro__]
     advice = next((INSTEAD[base] for base in bases if base in INSTEAD), "")
-    table = next((_TABLES[base] for base in bases if base in _TABLES), None)
-    if table is not None:
-        return table(data)
+    if ("pandas", "DataFrame") in bases:
+        return Rows(len(data), tuple(data.columns), _by_column(data), lambda at: data.iloc[list(at)])
+    if ("polars", "DataFrame") in bases:
+        return Rows(data.height, tuple(data.columns), _by_column(data), lambda at: data[list(at)])
+    if ("pyarrow", "Table") in bases or ("pyarrow", "RecordBatch") in bases:
+        return _of_arrow(data)
+    if ("datasets", "Dataset") in bases:
+        return _of_dataset(data)
     if isinstance(data, Mapping) and not advice:
-        return _of_columns(data) if _holds_columns(data) else _of_texts_by_id(data)
+        return _of_dictionary(data)
     if isinstance(data, list | tuple):
         return _of_list(data)
     raise wrong_type("data", WANTED, data, advice)
+
+
+def _by_column(columns: Any) -> ReadColumns:
+    """Reads an object that gives a column, which can be iterated, for a name."""
+    return lambda names: zip(*(columns[name] for name in names), strict=True)
 
 
 def _of_list(data: Sequence[Any]) -> Rows:
@@ -74,82 +87,52 @@ def _of_list(data: Sequence[Any]) -> Rows:
     columns = tuple(dict.fromkeys(name for row in data for name in row)) if of_records else ("text",)
 
     def read(names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        return (tuple(row.get(name) if of_records else row for name in names) for row in data)
+        return (tuple(row.get(name) for name in names) for row in data)
 
-    def take(at: Sequence[int]) -> list[Any] | tuple[Any, ...]:
+    def take(at: Sequence[int]) -> Sequence[Any]:
         rows = [data[row] for row in at]
         return tuple(rows) if isinstance(data, tuple) else rows
 
-    return Rows(len(data), columns, read, take)
+    return Rows(len(data), columns, read if of_records else _by_column({"text": data}), take)
 
 
-def _holds_columns(data: Mapping[Any, Any]) -> bool:
-    """Whether the values of a dictionary are columns: sequences, or arrays."""
-    return bool(data) and all(
+def _of_dictionary(data: Mapping[Any, Any]) -> Rows:
+    """Rows of columns, which are sequences or arrays, or of texts by id."""
+    holds_columns = all(
         hasattr(values, "__len__") and not isinstance(values, str | bytes | Mapping)
         for values in data.values()
     )
-
-
-def _of_columns(data: Mapping[str, Sequence[Any]]) -> Rows:
-    lengths = {name: len(values) for name, values in data.items()}
-    size = next(iter(lengths.values()))
-    if set(lengths.values()) != {size}:
-        raise ValueError(f"columns must be of one length, not {lengths}")
-    return Rows(
-        size,
-        tuple(data),
-        lambda names: zip(*(data[name] for name in names), strict=True),
-        lambda at: {name: _at(values, at) for name, values in data.items()},
-    )
+    if data and holds_columns:
+        lengths = {name: len(values) for name, values in data.items()}
+        size = next(iter(lengths.values()))
+        if set(lengths.values()) != {size}:
+            raise ValueError(f"columns must be of one length, not {lengths}")
+        return Rows(
+            size,
+            tuple(data),
+            _by_column(data),
+            lambda at: {name: _at(values, at) for name, values in data.items()},
+        )
+    for name, text in data.items():
+        if text is not None and not isinstance(text, str):
+            wanted = "a text, as all values, or a list, as all values"
+            raise wrong_type(f"the value of {name!r}", wanted, text)
+    ids = list(data)
+    read = _by_column({"id": ids, "text": data.values()})
+    return Rows(len(ids), ("id", "text"), read, lambda at: {ids[row]: data[ids[row]] for row in at})
 
 
 def _at(values: Sequence[Any], at: Sequence[int]) -> list[Any]:
     """Values at some positions; a Series of pandas counts its labels in brackets, but not when it is iterated."""
-    known = values if isinstance(values, list | tuple) else list(values)
-    return [known[row] for row in at]
-
-
-def _of_texts_by_id(data: Mapping[Any, str | None]) -> Rows:
-    for name, text in data.items():
-        if text is not None and not isinstance(text, str):
-            raise wrong_type(
-                f"the value of {name!r}", "a text, as all values, or a list, as all values", text
-            )
-
-    def read(names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        return (tuple(name if column == "id" else text for column in names) for name, text in data.items())
-
-    def take(at: Sequence[int]) -> dict[Any, Any]:
-        ids = list(data)
-        return {ids[row]: data[ids[row]] for row in at}
-
-    return Rows(len(data), ("id", "text"), read, take)
-
-
-def _of_pandas(data: Any) -> Rows:
-    return Rows(
-        len(data),
-        tuple(data.columns),
-        lambda names: zip(*(data[name] for name in names), strict=True),
-        lambda at: data.iloc[list(at)],
-    )
-
-
-def _of_polars(data: Any) -> Rows:
-    return Rows(
-        data.height,
-        tuple(data.columns),
-        lambda names: data.select(names).iter_rows(),
-        lambda at: data[list(at)],
-    )
+    by_position = values if isinstance(values, list | tuple) else list(values)
+    return [by_position[row] for row in at]
 
 
 def _of_arrow(data: Any) -> Rows:
     def read(names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        chosen = data.select(list(names))
-        for start in range(0, data.num_rows, BATCH_ROWS):
-            yield from _python(chosen.slice(start, BATCH_ROWS), names)
+        columns = data.select(list(names))
+        starts = range(0, data.num_rows, BATCH_ROWS)
+        return _python((columns.slice(start, BATCH_ROWS) for start in starts), names)
 
     def take(at: Sequence[int]) -> Any:
         # its own method take knows no string_view, and no column of strings with more than 2 GB
@@ -173,21 +156,12 @@ def _runs(at: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 def _of_dataset(data: Any) -> Rows:
     def read(names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        for batch in data.select_columns(list(names)).with_format("arrow").iter(BATCH_ROWS):
-            yield from _python(batch, names)
+        return _python(data.select_columns(list(names)).with_format("arrow").iter(BATCH_ROWS), names)
 
     return Rows(data.num_rows, tuple(data.column_names), read, data.select)
 
 
-def _python(batch: Any, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Rows of a table of pyarrow as Python objects."""
-    return zip(*(batch.column(name).to_pylist() for name in names), strict=True)
-
-
-_TABLES: Final[Mapping[tuple[str, str], Callable[[Any], Rows]]] = {
-    ("pandas", "DataFrame"): _of_pandas,
-    ("polars", "DataFrame"): _of_polars,
-    ("pyarrow", "Table"): _of_arrow,
-    ("pyarrow", "RecordBatch"): _of_arrow,
-    ("datasets", "Dataset"): _of_dataset,
-}
+def _python(batches: Iterable[Any], names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Rows of batches of pyarrow as Python objects."""
+    for batch in batches:
+        yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)

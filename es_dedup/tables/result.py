@@ -38,6 +38,7 @@ PANDAS: Final = {"int64": "Int64", "uint64": "UInt64", "string": "string", "doub
 SHOWN_CLUSTERS: Final = 10
 SHOWN_CHARS: Final = 100
 SHOWN_IDS: Final = 5
+"""Of each cluster shown in a notebook."""
 
 
 class DeduplicationResult:
@@ -108,12 +109,12 @@ class DeduplicationResult:
     @property
     def canonical(self) -> Any:
         """The rows that are kept: canonical documents and rows without duplicates, in their order, of the kind that was given."""
-        return self._taken(duplicates=False)
+        return self._rows.take([row for row in range(len(self)) if row not in self._duplicates])
 
     @property
     def duplicates(self) -> Any:
         """The other rows, in their order, of the kind that was given."""
-        return self._taken(duplicates=True)
+        return self._rows.take(sorted(self._duplicates))
 
     @property
     def skipped(self) -> dict[Any, str]:
@@ -140,24 +141,20 @@ class DeduplicationResult:
         """
         rows: list[tuple[Any, ...]] = []
         for row, own in enumerate(self._names):
-            if (found := self._duplicates.get(row)) is None:
+            if row not in self._duplicates:
                 rows.append((own, own, own, None, None, None, None, None))
                 continue
-            canonical, member = self._names[found[0]], found[1]
+            canonical_row, member = self._duplicates[row]
+            canonical, kind = self._names[canonical_row], str(member.relation)
             canonical_cover, cover = member.shares or (None, None)
-            relation = str(member.relation)
-            rows.append(
-                (own, canonical, canonical, relation, member.score, canonical, cover, canonical_cover)
-            )
+            rows.append((own, canonical, canonical, kind, member.score, canonical, cover, canonical_cover))
         values = zip(*rows, strict=True) if rows else ((),) * len(COLUMNS)
         return {name: list(column) for name, column in zip(COLUMNS, values, strict=True)}
 
     def to_arrow(self) -> Any:
         """``to_dict`` as a ``pyarrow.Table``; ids are numbers where all are and fit into 64 bits, else texts."""
         arrow = import_module("pyarrow")
-        return arrow.table(
-            {name: arrow.array(values, type=kind) for name, kind, values in self._typed_columns()}
-        )
+        return arrow.table({name: arrow.array(values, kind) for name, kind, values in self._typed_columns()})
 
     def to_pandas(self) -> Any:
         """``to_dict`` as a ``pandas.DataFrame`` with nullable types, which are those of ``to_arrow``."""
@@ -176,9 +173,6 @@ class DeduplicationResult:
             else:
                 yield name, kind or ids, values
 
-    def _taken(self, *, duplicates: bool) -> Any:
-        return self._rows.take([row for row in range(len(self)) if (row in self._duplicates) is duplicates])
-
     def _of_rows(self, cluster: Cluster) -> Cluster:
         """A cluster of pages as one of all rows with their content, under the ids of the rows."""
         canonical, *copies = self._equal_rows[cluster.canonical]
@@ -195,21 +189,28 @@ class DeduplicationResult:
         )
 
     def _by_row(self, pages: Mapping[str, str]) -> dict[str, str]:
-        """What is said of pages, by the id of the first row of each, in the order of rows."""
-        rows = sorted((self._equal_rows[page_id][0], said) for page_id, said in pages.items())
-        return {str(self._names[row]): said for row, said in rows}
+        """Texts about pages, by the id of the first row of each, in the order of rows."""
+        rows = sorted((self._equal_rows[page_id][0], text) for page_id, text in pages.items())
+        return {str(self._names[row]): text for row, text in rows}
 
     def _repr_html_(self) -> str:
         """The largest clusters as a table of HTML, for notebooks."""
         largest = sorted(self.clusters, key=lambda cluster: -cluster.size)[:SHOWN_CLUSTERS]
         at = [self._row_of[cluster.canonical] for cluster in largest]
         shown = [self._columns[name] for name in ("title", "text", "html") if name in self._columns]
-        texts = list(rows_of(self._rows.take(at)).read(shown)) if at else []
-        body = "".join(
-            f"<tr><td>{_escaped(cluster.canonical)}</td><td>{cluster.size}</td><td>{_escaped(_start(text))}</td>"
-            f"<td>{_escaped(_listed([member.page_id for member in cluster.members]))}</td></tr>"
-            for cluster, text in zip(largest, texts, strict=True)
-        )
+        body = ""
+        for cluster, values in zip(
+            largest, rows_of(self._rows.take(at)).read(shown) if at else (), strict=True
+        ):
+            texts = (
+                value.decode("utf-8", "replace") if isinstance(value, bytes) else value for value in values
+            )
+            text = next((each.strip() for each in texts if isinstance(each, str) and each.strip()), "")
+            ids = [member.page_id for member in cluster.members]
+            more = f" and {len(ids) - SHOWN_IDS} more" if len(ids) > SHOWN_IDS else ""
+            listed = f"{', '.join(ids[:SHOWN_IDS])}{more}"
+            cells = (cluster.canonical, str(cluster.size), text[:SHOWN_CHARS], listed)
+            body += f"<tr>{''.join(f'<td>{html.escape(each)}</td>' for each in cells)}</tr>"
         head = "<tr><th>canonical</th><th>rows</th><th>text</th><th>duplicates</th></tr>"
         return f"<p>{self._summary}</p>" + (f"<table>{head}{body}</table>" if body else "")
 
@@ -225,17 +226,3 @@ def _type_of_ids(ids: Collection[Any]) -> str:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _escaped(text: str) -> str:
-    return html.escape(text)
-
-
-def _start(values: tuple[Any, ...]) -> str:
-    """The beginning of the first value that is not empty."""
-    texts = (value.decode("utf-8", "replace") if isinstance(value, bytes) else value for value in values)
-    return next((text.strip()[:SHOWN_CHARS] for text in texts if isinstance(text, str) and text.strip()), "")
-
-
-def _listed(ids: list[str]) -> str:
-    return ", ".join(ids[:SHOWN_IDS]) + (f" and {len(ids) - SHOWN_IDS} more" if len(ids) > SHOWN_IDS else "")

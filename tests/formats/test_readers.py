@@ -339,7 +339,7 @@ class TestIds:
             f"{path}#1",
             f"{path}#2",
         ]
-        with pytest.raises(ValueError, match="id_from is 'field', 'place' or 'either'"):
+        with pytest.raises(ValueError, match="id_from is 'field' or 'place' or 'either'"):
             ReadOptions(id_from="row")  # type: ignore[arg-type]
 
 
