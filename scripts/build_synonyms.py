@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import logging
 import lzma
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -26,7 +27,7 @@ from typing import TYPE_CHECKING, Final
 
 import jieba
 
-from es_dedup.text.synonyms import WORDNET_FILES, in_text_form, lemma_of
+from es_dedup.text.synonyms import WORDNET_FILES, in_text_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -45,6 +46,8 @@ HEADERS: Final = {
 }
 PARTS: Final = {"noun": "1", "verb": "2", "adj": "3", "adv": "4"}  # as the first digit of a sense key
 SATELLITE: Final = "5"  # adjectives that stand in data.adj too
+PARTICLE: Final = re.compile(r"\+[的地].*")
+SEPARATOR: Final = re.compile(r"[\s,，]")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -115,6 +118,19 @@ def groups_of(lines: Iterable[str], frequency: Mapping[str, int]) -> list[list[s
             synsets.setdefault(lemma[0], {})[lemma[1]] = None
     groups = [list(words) for words in synsets.values() if len(words) > 1]
     return sorted(groups, key=lambda words: -sum(frequency.get(word, 0) for word in words))
+
+
+def lemma_of(line: str) -> tuple[str, str] | None:
+    """Synset and word of a line of the Open Multilingual Wordnet; None for any other line.
+
+    A particle that the Chinese Open Wordnet sets apart (``认真+的``) is left out, as segmenters set it apart too. The word is empty
+    when it holds a space or a comma: no segmenter gives such a word.
+    """
+    cells = line.rstrip("\r\n").split("\t")
+    if len(cells) < 3 or not cells[1].endswith(":lemma") or not cells[2]:
+        return None
+    word = PARTICLE.sub("", cells[2].strip()).replace("+", "")
+    return cells[0], "" if SEPARATOR.search(word) else word
 
 
 if __name__ == "__main__":

@@ -308,7 +308,7 @@ def shapes_features(field: FieldInfo) -> bool:
 
 
 def names_file(field: FieldInfo, value: str) -> bool:
-    """Whether a setting of this value names a file, or a folder, whose content stored features depend on."""
+    """Whether a setting of this value names a file whose content stored features depend on."""
     extra = field.json_schema_extra
     file: Any = extra.get("file") if isinstance(extra, dict) else None
     return file is not None and value not in file["except"]

@@ -82,20 +82,11 @@ def file_contents(settings: Settings, also: Collection[str] = ()) -> dict[str, s
 
 
 def _digest(key: str, path: str) -> str:
-    """Digest of a file, or of all files of a folder with their names."""
     try:
-        if not Path(path).is_dir():
-            return _digest_of_file(Path(path))
-        files = sorted(each for each in Path(path).iterdir() if each.is_file())
-        digests = "\n".join(f"{each.name} {_digest_of_file(each)}" for each in files)
-        return xxhash.xxh3_64_hexdigest(digests.encode())
+        stamp = Path(path).stat()
+        return _digest_of(Path(path), stamp.st_mtime_ns, stamp.st_size)
     except OSError as error:
         raise ConfigError((f"{key}: {path} cannot be read: {error.strerror or error}",)) from error
-
-
-def _digest_of_file(path: Path) -> str:
-    stamp = path.stat()
-    return _digest_of(path, stamp.st_mtime_ns, stamp.st_size)
 
 
 @lru_cache(maxsize=64)

@@ -15,7 +15,7 @@ SHAPES: Final[dict[str, Any]] = {"shapes": True}
 FILE: Final[dict[str, Any]] = SHAPES | {"file": {"except": [""]}}
 """Marks such a setting that names a file by all values but these: an index records what is in the file, too."""
 SYNONYMS: Final[dict[str, Any]] = SHAPES | {"file": {"except": ["wordnet", "none"]}}
-"""The same for a file, or a folder, of synonyms."""
+"""The same for a file of synonyms."""
 ROUNDING: Final = 1e-9
 """Tolerance for decimal fractions: 1.5 times 0.4 is a little more than 0.6 in binary."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from es_dedup.text.characters import PLANE, fold_string, tables
 from es_dedup.text.simplify import simplify
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -63,37 +63,49 @@ def normalise_many(texts: Sequence[str]) -> TextBatch:
     """Normalised forms of several texts; each equals ``normalise`` of that text alone."""
     table = tables()
     codes, offsets = encode(texts)
-    if worthwhile(len(codes)):
-        return _normalised_by_kernels(texts, codes, offsets)
-    slow = table.slow[np.minimum(codes, PLANE - 1)] | (codes >= PLANE)
-    if slow.any():
-        codes, offsets = _folded(texts, _pages_of(slow, offsets))
-    basic = np.minimum(codes, PLANE - 1)
-    mapped = np.where(codes < PLANE, table.mapped[basic], codes)
-    traditional = table.traditional[np.minimum(mapped, PLANE - 1)] | (mapped >= PLANE)
-    if traditional.any():
-        mapped, offsets = _simplified(mapped, offsets, _pages_of(traditional, offsets))
-    return _collapse(mapped, offsets)
+    steps = _steps(compiled=worthwhile(len(codes)))
+    if folded := np.flatnonzero(steps.flagged_pages(codes, offsets, table.slow)).tolist():
+        codes, offsets = _folded(texts, folded)
+    mapped = steps.mapped_codes(codes, table.mapped)
+    if traditional := np.flatnonzero(steps.flagged_pages(mapped, offsets, table.traditional)).tolist():
+        mapped, offsets = _simplified(mapped, offsets, traditional)
+    return TextBatch(*steps.collapsed(mapped, offsets))
+
+
+class _Steps(NamedTuple):
+    """What is done to all characters of a batch; ``kernels/normalising.py`` describes each step."""
+
+    flagged_pages: Callable[..., NDArray[np.bool_]]
+    mapped_codes: Callable[..., NDArray[np.uint32]]
+    collapsed: Callable[..., tuple[NDArray[np.uint32], NDArray[np.int64]]]
+
+
+def _steps(*, compiled: bool) -> _Steps:
+    if not compiled:
+        return _Steps(_flagged_pages, _mapped_codes, _collapsed)
+    from es_dedup.text.kernels import normalising  # noqa: PLC0415 - see es_dedup.kernels.dispatch
+
+    return _Steps(normalising.flagged_pages, normalising.mapped_codes, normalising.collapsed)
+
+
+def _flagged_pages(
+    codes: NDArray[np.uint32], offsets: NDArray[np.int64], flags: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    flagged = flags[np.minimum(codes, PLANE - 1)] | (codes >= PLANE)
+    found = np.zeros(len(offsets) - 1, dtype=np.bool_)
+    if flagged.any():
+        found[np.searchsorted(offsets, np.flatnonzero(flagged), side="right") - 1] = True
+    return found
+
+
+def _mapped_codes(codes: NDArray[np.uint32], mapped: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    return np.where(codes < PLANE, mapped[np.minimum(codes, PLANE - 1)], codes)
 
 
 @lru_cache(maxsize=1)
 def normalised_pages(texts: tuple[str, ...]) -> TextBatch:
     """The same of the pages at hand, kept for the next method that reads them."""
     return normalise_many(texts)
-
-
-def _normalised_by_kernels(
-    texts: Sequence[str], codes: NDArray[np.uint32], offsets: NDArray[np.int64]
-) -> TextBatch:
-    from es_dedup.text.kernels import normalising  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-    table = tables()
-    if slow := np.flatnonzero(normalising.flagged_pages(codes, offsets, table.slow)).tolist():
-        codes, offsets = _folded(texts, slow)
-    mapped = normalising.mapped_codes(codes, table.mapped)
-    if traditional := np.flatnonzero(normalising.flagged_pages(mapped, offsets, table.traditional)).tolist():
-        mapped, offsets = _simplified(mapped, offsets, traditional)
-    return TextBatch(*normalising.collapsed(mapped, offsets))
 
 
 def _folded(texts: Sequence[str], pages: list[int]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
@@ -124,12 +136,6 @@ def decode(codes: NDArray[np.uint32]) -> str:
     return codes.astype("<u4").tobytes().decode("utf-32-le")
 
 
-def _pages_of(flags: NDArray[np.bool_], offsets: NDArray[np.int64]) -> list[int]:
-    """Pages that hold a flagged character."""
-    pages: list[int] = np.unique(np.searchsorted(offsets, np.flatnonzero(flags), side="right") - 1).tolist()
-    return pages
-
-
 def _simplified(
     codes: NDArray[np.uint32], offsets: NDArray[np.int64], pages: list[int]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
@@ -145,32 +151,21 @@ def _simplified(
     return np.concatenate(parts), lengths
 
 
-def _collapse(codes: NDArray[np.uint32], offsets: NDArray[np.int64]) -> TextBatch:
-    """Drop removed characters (0) and reduce each run of white space to one newline or one space."""
+def _collapsed(
+    codes: NDArray[np.uint32], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     keep = codes != 0
     if not keep.all():
-        lengths = np.concatenate(([0], np.cumsum(keep)))
-        offsets = lengths[offsets]
+        offsets = np.concatenate(([0], np.cumsum(keep)))[offsets]
         codes = codes[keep]
     newline = codes == _NEWLINE
     white = newline | (codes == _SPACE)
     follows = np.zeros(len(codes), dtype=np.bool_)
     follows[1:] = white[:-1]
-    inner = offsets[:-1][offsets[:-1] < len(codes)]
-    follows[inner] = False
+    follows[offsets[:-1][offsets[:-1] < len(codes)]] = False
     starts = np.flatnonzero(white & ~follows)
     if not len(starts):
-        return TextBatch(codes.astype(np.uint32), offsets)
-    return _without_runs(codes, offsets, white, newline, starts)
-
-
-def _without_runs(
-    codes: NDArray[np.uint32],
-    offsets: NDArray[np.int64],
-    white: NDArray[np.bool_],
-    newline: NDArray[np.bool_],
-    starts: NDArray[np.int64],
-) -> TextBatch:
+        return codes, offsets
     newlines = np.concatenate(([0], np.cumsum(newline)))
     stops = np.concatenate(([0], np.cumsum(white)))
     # a run ends where the next one starts, minus the text between: count white characters instead
@@ -180,5 +175,4 @@ def _without_runs(
     keep = ~white
     edge = np.isin(starts, offsets[:-1]) | np.isin(ends, offsets[1:])
     keep[starts[~edge]] = True
-    lengths = np.concatenate(([0], np.cumsum(keep)))
-    return TextBatch(result[keep].astype(np.uint32), lengths[offsets])
+    return result[keep], np.concatenate(([0], np.cumsum(keep)))[offsets]

@@ -45,11 +45,11 @@ def number_tokens(batch: TextBatch, tokens: TokenBatch) -> NDArray[np.bool_]:
     numeral = tokens.single & table_of(NUMERALS)[first]
     unit = tokens.single & table_of(UNITS)[first]
     figure = numeral | digit_word
-    beside = np.zeros(count, dtype=np.bool_)
+    near_figure = np.zeros(count, dtype=np.bool_)
     joined = tokens.clause[1:] == tokens.clause[:-1]
-    beside[:-1] |= joined & (figure[1:] | unit[1:])
-    beside[1:] |= joined & figure[:-1]
-    return digit_word | (numeral & beside)
+    near_figure[:-1] |= joined & (figure[1:] | unit[1:])
+    near_figure[1:] |= joined & figure[:-1]
+    return digit_word | (numeral & near_figure)
 
 
 def _is_digit(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:

@@ -1,14 +1,9 @@
 """Words of one meaning, as groups: those of the shipped wordnets, Chinese and English, or of a file of the user.
 
-Four forms of files are read, distinguished by their content:
-
-- a plain list: one meaning a line, its words separated by white space or commas; ``#`` begins a comment;
-- HIT-IR Tongyici Cilin (extended): ``Aa01A01= 人 士 人物``; only rows marked ``=`` are synonyms, ``#`` (related) and ``@``
-  (alone) are passed over;
-- Open Multilingual Wordnet: ``02131777-v<TAB>cmn:lemma<TAB>word``, as Chinese Open Wordnet comes;
-- a folder of WordNet database files (``index.noun``, ``data.noun`` and so on), as WordNet itself comes.
-
-The two shipped lists are compressed plain lists, made by ``scripts/build_synonyms.py``; their licences are in the same folder.
+A file is a plain list, one meaning a line, its words separated by white space or commas (``#`` begins a comment), or HIT-IR
+Tongyici Cilin (extended): ``Aa01A01= 人 士 人物``, where only rows marked ``=`` are synonyms; ``#`` (related) and ``@`` (alone) are
+passed over. The two shipped lists are compressed plain lists, made by ``scripts/build_synonyms.py``; their licences are in the
+same folder.
 """
 
 from __future__ import annotations
@@ -26,7 +21,7 @@ from es_dedup.text.normalise import normalise_many
 from es_dedup.text.words import stem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 MAX_BYTES: Final = 200 * 2**20
 """Bytes of a file of synonyms; a larger file is something else."""
@@ -39,11 +34,6 @@ WORDNET_FILES: Final = {
 }
 _CILIN: Final = re.compile(r"[A-Z][a-z]\d\d[A-Z]\d\d[=#@]")
 _SYNSET: Final = re.compile(r"\d{8}-[a-z]\t")
-_CUT_OFF: Final = re.compile(rf"{_CILIN.pattern}\s*|{_SYNSET.pattern}[^\t]*(\t\s*)?")
-_PARTICLE: Final = re.compile(r"\+[的地].*")
-_SEPARATOR: Final = re.compile(r"[\s,，]")
-_OFFSET_DIGITS: Final = 8
-_WORDNET_PARTS: Final = ("noun", "adj", "verb", "adv")
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # compared by identity, as a key of caches
@@ -90,9 +80,9 @@ def of_groups(groups: Iterable[Iterable[str]]) -> Synonyms:
 
 def in_text_form(groups: Iterable[Iterable[str]]) -> list[list[str]]:
     """The distinct words of each group in the form that texts are compared in; groups of fewer than two are left out."""
-    given = [list(group) for group in groups]
-    form = _forms({word for group in given for word in group})
-    formed = [list(dict.fromkeys(filter(None, map(form.__getitem__, group)))) for group in given]
+    groups = [list(group) for group in groups]
+    form = _forms({word for group in groups for word in group})
+    formed = [list(dict.fromkeys(filter(None, map(form.__getitem__, group)))) for group in groups]
     return [words for words in formed if len(words) > 1]
 
 
@@ -133,7 +123,7 @@ def wordnet() -> Synonyms:
 
 
 def load(path: str | Path) -> Synonyms:
-    """Synonyms from a file or a folder of WordNet; kept until the file changes.
+    """Synonyms from a file; kept until the file changes.
 
     Raises:
         ConfigError: it cannot be read, is too large, is no UTF-8 text, was cut off, or holds no group of two words.
@@ -154,94 +144,31 @@ def load(path: str | Path) -> Synonyms:
 
 
 def parse(lines: Iterable[str]) -> Synonyms:
-    """Synonyms from the lines of a file in one of the first three forms.
+    """Synonyms from the lines of a file.
 
     Raises:
-        ValueError: a line of the second or third form lacks its word: the file was cut off.
+        ValueError: a row of Cilin has no word, so the file was cut off; or the file is a wordnet, which is no list.
     """
-    plain: list[Sequence[str]] = []
-    synsets: dict[str, list[str]] = {}
+    groups: list[Sequence[str]] = []
     for number, line in enumerate(lines, 1):
-        lemma = lemma_of(line)
-        code = _CILIN.match(line.strip())
-        if lemma is not None:
-            synsets.setdefault(lemma[0], []).append(lemma[1])
-        elif _CUT_OFF.fullmatch(line.strip("\r\n")):
-            raise ValueError(f"line {number} was cut off")
-        elif code is not None:
-            plain.append(line.split()[1:] if code.group().endswith("=") else ())
-        elif not _SYNSET.match(line):
-            plain.append(line.partition("#")[0].replace(",", " ").replace("，", " ").split())
-    return of_groups([*synsets.values(), *plain])
-
-
-def lemma_of(line: str) -> tuple[str, str] | None:
-    """Synset and word of a line of the Open Multilingual Wordnet; None for any other line.
-
-    A particle that the Chinese Open Wordnet sets apart (``认真+的``) is left out, as segmenters set it apart too. The word is empty
-    when it holds a space or a comma: no segmenter gives such a word.
-    """
-    cells = line.rstrip("\r\n").split("\t")
-    if len(cells) < 3 or not cells[1].endswith(":lemma") or not cells[2]:  # noqa: PLR2004 - columns of the format
-        return None
-    word = _PARTICLE.sub("", cells[2].strip()).replace("+", "")
-    return cells[0], "" if _SEPARATOR.search(word) else word
+        row = line.strip()
+        if _SYNSET.match(line):
+            raise ValueError("is a wordnet: make a list of it by scripts/build_synonyms.py")
+        if code := _CILIN.match(row):
+            if code.group() == row:
+                raise ValueError(f"line {number} was cut off")
+            groups.append(row.split()[1:] if code.group().endswith("=") else ())
+        else:
+            groups.append(row.partition("#")[0].replace(",", " ").replace("，", " ").split())
+    return of_groups(groups)
 
 
 @lru_cache(maxsize=4)
 def _load(path: Path, modified: int, size: int) -> Synonyms:  # noqa: ARG001 - a changed file is another key
-    if path.is_dir():
-        return of_groups(_wordnet(path))
     if size > MAX_BYTES:
         raise OSError(None, f"it is larger than {MAX_BYTES // 2**20} MB")
     with path.open(encoding="utf-8-sig") as lines:
         return parse(lines)
-
-
-def _wordnet(folder: Path) -> Iterator[list[str]]:
-    """Groups of a WordNet folder, so ordered that a word's most frequent sense comes first.
-
-    Source:
-        The manual pages wndb(5WN) and senseidx(5WN): ``index`` lists a word's synsets by frequency.
-    """
-    ranked: list[tuple[int, str, int]] = []
-    groups: dict[tuple[str, int], list[str]] = {}
-    for part in _WORDNET_PARTS:
-        for cells in _entries(folder / f"data.{part}", _synset):
-            groups[part, int(cells[0])] = [word.partition("(")[0].replace("_", " ") for word in cells[1:]]
-        for cells in _entries(folder / f"index.{part}", _senses):
-            ranked += [(rank, part, int(offset)) for rank, offset in enumerate(cells)]
-    order = dict.fromkeys((part, offset) for _, part, offset in sorted(ranked, key=lambda each: each[0]))
-    for key in order:
-        if key in groups:
-            yield groups[key]
-
-
-def _entries(path: Path, columns: Callable[[list[str]], list[str]]) -> Iterator[list[str]]:
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            if line.startswith(" "):
-                continue
-            try:
-                yield columns(line.split())
-            except (ValueError, IndexError) as error:
-                raise ValueError(f"{path.name}: line {number} was cut off") from error
-
-
-def _synset(cells: list[str]) -> list[str]:
-    """Offset and words of a line of ``data``, which names how many words and pointers there are."""
-    words = int(cells[3], 16)
-    if len(cells) <= 4 + 2 * words + 4 * int(cells[4 + 2 * words]):
-        raise ValueError(cells[0])
-    return [cells[0], *cells[4 : 4 + 2 * words : 2]]
-
-
-def _senses(cells: list[str]) -> list[str]:
-    """Offsets of a line of ``index``, which names how many pointers and synsets there are."""
-    offsets = cells[6 + int(cells[3]) :]
-    if len(offsets) != int(cells[2]) or any(len(each) != _OFFSET_DIGITS for each in offsets):
-        raise ValueError(cells[0])
-    return offsets
 
 
 def _forms(words: Collection[str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ import numpy as np
 from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.text.hashing import mix64
 from es_dedup.text.normalise import normalise_many
+from es_dedup.text.ragged import heads, offsets_of, owners_of, rank_within
 from es_dedup.text.tokens import tokenise
 
 if TYPE_CHECKING:
@@ -67,15 +68,10 @@ def title_terms(
     owner = np.concatenate((owner, head_owner))
     order = np.argsort(owner, kind="stable")
     hashes, owner = hashes[order], owner[order]
-    key = _page_keys(hashes, owner)
-    _, first = np.unique(key, return_index=True)
-    first.sort()
+    first = np.sort(np.unique(_page_keys(hashes, owner), return_index=True)[1])
     hashes, owner = hashes[first], owner[first]
-    offsets = np.searchsorted(owner, np.arange(pages + 1))
-    rank = np.arange(len(owner)) - offsets[owner]
-    keep = rank < MAX_TERMS
-    hashes, owner = hashes[keep], owner[keep]
-    return hashes, np.searchsorted(owner, np.arange(pages + 1)), titled
+    keep = rank_within(owner, pages) < MAX_TERMS
+    return hashes[keep], offsets_of(owner[keep], pages), titled
 
 
 def term_masks(body: TokenBatch, terms: NDArray[np.uint64], offsets: NDArray[np.int64]) -> NDArray[np.uint32]:
@@ -85,7 +81,7 @@ def term_masks(body: TokenBatch, terms: NDArray[np.uint64], offsets: NDArray[np.
 
         return masks_of(_columns(body), terms, offsets, _PAIR_BASE)
     masks = np.zeros(len(body), dtype=np.uint32)
-    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    owner = owners_of(offsets)
     wanted = _page_keys(terms, owner)
     if not len(wanted) or not len(body):
         return masks
@@ -120,17 +116,21 @@ def _page_keys(hashes: NDArray[np.uint64], pages: NDArray[Any]) -> NDArray[np.ui
 def _start_terms(tokens: TokenBatch) -> NDArray[np.uint64]:
     """The term that begins at each token; a single character at the end of its clause gives a term of its own."""
     hashes = tokens.hashes.copy()
-    pair = tokens.single[:-1] & tokens.single[1:] & (tokens.clause[1:] == tokens.clause[:-1])
-    at = np.flatnonzero(pair)
+    at = np.flatnonzero(_begins_pair(tokens))
     hashes[at] = mix64(tokens.hashes[at] * _PAIR_BASE + tokens.hashes[at + 1])
     return hashes
 
 
+def _begins_pair(tokens: TokenBatch) -> NDArray[np.bool_]:
+    """Whether a token and the next one of its clause are both single characters."""
+    begins = np.zeros(len(tokens), dtype=np.bool_)
+    begins[:-1] = tokens.single[:-1] & tokens.single[1:] & (tokens.clause[1:] == tokens.clause[:-1])
+    return begins
+
+
 def _term_hashes(tokens: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     hashes = _start_terms(tokens)
-    pair = np.zeros(len(tokens), dtype=np.bool_)
-    pair[:-1] = tokens.single[:-1] & tokens.single[1:] & (tokens.clause[1:] == tokens.clause[:-1])
-    keep = pair | (~tokens.single & ~np.isin(hashes, _function_words()))
+    keep = _begins_pair(tokens) | (~tokens.single & ~np.isin(hashes, _function_words()))
     return hashes[keep], tokens.pages[keep].astype(np.int64)
 
 
@@ -143,10 +143,7 @@ def _function_words() -> NDArray[np.uint64]:
 def _head_terms(body: TokenBatch, titled: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     if titled.all():
         return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
-    first = np.minimum(np.diff(body.offsets), UNTITLED_TOKENS) * ~titled
-    at = np.repeat(body.offsets[:-1] - (np.cumsum(first) - first), first) + np.arange(int(first.sum()))
-    pair = np.zeros(len(body), dtype=np.bool_)
-    pair[:-1] = body.single[:-1] & body.single[1:] & (body.clause[1:] == body.clause[:-1])
+    at, _ = heads(body.offsets, np.minimum(np.diff(body.offsets), UNTITLED_TOKENS) * ~titled)
     word = ~body.single[at] & ~np.isin(body.hashes[at], _function_words())
-    at = at[pair[at] | word]
+    at = at[_begins_pair(body)[at] | word]
     return _start_terms(body)[at], body.pages[at].astype(np.int64)

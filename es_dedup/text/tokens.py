@@ -17,6 +17,7 @@ from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.text.characters import CJK, PLANE, SEPARATOR, UNSPACED_WORDS, WORD, kind_of, table_of, tables
 from es_dedup.text.hashing import mix64, powers
 from es_dedup.text.normalise import decode, normalise_many
+from es_dedup.text.ragged import owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +91,7 @@ def tokenise(batch: TextBatch) -> TokenBatch:
     ends = _ends(starts, continues)
     hashes = segment_hashes(mix64(codes.astype(np.uint64)), starts, ends, _CHARACTER_BASE)
     offsets = np.searchsorted(starts, batch.offsets)
-    pages = np.repeat(np.arange(len(batch), dtype=np.int32), np.diff(offsets))
+    pages = owners_of(offsets).astype(np.int32)
     clause, clause_offsets = _clauses(codes, starts, boundary, offsets)
     return TokenBatch(hashes, single, starts, ends, pages, offsets, clause, clause_offsets)
 
@@ -164,10 +165,9 @@ def _sums_apart(
     lengths = ends - starts
     first = np.cumsum(lengths) - lengths
     inside = np.arange(int(lengths.sum())) - np.repeat(first, lengths)
-    place = np.repeat(starts, lengths) + inside
     most = int(lengths.max())
     power = _power_tables(base)[0] if most <= _LONGEST else powers(base, most)
-    return np.add.reduceat(values[place] * power[inside], first)
+    return np.add.reduceat(values[np.repeat(starts, lengths) + inside] * power[inside], first)
 
 
 def word_hashes(words: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint64]:
@@ -185,10 +185,8 @@ def gram_hashes(
     Returns:
         The hashes, and for each the index of its first token; a gram never leaves its page.
     """
-    size = np.where(tokens.single, cjk, word)
-    first = np.flatnonzero(
-        np.arange(len(tokens)) + size <= np.repeat(tokens.offsets[1:], np.diff(tokens.offsets))
-    )
+    ends = np.arange(len(tokens)) + np.where(tokens.single, cjk, word)
+    first = np.flatnonzero(ends <= np.repeat(tokens.offsets[1:], np.diff(tokens.offsets)))
     width = max(cjk, word)
     table = powers(GRAM_BASE, width)
     padded = np.concatenate((tokens.hashes, np.zeros(width, dtype=np.uint64)))
@@ -215,9 +213,14 @@ def clause_hashes_of(values: NDArray[np.uint64], clause: NDArray[np.int64]) -> N
 
 def run_starts(numbers: NDArray[Any]) -> NDArray[np.int64]:
     """Index of the first element of each run of equal numbers."""
-    first = np.ones(len(numbers), dtype=np.bool_)
-    first[1:] = numbers[1:] != numbers[:-1]
-    return np.flatnonzero(first)
+    return np.flatnonzero(_begins_run(numbers))
+
+
+def _begins_run(numbers: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each element is the first of a run of equal numbers."""
+    begins = np.ones(len(numbers), dtype=np.bool_)
+    begins[1:] = numbers[1:] != numbers[:-1]
+    return begins
 
 
 def clause_lengths(tokens: TokenBatch) -> NDArray[np.int64]:
@@ -264,12 +267,8 @@ def _clauses(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     marks = _marks(codes)
     split = np.concatenate(([0], np.cumsum(marks | boundary[:-1])))
-    number = split[starts + 1] if len(starts) else np.zeros(0, dtype=np.int64)
-    new = np.ones(len(starts), dtype=np.bool_)
-    new[1:] = number[1:] != number[:-1]
-    clause = np.cumsum(new) - 1
-    ends = np.concatenate(([0], np.cumsum(new)))
-    return clause, ends[offsets]
+    begun = np.concatenate(([0], np.cumsum(_begins_run(split[starts + 1]))))
+    return begun[1:] - 1, begun[offsets]
 
 
 def _marks(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:

@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.text.characters import PLANE
+from es_dedup.text.characters import PLANE, table_of
 from es_dedup.text.hashing import hash64
 from es_dedup.text.normalise import decode, encode, normalised_pages
+from es_dedup.text.ragged import owners_of
 from es_dedup.text.segment import DEFAULT, segmenter
 from es_dedup.text.stopwords import STOP_WORDS
 from es_dedup.text.tokens import character_kinds
@@ -69,7 +70,7 @@ class WordBatch:
     @property
     def pages(self) -> NDArray[np.int64]:
         """Page of each occurrence."""
-        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        return owners_of(self.offsets)
 
     def words(self, page: int) -> list[str]:
         """The content words of one page in order."""
@@ -138,19 +139,12 @@ def words_of_pages(texts: tuple[str, ...], by: str) -> WordBatch:
 
 def sentence_ends(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
     """Whether a sentence ends with each code point of normalised text; at a point where no letter or digit follows."""
-    ends: NDArray[np.bool_] = _marks()[np.minimum(codes, PLANE - 1)]
+    ends: NDArray[np.bool_] = table_of(SENTENCE_MARKS)[np.minimum(codes, PLANE - 1)]
     points = codes == _POINT
     if points.any():
         lettered = character_kinds(codes) > 0
         ends = ends | (points & ~np.append(lettered[1:], False))
     return ends
-
-
-@cache
-def _marks() -> NDArray[np.bool_]:
-    table = np.zeros(PLANE, dtype=np.bool_)
-    table[[ord(mark) for mark in SENTENCE_MARKS]] = True
-    return table
 
 
 def distinct_words(words: WordBatch) -> DistinctWords:

@@ -1,4 +1,4 @@
-"""Synonyms: the four forms of files, codes, concepts, and refusals."""
+"""Synonyms: the forms of files, codes, concepts, and refusals."""
 
 from __future__ import annotations
 
@@ -35,30 +35,10 @@ WORDNET = """# Chinese Open Wordnet	cmn	http://example.com/	wordnet
 """
 
 
-def without_entries(folder: Path) -> None:
-    """A folder of WordNet that holds nothing."""
-    for part in ("noun", "adj", "verb", "adv"):
-        for kind in ("data", "index"):
-            (folder / f"{kind}.{part}").write_text("  1 a licence line\n", encoding="utf-8")
-
-
 def test_cilin_gives_only_its_synonyms() -> None:
     found = parse(CILIN.splitlines())
     assert [set(group) for group in found.groups] == [{"人", "士", "人物", "人士"}, {"设备", "装置"}]
     assert found.code("人类") is None
-
-
-def test_multilingual_wordnet() -> None:
-    found = parse(WORDNET.splitlines())
-    assert [set(group) for group in found.groups] == [{"设备", "装置"}]
-
-
-def test_particles_that_a_wordnet_sets_apart_are_left_out() -> None:
-    lines = [
-        f"00435342-r\tcmn:lemma\t{word}"
-        for word in ("一丝不苟+地", "严谨+的", "东北+的+地", "塞尔维亚+语", "小农地 小农场")
-    ]
-    assert [set(group) for group in parse(lines).groups] == [{"一丝不苟", "严谨", "东北", "塞尔维亚语"}]
 
 
 def test_the_shipped_groups_are_those_that_features_were_made_with() -> None:
@@ -116,26 +96,6 @@ def test_words_of_texts_are_found_in_the_shipped_groups() -> None:
     assert found.concept("计算机", 1) & found.concept("电脑", 1) >= {"计算机", "电脑"}
 
 
-def test_a_wordnet_folder_orders_senses_by_frequency(tmp_path: Path) -> None:
-    without_entries(tmp_path)
-    data = "00000100 06 n 02 crane 0 derrick 0 000 | lifts\n00000200 05 n 02 crane 0 wading_bird 0 000 | a bird\n"
-    (tmp_path / "data.noun").write_text("  1 licence\n" + data, encoding="utf-8")
-    index = "crane n 2 1 @ 2 1 00000200 00000100\nderrick n 1 1 @ 1 0 00000100\n"
-    (tmp_path / "index.noun").write_text(index, encoding="utf-8")
-    found = load(tmp_path)
-    assert found.concept("crane", 1) == {"crane", "wading bird"}
-    assert found.concept("crane", 2) == {"crane", "wading bird", "derrick"}
-
-
-def test_a_wordnet_folder_that_was_cut_off_is_refused(tmp_path: Path) -> None:
-    without_entries(tmp_path)
-    for kind, line in (("data", "00000100 06 n 02 crane 0 der"), ("index", "crane n 2 1 @ 2 1 000002")):
-        (tmp_path / f"{kind}.noun").write_text(line, encoding="utf-8")
-        with pytest.raises(ConfigError, match=rf"{kind}\.noun: line 1 was cut off"):
-            load(tmp_path)
-        without_entries(tmp_path)
-
-
 def test_codes_are_equal_within_a_meaning_and_do_not_depend_on_the_file() -> None:
     one, other = of_groups([("甲", "乙"), ("丙", "丁")]), of_groups([("丙", "丁"), ("乙", "甲")])
     assert one.code("甲") == one.code("乙") == other.code("甲")
@@ -163,8 +123,7 @@ def test_a_concept_is_the_word_and_its_synonyms() -> None:
         (b"\xff\xfe\x00", "not UTF-8"),
         ("只有一个".encode(), "no line with two words"),
         ("Aa01A01= 人 士\nAa01A02=".encode(), "line 2 was cut off"),
-        ("03183080-n\tcmn:lemma\t设备\n03183080-n\tcmn:lem".encode(), "line 2 was cut off"),
-        ("03183080-n\tcmn:lemma\t设备\n03183080-n\tcmn:lemma\t".encode(), "line 2 was cut off"),
+        (WORDNET.encode(), r"make a list of it by scripts/build_synonyms\.py"),
     ],
 )
 def test_files_that_cannot_be_used_are_refused(tmp_path: Path, content: bytes | None, message: str) -> None:
@@ -220,19 +179,16 @@ def test_a_method_reads_the_file_that_its_settings_name(tmp_path: Path, method: 
 
 
 @pytest.mark.parametrize("method", ["multi_simhash", "dwdcs"])
-def test_an_index_records_what_is_in_the_file_or_folder(tmp_path: Path, method: str) -> None:
-    without_entries(tmp_path)
-    file = tmp_path / "data.noun"
+def test_an_index_records_what_is_in_the_file(tmp_path: Path, method: str) -> None:
+    file = tmp_path / "list.txt"
     name = f"content of {method}.synonyms"
-    recorded = {}
+    settings = Settings.model_validate({"detectors": (method,), method: {"synonyms": str(file)}})
+    recorded = []
     for word in ("乙", "丙"):
-        file.write_text(f"00000100 06 n 02 甲 0 {word} 0 000 |", encoding="utf-8")
-        (tmp_path / "index.noun").write_text("甲 n 1 0 1 0 00000100", encoding="utf-8")
-        for path in (file, tmp_path):
-            settings = Settings.model_validate({"detectors": (method,), method: {"synonyms": str(path)}})
-            recorded[word, path] = features_of(settings)[name]
-    assert len(set(recorded.values())) == len(recorded)
+        file.write_text(f"甲 {word}", encoding="utf-8")
+        recorded.append(features_of(settings)[name])
+    assert recorded[0] != recorded[1]
     assert name not in features_of(Settings(detectors=(method,)))
     file.unlink()
-    with pytest.raises(ConfigError, match=r"synonyms: .*data\.noun cannot be read"):
-        features_of(Settings.model_validate({"detectors": (method,), method: {"synonyms": str(file)}}))
+    with pytest.raises(ConfigError, match=r"synonyms: .*list\.txt cannot be read"):
+        features_of(settings)
