@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
+from collections.abc import Mapping  # noqa: TC003 - pydantic reads the types of fields
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +17,7 @@ from es_dedup.maintenance.recluster import reclusters
 from es_dedup.settings.recorded import STATISTICS, decision_differences, decisions_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from es_dedup.errors import Difference
     from es_dedup.index.jobs import Job, Partition

@@ -6,6 +6,7 @@ Everything here is immutable, holds no behaviour beyond small derived properties
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping  # noqa: TC003 - pydantic reads the types of fields
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -16,8 +17,6 @@ from es_dedup.model.overrides import OverrideKind
 from es_dedup.model.shares import WithShares, turned
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from es_dedup.model.explanation import RuleResult
     from es_dedup.model.extraction import Why
     from es_dedup.model.overrides import Override

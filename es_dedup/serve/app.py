@@ -3,43 +3,51 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from codecs import BOM_UTF8
+from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
-from hashlib import sha256
+from functools import partial
+from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, FastAPI, Header, Query, Request, Response, Security
+from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, StreamingResponse
 from fastapi.security import HTTPBearer
+from pydantic.json_schema import models_json_schema
+from starlette.requests import ClientDisconnect
 
 from es_dedup import __version__
 from es_dedup.console.frame import ROOT
 from es_dedup.errors import DedupError
-from es_dedup.model import WritePolicy
+from es_dedup.maintenance.status import JobStatus
+from es_dedup.model import RemoveReport, SearchResult, WritePolicy
 from es_dedup.model.batches import chunked
-from es_dedup.serve import calls, console, console_jobs, console_review, console_tune, problems, schemas
-from es_dedup.serve.bodies import (
-    JSON,
-    NDJSON,
-    ExplainBody,
-    JobBody,
-    LabelBody,
-    OverrideBody,
-    PageBody,
-    UndoBody,
-    lines_of,
+from es_dedup.model.overrides import OverrideReport
+from es_dedup.serve import (
+    answers,
+    bodies,
+    calls,
+    console,
+    console_jobs,
+    console_review,
+    console_tune,
+    problems,
 )
+from es_dedup.serve.bodies import JSON, NDJSON, JobBody, lines_of
 from es_dedup.serve.cluster_queries import Listed  # noqa: TC001 - FastAPI reads it
-from es_dedup.serve.idempotency import IdempotencyKeys
-from es_dedup.serve.jobs import PART_CHARS, Jobs
+from es_dedup.serve.idempotency import MAX_KEY_CHARS, IdempotencyKeys
+from es_dedup.serve.jobs import Jobs, id_suffix
 from es_dedup.serve.metrics import MEDIA_TYPE, Metrics
 from es_dedup.serve.tokens import Scope, Tokens
 from es_dedup.serve.watched import Watched
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
     from concurrent.futures import Future
+
+    from pydantic import BaseModel
 
     from es_dedup.serve.workers import Workers
     from es_dedup.settings import Settings
@@ -62,7 +70,7 @@ class Service:
     """
 
     def __init__(self, place: str, settings: Settings, workers: Workers, tokens: Tokens | None) -> None:
-        self.place, self.settings, self.limits = place, settings, settings.serve
+        self.where, self.limits = (place, settings), settings.serve
         self.workers, self.tokens = workers, tokens
         self.jobs, self.idempotency = Jobs(place, settings, workers), IdempotencyKeys(workers)
         self.metrics = Metrics(workers, place, settings)
@@ -97,31 +105,33 @@ class Service:
             kind += f" in {encoding}"
         if kind not in kinds:
             raise problems.WrongMediaType(kind, " or ".join(kinds))
-        limit, parts, size, more = self.limits.max_body_bytes, [], 0, True
+        limit, parts, size = self.limits.max_body_bytes, [], 0
         if int(request.headers.get("content-length") or 0) > limit:
             raise problems.BodyTooLarge(limit)
         try:
             async with asyncio.timeout(self.limits.body_seconds):
-                while more:
-                    message = await request.receive()
-                    if message["type"] == "http.disconnect":
-                        raise problems.ClientGone
-                    parts.append(message.get("body", b""))
-                    size, more = size + len(parts[-1]), message.get("more_body", False)
+                async for part in request.stream():
+                    parts.append(part)
+                    size += len(part)
                     if size > limit:
                         raise problems.BodyTooLarge(limit)
         except TimeoutError:
             raise problems.BodySlow(self.limits.body_seconds) from None
+        except ClientDisconnect:
+            raise problems.ClientGone from None
         return b"".join(parts).removeprefix(BOM_UTF8)
+
+    async def read(self, call: Callable[..., bytes], *arguments: Any) -> Response:
+        """The answer of a call that reads."""
+        return _json(await self.workers.read(call, *arguments))
 
     async def write(
         self, request: Request, key: str | None, body: bytes, call: Callable[..., bytes], *arguments: Any
     ) -> Response:
         """The answer of a call that writes, done once for each ``Idempotency-Key``."""
-        asked = (
-            f"{request.url.path}?{request.url.query}".encode()
-        )  # a server may have another address when it is started again
-        same = (request.method.encode(), asked, body)
+        # Without the host: a server may have another address when it is started again.
+        address = f"{request.url.path}?{request.url.query}".encode()
+        same = (request.method.encode(), address, body)
         work = self.idempotency.once(key, same, lambda: self.workers.write(call, *arguments))
         answer = _json(await self.workers.in_time(work))
         self.prepare_search()
@@ -157,7 +167,7 @@ class Allowed(HTTPBearer):
         Raises:
             NoToken, NotAllowed, ForeignHost, InvalidQuery: see there.
         """
-        service = _service(request)
+        service: Service = request.app.state.service
         if service.tokens is None:
             service.own_host(request)
         else:
@@ -178,108 +188,158 @@ def _parameters(dependant: Any) -> set[str]:
     return {each.alias for each in dependant.query_params}.union(*map(_parameters, dependant.dependencies))
 
 
-Reading: Final = [Security(Allowed(Scope.READ))]
-Writing: Final = [Security(Allowed(Scope.WRITE))]
-Key = Annotated[str | None, Header(alias="Idempotency-Key", include_in_schema=False)]
+async def _service(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+Served = Annotated[Service, Depends(_service)]
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        description="a request that is repeated with the same key is done once and gets the same answer",
+        json_schema_extra={"minLength": 1, "maxLength": MAX_KEY_CHARS},
+    ),
+]
+
+
+async def _json_body(request: Request, service: Served) -> bytes:
+    return await service.body_of(request, JSON)
+
+
+async def _lines_or_json(request: Request, service: Served) -> tuple[bytes, bool]:
+    """The body, and whether it is NDJSON."""
+    body = await service.body_of(request, JSON, NDJSON)
+    return body, request.headers["content-type"].lower().startswith(NDJSON)
+
+
+async def _write(request: Request, service: Served, key: Key = None) -> Callable[..., Awaitable[Response]]:
+    return partial(service.write, request, key)
+
+
+Json = Annotated[bytes, Depends(_json_body)]
+LinesOrJson = Annotated[tuple[bytes, bool], Depends(_lines_or_json)]
+Write = Annotated[Callable[..., Awaitable[Response]], Depends(_write)]
+"""``Service.write`` for a request and its key."""
 Policy = Annotated[WritePolicy, Query(description="what is done with duplicates of stored pages")]
 Limit = Annotated[int, Query(ge=1, le=MAX_LISTED)]
-router = APIRouter()
-
-
-@router.post(
-    "/v1/check",
-    dependencies=Reading,
-    **schemas.route(schemas.DECISION, body=PageBody, sent=schemas.PAGE, lines=True, answers_lines=True),
+_REF: Final = "#/components/schemas/{model}"
+_PROBLEM: Final = {problems.MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}}
+router = APIRouter(
+    responses={
+        "4XX": {"description": "Refused", "content": _PROBLEM},
+        "5XX": {"description": "Failed", "content": _PROBLEM},
+    }
 )
-async def check(request: Request) -> Response:
+
+
+def _reads(answer: Any, body: type[BaseModel] | None = None, *, lines: bool = False) -> dict[str, Any]:
+    """Arguments of a route for which a token for reading is enough.
+
+    Args:
+        answer: its form.
+        body: the form of the body, which the route reads by itself; None: there is none.
+        lines: the answer may be NDJSON, and so may the body.
+    """
+    line = {NDJSON: {"schema": {"type": "string", "description": "an answer a line"}}}
+    return {
+        "dependencies": [Security(Allowed(Scope.READ))],
+        "response_model": answer,
+        "responses": {200: {"content": line}} if lines else None,
+        "openapi_extra": _takes(body, body if lines else None),
+    }
+
+
+def _writes(
+    answer: Any, body: type[BaseModel] | None = None, line: type[BaseModel] | None = None
+) -> dict[str, Any]:
+    """Arguments of a route that needs a token for writing: its answer, its body, and a line of a body in NDJSON."""
+    return {
+        "dependencies": [Security(Allowed(Scope.WRITE))],
+        "response_model": answer,
+        "openapi_extra": _takes(body, line),
+    }
+
+
+def _takes(body: type[BaseModel] | None, line: type[BaseModel] | None) -> dict[str, Any] | None:
+    """What OpenAPI says of a body."""
+    if body is None:
+        return None
+    content: dict[str, Any] = {JSON: {"schema": {"$ref": _REF.format(model=body.__name__)}}}
+    if line is not None:
+        content[NDJSON] = {"schema": {"type": "string", "description": f"a {line.__name__} a line"}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+@router.post("/v1/check", **_reads(answers.Decision, bodies.PageBody, lines=True))
+async def check(service: Served, sent: LinesOrJson) -> Response:
     """Decide whether a page is stored already; nothing is written. NDJSON is answered line by line."""
-    service = _service(request)
-    body = await service.body_of(request, JSON, NDJSON)
-    if not _is_lines(request):
-        return _json(await service.workers.read(calls.check, body))
-    answers = service.workers.stream(calls.check_lines, chunked(lines_of(body), LINES_AT_A_TIME))
-    first = await anext(answers, b"")  # what is refused as a whole has its status
+    body, is_lines = sent
+    if not is_lines:
+        return await service.read(calls.check, body)
+    found = service.workers.stream(calls.check_lines, chunked(lines_of(body), LINES_AT_A_TIME))
+    first = await anext(found, b"")  # what is refused as a whole has its status
 
-    async def all_answers() -> Any:
+    async def all_lines() -> AsyncIterator[bytes]:
         yield first
-        async for part in answers:
-            yield part
+        async for some in found:
+            yield some
 
-    return StreamingResponse(all_answers(), media_type=NDJSON)
+    return StreamingResponse(all_lines(), media_type=NDJSON)
 
 
-@router.post(
-    "/v1/pages",
-    dependencies=Writing,
-    **schemas.route(schemas.REPORT, body=PageBody, sent=schemas.PAGE, lines=True, idempotent=True),
-)
-async def add(request: Request, policy: Policy = WritePolicy.MARK, key: Key = None) -> Response:
+@router.post("/v1/pages", **_writes(answers.Report, bodies.PageBody, bodies.PageBody))
+async def add(write: Write, sent: LinesOrJson, policy: Policy = WritePolicy.MARK) -> Response:
     """Store one page or, in NDJSON, several, and say what they are; a page of a known id replaces that one."""
-    service = _service(request)
-    body = await service.body_of(request, JSON, NDJSON)
-    call = calls.add_lines if _is_lines(request) else calls.add_page
-    return await service.write(request, key, body, call, body, policy)
+    body, is_lines = sent
+    return await write(body, calls.add_lines if is_lines else calls.add_page, body, policy)
 
 
-@router.put(
-    "/v1/pages/{page_id:path}",
-    dependencies=Writing,
-    **schemas.route(schemas.REPORT, body=PageBody, sent=schemas.PAGE, idempotent=True),
-)
-async def put(request: Request, page_id: str, policy: Policy = WritePolicy.MARK, key: Key = None) -> Response:
+@router.put("/v1/pages/{page_id:path}", **_writes(answers.Report, bodies.PageBody))
+async def put(write: Write, page_id: str, body: Json, policy: Policy = WritePolicy.MARK) -> Response:
     """Store a page under an id, or replace it. Slashes of the id may be percent-encoded or not."""
-    service = _service(request)
-    body = await service.body_of(request, JSON)
-    return await service.write(request, key, body, calls.add_page, body, policy, page_id)
+    return await write(body, calls.add_page, body, policy, page_id)
 
 
-@router.get("/v1/pages/{page_id:path}", dependencies=Reading, **schemas.route(schemas.STORED))
-async def stored(request: Request, page_id: str) -> Response:
+@router.get("/v1/pages/{page_id:path}", **_reads(answers.Stored))
+async def stored(service: Served, page_id: str) -> Response:
     """What is stored of a page."""
-    return _json(await _service(request).workers.read(calls.page, page_id))
+    return await service.read(calls.page, page_id)
 
 
-@router.delete(
-    "/v1/pages/{page_id:path}",
-    dependencies=Writing,
-    **schemas.route({"removed": 1, "unknown": [], "repaired_clusters": 1}, idempotent=True),
-)
-async def remove(request: Request, page_id: str, key: Key = None) -> Response:
+@router.delete("/v1/pages/{page_id:path}", **_writes(RemoveReport))
+async def remove(write: Write, page_id: str) -> Response:
     """Remove a page and repair its cluster."""
-    return await _service(request).write(request, key, b"", calls.remove_page, page_id)
+    return await write(b"", calls.remove_page, page_id)
 
 
-@router.post(
-    "/v1/explain",
-    dependencies=Reading,
-    **schemas.route(schemas.PAIR, body=ExplainBody, sent={"left": "a", "right": schemas.PAGE}),
-)
-async def explain(request: Request) -> Response:
+@router.post("/v1/explain", **_reads(answers.Pair, bodies.ExplainBody))
+async def explain(service: Served, body: Json) -> Response:
     """The relation of two pages, stored or sent, with all evidence, rules and methods."""
-    service = _service(request)
-    return _json(await service.workers.read(calls.explain, await service.body_of(request, JSON)))
+    return await service.read(calls.explain, body)
 
 
-@router.get("/v1/clusters", dependencies=Reading, **schemas.route(schemas.CLUSTERS))
+@router.get("/v1/clusters", **_reads(answers.Clusters))
 async def clusters(
-    request: Request,
+    service: Served,
     query: Listed,
     limit: Limit = 50,
     after: Annotated[str | None, Query(description="`next` of the answer before")] = None,
 ) -> Response:
     """Clusters by filter and order, with their pages."""
-    return _json(await _service(request).workers.read(calls.clusters, query, limit, after))
+    return await service.read(calls.clusters, query, limit, after)
 
 
-@router.get("/v1/clusters/{name:path}", dependencies=Reading, **schemas.route(schemas.CLUSTER))
-async def cluster(request: Request, name: str, *, evidence: bool = False) -> Response:
+@router.get("/v1/clusters/{name:path}", **_reads(answers.Cluster))
+async def cluster(service: Served, name: str, *, evidence: bool = False) -> Response:
     """A cluster by its id or by that of a page in it; `evidence` adds the pair decision of each member."""
-    return _json(await _service(request).workers.read(calls.cluster, name, evidence))
+    return await service.read(calls.cluster, name, evidence)
 
 
-@router.get("/v1/search", dependencies=Reading, **schemas.route(schemas.HITS))
+@router.get("/v1/search", **_reads(SearchResult))
 async def search(
-    request: Request,
+    service: Served,
     q: Annotated[str, Query(min_length=1, max_length=10_000)],
     limit: Limit = 10,
     offset: Annotated[int, Query(ge=0)] = 0,
@@ -287,108 +347,81 @@ async def search(
     collapse: bool = True,
 ) -> Response:
     """Full-text search in stored pages, one hit per cluster unless `collapse` is false; `total_groups` is null where more than 10,000 documents match."""
-    return _json(await _service(request).search(calls.search, q, limit, offset, collapse))
+    return _json(await service.search(calls.search, q, limit, offset, collapse))
 
 
-@router.get("/v1/overrides", dependencies=Reading, **schemas.route(schemas.OVERRIDES))
+@router.get("/v1/overrides", **_reads(answers.Overrides))
 async def overrides(
-    request: Request, *, undone: Annotated[bool, Query(description="also those that were undone")] = False
+    service: Served, *, undone: Annotated[bool, Query(description="also those that were undone")] = False
 ) -> Response:
     """Decisions of people that go before the rules, by time."""
-    return _json(await _service(request).workers.read(calls.overrides, undone))
+    return await service.read(calls.overrides, undone)
 
 
-@router.post(
-    "/v1/overrides",
-    dependencies=Writing,
-    **schemas.route(schemas.OVERRIDDEN, body=OverrideBody, sent=schemas.OVERRIDE, idempotent=True),
-)
-async def override(request: Request, key: Key = None) -> Response:
+@router.post("/v1/overrides", **_writes(OverrideReport, bodies.OverrideBody))
+async def override(write: Write, service: Served, body: Json) -> Response:
     """Decide that two pages are never or always in one cluster, or which page stands for its cluster; clusters follow at once."""
-    service = _service(request)
-    body = await service.body_of(request, JSON)
-    asked, where = OverrideBody.read(body), (service.place, service.settings)
-    return await service.write(request, key, body, calls.override, asked, *where)
+    return await write(body, calls.override, body, *service.where)
 
 
-@router.post(
-    "/v1/overrides/{override_id}/undo",
-    dependencies=Writing,
-    **schemas.route(schemas.OVERRIDDEN, body=UndoBody, sent={"author": "mz"}, idempotent=True),
-)
-async def undo_override(request: Request, override_id: str, key: Key = None) -> Response:
+@router.post("/v1/overrides/{override_id}/undo", **_writes(OverrideReport, bodies.UndoBody))
+async def undo_override(write: Write, service: Served, override_id: str, body: Json) -> Response:
     """End an override; it stays in the record."""
-    service = _service(request)
-    body = await service.body_of(request, JSON)
-    asked, where = UndoBody.read(body), (service.place, service.settings)
-    return await service.write(request, key, body, calls.undo_override, override_id, asked, *where)
+    return await write(body, calls.undo_override, override_id, body, *service.where)
 
 
-@router.get("/v1/labels", dependencies=Reading, **schemas.route(schemas.LABELS, answers_lines=True))
-async def labels(request: Request) -> Response:
+@router.get("/v1/labels", **_reads(answers.Labels, lines=True))
+async def labels(request: Request, service: Served) -> Response:
     """What readers said of pairs of pages, by time. `Accept: application/x-ndjson` gives lines that can be imported, with labels taken back."""
     lines = NDJSON in request.headers.get("accept", "").lower()
-    body = await _service(request).workers.read(calls.labels, lines)
+    body = await service.workers.read(calls.labels, lines)
     return Response(body, media_type=NDJSON if lines else JSON)
 
 
 @router.post(
     "/v1/labels",
-    dependencies=Writing,
-    **schemas.route(schemas.LABEL, body=LabelBody, sent=schemas.LABEL_SENT, lines=True, idempotent=True),
+    **_writes(answers.LabelRecord | answers.LabelsImported, bodies.LabelBody, answers.LabelRecord),
 )
-async def label(request: Request, key: Key = None) -> Response:
+async def label(write: Write, sent: LinesOrJson) -> Response:
     """Keep what a reader says of two stored pages, in place of what the same reader said before; in NDJSON, import labels with their times."""
-    service = _service(request)
-    body = await service.body_of(request, JSON, NDJSON)
-    call = calls.import_labels if _is_lines(request) else calls.add_label
-    return await service.write(request, key, body, call, body)
+    body, is_lines = sent
+    return await write(body, calls.import_labels if is_lines else calls.add_label, body)
 
 
-@router.delete("/v1/labels", dependencies=Writing, **schemas.route({"removed": 1}, idempotent=True))
-async def remove_label(request: Request, id_a: str, id_b: str, reader: str, key: Key = None) -> Response:
+@router.delete("/v1/labels", **_writes(answers.LabelsRemoved))
+async def remove_label(write: Write, id_a: str, id_b: str, reader: str) -> Response:
     """Take back what a reader said of two pages; it stays in the record."""
-    return await _service(request).write(request, key, b"", calls.remove_label, id_a, id_b, reader)
+    return await write(b"", calls.remove_label, id_a, id_b, reader)
 
 
-@router.get("/v1/jobs", dependencies=Reading, **schemas.route({"jobs": [schemas.JOB]}))
-async def jobs(request: Request) -> Response:
+@router.get("/v1/jobs", **_reads(answers.Jobs))
+async def jobs(service: Served) -> Response:
     """Jobs with progress, the newest first."""
-    service = _service(request)
     return _json(calls.as_json({"jobs": await service.in_thread(service.jobs.listed)}))
 
 
-@router.post(
-    "/v1/jobs",
-    dependencies=Writing,
-    **schemas.route(schemas.JOB, body=JobBody, sent={"what": "recluster"}, idempotent=True),
-)
-async def start_job(request: Request, key: Key = None) -> Response:
+@router.post("/v1/jobs", **_writes(JobStatus, JobBody))
+async def start_job(service: Served, body: Json, key: Key = None) -> Response:
     """Begin a job: `recluster`, or `backfill` of attached indices on Elasticsearch."""
-    service = _service(request)
-    body = await service.body_of(request, JSON)
-    asked = JobBody.read(body)
-    # the same request finds the job by this; to keep the answer as others would wait for the end of the job
-    suffix = "".join(sha256(each).hexdigest()[:PART_CHARS] for each in (key.encode(), body)) if key else ""
+    asked, suffix = JobBody.read(body), id_suffix(key, body) if key else ""
 
-    async def started() -> bytes:
+    async def begun() -> bytes:
         return calls.as_json(await service.in_thread(service.jobs.start, asked, suffix))
 
-    work = service.idempotency.once(key, (b"job", body), started, keep=False)
+    # The same request finds the job by its suffix; to keep the answer, as of other writes, would take as long as the job.
+    work = service.idempotency.once(key, (b"job", body), begun, keep=False)
     return _json(await service.workers.in_time(work))
 
 
-@router.get("/v1/jobs/{job_id}", dependencies=Reading, **schemas.route(schemas.JOB))
-async def job(request: Request, job_id: str) -> Response:
+@router.get("/v1/jobs/{job_id}", **_reads(JobStatus))
+async def job(service: Served, job_id: str) -> Response:
     """One job."""
-    service = _service(request)
     return _json(calls.as_json(await service.in_thread(service.jobs.one, job_id)))
 
 
-@router.post("/v1/jobs/{job_id}/{action}", dependencies=Writing, **schemas.route(schemas.JOB))
-async def change_job(request: Request, job_id: str, action: Literal["pause", "resume", "cancel"]) -> Response:
+@router.post("/v1/jobs/{job_id}/{action}", **_writes(JobStatus))
+async def change_job(service: Served, job_id: str, action: Literal["pause", "resume", "cancel"]) -> Response:
     """Pause, resume or cancel a job on attached indices."""
-    service = _service(request)
     return _json(calls.as_json(await service.in_thread(service.jobs.change, job_id, action)))
 
 
@@ -398,29 +431,44 @@ async def root() -> Response:
     return RedirectResponse(ROOT)
 
 
-@router.get("/healthz", **schemas.route({"status": "ok"}))
+@router.get("/healthz", response_model=answers.Status)
 async def healthy() -> Response:
     """Whether the server runs; needs no token."""
     return _json(b'{"status": "ok"}')
 
 
-@router.get("/readyz", **schemas.route({"status": "ok"}))
-async def ready(request: Request) -> Response:
+@router.get("/readyz", response_model=answers.Status)
+async def ready(service: Served) -> Response:
     """Whether the index answers; needs no token."""
-    await _service(request).workers.read(calls.count)
+    await service.workers.read(calls.count)
     return _json(b'{"status": "ok"}')
 
 
-@router.get("/metrics", dependencies=Reading)
-async def metrics(request: Request) -> Response:
+@router.get("/metrics", **_reads(None))
+async def metrics(service: Served) -> Response:
     """Figures for Prometheus."""
-    return Response(await asyncio.to_thread(_service(request).metrics.text), media_type=MEDIA_TYPE)
+    return Response(await service.in_thread(service.metrics.text), media_type=MEDIA_TYPE)
 
 
 ROUTERS: Final = (router, console.router, console_jobs.router, console_review.router, console_tune.router)
 
 
-def create_app(service: Service) -> Any:
+class Application(FastAPI):
+    """FastAPI with a document that has the bodies, which routes read by themselves, problems, and an example of each."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document."""
+        if self.openapi_schema is None:
+            schemas = super().openapi()["components"]["schemas"]
+            models: Any = [(model, "validation") for model in (*bodies.SENT, answers.Problem)]
+            schemas |= models_json_schema(models, ref_template=_REF)[1]["$defs"]
+            examples = resources.files(__package__).joinpath("examples.json").read_text("utf-8")
+            for name, example in json.loads(examples).items():
+                schemas[name]["example"] = example
+        return super().openapi()
+
+
+def create_app(service: Service) -> Watched:
     """The application, as ASGI has it; who calls it closes the service."""
 
     @asynccontextmanager
@@ -430,7 +478,7 @@ def create_app(service: Service) -> Any:
         yield
         service.workers.readers.disconnect()
 
-    app = FastAPI(
+    app = Application(
         lifespan=running,
         title="es-dedup",
         version=__version__,
@@ -442,24 +490,14 @@ def create_app(service: Service) -> Any:
     for each in ROUTERS:
         app.include_router(each)
     app.add_exception_handler(console.SignIn, console.to_sign_in)
-    app.add_exception_handler(DedupError, _refused)
-    app.add_exception_handler(RequestValidationError, _refused)
-    app.add_exception_handler(404, _refused)
-    app.add_exception_handler(405, _refused)
-    described = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None or "Problem" not in app.openapi_schema["components"]["schemas"]:
-            app.openapi_schema = schemas.with_models(described())
-        return app.openapi_schema
-
-    app.openapi = openapi  # type: ignore[method-assign]
+    for refused in (DedupError, RequestValidationError, 404, 405):
+        app.add_exception_handler(refused, _refused)
     return Watched(app, service.metrics, _problem)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
     """The answer to an error: a page to browsers in the console, else a problem."""
-    found = _named(request, error)
+    found = _as_ours(request, error)
     if request.url.path == ROOT or request.url.path.startswith(f"{ROOT}/"):
         answer = console.problem(request, found, problems.problem_of(found)["status"])
         answer.headers.update(problems.headers_of(found))
@@ -467,7 +505,8 @@ async def _refused(request: Request, error: Exception) -> Response:
     return _problem(found)
 
 
-def _named(request: Request, error: Exception) -> DedupError:
+def _as_ours(request: Request, error: Exception) -> DedupError:
+    """The error of this package for one of the framework."""
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
         return problems.InvalidQuery(f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
@@ -494,14 +533,5 @@ def _problem(error: DedupError) -> Response:
     )
 
 
-def _service(request: Request) -> Service:
-    service: Service = request.app.state.service
-    return service
-
-
 def _json(body: bytes) -> Response:
     return Response(body, media_type=JSON)
-
-
-def _is_lines(request: Request) -> bool:
-    return request.headers["content-type"].lower().startswith(NDJSON)

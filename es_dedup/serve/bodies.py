@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -26,7 +25,7 @@ JSON: Final = "application/json"
 NDJSON: Final = "application/x-ndjson"
 MOST_PROBLEMS: Final = 10
 """Problems of one body that are named."""
-Said = Annotated[str, Field(max_length=MAX_CHARS)]
+Words = Annotated[str, Field(max_length=MAX_CHARS)]
 """A name or a reason."""
 
 
@@ -83,7 +82,10 @@ class PageBody(Body):
             raise InvalidBody((f"id: is {self.id!r}, the address names {page_id!r}",))
         html: str | bytes | None = self.html
         if self.html_base64 is not None and html is None:
-            html = _decoded(self.html_base64)
+            try:
+                html = base64.b64decode(self.html_base64, validate=True)
+            except ValueError as error:
+                raise InvalidBody((f"html_base64: is not valid base64: {error}",)) from error
         if self.text is None and html is None:
             raise InvalidBody((no_text(self.model_fields_set, "send one as text or html"),))
         name = page_id or self.id or content_id((self.text or "").strip() or html or "", self.title)
@@ -123,8 +125,8 @@ class JobBody(Body):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         """Refuse what belongs to the other job: a backfill writes, whatever is said of a dry run."""
-        others = {"recluster": ("target", "rate"), "backfill": ("dry_run", "settings")}[self.what]
-        if wrong := [name for name in others if getattr(self, name)]:
+        of_other_job = {"recluster": ("target", "rate"), "backfill": ("dry_run", "settings")}[self.what]
+        if wrong := [name for name in of_other_job if getattr(self, name)]:
             raise ValueError(f"{', '.join(wrong)}: not of a {self.what}")
         return self
 
@@ -136,8 +138,8 @@ class OverrideBody(Body):
     pages: tuple[str, ...] = Field((), description="ids of two stored pages; of one for `canonical`")
     site: str = Field("", description="of `ignore`: a site, as its pages name it")
     text: str = Field("", description="of `ignore`: the passage that never counts there")
-    reason: Said = Field(description="why; kept with the decision")
-    author: Said = Field(description="who decides; kept with the decision")
+    reason: Words = Field(description="why; kept with the decision")
+    author: Words = Field(description="who decides; kept with the decision")
 
 
 class ReviewBody(Body):
@@ -145,10 +147,10 @@ class ReviewBody(Body):
 
     left: str
     right: str
-    reader: Said
+    reader: Words
     answer: Label | Literal["skip"]
     override: bool = False
-    reason: Said = ""
+    reason: Words = ""
 
 
 class LabelBody(Body):
@@ -157,14 +159,18 @@ class LabelBody(Body):
     id_a: str
     id_b: str
     label: Label
-    reader: Said = Field(description="who says so")
+    reader: Words = Field(description="who says so")
 
 
 class UndoBody(Body):
     """Who ends an override, and why."""
 
-    author: Said
-    reason: Said = ""
+    author: Words
+    reason: Words = ""
+
+
+SENT: Final = (PageBody, ExplainBody, JobBody, LabelBody, OverrideBody, UndoBody)
+"""Bodies of the REST API; others are made of the console's forms."""
 
 
 def lines_of(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -172,13 +178,6 @@ def lines_of(data: bytes) -> Iterator[tuple[int, bytes]]:
     for number, line in enumerate(data.split(b"\n"), 1):
         if line.strip():
             yield number, line
-
-
-def _decoded(text: str) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise InvalidBody((f"html_base64: is not valid base64: {error}",)) from error
 
 
 def _in_words(detail: ErrorDetails | dict[str, Any]) -> str:

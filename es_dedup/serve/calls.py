@@ -18,12 +18,11 @@ from es_dedup.serve.bodies import ExplainBody, LabelBody, OverrideBody, PageBody
 from es_dedup.serve.problems import InvalidBody, as_problem, problem_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.model import Page, Progress
-    from es_dedup.model.annotations import Annotation
     from es_dedup.model.cluster_lists import ClusterQuery
     from es_dedup.model.overrides import OverrideReport
     from es_dedup.serve.bodies import ReviewBody
@@ -84,9 +83,8 @@ def clusters(reader: IndexReader, query: ClusterQuery, limit: int, after: str | 
     found = reader.list_clusters(query, after=after, limit=limit + 1)
     shown = (each for each in reader.clusters_of(found[:limit]) if each.size >= query.min_size)
     listed = [cluster_as_dict(reader, each, evidence=False) for each in shown]
-    return as_json(
-        {"clusters": listed, "next": query.cursor(found[limit - 1]) if len(found) > limit else None}
-    )
+    following = query.cursor(found[limit - 1]) if len(found) > limit else None
+    return as_json({"clusters": listed, "next": following})
 
 
 def search(reader: IndexReader, query: str, limit: int, offset: int, collapse: bool) -> bytes:  # noqa: FBT001
@@ -102,19 +100,14 @@ def overrides(reader: IndexReader, undone: bool) -> bytes:  # noqa: FBT001
 def labels(reader: IndexReader, lines: bool) -> bytes:  # noqa: FBT001
     """What readers said of pairs, by time; with ``lines`` as NDJSON, with what they took back, to be imported elsewhere."""
     if lines:
-        return jsonl(reader.annotations(removed=True))
-    return as_json({"labels": [each.as_dict() for each in reader.annotations()]})
-
-
-def jsonl(entries: Iterable[Annotation]) -> bytes:
-    """Labels as a file of JSON lines."""
-    return b"".join(as_json(each.as_dict()) + b"\n" for each in entries)
+        return b"".join(as_json(each) + b"\n" for each in reader.annotations(removed=True))
+    return as_json({"labels": reader.annotations()})
 
 
 def add_label(dedup: Deduplicator, body: bytes) -> bytes:
     """Keep what a reader says of two stored pages."""
     asked = LabelBody.read(body)
-    return as_json(dedup.annotate(asked.id_a, asked.id_b, asked.label, reader=asked.reader).as_dict())
+    return as_json(dedup.annotate(asked.id_a, asked.id_b, asked.label, reader=asked.reader))
 
 
 def import_labels(dedup: Deduplicator, body: bytes) -> bytes:
@@ -132,35 +125,46 @@ def remove_label(dedup: Deduplicator, left: str, right: str, reader: str) -> byt
     return as_json({"removed": int(dedup.remove_annotation(left, right, reader=reader))})
 
 
-def override(dedup: Deduplicator, asked: OverrideBody, place: str, settings: Settings) -> bytes:
+def override(dedup: Deduplicator, body: bytes, place: str, settings: Settings) -> bytes:
     """Record a decision; clusters, and documents of attached indices, follow at once.
 
     Raises:
         InvalidBody: another number of pages, or a passage of another kind than ``ignore``.
         DedupError: see ``Deduplicator.override_different``.
     """
-    given = {"reason": asked.reason, "author": asked.author}
-    if asked.kind is not OverrideKind.IGNORE and (asked.site or asked.text):
+    return as_json(_decide(dedup, OverrideBody.read(body), place, settings))
+
+
+def _decide(dedup: Deduplicator, asked: OverrideBody, place: str, settings: Settings) -> OverrideReport:
+    ignores = asked.kind is OverrideKind.IGNORE
+    if (asked.site or asked.text) and not ignores:
         raise InvalidBody((f"site, text: are of ignore, not of {asked.kind}",))
-    match asked.kind, asked.pages:
-        case OverrideKind.DIFFERENT, (left, right):
-            return _changed(dedup, place, settings, lambda to: to.override_different(left, right, **given))
-        case OverrideKind.SAME, (left, right):
-            return _changed(dedup, place, settings, lambda to: to.override_same(left, right, **given))
-        case OverrideKind.CANONICAL, (page_id,):
-            return _changed(dedup, place, settings, lambda to: to.override_canonical(page_id, **given))
-        case OverrideKind.IGNORE, ():
-            passage = asked.site, asked.text
-            return _changed(dedup, place, settings, lambda to: to.override_ignore(*passage, **given))
-    raise InvalidBody((f"pages: {asked.kind} takes {PAGES[asked.kind]} of them",))
+    if len(asked.pages) != PAGES[asked.kind]:
+        raise InvalidBody((f"pages: {asked.kind} takes {PAGES[asked.kind]} of them",))
+    decided_on = (asked.site, asked.text) if ignores else asked.pages
+
+    def decide(to: Deduplicator) -> OverrideReport:
+        method: Callable[..., OverrideReport] = getattr(to, f"override_{asked.kind}")
+        return method(*decided_on, reason=asked.reason, author=asked.author)
+
+    return overridden(dedup, place, settings, decide)
 
 
 def undo_override(
-    dedup: Deduplicator, override_id: str, asked: UndoBody, place: str, settings: Settings
+    dedup: Deduplicator, override_id: str, body: bytes, place: str, settings: Settings
 ) -> bytes:
     """End an override, which stays in the record."""
-    given = {"reason": asked.reason, "author": asked.author}
-    return _changed(dedup, place, settings, lambda to: to.undo_override(override_id, **given))
+    asked = UndoBody.read(body)
+    return as_json(_undo(dedup, override_id, asked.author, asked.reason, place, settings))
+
+
+def _undo(
+    dedup: Deduplicator, override_id: str, author: str, reason: str, place: str, settings: Settings
+) -> OverrideReport:
+    def undo(to: Deduplicator) -> OverrideReport:
+        return to.undo_override(override_id, reason=reason, author=author)
+
+    return overridden(dedup, place, settings, undo)
 
 
 def review(dedup: Deduplicator, asked: ReviewBody, place: str, settings: Settings) -> bytes:
@@ -170,18 +174,17 @@ def review(dedup: Deduplicator, asked: ReviewBody, place: str, settings: Setting
         InvalidBody: an override of a pair that is neither the same nor different.
         DedupError: see ``Deduplicator.annotate`` and ``override_different``.
     """
-    made = ""
+    new_override, label = "", Label(asked.answer)
     if asked.override:
-        kind = {Label.DUP: OverrideKind.SAME, Label.DIFF: OverrideKind.DIFFERENT}.get(Label(asked.answer))
+        kind = {Label.DUP: OverrideKind.SAME, Label.DIFF: OverrideKind.DIFFERENT}.get(label)
         if kind is None:
             raise InvalidBody(("override: only of pairs that are the same or different",))
         known = {each.id for each in dedup.overrides()}
-        reason = asked.reason or "review"
-        body = OverrideBody(kind=kind, pages=(asked.left, asked.right), reason=reason, author=asked.reader)
-        (done,) = json.loads(override(dedup, body, place, settings))["overrides"]
-        made = "" if done["id"] in known else done["id"]
-    label = Label(asked.answer)
-    dedup.annotate(asked.left, asked.right, label, reader=asked.reader, override=made)
+        reason, pages = asked.reason or "review", (asked.left, asked.right)
+        decision = OverrideBody(kind=kind, pages=pages, reason=reason, author=asked.reader)
+        (stored,) = _decide(dedup, decision, place, settings).overrides
+        new_override = "" if stored.id in known else stored.id
+    dedup.annotate(asked.left, asked.right, label, reader=asked.reader, override=new_override)
     return b""
 
 
@@ -191,17 +194,10 @@ def undo_review(dedup: Deduplicator, reader: str, since: str, place: str, settin
     if not given:
         return as_json({"pair": None})
     last = given[-1]
-    in_force = {each.id for each in dedup.overrides()}
-    if last.override in in_force:
-        undo_override(dedup, last.override, UndoBody(author=reader, reason="review"), place, settings)
+    if last.override in {each.id for each in dedup.overrides()}:
+        _undo(dedup, last.override, reader, "review", place, settings)
     dedup.remove_annotation(*last.pair, reader=reader)
     return as_json({"pair": last.pair})
-
-
-def _changed(
-    dedup: Deduplicator, place: str, settings: Settings, change: Callable[[Deduplicator], OverrideReport]
-) -> bytes:
-    return as_json(overridden(dedup, place, settings, change))
 
 
 class Interrupted(Exception):

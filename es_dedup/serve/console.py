@@ -17,7 +17,6 @@ from es_dedup.console.frame import POLICY, ROOT, SIGN_OUT, framed, path, sign_ou
 from es_dedup.model.translations import accepted_language, translate
 from es_dedup.report.markup import element, escape
 from es_dedup.serve import calls
-from es_dedup.serve.bodies import OverrideBody, UndoBody
 from es_dedup.serve.cluster_queries import Listed  # noqa: TC001 - FastAPI reads it
 from es_dedup.serve.problems import ForeignOrigin, NoSuchRoute, NotAllowed
 from es_dedup.serve.tokens import Scope
@@ -137,19 +136,18 @@ async def override(request: Request) -> Response:
     given = await written(request)
     pages = given.get("page", [])
     named = {name: first(given, name) for name in ("kind", "site", "text")}
-    asked = OverrideBody.read(calls.as_json({**named, "pages": pages, **_reason_and_author(given)}))
+    body = calls.as_json({**named, "pages": pages, **_reason_and_author(given)})
     service = request.app.state.service
-    await service.write(request, None, b"", calls.override, asked, service.place, service.settings)
+    await service.write(request, None, b"", calls.override, body, *service.where)
     return RedirectResponse(path("clusters", pages[0]) if pages else path("overrides"), SEE_OTHER)
 
 
 @router.post("/overrides/{override_id}/undo", dependencies=Seen)
 async def undo(request: Request, override_id: str) -> Response:
     """End an override."""
-    asked = UndoBody.read(calls.as_json(_reason_and_author(await written(request))))
+    body = calls.as_json(_reason_and_author(await written(request)))
     service = request.app.state.service
-    where = service.place, service.settings
-    await service.write(request, None, b"", calls.undo_override, override_id, asked, *where)
+    await service.write(request, None, b"", calls.undo_override, override_id, body, *service.where)
     return RedirectResponse(path("overrides"), SEE_OTHER)
 
 

@@ -100,10 +100,9 @@ async def answer(request: Request) -> Response:
     """Keep an answer, or undo the last one, and go on."""
     given = await written(request)
     service, said, name = request.app.state.service, first(given, "answer"), first(given, "reader")
-    where = service.place, service.settings
     if said == review.UNDO:
         since = service.reviews.last_skip(name)
-        done = await service.write(request, None, b"", calls.undo_review, name, since, *where)
+        done = await service.write(request, None, b"", calls.undo_review, name, since, *service.where)
         pair = json.loads(done.body)["pair"] or service.reviews.unskip(name)
         return _next(given, left=pair[0], right=pair[1]) if pair else _next(given)
     names = ("left", "right", "reader", "answer", "reason")
@@ -113,7 +112,7 @@ async def answer(request: Request) -> Response:
     if said == review.SKIP:
         service.reviews.skip(name, (body.left, body.right))
     else:
-        await service.write(request, None, b"", calls.review, body, *where)
+        await service.write(request, None, b"", calls.review, body, *service.where)
     return _next(given)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.console.jobs import JobsState
@@ -23,7 +24,7 @@ from es_dedup.serve.problems import KeyReused, NotOnThisIndex
 from es_dedup.settings.recorded import decision_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.model import Progress
@@ -75,8 +76,7 @@ class Jobs:
             NotOnThisIndex: it needs attached indices.
             ConfigError, MassChange, NotAttached: see ``errors``.
         """
-        begun = self._begun(suffix) if suffix else None
-        if begun is not None:
+        if suffix and (begun := self._begun(suffix)):
             return begun
         alone = body.what == "recluster" and body.dry_run
         if is_remote(self._place) and not alone:
@@ -114,24 +114,30 @@ class Jobs:
         self._work_on(job.id)
         return job_status(site, job)
 
+    @contextmanager
+    def _stored(self) -> Iterator[MaintenanceContext | None]:
+        """What is kept on Elasticsearch; None for an index in a file."""
+        if not is_remote(self._place):
+            yield None
+            return
+        with open_context(self._place, self._settings, read_only=True) as site:
+            yield site
+
     def listed(self) -> list[JobStatus]:
         """All jobs, the newest first."""
-        found = list(self._own.values())
-        if is_remote(self._place):
-            with open_context(self._place, self._settings, read_only=True) as site:
-                found += [job_status(site, job) for job in site.jobs.jobs()]
-        return sorted(found, key=lambda job: job.id, reverse=True)
+        with self._stored() as site:
+            stored = [job_status(site, job) for job in site.jobs.jobs()] if site else []
+        return sorted([*self._own.values(), *stored], key=lambda job: job.id, reverse=True)
 
     def state(self) -> JobsState:
         """All jobs with the attached indices and the dead letters, of which at most ``MOST_LISTED`` are given."""
         jobs = self.listed()
         steered = {job.id for job in jobs} - self._own.keys()
-        if not is_remote(self._place):
-            return JobsState(jobs, steered)
-        with open_context(self._place, self._settings, read_only=True) as site:
+        with self._stored() as site:
+            if site is None:
+                return JobsState(jobs, steered)
             attached = tuple(each.target for each in site.attachments)
-            dead, count = site.jobs.dead(MOST_LISTED), site.jobs.count_dead()
-        return JobsState(jobs, steered, attached, dead, count)
+            return JobsState(jobs, steered, attached, site.jobs.dead(MOST_LISTED), site.jobs.count_dead())
 
     def replay(self, page_ids: Sequence[str]) -> JobStatus:
         """Process dead letters again: those of some pages, or all of them.
@@ -153,11 +159,9 @@ class Jobs:
         """
         if job_id in self._own:
             return self._own[job_id]
-        if not is_remote(self._place):
-            raise UnknownJob(job_id)
-        with open_context(self._place, self._settings, read_only=True) as site:
-            stored = site.jobs.job(job_id)
-            if stored is None:
+        with self._stored() as site:
+            stored = site.jobs.job(job_id) if site else None
+            if site is None or stored is None:
                 raise UnknownJob(job_id)
             return job_status(site, stored[0])
 
@@ -228,10 +232,10 @@ class Jobs:
             self._workers.submit(self._keep)
 
     def _recluster_here(self, job_id: str, dry_run: bool, settings: Settings | None) -> Mapping[str, int]:  # noqa: FBT001 - sent to the thread by position
-        def told(now: Progress) -> None:
+        def note_progress(now: Progress) -> None:
             self._note(job_id, stage=now.stage, done=now.done, total=now.total or 0, workers=1)
 
-        report = self._workers.writer.recluster(told, dry_run=dry_run, settings=settings)
+        report = self._workers.writer.recluster(note_progress, dry_run=dry_run, settings=settings)
         return {name: getattr(report, name) for name in ("pages", "changed", "clusters_before", "clusters")}
 
     def _replay(self, page_ids: Sequence[str]) -> Mapping[str, int]:
@@ -242,6 +246,11 @@ class Jobs:
     def _note(self, job_id: str, **changes: Any) -> None:
         if job_id in self._own:
             self._own[job_id] = replace(self._own[job_id], **changes)
+
+
+def id_suffix(key: str, body: bytes) -> str:
+    """The end of the id of the job that a request with a key begins: ``PART_CHARS`` made of the key, as many of the body."""
+    return "".join(sha256(each).hexdigest()[:PART_CHARS] for each in (key.encode(), body))
 
 
 def _read(text: str) -> list[JobStatus]:

@@ -15,7 +15,7 @@ from es_dedup.serve.problems import Slow, TooMany
 from es_dedup.serve.readers import Readers
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
     from concurrent.futures import Future
 
     from es_dedup.settings import Settings
@@ -37,17 +37,13 @@ class Gate:
         Raises:
             TooMany: as many are there as may.
         """
-        self.enter()
+        if self.inside >= self.limit:
+            raise TooMany(self.limit)
+        self.inside += 1
         try:
             yield
         finally:
             self.inside -= 1
-
-    def enter(self) -> None:
-        """Count a request, which has to be taken off ``inside`` at its end."""
-        if self.inside >= self.limit:
-            raise TooMany(self.limit)
-        self.inside += 1
 
 
 class Workers:
@@ -90,7 +86,12 @@ class Workers:
         Raises:
             TooMany, Slow, ReaderLost: see there.
         """
-        return await self.in_time(self._answer(self.reads, lambda: self._ask(function, *arguments)))
+
+        async def ask() -> bytes:
+            with self.reads.passed():
+                return await self.readers.ask(function, *arguments)
+
+        return await self.in_time(asyncio.shield(_begun(ask())))
 
     async def write(self, function: Callable[..., bytes], *arguments: Any) -> bytes:
         """``function(deduplicator, *arguments)`` in the thread that writes, without a limit of time; goes on when the caller has gone.
@@ -98,9 +99,12 @@ class Workers:
         Raises:
             TooMany: see there.
         """
-        return await self._answer(
-            self.writes, lambda: asyncio.wrap_future(self.submit(function, self.writer, *arguments))
-        )
+
+        async def wait() -> bytes:
+            with self.writes.passed():
+                return await asyncio.wrap_future(self.submit(function, self.writer, *arguments))
+
+        return await asyncio.shield(_begun(wait()))
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """A call in the thread that writes, after those that wait."""
@@ -108,28 +112,12 @@ class Workers:
 
     async def stream(self, function: Callable[..., bytes], parts: Iterable[Any]) -> AsyncIterator[bytes]:
         """``function(reader, part)`` for each part, in order, some at a time in all processes; one request for the limits."""
-        coming = iter(parts)
+        answers = (_begun(self.readers.ask(function, part)) for part in parts)
         with self.reads.passed():
-            waiting = deque(self._ask(function, part) for part in islice(coming, self._parts))
+            waiting = deque(islice(answers, self._parts))
             while waiting:
                 yield await self.in_time(asyncio.shield(waiting.popleft()))
-                waiting.extend(self._ask(function, part) for part in islice(coming, 1))
-
-    def _ask(self, function: Callable[..., bytes], *arguments: Any) -> asyncio.Future[bytes]:
-        asked = asyncio.ensure_future(self.readers.ask(function, *arguments))
-        asked.add_done_callback(_seen)
-        return asked
-
-    async def _answer(self, gate: Gate, begin: Callable[[], asyncio.Future[bytes]]) -> bytes:
-        gate.enter()
-        future = begin()
-
-        def leave(done: asyncio.Future[bytes]) -> None:
-            gate.inside -= 1
-            _seen(done)
-
-        future.add_done_callback(leave)
-        return await asyncio.shield(future)
+                waiting.extend(islice(answers, 1))
 
     async def in_time(self, answer: Awaitable[bytes]) -> bytes:
         """An answer within ``serve.request_seconds``.
@@ -144,7 +132,8 @@ class Workers:
             raise Slow(self._seconds) from None
 
 
-def _seen(done: asyncio.Future[bytes]) -> None:
-    """Take note of an error that nobody may wait for any more."""
-    if not done.cancelled():
-        done.exception()
+def _begun(work: Coroutine[None, None, bytes]) -> asyncio.Task[bytes]:
+    """A task whose error nobody need wait for; asyncio would warn of it."""
+    task = asyncio.ensure_future(work)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return task

@@ -11,7 +11,6 @@ import pytest
 
 from es_dedup import Deduplicator, Page
 from es_dedup.model.plain import plain
-from es_dedup.serve import schemas
 from tests.serving import EVERYWHERE, OTHER, TEXT, Api, serving
 
 if TYPE_CHECKING:
@@ -169,46 +168,63 @@ def test_reclustering_is_a_job(api: Api) -> None:
     assert api.get("/v1/jobs/none").status_code == 404
 
 
-def test_the_document_has_an_example_of_each_answer(tmp_path: Path) -> None:
-    """Real answers are as the document, which is made from the examples, says."""
-    with serving(str(tmp_path / "pages.db"), tmp_path / "server") as api:
-        document = api.get("/openapi.json").json()
-        assert document["components"]["securitySchemes"]
-        described = {}
-        for path, methods in document["paths"].items():
-            for method, each in methods.items():
-                assert each["summary"]
-                if path != "/metrics":
-                    content = each["responses"]["200"]["content"]["application/json"]
-                    assert "example" in content
-                    described[f"{method.upper()} {path}"] = content["schema"]
-        api.lines("/v1/pages", {"id": "https://a.example/1", "text": TEXT})
-        page, override = schemas.PAGE["id"], {"author": "mz", "reason": "two ferries"}
-        answers = [
-            ("POST /v1/pages", api.post("/v1/pages", json=schemas.PAGE)),
-            ("POST /v1/check", api.post("/v1/check", json=schemas.PAGE)),
-            ("POST /v1/check", api.post("/v1/check", json={"text": "Quite another page of a few words."})),
-            ("GET /v1/pages/{page_id}", api.get(f"/v1/pages/{page}")),
-            ("POST /v1/explain", api.post("/v1/explain", json={"left": page, "right": schemas.PAGE})),
-            ("GET /v1/clusters", api.get("/v1/clusters")),
-            ("GET /v1/clusters/{name}", api.get(f"/v1/clusters/{page}?evidence=true")),
-            ("GET /v1/search", api.get("/v1/search", params={"q": "ferry"})),
-            ("POST /v1/labels", api.post("/v1/labels", json=schemas.LABEL_SENT)),
-            ("GET /v1/labels", api.get("/v1/labels")),
-            ("POST /v1/overrides", api.post("/v1/overrides", json=schemas.OVERRIDE)),
-            ("GET /v1/overrides", found := api.get("/v1/overrides")),
-            (
-                "POST /v1/overrides/{override_id}/undo",
-                api.post(f"/v1/overrides/{found.json()['overrides'][0]['id']}/undo", json=override),
-            ),
-            ("POST /v1/jobs", api.post("/v1/jobs", json={"what": "recluster", "dry_run": True})),
-            ("GET /v1/jobs", api.get("/v1/jobs")),
-            ("DELETE /v1/pages/{page_id}", api.delete(f"/v1/pages/{page}")),
-        ]
-        for route, answer in answers:
-            assert answer.status_code == 200, route
-            assert not list(misfits(answer.json(), described[route], route))
-        assert api.get("/v1/pages/x").json() == schemas.PROBLEM
+@pytest.mark.parametrize("place", ["file"], indirect=True)
+def test_answers_and_examples_are_as_the_document_says(api: Api) -> None:
+    document = api.get("/openapi.json").json()
+    schemas = document["components"]["schemas"]
+    assert document["components"]["securitySchemes"]
+    examples = {name: schema["example"] for name, schema in schemas.items() if "example" in schema}
+    page, override, label = (examples[name] for name in ("PageBody", "OverrideBody", "LabelBody"))
+    for name, example in examples.items():
+        assert not list(misfits(example, schemas[name], schemas, name))
+    described = {}
+    for path, methods in document["paths"].items():
+        for method, route in methods.items():
+            assert route["summary"]
+            assert "4XX" in route["responses"]
+            if path != "/metrics":
+                content = route["responses"]["200"]["content"]["application/json"]
+                described[f"{method.upper()} {path}"] = content["schema"]
+            for schema in (content["schema"], *sent_in(route)):
+                names = [each["$ref"].rpartition("/")[2] for each in schema.get("anyOf", [schema])]
+                assert examples.keys() >= set(names), f"no example of {names}"
+    api.lines("/v1/pages", {"id": "https://a.example/1", "text": TEXT})
+    name, quoted = page["id"], quote(page["id"], safe="")
+    of_pair = {"id_a": override["pages"][0], "id_b": name, "reader": "mz"}
+    asked = [
+        ("POST /v1/pages", api.post("/v1/pages", json=page)),
+        ("PUT /v1/pages/{page_id}", api.put(f"/v1/pages/{quoted}", json=page)),
+        ("POST /v1/check", api.post("/v1/check", json=page)),
+        ("POST /v1/check", api.post("/v1/check", json={"text": "Quite another page of a few words."})),
+        ("GET /v1/pages/{page_id}", api.get(f"/v1/pages/{quoted}")),
+        ("POST /v1/explain", api.post("/v1/explain", json={"left": name, "right": page})),
+        ("GET /v1/clusters", api.get("/v1/clusters")),
+        ("GET /v1/clusters/{name}", api.get(f"/v1/clusters/{quoted}?evidence=true")),
+        ("GET /v1/search", api.get("/v1/search", params={"q": "ferry"})),
+        ("POST /v1/labels", stored := api.post("/v1/labels", json=label)),
+        ("POST /v1/labels", api.lines("/v1/labels", stored.json())),
+        ("GET /v1/labels", api.get("/v1/labels")),
+        ("DELETE /v1/labels", api.delete("/v1/labels", params=of_pair)),
+        ("POST /v1/overrides", api.post("/v1/overrides", json=override)),
+        ("GET /v1/overrides", found := api.get("/v1/overrides")),
+        ("POST /v1/explain", api.post("/v1/explain", json={"left": of_pair["id_a"], "right": name})),
+        (
+            "POST /v1/overrides/{override_id}/undo",
+            api.post(f"/v1/overrides/{found.json()['overrides'][0]['id']}/undo", json=examples["UndoBody"]),
+        ),
+        ("GET /v1/overrides", api.get("/v1/overrides?undone=true")),
+        ("POST /v1/jobs", job := api.post("/v1/jobs", json={"what": "recluster", "dry_run": True})),
+        ("GET /v1/jobs/{job_id}", api.get(f"/v1/jobs/{job.json()['id']}")),
+        ("GET /v1/jobs", api.get("/v1/jobs")),
+        ("DELETE /v1/pages/{page_id}", api.delete(f"/v1/pages/{quoted}")),
+        ("GET /healthz", api.get("/healthz")),
+        ("GET /readyz", api.get("/readyz")),
+    ]
+    for route, answer in asked:
+        assert answer.status_code == 200, (route, answer.text)
+        assert not list(misfits(answer.json(), described[route], schemas, route))
+    assert described.keys() - dict(asked) == {"POST /v1/jobs/{job_id}/{action}"}  # only on attached indices
+    assert api.get("/v1/pages/x").json() == examples["Problem"]
 
 
 TYPES: dict[str, Any] = {
@@ -220,21 +236,37 @@ TYPES: dict[str, Any] = {
 }
 
 
-def misfits(value: Any, schema: dict[str, Any], place: str) -> Iterator[str]:
-    """Places at which a value is none of a schema."""
-    match schema["type"]:
-        case "array":
-            for each in value:
-                yield from misfits(each, schema["items"], f"{place}[]")
-        case "object":
-            fields = schema.get("properties", {})
+def sent_in(route: Any) -> Iterator[Any]:
+    """The schema of the JSON body of a route, if it takes one."""
+    if "requestBody" in route:
+        yield route["requestBody"]["content"]["application/json"]["schema"]
+
+
+def misfits(value: Any, schema: Any, schemas: Any, place: str) -> Iterator[str]:
+    """Places at which a value is none of a schema, or has a field that the schema does not name."""
+    if "$ref" in schema:
+        schema = schemas[schema["$ref"].rpartition("/")[2]]
+    if "anyOf" in schema:
+        if all(list(misfits(value, each, schemas, place)) for each in schema["anyOf"]):
+            yield f"{place} is {value!r}, none of {schema['anyOf']}"
+        return
+    if value not in schema.get("enum", [schema.get("const", value)]):
+        yield f"{place} is {value!r}, not of {schema}"
+    match schema.get("type"), value:
+        case "array", list():
+            each_schema = schema.get("prefixItems", [schema.get("items")] * len(value))
+            for each, of_each in zip(value, each_schema, strict=True):
+                yield from misfits(each, of_each, schemas, f"{place}[]")
+        case "object", dict():
+            fields, further = schema.get("properties", {}), schema.get("additionalProperties", False)
             yield from (
                 f"{place}.{name} is missing" for name in schema.get("required", ()) if name not in value
             )
             for name, each in value.items():
-                of_name = fields.get(name, schema.get("additionalProperties"))
-                yield from misfits(each, of_name, f"{place}.{name}") if of_name else ()
-        case str() | list() as kinds:
-            allowed = [TYPES[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds)]
-            if not any(isinstance(value, kind) for kind in allowed):
-                yield f"{place} is {value!r}, not {kinds}"
+                of_name = fields.get(name, further)
+                if of_name is False:
+                    yield f"{place}.{name} is not described"
+                elif of_name is not True:
+                    yield from misfits(each, of_name, schemas, f"{place}.{name}")
+        case str() as kind, _ if kind not in TYPES or not isinstance(value, TYPES[kind]):
+            yield f"{place} is {value!r}, not {kind}"
