@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
@@ -14,20 +14,6 @@ VOTES: Final = ("any", "majority", "all", "ordered")
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-def _share(description: str) -> Any:
-    """A required share or coverage; above 1, exact copies would be rejected."""
-    return _amount(1, description)
-
-
-def _exception(description: str) -> Any:
-    """A share or coverage from which an exception applies; above 1, it never applies."""
-    return _amount(1.01, description)
-
-
-def _amount(most: float, description: str) -> Any:
-    return Field(None, ge=0, le=most, description=description)
-
-
 LENGTHS: Final = {"needed_cover": 3, "untitled_cover": 2}
 """Of the thresholds that are lists."""
 
@@ -37,49 +23,37 @@ class ThresholdsConfig(Section):
 
     model_config = ConfigDict(allow_inf_nan=False)
 
-    needed_cover: tuple[Share, ...] | None = Field(
-        None, description="required coverage of the better covered page at 20, 100 and 400 units"
-    )
-    scattered: float | None = _share(
-        "exponent by which the required coverage falls if the unshared text is scattered over the page"
-    )
-    fewest_units: float | None = _amount(1_000, "minimum number of units in common")
-    fewest_of_copies: float | None = _amount(
-        1_000, "the same for texts without titles if both pages are covered by copied_cover or more"
-    )
-    same_cover: float | None = _share(
-        "coverage of the less covered page from which a pair published on one day is a would-be duplicate; share of the better "
-        "coverage from which pages of different days may be two issues of a series"
-    )
-    late_same_cover: float | None = _share("the same for pages of different days")
-    same_size: float | None = _share(
-        "ratio of lesser to better coverage from which a pair is a duplicate; below, one page contains the other"
-    )
-    about_title: float | None = _amount(  # above 1: only where the titles are equal
-        1.01, "minimum about_title: how much the shared text must be about the titles"
-    )
-    copied_cover: float | None = _exception(
-        "coverage from which a text is copied as a whole: of both pages for fewest_of_copies, of the better covered page for a "
-        "quotation in a long page, and for a passage, of which the titles are not compared"
-    )
-    own_title: float | None = _share(
-        "minimum share of its title terms that must occur in the body of a quoted text, and in each body of a passage"
-    )
-    untitled_cover: tuple[Share, ...] | None = Field(
-        None,
-        description="required coverage of the less covered page at 20 and 400 units if a title is missing, in Chinese and Japanese",
-    )
-    untitled_contained: float | None = _exception(
-        "coverage of the better covered page that is sufficient instead"
-    )
-    words_cover: float | None = _share(
-        "required coverage of the better covered page if a title is missing, in scripts that separate words; "
-        "of both pages if both carry menus"
-    )
-    near_copy: float | None = _exception(
-        "coverage from which a text is complete: numbers and dates no longer reject a pair; sufficient without titles if both carry menus; "
-        "required of what may be two issues of a series published 256 days apart, less if fewer"
-    )
+    needed_cover: tuple[Share, ...] | None = None
+    """required coverage of the better covered page at 20, 100 and 400 units"""
+    scattered: float | None = Field(None, ge=0, le=1)
+    """exponent by which the required coverage falls if the unshared text is scattered over the page"""
+    fewest_units: float | None = Field(None, ge=0, le=1_000)
+    """minimum number of units in common"""
+    fewest_of_copies: float | None = Field(None, ge=0, le=1_000)
+    """the same for texts without titles if both pages are covered by copied_cover or more"""
+    same_cover: float | None = Field(None, ge=0, le=1)
+    """coverage of the less covered page from which a pair published on one day is a would-be duplicate; share of the better coverage from
+    which pages of different days may be two issues of a series"""
+    late_same_cover: float | None = Field(None, ge=0, le=1)
+    """the same for pages of different days"""
+    same_size: float | None = Field(None, ge=0, le=1)
+    """ratio of lesser to better coverage from which a pair is a duplicate; below, one page contains the other"""
+    about_title: float | None = Field(None, ge=0, le=1.01)
+    """minimum about_title: how much the shared text must be about the titles"""
+    copied_cover: float | None = Field(None, ge=0, le=1.01)
+    """coverage from which a text is copied as a whole: of both pages for fewest_of_copies, of the better covered page for a quotation in a
+    long page, and for a passage, of which the titles are not compared"""
+    own_title: float | None = Field(None, ge=0, le=1)
+    """minimum share of its title terms that must occur in the body of a quoted text, and in each body of a passage"""
+    untitled_cover: tuple[Share, ...] | None = None
+    """required coverage of the less covered page at 20 and 400 units if a title is missing, in Chinese and Japanese"""
+    untitled_contained: float | None = Field(None, ge=0, le=1.01)
+    """coverage of the better covered page that is sufficient instead"""
+    words_cover: float | None = Field(None, ge=0, le=1)
+    """required coverage of the better covered page if a title is missing, in scripts that separate words; of both pages if both carry menus"""
+    near_copy: float | None = Field(None, ge=0, le=1.01)
+    """coverage from which a text is complete: numbers and dates no longer reject a pair; sufficient without titles if both carry menus;
+    required of what may be two issues of a series published 256 days apart, less if fewer"""
 
     @field_validator(*LENGTHS)
     @classmethod
@@ -93,19 +67,14 @@ class ThresholdsConfig(Section):
 class DecisionConfig(Section):
     """How a pair of pages is decided."""
 
-    preset: Literal["balanced", "strict", "loose", "fast", "versions", "papers"] = Field(
-        "balanced",
-        description="set of thresholds: strict merges least, loose finds most, fast compares the text only, versions merges dated "
-        "versions of a text; with papers, the published methods decide instead of the decision rules",
-    )
-    method: str = Field(
-        "rules",
-        description="what decides on a pair: rules (the decision rules, on all evidence), one of the enabled detectors, or a vote of "
-        "several detectors: any, majority, all or ordered",
-    )
-    voters: tuple[str, ...] = Field(
-        (), description="detectors that vote, in order; empty: all enabled detectors"
-    )
+    preset: Literal["balanced", "strict", "loose", "fast", "versions", "papers"] = "balanced"
+    """set of thresholds: strict merges least, loose finds most, fast compares the text only, versions merges dated versions of a text; with
+    papers, the published methods decide instead of the decision rules"""
+    method: str = "rules"
+    """what decides on a pair: rules (the decision rules, on all evidence), one of the enabled detectors, or a vote of several detectors: any,
+    majority, all or ordered"""
+    voters: tuple[str, ...] = ()
+    """detectors that vote, in order; empty: all enabled detectors"""
     thresholds: ThresholdsConfig = ThresholdsConfig()
 
     @property

@@ -1,6 +1,6 @@
 """Typed settings: defaults, a TOML file, environment variables and arguments, in rising order of precedence.
 
-Adding a setting is adding a field to a section: its description, range and, where it shapes what is stored,
+Adding a setting is adding a field to a section: the docstring below it, its range and, where it shapes what is stored,
 ``json_schema_extra=SHAPES`` are all that loading, checking, what an index records (``recorded``) and ``config show`` need.
 """
 
@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, Field, PrivateAttr, SecretStr, ValidationError, model_validator
 
@@ -47,25 +47,9 @@ if TYPE_CHECKING:
 
 DEFAULT_FILE: Final = "es-dedup.toml"
 PREFIX: Final = "ES_DEDUP_"
-OTHER_VARIABLES: Final = frozenset(
-    f"ES_DEDUP_{name}"
-    for name in (
-        *("CONFIG", "DB", "METRICS_PORT", "DATA", "DATA_SECONDS", "FUZZ", "FUZZ_SEED", "MAVEN"),
-        *("SERVERS", "SERVERS_USER", "SERVERS_HEAP", "SERVERS_JAVA_OPTS", "ES_URL", "ES9_URL", "REDIS_URL"),
-        *("SECURED_URL", "SECURED_USER", "SECURED_PASSWORD", "SECURED_CA"),
-        *(
-            "THREE_URL",
-            "THREE_URLS",
-            "NARROW_URL",
-            "OPENSEARCH_URL",
-            "FULL_URL",
-            "NAME",
-            "COMPILED",
-            "SERVERS_REQUIRED",
-            "SERVERS_SET",
-            "TOKEN",
-        ),
-    )
+OTHER_VARIABLES: Final = re.compile(
+    r"ES_DEDUP_(CONFIG|DB|NAME|TOKEN|METRICS_PORT|COMPILED|MAVEN|DATA(_SECONDS)?|FUZZ(_SEED)?|SERVERS(_[A-Z]+)*"
+    r"|SECURED_(USER|PASSWORD|CA)|(ES|ES9|REDIS|SECURED|THREE|NARROW|OPENSEARCH|FULL)_URLS?)"
 )
 """Variables with our prefix that are no settings; ``ES_DEDUP_CONFIG`` names the file to load, the others
 are those of the tests, the benchmarks and ``scripts/servers``."""
@@ -76,49 +60,42 @@ MAX_FILE_BYTES: Final = 2**20
 class ExtractionConfig(Section):
     """Limits and options of HTML extraction."""
 
-    extractor: str = Field(
-        "blocks",
-        description="extractor of main text from HTML: blocks, topic or plain; for comparison also readability, resiliparse or trafilatura",
-    )
-    model: str = Field(
-        "",
-        description="file of a block model that you trained; empty: the built-in model",
-        json_schema_extra=FILE,
-    )
-    max_bytes: int = Field(
-        10_000_000, ge=1_000, le=200_000_000, description="maximum bytes of a page; the rest is cut off"
-    )
-    max_depth: int = Field(1_000, ge=16, le=10_000, description="depth beyond which nesting is flattened")
-    max_nodes: int = Field(300_000, ge=1_000, le=10_000_000, description="maximum number of elements read")
-    max_seconds: float = Field(10.0, gt=0, le=600, description="time limit for one page")
-    min_block_chars: int = Field(
-        50, ge=0, le=10_000, description="minimum characters of a block that is chosen as main text"
-    )
+    extractor: str = "blocks"
+    """extractor of main text from HTML: blocks, topic or plain; for comparison also readability, resiliparse or trafilatura"""
+    model: str = Field("", json_schema_extra=FILE)
+    """file of a block model that you trained; empty: the built-in model"""
+    max_bytes: int = Field(10_000_000, ge=1_000, le=200_000_000)
+    """maximum bytes of a page; the rest is cut off"""
+    max_depth: int = Field(1_000, ge=16, le=10_000)
+    """depth beyond which nesting is flattened"""
+    max_nodes: int = Field(300_000, ge=1_000, le=10_000_000)
+    """maximum number of elements read"""
+    max_seconds: float = Field(10.0, gt=0, le=600)
+    """time limit for one page"""
+    min_block_chars: int = Field(50, ge=0, le=10_000)
+    """minimum characters of a block that is chosen as main text"""
 
 
 class IndexConfig(Section):
     """Candidate retrieval and storage."""
 
-    limit: int = Field(
-        50,
-        ge=1,
-        le=1000,
-        description="candidates of a page that are compared first; up to eight times as many of each method where these do not settle it",
-    )
-    max_df: int = Field(
-        200, ge=10, le=1_000_000, description="document frequency above which a term is queried last"
-    )
-    keep_text: bool = Field(default=True, description="store main texts for search, reports and highlighting")
-    lock_seconds: float = Field(10.0, ge=0, le=3600, description="time to wait for another writer")
+    limit: int = Field(50, ge=1, le=1000)
+    """candidates of a page that are compared first; up to eight times as many of each method where these do not settle it"""
+    max_df: int = Field(200, ge=10, le=1_000_000)
+    """document frequency above which a term is queried last"""
+    keep_text: bool = True
+    """store main texts for search, reports and highlighting"""
+    lock_seconds: float = Field(10.0, ge=0, le=3600)
+    """time to wait for another writer"""
 
 
 class ClusterConfig(Section):
     """Choice of the canonical document."""
 
-    order: Literal["earliest", "latest", "longest", "shortest-url"] = Field(
-        "earliest", description="which page becomes the canonical document"
-    )
-    preferred_sites: tuple[str, ...] = Field((), description="sites whose pages are preferred, best first")
+    order: Literal["earliest", "latest", "longest", "shortest-url"] = "earliest"
+    """which page becomes the canonical document"""
+    preferred_sites: tuple[str, ...] = ()
+    """sites whose pages are preferred, best first"""
 
 
 class Settings(Section):
@@ -128,10 +105,10 @@ class Settings(Section):
     lists are separated by commas, or given as a JSON array; a further ``__`` leads to ``decision.thresholds``.
     """
 
-    detectors: tuple[str, ...] = Field(
-        ("ccdet", "simhash", "coverage"), description="enabled detection methods; their features are stored"
-    )
-    workers: int = Field(0, ge=0, le=256, description="processes for large batches; 0: one per core")
+    detectors: tuple[str, ...] = ("ccdet", "simhash", "coverage")
+    """enabled detection methods; their features are stored"""
+    workers: int = Field(0, ge=0, le=256)
+    """processes for large batches; 0: one per core"""
     extraction: ExtractionConfig = ExtractionConfig()
     words: WordsConfig = WordsConfig()
     ccdet: CcdetConfig = CcdetConfig()
@@ -252,47 +229,32 @@ def describe(settings: Settings) -> list[SettingLine]:
     for key, field, _ in setting_fields():
         value, default = value_of(settings, key), value_of(plain, key)
         origin = settings._origins.get(key) or ("default" if value == default else "argument")  # noqa: SLF001 - ours
-        lines.append(
-            SettingLine(
-                key,
-                value,
-                default,
-                origin,
-                shapes_features(field),
-                field.description or "",
-                typing.get_args(field.annotation) if typing.get_origin(field.annotation) is Literal else (),
-                _bounds(field),
-            )
-        )
+        listed = typing.get_origin(field.annotation) is Literal
+        choices = typing.get_args(field.annotation) if listed else ()
+        shapes, description = shapes_features(field), field.description or ""
+        lines.append(SettingLine(key, value, default, origin, shapes, description, choices, _bounds(field)))
     return lines
 
 
 def _bounds(field: FieldInfo) -> str:
-    limits = {
-        name: getattr(each, name)
-        for each in field.metadata
-        for name in ("ge", "gt", "le", "lt")
-        if hasattr(each, name)
-    }
-    low = limits.get("ge", limits.get("gt"))
-    high = limits.get("le", limits.get("lt"))
+    named = ("ge", "gt", "le", "lt")
+    limits = {name: getattr(each, name) for each in field.metadata for name in named if hasattr(each, name)}
+    above, below = "above " * ("gt" in limits), "below " * ("lt" in limits)
+    low, high = limits.get("ge", limits.get("gt")), limits.get("le", limits.get("lt"))
     if low is None:
         return ""
-    if high is None:
-        return f"above {low}" if "gt" in limits else f"at least {low}"
-    return f"{'above ' if 'gt' in limits else ''}{low} to {'below ' if 'lt' in limits else ''}{high}"
+    return f"{above or 'at least '}{low}" if high is None else f"{above}{low} to {below}{high}"
 
 
-def setting_fields() -> Iterator[tuple[str, FieldInfo, type[Section]]]:
-    """Dotted key, field and section of every setting."""
-    return _fields(Settings)
-
-
-def _fields(model: type[Section], prefix: str = "") -> Iterator[tuple[str, FieldInfo, type[Section]]]:
+def setting_fields(
+    model: type[Section] | None = None, prefix: str = ""
+) -> Iterator[tuple[str, FieldInfo, type[Section]]]:
+    """Dotted key, field and section of every setting; of a section with ``prefix`` before its keys."""
+    model = model or Settings
     for name, field in model.model_fields.items():
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, Section):
-            yield from _fields(kind, f"{prefix}{name}.")
+            yield from setting_fields(kind, f"{prefix}{name}.")
         else:
             yield prefix + name, field, model
 
@@ -303,15 +265,14 @@ SECRETS: Final = frozenset(key for key, field, _ in setting_fields() if field.an
 
 def shapes_features(field: FieldInfo) -> bool:
     """Whether stored features depend on a setting."""
-    extra = field.json_schema_extra
-    return isinstance(extra, dict) and bool(extra.get("shapes"))
+    extra: Any = field.json_schema_extra or {}
+    return "shapes" in extra
 
 
 def names_file(field: FieldInfo, value: str) -> bool:
     """Whether a setting of this value names a file whose content stored features depend on."""
-    extra = field.json_schema_extra
-    file: Any = extra.get("file") if isinstance(extra, dict) else None
-    return file is not None and value not in file["except"]
+    extra: Any = field.json_schema_extra or {}
+    return "file" in extra and value not in extra["file"]["except"]
 
 
 def value_of(settings: BaseModel, key: str) -> Any:
@@ -365,44 +326,52 @@ def read_regular(path: Path, max_bytes: int) -> bytes:
 
 def _wrong_names(values: Mapping[str, Any], origins: Mapping[str, str]) -> Iterator[str]:
     """What is wrong with the names of methods; values of other types are left to the model."""
-    extractor = values.get("extraction.extractor")
-    for key in ("detectors", "elastic.also_stored"):
-        detectors = values.get(key)
-        if not isinstance(detectors, (list, tuple)):
+    for key, names_of in _NAMED.items():
+        given = values.get(key)
+        if not isinstance(given, str if key == _EXTRACTOR else (list, tuple)):
             continue
-        place, known = _place(key, origins[key]), _known("detectors", _DETECTORS)
-        if not detectors and key == "detectors":
-            yield f"{place}: must name at least one of {', '.join(known)}"
-        names = [name for name in detectors if isinstance(name, str)]
+        # Others register methods in registries above this package; who registered has loaded the registry.
+        registry = sys.modules.get(names_of.registry)
+        known = sorted({*names_of.built_in, *getattr(registry, names_of.function, tuple)()})
+        place, among = _place(key, origins[key]), ", ".join(known)
+        if not given and key == "detectors":
+            yield f"{place}: must name at least one of {among}"
+        names = [given] if isinstance(given, str) else [name for name in given if isinstance(name, str)]
         for name in dict.fromkeys(names):
             if name not in known:
-                yield f"{place}: must be of {', '.join(known)}, got {name!r}"
+                yield f"{place}: must be {'one ' * (key == _EXTRACTOR)}of {among}, got {name!r}"
             elif names.count(name) > 1:
                 yield f"{place}: names {name!r} {names.count(name)} times, once is enough"
-    known = _known("extraction", _EXTRACTORS)
-    if isinstance(extractor, str) and extractor not in known:
-        place = _place("extraction.extractor", origins["extraction.extractor"])
-        yield f"{place}: must be one of {', '.join(known)}, got {extractor!r}"
 
 
-_DETECTORS: Final = ("ccdet", "char_frequency", "coverage", "dwdcs", "multi_simhash", "simhash")
-_EXTRACTORS: Final = ("blocks", "plain", "readability", "resiliparse", "topic", "trafilatura")
-_LISTED_BY: Final = {"detectors": "detector_names", "extraction": "extractor_names"}
+class _Names(NamedTuple):
+    """The names of built-in methods, and the function of a registry that gives those of all."""
+
+    built_in: tuple[str, ...]
+    registry: str
+    function: str
 
 
-def _known(package: str, built_in: tuple[str, ...]) -> list[str]:
-    """The built-in names, and those registered beside them: who registered has loaded the registry.
-
-    This package lies below the registries and must not import them.
-    """
-    registry = sys.modules.get(f"es_dedup.{package}.registry")
-    return sorted({*built_in, *getattr(registry, _LISTED_BY[package], tuple)()})
+_DETECTORS: Final = _Names(
+    ("ccdet", "char_frequency", "coverage", "dwdcs", "multi_simhash", "simhash"),
+    "es_dedup.detectors.registry",
+    "detector_names",
+)
+_EXTRACTORS: Final = _Names(
+    ("blocks", "plain", "readability", "resiliparse", "topic", "trafilatura"),
+    "es_dedup.extraction.registry",
+    "extractor_names",
+)
+_EXTRACTOR: Final = "extraction.extractor"
+_NAMED: Final = {"detectors": _DETECTORS, "elastic.also_stored": _DETECTORS, _EXTRACTOR: _EXTRACTORS}
+"""Settings that name methods."""
 
 
 def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[str, Any]:
     fields = {_variable(key): (key, field) for key, field, _ in setting_fields()}
     values: dict[str, Any] = {}
-    for name in sorted(name for name in environ if name.startswith(PREFIX) and name not in OTHER_VARIABLES):
+    ours = (name for name in environ if name.startswith(PREFIX) and not OTHER_VARIABLES.fullmatch(name))
+    for name in sorted(ours):
         if name not in fields:
             problems.append(f"environment variable {name}: no such setting{_hint(name, set(fields))}")
             continue
@@ -501,22 +470,19 @@ _WORDS: Final = {
     "less_than_equal": "must be at most {le}",
     "less_than": "must be less than {lt}",
     "literal_error": "must be one of {expected}",
-    "int_parsing": "must be a whole number",
-    "int_type": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "float_parsing": "must be a number",
-    "float_type": "must be a number",
-    "bool_parsing": "must be true or false",
-    "bool_type": "must be true or false",
     "string_type": "must be text",
     "tuple_type": "must be a list",
-    "finite_number": "must be a number",
+    "int": "must be a whole number",
+    "float": "must be a number",
+    "finite": "must be a number",
+    "bool": "must be true or false",
 }
+"""Rules by the type of pydantic's error, or by the first word of it."""
 
 
 def _in_words(detail: ErrorDetails, origins: Mapping[str, str]) -> str:
     key = ".".join(part for part in detail["loc"] if isinstance(part, str))
-    words = _WORDS.get(detail["type"])
+    words = _WORDS.get(detail["type"]) or _WORDS.get(detail["type"].partition("_")[0])
     rule = words.format_map(detail.get("ctx", {})) if words else detail["msg"].removeprefix("Value error, ")
     if not key:  # settings that do not go together name themselves
         return rule

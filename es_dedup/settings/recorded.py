@@ -160,16 +160,9 @@ def with_recorded(settings: Settings, recorded: Mapping[str, Any]) -> Settings:
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
-        problems = tuple(
-            ": ".join(
-                (
-                    *filter(None, [".".join(map(str, detail["loc"]))]),
-                    detail["msg"].removeprefix("Value error, "),
-                )
-            )
-            for detail in error.errors()
-        )
-        raise ConfigError(problems, "settings recorded in the index") from error
+        words = ((".".join(map(str, each["loc"])), each["msg"]) for each in error.errors())
+        problems = (f"{key}{key and ': '}{text.removeprefix('Value error, ')}" for key, text in words)
+        raise ConfigError(tuple(problems), "settings recorded in the index") from error
 
 
 def _same(settings: Settings, key: str, value: Any) -> bool:

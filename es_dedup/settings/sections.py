@@ -21,15 +21,21 @@ ROUNDING: Final = 1e-9
 
 
 class Section(BaseModel):
-    """Settings that belong together: immutable, unknown keys are refused.
+    """Settings that belong together, described by the docstrings below them: immutable, unknown keys are refused.
 
     Attributes:
         detector: the method, or the methods, that the section belongs to; None for all others.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     detector: ClassVar[str | tuple[str, ...] | None] = None
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Make one line of each description."""
+        for field in cls.model_fields.values():
+            field.description = field.description and " ".join(field.description.split())
 
     @classmethod
     def serves(cls, detectors: tuple[str, ...]) -> bool:
@@ -63,10 +69,9 @@ Synonyms = Annotated[
 class WordsConfig(Section):
     """Word segmentation of Chinese text."""
 
-    segmenter: Literal["jieba", "jieba-hmm"] = feature_setting(
-        "jieba",
-        description="word segmenter for Chinese: jieba by its dictionary alone (in native code where rjieba is installed), or jieba-hmm, which also recognises words that are not in the dictionary, by a hidden Markov model",
-    )
+    segmenter: Literal["jieba", "jieba-hmm"] = feature_setting("jieba")
+    """word segmenter for Chinese: jieba by its dictionary alone (in native code where rjieba is installed), or jieba-hmm, which also
+    recognises words that are not in the dictionary, by a hidden Markov model"""
 
 
 class MultiSimhashConfig(Section):
@@ -74,27 +79,30 @@ class MultiSimhashConfig(Section):
 
     detector = "multi_simhash"
 
-    keywords: int = feature_setting(10, ge=5, le=15, description="number of keywords of a page, N1")
-    context: int = feature_setting(
-        10, ge=6, le=14, description="number of words on each side of a keyword, N2"
-    )
-    max_bits: int = Field(
-        2, ge=1, le=3, description="maximum differing bits of one of the two SimHashes for a match, k1"
-    )
-    max_text_bits: int = Field(
-        6,
-        ge=5,
-        le=7,
-        description="maximum differing bits of the text SimHash if the keyword SimHash matches, k2",
-    )
-    tfidf_weight: float = feature_setting(0.8, gt=0, le=1, description="weight of tf-idf, λ1")
-    speech_weight: float = feature_setting(0.5, gt=0, le=1, description="weight of the part of speech, λ2")
-    length_weight: float = feature_setting(0.05, gt=0, le=1, description="weight of the word's length, λ3")
-    place_weight: float = feature_setting(0.1, gt=0, le=1, description="weight of an early position, λ4")
-    noun: float = feature_setting(0.6, gt=0.5, le=1, description="weight of a noun")
-    adjective: float = feature_setting(0.4, ge=0, le=1, description="weight of an adjective")
-    verb: float = feature_setting(0.3, ge=0, le=1, description="weight of a verb")
-    other: float = feature_setting(0.1, ge=0, le=1, description="weight of any other word")
+    keywords: int = feature_setting(10, ge=5, le=15)
+    """number of keywords of a page, N1"""
+    context: int = feature_setting(10, ge=6, le=14)
+    """number of words on each side of a keyword, N2"""
+    max_bits: int = Field(2, ge=1, le=3)
+    """maximum differing bits of one of the two SimHashes for a match, k1"""
+    max_text_bits: int = Field(6, ge=5, le=7)
+    """maximum differing bits of the text SimHash if the keyword SimHash matches, k2"""
+    tfidf_weight: float = feature_setting(0.8, gt=0, le=1)
+    """weight of tf-idf, λ1"""
+    speech_weight: float = feature_setting(0.5, gt=0, le=1)
+    """weight of the part of speech, λ2"""
+    length_weight: float = feature_setting(0.05, gt=0, le=1)
+    """weight of the word's length, λ3"""
+    place_weight: float = feature_setting(0.1, gt=0, le=1)
+    """weight of an early position, λ4"""
+    noun: float = feature_setting(0.6, gt=0.5, le=1)
+    """weight of a noun"""
+    adjective: float = feature_setting(0.4, ge=0, le=1)
+    """weight of an adjective"""
+    verb: float = feature_setting(0.3, ge=0, le=1)
+    """weight of a verb"""
+    other: float = feature_setting(0.1, ge=0, le=1)
+    """weight of any other word"""
     idf: IdfFile = ""
     synonyms: Synonyms = "wordnet"
 
@@ -120,27 +128,22 @@ class CharFrequencyConfig(Section):
 
     detector = "char_frequency"
 
-    count_above: int = feature_setting(
-        3, ge=1, le=50, description="occurrences above which a character is frequent"
-    )
-    characters: Literal["level1", "gb2312", "all"] = feature_setting(
-        "level1",
-        description="characters that are counted: GB 2312 level 1; levels 1 and 2; or also digits and letters",
-    )
-    min_characters: int = feature_setting(
-        5, ge=1, le=100, description="minimum number of frequent characters of a page"
-    )
-    min_main: float = Field(
-        0.8, gt=0, lt=1, description="share of common frequent characters that must be exceeded, M"
-    )
-    min_aux: float = Field(0.8, gt=0, lt=1, description="share of common followers that must be exceeded")
-    long_chars: int = Field(500, ge=1, le=1_000_000, description="characters above which a page is long, T")
-    min_length_ratio: float = Field(
-        0.3, ge=0, le=1, description="length ratio below which followers are also compared, R"
-    )
-    stop_characters: bool = feature_setting(
-        default=True, description="leave function words out of the main comparison"
-    )
+    count_above: int = feature_setting(3, ge=1, le=50)
+    """occurrences above which a character is frequent"""
+    characters: Literal["level1", "gb2312", "all"] = feature_setting("level1")
+    """characters that are counted: GB 2312 level 1; levels 1 and 2; or also digits and letters"""
+    min_characters: int = feature_setting(5, ge=1, le=100)
+    """minimum number of frequent characters of a page"""
+    min_main: float = Field(0.8, gt=0, lt=1)
+    """share of common frequent characters that must be exceeded, M"""
+    min_aux: float = Field(0.8, gt=0, lt=1)
+    """share of common followers that must be exceeded"""
+    long_chars: int = Field(500, ge=1, le=1_000_000)
+    """characters above which a page is long, T"""
+    min_length_ratio: float = Field(0.3, ge=0, le=1)
+    """length ratio below which followers are also compared, R"""
+    stop_characters: bool = feature_setting(default=True)
+    """leave function words out of the main comparison"""
 
 
 class DwdcsConfig(Section):
@@ -148,43 +151,35 @@ class DwdcsConfig(Section):
 
     detector = "dwdcs"
 
-    hubs: int = feature_setting(
-        30, ge=5, le=63, description="number of nodes of highest degree that are tried, l"
-    )
-    key_concepts: int = feature_setting(20, ge=5, le=63, description="number of key concepts of a page, p")
-    window: int = feature_setting(
-        2, ge=1, le=5, description="distance up to which two concepts are linked, see window_counts"
-    )
-    window_counts: Literal["words", "nodes"] = feature_setting(
-        "words", description="distance in content words of one sentence, or in nodes, across sentence ends"
-    )
-    min_occurrences: int = feature_setting(
-        2, ge=1, le=10, description="minimum occurrences of a concept that is a node"
-    )
-    min_concepts: int = feature_setting(10, ge=3, le=200, description="minimum number of nodes of a page")
-    max_concepts: int = feature_setting(
-        2000, ge=100, le=5_000, description="maximum number of nodes of a page; the most frequent are kept"
-    )
-    min_overlap: float = feature_setting(
-        0.5, ge=0, lt=1, description="overlap of synonyms above which concepts are merged"
-    )
-    senses: int = feature_setting(1, ge=1, le=10, description="number of meanings of a word that are used")
+    hubs: int = feature_setting(30, ge=5, le=63)
+    """number of nodes of highest degree that are tried, l"""
+    key_concepts: int = feature_setting(20, ge=5, le=63)
+    """number of key concepts of a page, p"""
+    window: int = feature_setting(2, ge=1, le=5)
+    """distance up to which two concepts are linked, see window_counts"""
+    window_counts: Literal["words", "nodes"] = feature_setting("words")
+    """distance in content words of one sentence, or in nodes, across sentence ends"""
+    min_occurrences: int = feature_setting(2, ge=1, le=10)
+    """minimum occurrences of a concept that is a node"""
+    min_concepts: int = feature_setting(10, ge=3, le=200)
+    """minimum number of nodes of a page"""
+    max_concepts: int = feature_setting(2000, ge=100, le=5_000)
+    """maximum number of nodes of a page; the most frequent are kept"""
+    min_overlap: float = feature_setting(0.5, ge=0, lt=1)
+    """overlap of synonyms above which concepts are merged"""
+    senses: int = feature_setting(1, ge=1, le=10)
+    """number of meanings of a word that are used"""
     synonyms: Synonyms = "wordnet"
-    min_similarity: float = Field(0.9, ge=0, lt=1, description="cosine of key concepts that must be exceeded")
-    max_position_variance: float = Field(
-        0.05,
-        gt=0,
-        le=1,
-        description="standard deviation of position shifts from which a pair is rejected, relative to the longer page",
-    )
-    query: Literal["complete", "leading"] = Field(
-        "complete",
-        description="candidates: all pages that can match, or, as in the source, pages that share leading concepts",
-    )
-    query_concepts: int = Field(
-        8, ge=1, le=63, description="number of leading concepts in a candidate query, n"
-    )
-    query_hits: int = Field(6, ge=1, le=63, description="minimum number of these that a candidate must share")
+    min_similarity: float = Field(0.9, ge=0, lt=1)
+    """cosine of key concepts that must be exceeded"""
+    max_position_variance: float = Field(0.05, gt=0, le=1)
+    """standard deviation of position shifts from which a pair is rejected, relative to the longer page"""
+    query: Literal["complete", "leading"] = "complete"
+    """candidates: all pages that can match, or, as in the source, pages that share leading concepts"""
+    query_concepts: int = Field(8, ge=1, le=63)
+    """number of leading concepts in a candidate query, n"""
+    query_hits: int = Field(6, ge=1, le=63)
+    """minimum number of these that a candidate must share"""
 
     @model_validator(mode="after")
     def _in_order(self) -> DwdcsConfig:
@@ -198,28 +193,24 @@ class CcdetConfig(Section):
 
     detector = "ccdet"
 
-    window: int = feature_setting(
-        10, ge=2, le=64, description="number of characters before a full stop in a signature"
-    )
-    min_ccs: float = Field(0.6, ge=0, le=1, description="minimum common containment similarity")
-    min_clr: float = Field(0.5, ge=0, le=1, description="length ratio below which a match is containment")
-    min_features: int = feature_setting(3, ge=1, le=100, description="minimum number of signatures of a page")
-    min_common: int = Field(2, ge=1, le=100, description="minimum number of signatures in common")
-    prune: Literal["site", "none"] = Field(
-        "site", description="how noise signatures are recognised: by site, or not at all"
-    )
-    prune_min_pages: int = Field(
-        3, ge=2, le=1000, description="minimum number of pages of one site for a signature to be noise"
-    )
-    prune_site_share: float = Field(
-        1.0, gt=0, le=1, description="minimum share of its most frequent site for a signature to be noise"
-    )
-    query_signatures: int = Field(
-        0,
-        ge=0,
-        le=2_048,
-        description="number of signatures in a candidate query; 0: all, or 12 if coverage is enabled",
-    )
+    window: int = feature_setting(10, ge=2, le=64)
+    """number of characters before a full stop in a signature"""
+    min_ccs: float = Field(0.6, ge=0, le=1)
+    """minimum common containment similarity"""
+    min_clr: float = Field(0.5, ge=0, le=1)
+    """length ratio below which a match is containment"""
+    min_features: int = feature_setting(3, ge=1, le=100)
+    """minimum number of signatures of a page"""
+    min_common: int = Field(2, ge=1, le=100)
+    """minimum number of signatures in common"""
+    prune: Literal["site", "none"] = "site"
+    """how noise signatures are recognised: by site, or not at all"""
+    prune_min_pages: int = Field(3, ge=2, le=1000)
+    """minimum number of pages of one site for a signature to be noise"""
+    prune_site_share: float = Field(1.0, gt=0, le=1)
+    """minimum share of its most frequent site for a signature to be noise"""
+    query_signatures: int = Field(0, ge=0, le=2_048)
+    """number of signatures in a candidate query; 0: all, or 12 if coverage is enabled"""
 
 
 class SimhashConfig(Section):
@@ -227,11 +218,10 @@ class SimhashConfig(Section):
 
     detector = "simhash"
 
-    max_hamming_distance: int = Field(3, ge=0, le=7, description="maximum differing bits of 64")
-    features: Literal["words", "grams", "words-tfidf"] = feature_setting(
-        "grams",
-        description="hashed features: pairs of adjacent tokens, words with weight 1, or words weighted by tf-idf",
-    )
+    max_hamming_distance: int = Field(3, ge=0, le=7)
+    """maximum differing bits of 64"""
+    features: Literal["words", "grams", "words-tfidf"] = feature_setting("grams")
+    """hashed features: pairs of adjacent tokens, words with weight 1, or words weighted by tf-idf"""
     idf: IdfFile = ""
 
 
@@ -240,7 +230,7 @@ class CoverageConfig(Section):
 
     detector = "coverage"
 
-    min_cover: float = Field(0.6, ge=0, le=1, description="minimum coverage of the better covered page")
-    min_both: float = Field(
-        0.55, ge=0, le=1, description="minimum coverage of the less covered page for a duplicate"
-    )
+    min_cover: float = Field(0.6, ge=0, le=1)
+    """minimum coverage of the better covered page"""
+    min_both: float = Field(0.55, ge=0, le=1)
+    """minimum coverage of the less covered page for a duplicate"""
