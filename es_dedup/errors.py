@@ -30,7 +30,9 @@ class DedupError(Exception):
     retryable: ClassVar[bool] = False
     message: ClassVar[str] = ""
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, *, retryable: bool | None = None) -> None:
+        if retryable is not None:
+            cls.retryable = retryable
         dataclass(eq=False, repr=False)(cls)
 
     def __post_init__(self) -> None:
@@ -96,12 +98,16 @@ class IndexError_(DedupError):  # noqa: N801 - Python has an IndexError
     """Root of what an index can raise (the name avoids Python's own IndexError)."""
 
 
-class WriteFailed(IndexError_):
-    """Single writes that the server refused, or that met too many other writers."""
+class IndexProblem(IndexError_):
+    """Root of the errors that name an index and what is wrong with it."""
 
     index: str
     problem: str
     message = "{index}: {problem}"
+
+
+class WriteFailed(IndexProblem):
+    """Single writes that the server refused, or that met too many other writers."""
 
 
 class SchemaMismatch(IndexError_):
@@ -187,31 +193,28 @@ class SettingsDiffer(UserWarning):
 
 def _listed(differences: tuple[Difference, ...]) -> str:
     """Differences in words; where other methods are enabled, their settings and versions are not named one by one."""
-    methods = any(each.name in ("detectors", "elastic.also_stored") for each in differences)
-    named = (each for each in differences if not methods or _of_both(each))
-    return "; ".join(map(str, named))
-
-
-def _of_both(difference: Difference) -> bool:
-    both = difference.recorded is not None and difference.current is not None
-    return both or difference.name in ("detectors", "elastic.also_stored")
+    methods = [each for each in differences if each.name in ("detectors", "elastic.also_stored")]
+    return "; ".join(
+        str(each)
+        for each in differences
+        if not methods or each in methods or None not in (each.recorded, each.current)
+    )
 
 
 def _shown(value: Any) -> str:
-    if value is None:
-        return "not set"
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(str, value)) or "empty"
-    if isinstance(value, bool):
-        return str(value).lower()
+    match value:
+        case None:
+            return "not set"
+        case bool():
+            return str(value).lower()
+        case list() | tuple():
+            return ", ".join(map(str, value)) or "empty"
     return str(value) or "empty"
 
 
-class NotAnIndex(IndexError_):
+class NotAnIndex(IndexProblem):
     """The file exists but is no es-dedup index, or is damaged."""
 
-    index: str
-    problem: str
     message = "{index} is not a readable es-dedup index ({problem}): name another file, or restore a copy"
 
 
@@ -241,10 +244,8 @@ def reading_stored(what: str) -> Iterator[None]:
         raise DamagedData(what, str(error)) from error
 
 
-class IndexLocked(IndexError_):
+class IndexLocked(IndexError_, retryable=True):
     """Another process is writing to the same index."""
-
-    retryable = True
 
     index: str
     seconds: float
@@ -254,22 +255,16 @@ class IndexLocked(IndexError_):
     )
 
 
-class RootsChanged(IndexError_):
+class RootsChanged(IndexError_, retryable=True):
     """Another process has recorded roots of page files; the ids at hand may be given to other files."""
-
-    retryable = True
 
     index: str
     message = "{index}: another process has recorded input folders in the meantime; nothing was stored: run the command again"
 
 
-class IndexUnavailable(IndexError_):
+class IndexUnavailable(IndexProblem, retryable=True):
     """The storage did not answer or could not be written; nothing of the failed call was kept."""
 
-    retryable = True
-
-    index: str
-    problem: str
     message = "{index}: {problem}; this call stored nothing, earlier data is intact"
 
 
@@ -285,35 +280,27 @@ class ServerUnreachable(IndexUnavailable):
     message = "cannot connect to {index} ({problem}): start the server, or name another address with --db"
 
 
-class UnreadableAnswer(IndexError_):
+class UnreadableAnswer(IndexProblem):
     """An answer that is none of Elasticsearch's: parts are missing, or of other types."""
 
-    index: str
-    problem: str
     message = (
         "{index}: the response of the server cannot be read ({problem}): check that it is Elasticsearch and "
         "that no proxy changes its answers; repeating the call is safe"
     )
 
 
-class IndexReadOnly(IndexError_):
+class IndexReadOnly(IndexProblem, retryable=True):
     """The server has blocked writes to the index, most often because its disk is nearly full."""
 
-    retryable = True
-
-    index: str
-    problem: str
     message = (
         "{index} takes no writes ({problem}): free disk space on the server, or lift the block "
         "(index.blocks.*), then repeat the call; reading is possible meanwhile"
     )
 
 
-class IndexRefused(IndexError_):
+class IndexRefused(IndexProblem):
     """The server does not allow the request: credentials, privileges, certificates, or a wrong request."""
 
-    index: str
-    problem: str
     advice: str = "change what it names; to repeat the call does not help before"
     message = "{index}: the server refuses ({problem}): {advice}"
 
@@ -334,10 +321,8 @@ class OtherCluster(DedupError):
     )
 
 
-class NotDecided(IndexError_):
+class NotDecided(IndexError_, retryable=True):
     """Documents that were not written, because there was no decision on them and setting ``hook.on_failure`` is ``fail_closed``."""
-
-    retryable = True
 
     documents: int
     problem: str
@@ -360,11 +345,9 @@ class MappingConflict(IndexRefused):
     )
 
 
-class SourceIncomplete(IndexError_):
+class SourceIncomplete(IndexProblem):
     """Marking documents of an index would delete data, as its ``_source`` does not hold whole documents."""
 
-    index: str
-    problem: str
     message = (
         "documents of {index} cannot be updated: its _source is not the whole document ({problem}), and an "
         "update of a document would permanently delete what _source leaves out; no document was changed: index the "
@@ -504,10 +487,8 @@ class ContentMissing(DedupError):
         )
 
 
-class QueueUnavailable(DedupError):
+class QueueUnavailable(DedupError, retryable=True):
     """Redis, the message queue, did not answer; Elasticsearch still holds what was to be sent."""
-
-    retryable = True
 
     queue: str
     problem: str
@@ -518,10 +499,8 @@ class QueueUnavailable(DedupError):
         return f"{self.queue}: Redis does not answer ({self.problem}): {advice}"
 
 
-class JobContended(DedupError):
+class JobContended(DedupError, retryable=True):
     """Others change a job all the time."""
-
-    retryable = True
 
     job_id: str
     message = "job {job_id} is being changed by too many at once; try again"

@@ -382,9 +382,8 @@ class PairDecision(WithExplanation):
             relation = Relation.DIFFERENT if relation.same else relation
         elif not relation.same:
             relation = Relation.DUPLICATE
-        reason = "; ".join(each.words for each in overrides)
-        decided = replace(self, relation=relation, reason=reason, decided_by="overrides")
-        return replace(decided, overrides=overrides, otherwise=self)
+        decided = replace(self, relation=relation, reason="; ".join(each.words for each in overrides))
+        return replace(decided, decided_by="overrides", overrides=overrides, otherwise=self)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -400,8 +399,8 @@ class PairDecision(WithExplanation):
             "explanation": list(self.explanation),
             "rules": [rule.as_dict() for rule in self.rules],
             "verdicts": [
-                {**asdict(verdict), "relation": str(verdict.relation), "score": round(verdict.score, 4)}
-                for verdict in self.verdicts
+                asdict(each) | {"relation": str(each.relation), "score": round(each.score, 4)}
+                for each in self.verdicts
             ],
             "skipped": dict(self.skipped),
             "overrides": [each.as_dict() for each in self.overrides],

@@ -87,11 +87,7 @@ class Annotation:
         """JSON-ready form, without empty fields; a file of such lines of one reader can be read as labels."""
         found = {"id_a": self.left, "id_b": self.right, "label": str(self.label)}
         further = {
-            "relation": self.relation,
-            "reader": self.reader,
-            "time": self.time,
-            "removed": self.removed,
-            "override": self.override,
+            name: getattr(self, name) for name in ("relation", "reader", "time", "removed", "override")
         }
         return found | {name: str(value) for name, value in further.items() if value}
 

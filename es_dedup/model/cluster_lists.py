@@ -52,14 +52,12 @@ class ClusterQuery:
 
     def place_of(self, summary: ClusterSummary) -> Place:
         """Where a cluster stands in the order."""
-        match self.order:
-            case ClusterOrder.LARGEST:
-                return summary.size, summary.id
-            case ClusterOrder.NEWEST:
-                return summary.newest, summary.id
-            case ClusterOrder.CONFIDENCE:
-                return summary.confidence, summary.id
-        return summary.id, summary.id
+        fields = {
+            ClusterOrder.LARGEST: "size",
+            ClusterOrder.NEWEST: "newest",
+            ClusterOrder.CONFIDENCE: "confidence",
+        }
+        return getattr(summary, fields.get(self.order, "id")), summary.id
 
     def follows(self, place: Place, after: Place | None) -> bool:
         """Whether a place comes after another one."""

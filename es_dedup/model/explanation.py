@@ -66,13 +66,7 @@ class ConditionResult:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
-        return {
-            "fact": self.fact,
-            "value": self.value,
-            "sign": self.sign,
-            "threshold": self.threshold,
-            "holds": self.holds,
-        }
+        return {name: getattr(self, name) for name in ("fact", "value", "sign", "threshold", "holds")}
 
 
 @dataclass(frozen=True, slots=True)

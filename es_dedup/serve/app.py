@@ -16,7 +16,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, StreamingResponse
 from fastapi.security import HTTPBearer
 from pydantic.json_schema import models_json_schema
-from starlette.requests import ClientDisconnect
 
 from es_dedup import __version__
 from es_dedup.console.frame import ROOT
@@ -105,20 +104,21 @@ class Service:
             kind += f" in {encoding}"
         if kind not in kinds:
             raise problems.WrongMediaType(kind, " or ".join(kinds))
-        limit, parts, size = self.limits.max_body_bytes, [], 0
+        limit, parts, size, more = self.limits.max_body_bytes, [], 0, True
         if int(request.headers.get("content-length") or 0) > limit:
             raise problems.BodyTooLarge(limit)
         try:
             async with asyncio.timeout(self.limits.body_seconds):
-                async for part in request.stream():
-                    parts.append(part)
-                    size += len(part)
+                while more:
+                    message = await request.receive()
+                    if message["type"] == "http.disconnect":
+                        raise problems.ClientGone
+                    parts.append(message.get("body", b""))
+                    size, more = size + len(parts[-1]), message.get("more_body", False)
                     if size > limit:
                         raise problems.BodyTooLarge(limit)
         except TimeoutError:
             raise problems.BodySlow(self.limits.body_seconds) from None
-        except ClientDisconnect:
-            raise problems.ClientGone from None
         return b"".join(parts).removeprefix(BOM_UTF8)
 
     async def read(self, call: Callable[..., bytes], *arguments: Any) -> Response:
@@ -234,45 +234,37 @@ router = APIRouter(
 )
 
 
-def _reads(answer: Any, body: type[BaseModel] | None = None, *, lines: bool = False) -> dict[str, Any]:
-    """Arguments of a route for which a token for reading is enough.
+def _route(
+    scope: Scope, answer: Any, body: type[BaseModel] | None = None, line: type[BaseModel] | None = None
+) -> dict[str, Any]:
+    """Arguments of a route.
 
     Args:
-        answer: its form.
-        body: the form of the body, which the route reads by itself; None: there is none.
-        lines: the answer may be NDJSON, and so may the body.
+        scope: what the token must allow.
+        answer: the type of its answer.
+        body: the type of its body, which the route reads by itself; None: there is none.
+        line: the type of a line of the body in NDJSON; None: it must be JSON.
     """
-    line = {NDJSON: {"schema": {"type": "string", "description": "an answer a line"}}}
-    return {
-        "dependencies": [Security(Allowed(Scope.READ))],
-        "response_model": answer,
-        "responses": {200: {"content": line}} if lines else None,
-        "openapi_extra": _takes(body, body if lines else None),
-    }
-
-
-def _writes(
-    answer: Any, body: type[BaseModel] | None = None, line: type[BaseModel] | None = None
-) -> dict[str, Any]:
-    """Arguments of a route that needs a token for writing: its answer, its body, and a line of a body in NDJSON."""
-    return {
-        "dependencies": [Security(Allowed(Scope.WRITE))],
-        "response_model": answer,
-        "openapi_extra": _takes(body, line),
-    }
-
-
-def _takes(body: type[BaseModel] | None, line: type[BaseModel] | None) -> dict[str, Any] | None:
-    """What OpenAPI says of a body."""
-    if body is None:
-        return None
-    content: dict[str, Any] = {JSON: {"schema": {"$ref": _REF.format(model=body.__name__)}}}
+    content: dict[str, Any] = {}
+    if body is not None:
+        content[JSON] = {"schema": {"$ref": _REF.format(model=body.__name__)}}
     if line is not None:
         content[NDJSON] = {"schema": {"type": "string", "description": f"a {line.__name__} a line"}}
-    return {"requestBody": {"required": True, "content": content}}
+    return {
+        "dependencies": [Security(Allowed(scope))],
+        "response_model": answer,
+        "openapi_extra": {"requestBody": {"required": True, "content": content}} if content else None,
+    }
 
 
-@router.post("/v1/check", **_reads(answers.Decision, bodies.PageBody, lines=True))
+_reads: Final = partial(_route, Scope.READ)
+_writes: Final = partial(_route, Scope.WRITE)
+_LINES: Final[dict[int | str, Any]] = {
+    200: {"content": {NDJSON: {"schema": {"type": "string", "description": "an answer a line"}}}}
+}
+
+
+@router.post("/v1/check", **_reads(answers.Decision, bodies.PageBody, bodies.PageBody), responses=_LINES)
 async def check(service: Served, sent: LinesOrJson) -> Response:
     """Decide whether a page is stored already; nothing is written. NDJSON is answered line by line."""
     body, is_lines = sent
@@ -370,7 +362,7 @@ async def undo_override(write: Write, service: Served, override_id: str, body: J
     return await write(body, calls.undo_override, override_id, body, *service.where)
 
 
-@router.get("/v1/labels", **_reads(answers.Labels, lines=True))
+@router.get("/v1/labels", **_reads(answers.Labels), responses=_LINES)
 async def labels(request: Request, service: Served) -> Response:
     """What readers said of pairs of pages, by time. `Accept: application/x-ndjson` gives lines that can be imported, with labels taken back."""
     lines = NDJSON in request.headers.get("accept", "").lower()

@@ -15,43 +15,44 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MEDIA_TYPE: Final = "application/problem+json"
+_RETRYABLE: Final = frozenset(map(HTTPStatus, (408, 429, 503, 504)))
 RETRY_SECONDS: Final = 2
 """Advised in ``Retry-After`` of errors after which the same request may succeed."""
 
 
 class RequestError(DedupError):
-    """A request that the server refuses by itself."""
+    """A request that the server refuses by itself, with a status; some may succeed later."""
 
-    status: ClassVar[HTTPStatus] = HTTPStatus.BAD_REQUEST
+    status: ClassVar[HTTPStatus]
+
+    def __init_subclass__(cls, status: HTTPStatus = HTTPStatus.BAD_REQUEST) -> None:
+        cls.status = status
+        super().__init_subclass__(retryable=status in _RETRYABLE)
 
 
-class NoToken(RequestError):
+class NoToken(RequestError, status=HTTPStatus.UNAUTHORIZED):
     """The request names no valid token."""
 
-    status = HTTPStatus.UNAUTHORIZED
     message = (
         "send a token of this server as `Authorization: Bearer TOKEN`; `es-dedup serve` says where they are"
     )
 
 
-class NotAllowed(RequestError):
+class NotAllowed(RequestError, status=HTTPStatus.FORBIDDEN):
     """The token is for reading only."""
 
-    status = HTTPStatus.FORBIDDEN
     message = "this request writes and the token is for reading: send the token for writing"
 
 
-class ForeignHost(RequestError):
+class ForeignHost(RequestError, status=HTTPStatus.FORBIDDEN):
     """Without tokens only requests that name this machine are answered."""
 
-    status = HTTPStatus.FORBIDDEN
     message = "no token is required here, so that the host of a request must be localhost, 127.0.0.1 or [::1]"
 
 
-class ForeignOrigin(RequestError):
+class ForeignOrigin(RequestError, status=HTTPStatus.FORBIDDEN):
     """A form comes from another site."""
 
-    status = HTTPStatus.FORBIDDEN
     origin: str
     host: str
     message = (
@@ -83,30 +84,26 @@ class RepeatedHeader(RequestError):
     message = "the header {name} came more than once, and a proxy may read another one: send it once"
 
 
-class WrongMediaType(RequestError):
+class WrongMediaType(RequestError, status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE):
     """The body is of another kind than the route takes."""
 
-    status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
     given: str
     taken: str
     message = "a body of type {given!r} is not taken here: send {taken}"
 
 
-class BodyTooLarge(RequestError):
+class BodyTooLarge(RequestError, status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE):
     """The body passes the limit."""
 
-    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     limit: int
     message = (
         "the body is larger than {limit:,} bytes: send fewer pages at a time, or raise serve.max_body_bytes"
     )
 
 
-class BodySlow(RequestError):
+class BodySlow(RequestError, status=HTTPStatus.REQUEST_TIMEOUT):
     """The client took too long to send the body."""
 
-    status = HTTPStatus.REQUEST_TIMEOUT
-    retryable = True
     seconds: float
     message = "the body was not complete after {seconds:g} s: send it faster or in parts, or raise serve.body_seconds"
 
@@ -117,20 +114,16 @@ class ClientGone(RequestError):
     message = "the connection was closed before the body was complete: send it again"
 
 
-class TooMany(RequestError):
+class TooMany(RequestError, status=HTTPStatus.TOO_MANY_REQUESTS):
     """As many requests wait as may."""
 
-    status = HTTPStatus.TOO_MANY_REQUESTS
-    retryable = True
     limit: int
     message = "{limit} requests of this kind are waiting: repeat this one later, or raise serve.waiting"
 
 
-class Slow(RequestError):
+class Slow(RequestError, status=HTTPStatus.GATEWAY_TIMEOUT):
     """There was no answer in time; a write goes on."""
 
-    status = HTTPStatus.GATEWAY_TIMEOUT
-    retryable = True
     seconds: float
     message = (
         "no answer within {seconds:g} s; what was to be written may still be: repeat the request, which is safe, with "
@@ -138,52 +131,45 @@ class Slow(RequestError):
     )
 
 
-class ReaderLost(RequestError):
+class ReaderLost(RequestError, status=HTTPStatus.SERVICE_UNAVAILABLE):
     """A process that was to answer has ended."""
 
-    status = HTTPStatus.SERVICE_UNAVAILABLE
-    retryable = True
     message = "a process that answers requests has ended and is started again: repeat the request"
 
 
-class KeyReused(RequestError):
+class KeyReused(RequestError, status=HTTPStatus.UNPROCESSABLE_ENTITY):
     """An Idempotency-Key came with another request before."""
 
-    status = HTTPStatus.UNPROCESSABLE_ENTITY
     message = "this Idempotency-Key belongs to another request: use a new key for each request"
 
 
-class NoSuchRoute(RequestError):
+class NoSuchRoute(RequestError, status=HTTPStatus.NOT_FOUND):
     """Nothing is there."""
 
-    status = HTTPStatus.NOT_FOUND
     path: str
     message = "there is nothing at {path}: see /openapi.json"
 
 
-class WrongMethod(RequestError):
+class WrongMethod(RequestError, status=HTTPStatus.METHOD_NOT_ALLOWED):
     """The address does not take this method."""
 
-    status = HTTPStatus.METHOD_NOT_ALLOWED
     method: str
     path: str
     allowed: str
     message = "{path} takes {allowed}, not {method}: see /openapi.json"
 
 
-class NotOnThisIndex(RequestError):
+class NotOnThisIndex(RequestError, status=HTTPStatus.NOT_IMPLEMENTED):
     """What this index cannot do."""
 
-    status = HTTPStatus.NOT_IMPLEMENTED
     what: str
     needs: str
     message = "{what} is not possible here: it needs {needs}"
 
 
-class Unforeseen(RequestError):
+class Unforeseen(RequestError, status=HTTPStatus.INTERNAL_SERVER_ERROR):
     """An error of the server's own."""
 
-    status = HTTPStatus.INTERNAL_SERVER_ERROR
     message = "the server failed; its log has the cause. Repeating the request is safe"
 
 

@@ -60,6 +60,9 @@ def test_servers_on_one_index_share_keys(tmp_path: Path) -> None:
         assert two.post("/v1/pages", json=page, headers=key).content == first.content
         assert two.get("/v1/pages/k").status_code == 404
         problem(two.post("/v1/pages", json={"id": "k", "text": OTHER}, headers=key), 422, "key-reused")
+        problem(two.delete("/v1/pages/k", headers=key), 422, "key-reused")
+        long = {"Idempotency-Key": "k" * 256}
+        problem(two.post("/v1/pages", json=page, headers=long), 400, "invalid-query")
 
 
 def test_answers_are_forgotten_after_a_day_and_when_they_are_too_many(tmp_path: Path) -> None:
