@@ -12,6 +12,11 @@ from scripts.docssupport import reference
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 COMMANDS: Final = frozenset(reference.commands())
+BY_LENGTH: Final = sorted(COMMANDS, key=len, reverse=True)
+OPTIONS: Final = {
+    name: {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
+    for name, command in {"": reference._root(), **reference.commands()}.items()
+}
 FIRST: Final = frozenset(name.split()[0] for name in COMMANDS)
 INNER: Final = frozenset(word for name in COMMANDS for word in name.split()[1:]) - FIRST
 PLACES: Final = (
@@ -54,6 +59,27 @@ def stale(text: str) -> list[str]:
 def test_every_command_that_a_text_calls_exists() -> None:
     wrong = {name: calls for name, text in texts() if (calls := stale(text))}
     assert not wrong
+
+
+def unknown_options(text: str) -> list[tuple[str, str]]:
+    """Options that calls of commands give and the commands do not have."""
+    found = []
+    for line in re.findall(r"(?:es-dedup |`)([^`\n|;#]*--[^`\n|;#]*)", text):
+        name = next((each for each in BY_LENGTH if re.search(rf"(?:^| ){each}(?: |$)", line)), None)
+        if name:
+            known = {"--help"} | OPTIONS[""] | OPTIONS[name]
+            found += [
+                (name, each) for each in re.findall(r"(?<![\w-])--[a-z-]+\b", line) if each not in known
+            ]
+    return found
+
+
+def test_every_option_that_a_text_gives_a_command_exists() -> None:
+    wrong = {name: options for name, text in texts() if (options := unknown_options(text))}
+    assert not wrong
+    assert unknown_options("`elastic jobs ID --rate 5`, `es-dedup --db x scan --root .`") == [
+        ("elastic jobs", "--rate")
+    ]
 
 
 def test_the_last_word_of_a_command_alone_is_not_named_in_documents_and_help() -> None:
