@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from es_dedup.batch.featurise import content_of
+from es_dedup.cli.command import as_command
+from es_dedup.cli.evaluating import LABELS_HELP, Corpus, Folds, check_labels, name_missing
 from es_dedup.cli.figures import show_decider
-from es_dedup.cli.inputs import (
-    LABELS_HELP,
-    Corpus,
-    Folds,
-    Intake,
-    check_labels,
-    end_with_missing,
-    with_input_options,
-)
-from es_dedup.cli.progress import ProgressDisplay
-from es_dedup.cli.session import Session, session_of
+from es_dedup.cli.group import ExitCode
+from es_dedup.cli.inputs import Intake
+from es_dedup.cli.session import Session
 from es_dedup.decision.voting import decided_by
 from es_dedup.detectors.registry import create_detectors, detector_names
 from es_dedup.evaluation import Goal, read_labels
 from es_dedup.evaluation.runner import BY_RULES
 from es_dedup.extraction import create_extractor
-from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
+from es_dedup.readers import ReadOptions
 from es_dedup.report.evidence import shares_in_words
 from experiments.comparison import compare as side_by_side
 from experiments.methods import run_method, run_rules
@@ -53,38 +47,28 @@ NO_VERDICT: Final = "no verdict: it skipped one of them"
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    app.command()(compare)
+    app.command()(as_command(compare))
 
 
-@with_input_options
 def compare(
-    context: typer.Context,
+    session: Session,
+    *,
     corpus: Corpus,
-    labels: Annotated[Path, typer.Option(help=LABELS_HELP, metavar="LABELS", show_default=False)],
+    labels: Annotated[Path, typer.Option(help=LABELS_HELP, metavar="LABELS")],
     options: ReadOptions,
-    methods: Annotated[
-        str,
-        typer.Option(
-            help="Methods to compare, separated by commas; rules are the decision rules with all methods."
-        ),
-    ] = ALL,
+    methods: str = ALL,
     folds: Folds = 5,
-    max_merged_diff: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            max=1,
-            help="Best threshold: highest recall with at most this share of merged diff pairs (default: highest F1).",
-            show_default=False,
-        ),
-    ] = None,
-) -> None:
+    max_merged_diff: Annotated[float | None, typer.Option(min=0, max=1)] = None,
+) -> ExitCode:
     """Compare methods on labelled pairs: quality, cost, best thresholds, and where one alone is right or wrong.
 
     Each method runs alone, on candidates of its own terms, with what it learns of the corpus itself.
     A pair counts as merged only if it is a candidate of the method. Nothing is stored.
+
+    Args:
+        methods: Methods to compare, separated by commas; rules are the decision rules with all methods.
+        max_merged_diff: Best threshold: highest recall with at most this share of merged diff pairs (default: highest F1).
     """
-    session = session_of(context)
     names = _names(methods)
     pairs = read_labels(labels)
     intake = Intake(corpus, options, session, leave=labels)
@@ -98,7 +82,7 @@ def compare(
     session.output.emit(found)
     _show(session, found)
     show_decider(session.output, decider)
-    end_with_missing(session, missing, intake.failed)
+    return name_missing(session, missing, intake.failed)
 
 
 def _names(methods: str) -> tuple[str, ...]:
@@ -122,7 +106,7 @@ def _run(
     extractor = create_extractor(settings.extraction)
     contents: list[Content] = []
     runs: list[MethodRun] = []
-    with ProgressDisplay(quiet=session.output.quiet) as progress:
+    with session.progress() as progress:
         for page in pages:
             contents.append(content_of(page, extractor)[0])
             progress.count("read", len(contents), len(pages))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from es_dedup.cli.session import session_of
+from es_dedup.cli.command import as_command
+from es_dedup.cli.session import Session
 from es_dedup.errors import ConfigError, InputError, MissingExtra
 from es_dedup.extraction import create_extractor
 from es_dedup.model import Content
@@ -64,56 +65,45 @@ def agreement(gold: str, text: str) -> float:
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    app.command("extractors")(compare_extractors)
+    app.command()(as_command(extractors))
 
 
-def compare_extractors(
-    context: typer.Context,
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            help="Folder with page files (.htm, .html), beside them gold texts (.txt).",
-            exists=True,
-            file_okay=False,
-            show_default=False,
-        ),
-    ],
+def extractors(
+    session: Session, folder: Annotated[Path, typer.Argument(exists=True, file_okay=False)]
 ) -> None:
     """Compare the extractor of the settings with those of other packages that are installed, on the first 10,000 page files of a folder.
 
     The first table has the pages on which they agree least, the second each extractor over all pages. With --json each page is a
     line, and then each extractor.
+
+    Args:
+        folder: Folder with page files (.htm, .html), beside them gold texts (.txt).
     """
-    session = session_of(context)
     output, config = session.output, session.settings.extraction
-    extractors = _extractors(config)
-    pages = []
-    for page in _compared(folder, extractors, config.max_bytes):
-        output.emit(page)
-        pages.append(page)
+    peers = _extractors(config)
+    pages = list(_compared(folder, peers, config.max_bytes))
     if not pages:
         raise InputError(str(folder), None, "no page files (.htm, .html) in it")
-    names = list(extractors)
-    output.table(
-        ("page", *(f"{name} chars" for name in names), *(f"{name} agreement" for name in names[1:])),
-        [
-            (page.page, *page.chars.values(), *(f"{page.agreement[name]:.2f}" for name in names[1:]))
-            for page in sorted(pages, key=lambda page: min(page.agreement.values()))[:SHOWN_PAGES]
-        ],
-        in_parts=True,
-    )
+    names = list(peers)
+    head = ("page", *(f"{name} chars" for name in names), *(f"{name} agreement" for name in names[1:]))
+    rows = [
+        (page.page, *page.chars.values(), *(f"{page.agreement[name]:.2f}" for name in names[1:]))
+        for page in sorted(pages, key=lambda page: min(page.agreement.values()))[:SHOWN_PAGES]
+    ]
+    output.table(head, rows, pages, in_parts=True)
     output.line()
     figures = [_figures(name, pages) for name in names]
-    for figure in figures:
-        output.emit(figure)
-    rows = [
-        [
-            f"{value:.3f}" if isinstance(value, float) else "-" if value is None else value
-            for value in each.values()
-        ]
-        for each in figures
-    ]
-    output.table([name.replace("_", " ") for name in figures[0]], rows)
+    output.table(
+        [name.replace("_", " ") for name in figures[0]],
+        ([_shown(value) for value in each.values()] for each in figures),
+        figures,
+    )
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return "-" if value is None else value
 
 
 def _extractors(config: ExtractionConfig) -> dict[str, HtmlExtractor]:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from es_dedup.batch.featurise import content_of
+from es_dedup.cli.command import as_command
 from es_dedup.cli.group import ExitCode
-from es_dedup.cli.inputs import Intake, Paths, with_input_options
-from es_dedup.cli.progress import ProgressDisplay
-from es_dedup.cli.session import session_of
+from es_dedup.cli.inputs import Intake, Paths
+from es_dedup.cli.session import Session
 from es_dedup.cli.targets import output_target
 from es_dedup.errors import InputError
 from es_dedup.extraction import create_extractor
 from es_dedup.model.batches import chunked
-from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
+from es_dedup.readers import ReadOptions
 from es_dedup.text.idf import Idf
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.words import content_words
@@ -25,28 +25,23 @@ from es_dedup.text.words import content_words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from es_dedup.cli.session import Session
-
 BATCH: Final = 256
 """Pages segmented at a time."""
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    app.command()(idf)
+    app.command()(as_command(idf))
 
 
-@with_input_options
 def idf(
-    context: typer.Context,
-    paths: Paths,
-    options: ReadOptions,
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="Output file: a word and its idf on each line.")
-    ],
-) -> None:
-    """Learn inverse document frequencies of content words from pages, for settings like `multi_simhash.idf`."""
-    session = session_of(context)
+    session: Session, paths: Paths, *, options: ReadOptions, output: Annotated[str, typer.Option("-o")]
+) -> ExitCode:
+    """Learn inverse document frequencies of content words from pages, for settings like `multi_simhash.idf`.
+
+    Args:
+        output: Output file: a word and its idf on each line.
+    """
     target = output_target(output, session, "--output", b"# unknown ", paths)
     intake = Intake(paths, options, session)
     found = learned(_words(session, intake))
@@ -59,15 +54,14 @@ def idf(
     session.output.line(
         f"{len(found.values):,} words of {found.version.removeprefix('learned-')} pages: {output}"
     )
-    if intake.failed:
-        raise typer.Exit(ExitCode.LEFT_OUT)
+    return ExitCode.LEFT_OUT if intake.failed else ExitCode.OK
 
 
 def _words(session: Session, intake: Intake) -> Iterator[list[str]]:
     """Content words of each page."""
     extractor = create_extractor(session.settings.extraction)
     read = 0
-    with ProgressDisplay(quiet=session.output.quiet) as progress:
+    with session.progress() as progress:
         for some in chunked(intake.pages(), BATCH):
             texts = normalise_many([content_of(page, extractor)[0].text for page in some])
             words = content_words(texts, session.settings.words.segmenter)

@@ -1,4 +1,4 @@
-"""``clusters``, ``show``, ``search`` and ``changes``: looking at what is stored."""
+"""``clusters``, ``show``, ``text``, ``search`` and ``index changes``: looking at what is stored."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from es_dedup.cli.checking import UNCLUSTERED, show_pair
 from es_dedup.cli.inputs import PageIds, given_ids
-from es_dedup.cli.output import clean
-from es_dedup.cli.session import Session, session_of
+from es_dedup.cli.output import clean, show_pair
+from es_dedup.cli.session import UNCLUSTERED, Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,71 +19,59 @@ if TYPE_CHECKING:
     from es_dedup.model import Cluster, SearchResult
 
 SHOWN_CLUSTERS: Final = 50
-POLL_SECONDS: Final = 1.0
 
 
 def clusters(
-    context: typer.Context,
-    min_size: Annotated[int, typer.Option(min=1, help="Minimum number of pages in a cluster.")] = 2,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            min=0, help="Maximum number of clusters, the largest first; 0: all, by id (50; all with --json)."
-        ),
-    ] = None,
-    evidence: Annotated[
-        bool, typer.Option("--evidence", help="Show the members of each cluster with their evidence.")
-    ] = False,
+    session: Session,
+    *,
+    min_size: Annotated[int, typer.Option(min=1)] = 2,
+    limit: Annotated[int | None, typer.Option(min=0)] = None,
+    evidence: bool = False,
 ) -> None:
-    """List the clusters."""
+    """List the clusters.
+
+    Args:
+        min_size: Minimum number of pages in a cluster.
+        limit: Maximum number of clusters, the largest first; 0: all, by id (50; all with --json).
+        evidence: Show the members of each cluster with their evidence.
+    """
     from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
     from es_dedup.report.clusters import cluster_as_dict
 
-    session = session_of(context)
-    limit = (0 if session.output.as_json else SHOWN_CLUSTERS) if limit is None else limit
+    output = session.output
+    limit = (0 if output.as_json else SHOWN_CLUSTERS) if limit is None else limit
     with session.read() as dedup:
         if dedup.clusters_pending:
-            session.output.warn(UNCLUSTERED)
+            output.warn(UNCLUSTERED)
         found: Iterable[Cluster] = dedup.clusters(min_size=min_size)
         if limit:
             largest = ClusterQuery(min_size, order=ClusterOrder.LARGEST)
             found = dedup.clusters_of(dedup.list_clusters(largest, limit=limit))
-        if session.output.as_json:
-            for cluster in found:
-                session.output.emit(cluster_as_dict(dedup, cluster, evidence=evidence))
-        elif evidence:
+        if evidence and not output.as_json:
             for cluster in found:
                 _show(session, dedup, cluster, evidence=True)
         else:
-            heads = (
-                "pages",
-                "cluster",
-                "title of the canonical document",
-                "site",
-                "shared of it",
-                "of the others",
-            )
-            session.output.table(heads, (_row(dedup, cluster) for cluster in found))
+            heads = ("pages", "cluster", "title of the canonical document", "site", "shared of it", "of the others")  # fmt: skip
+            objects = (cluster_as_dict(dedup, cluster, evidence=evidence) for cluster in found)
+            output.table(heads, (_row(dedup, cluster) for cluster in found), objects)
     if limit:
-        session.output.note(f"at most {limit:,} clusters are shown; --limit 0 shows all")
+        output.note(f"at most {limit:,} clusters are shown; --limit 0 shows all")
 
 
 def show(
-    context: typer.Context,
-    ids: Annotated[
-        list[str],
-        typer.Argument(
-            help="Ids of clusters, or ids or URLs of any pages in them; -: one a line on standard input.",
-            metavar="CLUSTER…",
-            show_default=False,
-        ),
-    ],
-    evidence: Annotated[bool, typer.Option(help="Show the evidence for each member.")] = True,
+    session: Session,
+    ids: Annotated[list[str], typer.Argument(metavar="CLUSTER…")],
+    *,
+    evidence: bool = True,
 ) -> None:
-    """Show clusters: the canonical document, and every member with the evidence."""
+    """Show clusters: the canonical document, and every member with the evidence.
+
+    Args:
+        ids: Ids of clusters, or ids or URLs of any pages in them; -: one a line on standard input.
+        evidence: Show the evidence for each member.
+    """
     from es_dedup.report.clusters import cluster_as_dict
 
-    session = session_of(context)
     with session.read() as dedup:
         shown: set[str] = set()
         for name in given_ids(dedup, ids):
@@ -95,37 +82,42 @@ def show(
                 _show(session, dedup, found, evidence=evidence)
 
 
-def text(context: typer.Context, ids: PageIds) -> None:
+def text(session: Session, ids: PageIds) -> None:
     """Print the stored main text of pages, each between a line with its id and title and an empty line if there are several."""
-    session = session_of(context)
+    output = session.output
     with session.read() as dedup:
         names = given_ids(dedup, ids)
         if not names:
             raise typer.BadParameter("no page is named", param_hint="ID…")
         for name in names:
             record, stored = dedup.record(name), dedup.text(name)
-            session.output.emit({"page_id": name, "title": record.title, "url": record.url, "text": stored})
+            output.emit({"page_id": name, "title": record.title, "url": record.url, "text": stored})
             if len(names) > 1:
-                session.output.line(f"# {clean(name)}  {clean(record.title)}")
+                output.line(f"# {clean(name)}  {clean(record.title)}")
             for line in stored.splitlines():
-                session.output.line(clean(line))
+                output.line(clean(line))
             if not stored:
-                session.output.warn(
-                    f"{name}: no text is stored ({record.skipped or 'setting index.keep_text'})"
-                )
+                output.warn(f"{name}: no text is stored ({record.skipped or 'setting index.keep_text'})")
             if len(names) > 1:
-                session.output.line()
+                output.line()
 
 
 def search(
-    context: typer.Context,
-    query: Annotated[str, typer.Argument(help="Words to search for.", metavar="QUERY", show_default=False)],
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of hits.")] = 10,
-    offset: Annotated[int, typer.Option(min=0, help="Hits to skip.")] = 0,
-    collapse: Annotated[bool, typer.Option(help="One hit per cluster.")] = True,
+    session: Session,
+    query: str,
+    *,
+    limit: Annotated[int, typer.Option(min=1, max=1000)] = 10,
+    offset: Annotated[int, typer.Option(min=0)] = 0,
+    collapse: bool = True,
 ) -> None:
-    """Search the stored texts, one hit per cluster."""
-    session = session_of(context)
+    """Search the stored texts, one hit per cluster.
+
+    Args:
+        query: Words to search for.
+        limit: Maximum number of hits.
+        offset: Hits to skip.
+        collapse: One hit per cluster.
+    """
     with session.read() as dedup:
         result = dedup.search(query, limit=limit, offset=offset, collapse=collapse)
         if result.not_indexed:
@@ -152,13 +144,8 @@ def _row(dedup: Deduplicator, cluster: Cluster) -> tuple[object, ...]:
     from es_dedup.report.evidence import share_spans
 
     record = dedup.record(cluster.canonical)
-    return (
-        cluster.size,
-        cluster.id,
-        record.title or record.url or record.page_id,
-        record.site,
-        *share_spans(cluster),
-    )
+    title = record.title or record.url or record.page_id
+    return cluster.size, cluster.id, title, record.site, *share_spans(cluster)
 
 
 def _show(session: Session, dedup: Deduplicator, cluster: Cluster, *, evidence: bool) -> None:
@@ -167,50 +154,44 @@ def _show(session: Session, dedup: Deduplicator, cluster: Cluster, *, evidence: 
     output = session.output
     if output.as_json:
         return
-    record = dedup.record(cluster.canonical)
-    output.line(f"cluster {clean(cluster.id)}: {cluster.size} pages")
-    output.line(f"  canonical document {clean(record.page_id)}  {clean(record.title)}  {clean(record.url)}")
     overrides = dedup.overrides_of((cluster.canonical, *(member.page_id for member in cluster.members)))
-    for each in overrides.get(cluster.canonical, ()):
-        output.line(f"    {clean(each.of(cluster.canonical))}")
+
+    def show_page(head: str, page_id: str, relation: str = "") -> None:
+        page = dedup.record(page_id)
+        output.line(f"  {head}  {clean(page.page_id)}  {clean(page.title)}  {clean(page.url)}", relation)
+        for each in overrides.get(page_id, ()):
+            output.line(f"    {clean(each.of(page_id))}")
+
+    output.line(f"cluster {clean(cluster.id)}: {cluster.size} pages")
+    show_page("canonical document", cluster.canonical)
     if cluster.contained_in:
         output.line(f"  contained in {', '.join(map(clean, cluster.contained_in))}")
     for member in cluster.members:
-        page = dedup.record(member.page_id)
         shared = shares_in_words(member.shares, "the canonical document", "this page", member.score)
-        head = f"  {member.relation}, {shared}  {clean(page.page_id)}  {clean(page.title)}  {clean(page.url)}"
-        output.line(head)
-        for each in overrides.get(member.page_id, ()):
-            output.line(f"    {clean(each.of(member.page_id))}")
+        show_page(f"{member.relation}, {shared}", member.page_id, str(member.relation))
         if evidence:
             show_pair(output, dedup.explain(cluster.canonical, member.page_id))
     output.line()
 
 
 def changes(
-    context: typer.Context,
-    since: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CURSOR", help="Cursor of the last change that was applied (else all clusters)."
-        ),
-    ] = None,
-    follow: Annotated[
-        bool, typer.Option("--follow", help="Go on and wait for further changes, until interrupted.")
-    ] = False,
-    poll_seconds: Annotated[
-        float, typer.Option(min=0.05, help="With --follow: seconds between two looks.")
-    ] = POLL_SECONDS,
-    cursor: Annotated[
-        bool,
-        typer.Option("--cursor", help="Print the cursor of now, and no changes: take it before an export."),
-    ] = False,
+    session: Session,
+    *,
+    since: Annotated[str | None, typer.Option(metavar="CURSOR")] = None,
+    follow: bool = False,
+    poll_seconds: Annotated[float, typer.Option(min=0.05)] = 1.0,
+    cursor: bool = False,
 ) -> None:
     """Print the pages whose cluster has changed, as JSON lines, for keeping a copy of the clusters elsewhere.
 
     Each line is the present cluster of a page, and the cursor that goes on after it. A line may come again; to apply it again changes nothing.
+
+    Args:
+        since: Cursor of the last change that was applied (else all clusters).
+        follow: Go on and wait for further changes, until interrupted.
+        poll_seconds: With --follow: seconds between two looks.
+        cursor: Print the cursor of now, and no changes: take it before an export.
     """
-    session = session_of(context)
     if cursor and (since is not None or follow):
         raise typer.BadParameter("it stands alone, without --since and --follow", param_hint="--cursor")
     with session.read() as dedup:

@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 import sys
+from contextlib import closing
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -13,28 +14,21 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from es_dedup.cli.checking import UNCLUSTERED
+from es_dedup.cli.session import UNCLUSTERED
 from es_dedup.errors import DedupError, QueueUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from es_dedup.cli.session import Session
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.settings import Settings
 
-MIN_PYTHON: Final = (3, 11)
 MIN_FREE_BYTES: Final = 500 * 2**20
-_NEEDED: Final = {
-    "numpy": "numpy",
-    "jieba": "jieba",
-    "opencc": "OpenCC",
-    "xxhash": "xxhash",
-    "zstandard": "zstandard",
-}
-_OPTIONAL: Final = {"pyarrow": "parquet", "fastwarc": "warc", "elasticsearch": "elastic", "celery": "celery"}
 MAX_CLOCK_SECONDS: Final = 5.0
 """By which this clock and the server's may differ."""
+_NEEDED: Final = ("numpy", "jieba", "opencc", "xxhash", "zstandard")
+_OPTIONAL: Final = {"pyarrow": "parquet", "fastwarc": "warc", "elasticsearch": "elastic", "celery": "celery"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,70 +40,100 @@ class CheckResult:
     found: str
 
 
-def all_checks(session: Session) -> list[CheckResult]:
-    """Every check, in order; none of them writes anything."""
-    return [
-        *_python(),
-        *_packages(),
-        *_sqlite(),
-        *_settings(session),
-        *_disk(session),
-        *_index(session),
-        *_attached(session),
-    ]
-
-
-def _checked(
+def checked(
     name: str, fine: object, found: object, advice: str = "", state: Literal["note", "fault"] = "note"
 ) -> CheckResult:
     """What was found; where that is not ``fine``, with advice and as ``state``."""
     return CheckResult(name, "ok" if fine else state, f"{found}{'' if fine or not advice else f'; {advice}'}")
 
 
-def _python() -> Iterator[CheckResult]:
-    fine = sys.version_info >= MIN_PYTHON
-    yield _checked("Python", fine, sys.version.split()[0], "3.11 is needed", "fault")
+def all_checks(session: Session) -> list[CheckResult]:
+    """Every check, in order; none of them writes anything.
+
+    A check that cannot be made is a fault of what it looks at.
+    """
+    parts: dict[str, Callable[[Session], Iterator[CheckResult]]] = {
+        "installation": _installation,
+        "settings": _settings,
+        "folder of the index": _folder,
+        "index": _index,
+        "index file": _integrity,
+        "attached indices": _attached,
+    }
+    results: list[CheckResult] = []
+    for name, check in parts.items():
+        try:
+            results += check(session)
+        except DedupError as error:
+            results.append(CheckResult(name, "fault", str(error)))
+    return results
 
 
-def _packages() -> Iterator[CheckResult]:
-    slower = "es-dedup falls back to slower code or will refuse"
-    for module, package in _NEEDED.items():
-        there = _importable(module)
-        yield _checked(f"package {package}", there, _version(package) if there else "not there", slower)
+def _installation(_session: Session) -> Iterator[CheckResult]:
+    yield checked("Python", sys.version_info >= (3, 11), sys.version.split()[0], "3.11 is needed", "fault")
+    for module in _NEEDED:
+        advice = "es-dedup falls back to slower code or will refuse"
+        found = _version(module)
+        yield checked(f"package {module}", found, found or "not there", advice)
     for module, extra in _OPTIONAL.items():
-        there = _importable(module)
-        found = _version(module) if there else "not installed"
-        yield _checked(f"optional package {module}", there, found, f"the extra {extra} brings it")
-    there = find_spec("rjieba") is not None
-    native = f"rjieba {_version('rjieba')}" if there else "none"
-    yield _checked("jieba in native code", there, native, "the extra fast brings rjieba")
-    yield _kernels()
-
-
-def _kernels() -> CheckResult:
+        found = _version(module)
+        yield checked(
+            f"optional package {module}", found, found or "not installed", f"the extra {extra} brings it"
+        )
+    native = _version("rjieba")
+    yield checked(
+        "jieba in native code",
+        native,
+        f"rjieba {native}" if native else "none",
+        "the extra fast brings rjieba",
+    )
     if find_spec("numba") is None:
-        return CheckResult("compiled kernels", "note", "none; the extra fast brings what compiles them")
-    from es_dedup.kernels.dispatch import is_compiled
+        yield CheckResult("compiled kernels", "note", "none; the extra fast brings what compiles them")
+    else:
+        from es_dedup.kernels.dispatch import is_compiled
 
-    there = is_compiled()
-    return _checked("compiled kernels", there, "there" if there else "not compiled", "run `es-dedup compile`")
-
-
-def _sqlite() -> Iterator[CheckResult]:
-    with sqlite3.connect(":memory:") as connection:
-        options = {row[0] for row in connection.execute("PRAGMA compile_options")}
-    fine = "ENABLE_FTS5" in options
-    yield _checked("SQLite", fine, sqlite3.sqlite_version, "without FTS5 there is no search", "fault")
+        there = is_compiled()
+        yield checked(
+            "compiled kernels", there, "there" if there else "not compiled", "run `es-dedup compile`"
+        )
+    with closing(sqlite3.connect(":memory:")) as connection:
+        fine = ("ENABLE_FTS5",) in connection.execute("PRAGMA compile_options").fetchall()
+    yield checked("SQLite", fine, sqlite3.sqlite_version, "without FTS5 there is no search", "fault")
 
 
 def _settings(session: Session) -> Iterator[CheckResult]:
-    try:
-        from es_dedup.settings.loading import describe
+    from es_dedup.settings.loading import describe
 
-        count = sum(line.origin != "default" for line in describe(session.settings))
-        yield CheckResult("settings", "ok", f"{count} differ from the defaults")
-    except DedupError as error:
-        yield CheckResult("settings", "fault", str(error))
+    count = sum(line.origin != "default" for line in describe(session.settings))
+    yield CheckResult("settings", "ok", f"{count} differ from the defaults")
+
+
+def _folder(session: Session) -> Iterator[CheckResult]:
+    if session.remote:
+        return
+    folder = Path(session.db).absolute().parent
+    if not folder.is_dir():
+        yield CheckResult("folder of the index", "fault", f"{folder} does not exist")
+        return
+    writable = os.access(folder, os.W_OK)
+    yield checked("folder of the index", writable, f"{'' if writable else 'not '}writable", state="fault")
+    free = shutil.disk_usage(folder).free
+    yield checked("free space", free >= MIN_FREE_BYTES, f"{free / 2**20:,.0f} MB", state="fault")
+
+
+def _index(session: Session) -> Iterator[CheckResult]:
+    if not session.exists:
+        yield CheckResult("index", "note", f"{session.db} is not there yet; `es-dedup scan PATH` makes it")
+        yield _methods(session.settings, remote=session.remote)
+        return
+    with session.read(quiet=True) as dedup:
+        facts, differ = dedup.stats(), dedup.settings_differ
+        loose, in_force = dedup.loose_clusters(), dedup.settings_with({})
+    yield CheckResult("index", "ok", f"{facts.get('pages', 0)} pages")
+    yield _methods(in_force, remote=session.remote)
+    yield checked("settings of the index", not differ, differ or "all in force")
+    pending = [UNCLUSTERED] if facts.get("clusters_pending") else []
+    yield from (CheckResult("clusters", "note", note) for note in (*pending, *loose))
 
 
 def _methods(settings: Settings, *, remote: bool) -> CheckResult:
@@ -120,76 +144,48 @@ def _methods(settings: Settings, *, remote: bool) -> CheckResult:
     return CheckResult("methods", "ok", f"{', '.join(settings.detectors)}{stored}{preset}")
 
 
-def _disk(session: Session) -> Iterator[CheckResult]:
-    if session.remote:
-        return
-    folder = Path(session.db).absolute().parent
-    if not folder.is_dir():
-        yield CheckResult("folder of the index", "fault", f"{folder} does not exist")
-        return
-    writable = os.access(folder, os.W_OK)
-    yield _checked("folder of the index", writable, f"{'' if writable else 'not '}writable", state="fault")
-    free = shutil.disk_usage(folder).free
-    yield _checked("free space", free >= MIN_FREE_BYTES, f"{free / 2**20:,.0f} MB", state="fault")
-
-
-def _index(session: Session) -> Iterator[CheckResult]:
-    if not session.exists:
-        yield CheckResult("index", "note", f"{session.db} is not there yet; `es-dedup scan PATH` makes it")
-        yield _methods(session.settings, remote=session.remote)
+def _integrity(session: Session) -> Iterator[CheckResult]:
+    if session.remote or not session.exists:
         return
     try:
-        with session.read(quiet=True) as dedup:
-            facts, differ = dedup.stats(), dedup.settings_differ
-            loose, in_force = dedup.loose_clusters(), dedup.settings_with({})
-        yield CheckResult("index", "ok", f"{facts.get('pages', 0)} pages")
-        yield _methods(in_force, remote=session.remote)
-        yield _checked("settings of the index", not differ, differ or "all in force")
-        if facts.get("clusters_pending"):
-            yield CheckResult("clusters", "note", UNCLUSTERED)
-        yield from (CheckResult("clusters", "note", note) for note in loose)
-    except DedupError as error:
-        yield CheckResult("index", "fault", str(error))
-        return
-    if not session.remote:
-        yield from _integrity(session)
+        address = f"{Path(session.db).absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True)) as connection:
+            found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+    except sqlite3.Error as error:
+        found = str(error)
+    fine = found == "ok"
+    yield checked("index file", fine, "undamaged" if fine else f"damaged: {found}", "restore a copy", "fault")
 
 
 def _attached(session: Session) -> Iterator[CheckResult]:
     """The server, the attached indices and the queues, where the index is on a server."""
     if not session.remote:
         return
-    from es_dedup.cli.sites import site_of
-
-    try:
-        with site_of(session, read_only=True) as site:
-            found = site.source_index.server()
-            yield CheckResult("Elasticsearch", "ok", found.version)
-            late = abs(found.clock_seconds)
-            advice = "set it by NTP, or a part may be worked on twice"
-            yield _checked("clock", late <= MAX_CLOCK_SECONDS, f"{late:.1f} s from the server's", advice)
-            if not site.attachments:
-                advice = "`es-dedup elastic attach INDEX` attaches one"
-                yield CheckResult("attached indices", "note", f"none; {advice}")
-                return
-            indices = site.indices()
-            without = [index for index in indices if not site.source_index.prepared(index)]
-            placed = f"missing in {', '.join(without)}" if without else f"in {len(indices)} indices"
-            advice = "`es-dedup elastic audit --repair` puts it there"
-            yield _checked("mapping of dedup", not without, placed, advice, "fault")
-            template = site.source_index.installed()
-            there = "there" if template else "missing"
-            yield _checked("template for indices to come", template, there, "attach again", "fault")
-            waiting = sum(site.source_index.count_waiting(index) for index in indices)
-            advice = "workers look for them, or run `es-dedup elastic recluster --inline`"
-            yield _checked("documents that wait for a decision", not waiting, waiting, advice)
-            yield from _periodic(site, waiting)
-            yield from _jobs(site)
-            dead = site.jobs.count_dead()
-            yield _checked("dead letters", not dead, dead, "see `es-dedup elastic dead list`")
-    except DedupError as error:
-        yield CheckResult("attached indices", "fault", str(error))
-        return
+    with session.site(read_only=True) as site:
+        found = site.source_index.server()
+        yield CheckResult("Elasticsearch", "ok", found.version)
+        late = abs(found.clock_seconds)
+        advice = "set it by NTP, or a part may be worked on twice"
+        yield checked("clock", late <= MAX_CLOCK_SECONDS, f"{late:.1f} s from the server's", advice)
+        if not site.attachments:
+            advice = "`es-dedup elastic attach INDEX` attaches one"
+            yield CheckResult("attached indices", "note", f"none; {advice}")
+            return
+        indices = site.indices()
+        without = [index for index in indices if not site.source_index.prepared(index)]
+        placed = f"missing in {', '.join(without)}" if without else f"in {len(indices)} indices"
+        advice = "`es-dedup elastic audit --repair` puts it there"
+        yield checked("mapping of dedup", not without, placed, advice, "fault")
+        template = site.source_index.installed()
+        there = "there" if template else "missing"
+        yield checked("template for indices to come", template, there, "attach again", "fault")
+        waiting = sum(site.source_index.count_waiting(index) for index in indices)
+        advice = "workers look for them, or run `es-dedup elastic recluster --inline`"
+        yield checked("documents that wait for a decision", not waiting, waiting, advice)
+        yield from _periodic(site, waiting)
+        yield from _jobs(site)
+        dead = site.jobs.count_dead()
+        yield checked("dead letters", not dead, dead, "see `es-dedup elastic dead list`")
     yield from _queues(session)
 
 
@@ -203,7 +199,7 @@ def _periodic(site: MaintenanceContext, waiting: int) -> Iterator[CheckResult]:
         late[BEAT] = ADVICE[BEAT]
     for what, at in times.items():
         state: Literal["note", "fault"] = "fault" if what == BEAT and waiting else "note"
-        yield _checked(f"last {what}", what not in late, moment(at), late.get(what, ""), state)
+        yield checked(f"last {what}", what not in late, moment(at), late.get(what, ""), state)
 
 
 def _jobs(site: MaintenanceContext) -> Iterator[CheckResult]:
@@ -218,18 +214,15 @@ def _jobs(site: MaintenanceContext) -> Iterator[CheckResult]:
         advice = (
             f"run `es-dedup elastic {again}`, which goes on, or `es-dedup elastic jobs {job.id} --cancel`"
         )
-        yield CheckResult(
-            "jobs", "fault", f"{job.what} {job.id} is abandoned, its process has ended: {advice}"
-        )
+        found = f"{job.what} {job.id} is abandoned, its process has ended: {advice}"
+        yield CheckResult("jobs", "fault", found)
     if not abandoned:
         yield CheckResult("jobs", "ok", f"{len(unfinished)} unfinished")
 
 
 def _queues(session: Session) -> Iterator[CheckResult]:
-    from es_dedup.cli.sites import dispatcher_of
-
     try:
-        with dispatcher_of(session) as dispatcher:
+        with session.dispatcher() as dispatcher:
             depths, workers = dispatcher.depths(), dispatcher.workers()
     except QueueUnavailable as error:
         advice = "start Redis or set maintenance.broker"
@@ -239,38 +232,17 @@ def _queues(session: Session) -> Iterator[CheckResult]:
         yield CheckResult("queues", "note", str(error))
         return
     yield CheckResult("queues", "ok", ", ".join(f"{name} {depth}" for name, depth in depths.items()))
-    if workers:
-        yield CheckResult("workers", "ok", f"{workers} answer")
-    else:
-        late = "; messages wait for one" if any(depths.values()) else ""
-        yield CheckResult("workers", "note", f"none answers{late}: start `es-dedup elastic worker --beat`")
+    late = "; messages wait for one" if any(depths.values()) else ""
+    found = f"{workers} answer" if workers else f"none answers{late}: start `es-dedup elastic worker --beat`"
+    yield checked("workers", workers, found)
 
 
-def _integrity(session: Session) -> Iterator[CheckResult]:
-    try:
-        connection = sqlite3.connect(f"{Path(session.db).absolute().as_uri()}?mode=ro", uri=True)
-        try:
-            found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
-        finally:
-            connection.close()
-    except sqlite3.Error as error:
-        found = str(error)
-    fine = found == "ok"
-    yield _checked(
-        "index file", fine, "undamaged" if fine else f"damaged: {found}", "restore a copy", "fault"
-    )
-
-
-def _importable(module: str) -> bool:
+def _version(module: str) -> str:
+    """The version of a package that can be imported; empty where it cannot."""
     try:
         import_module(module)
-    except ImportError:
-        return False
-    return True
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
+        return version(module)
     except PackageNotFoundError:
         return "version unknown"
+    except ImportError:
+        return ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import walk_packages
@@ -13,13 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from es_dedup.cli.progress import ProgressDisplay
-from es_dedup.cli.session import session_of
+from es_dedup.cli.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
+    from es_dedup.cli.progress import ProgressDisplay
     from es_dedup.model import Page
 
 PARENT_SECONDS: Final = 0.5  # between looks whether the process that asked for it still lives
@@ -39,16 +35,18 @@ EN: Final = (
 )
 
 
-def compile_(
-    context: typer.Context,
-    beside: Annotated[int, typer.Option(hidden=True, help="Stop when the process with this id ends.")] = 0,
-) -> None:
-    """Compile the kernels of the extra `fast` ahead of their first use: about 20 seconds, once per installation."""
+def compile_(session: Session, *, beside: Annotated[int, typer.Option(hidden=True)] = 0) -> None:
+    """Compile the kernels of the extra `fast` ahead of their first use: about 20 seconds, once per installation.
+
+    Args:
+        beside: Stop when the process with this id ends.
+    """
+    from filelock import FileLock
+
     from es_dedup.cli.group import ExitCode, fail
     from es_dedup.errors import MissingExtra
     from es_dedup.kernels import dispatch
 
-    session = session_of(context)
     if find_spec("numba") is None:
         raise MissingExtra("numba", "fast", "compiled kernels")
     folder = dispatch.cache_folder()
@@ -59,9 +57,9 @@ def compile_(
     started = time.perf_counter()
     before = dispatch.is_compiled()
     if not before:
-        with _alone(folder):
+        with FileLock(folder / "compile.lock"):  # one process compiles, others wait
             if not dispatch.is_compiled():
-                with ProgressDisplay(quiet=session.output.quiet) as progress:
+                with session.progress() as progress:
                     _compile(progress)
                 dispatch.mark_compiled()
     seconds = round(time.perf_counter() - started, 2)
@@ -70,6 +68,7 @@ def compile_(
 
 def _compile(progress: ProgressDisplay) -> None:
     """Run every kernel on a few pages, so that numba compiles it and keeps the code."""
+    import es_dedup
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.kernels import dispatch
     from es_dedup.kernels.cache import kernels, listeners
@@ -77,8 +76,9 @@ def _compile(progress: ProgressDisplay) -> None:
 
     os.environ[dispatch.SWITCH] = "on"
     dispatch.warm_up()
-    for name in _kernel_modules():
-        import_module(name)
+    for module in walk_packages(es_dedup.__path__, "es_dedup."):
+        if ".kernels." in module.name:
+            import_module(module.name)
 
     def show() -> None:
         progress.count("compile", sum(bool(each.signatures) for each in kernels), len(kernels))
@@ -93,14 +93,6 @@ def _compile(progress: ProgressDisplay) -> None:
         for page in pages:
             dedup.check(page)
     listeners.remove(show)
-
-
-def _kernel_modules() -> Iterator[str]:
-    import es_dedup
-
-    for module in walk_packages(es_dedup.__path__, "es_dedup."):
-        if ".kernels." in module.name:
-            yield module.name
 
 
 def _pages() -> list[Page]:
@@ -128,15 +120,6 @@ def _pages() -> list[Page]:
             Page(id=f"{name}-part", text=text * 2 + "12, 13.", title=sentences[0]),
         ]
     return found
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Wait until no other process compiles."""
-    from filelock import FileLock
-
-    with FileLock(folder / "compile.lock"):
-        yield
 
 
 def _end_with(process: int) -> None:

@@ -1,4 +1,4 @@
-"""``eval`` and ``tune``: how good the decisions are on labelled pairs, and which thresholds would be better."""
+"""``quality eval`` and ``quality tune``: how good the decisions are on labelled pairs, and which thresholds would be better."""
 
 from __future__ import annotations
 
@@ -9,21 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from es_dedup.cli.figures import show_decider, show_pairs, show_report, show_sweep
-from es_dedup.cli.inputs import (
-    LABELS_HELP,
-    Corpus,
-    Folds,
-    Intake,
-    check_labels,
-    end_with_missing,
-    with_input_options,
-)
-from es_dedup.cli.progress import ProgressDisplay
-from es_dedup.cli.session import Session, session_of
-from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
+from es_dedup.cli.group import ExitCode
+from es_dedup.cli.inputs import Intake
+from es_dedup.cli.session import Session
+from es_dedup.errors import InputError
+from es_dedup.readers import ReadOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from es_dedup.evaluation import Axis, LabelledPair, TuneReport
     from es_dedup.evaluation.runner import Measured
@@ -31,8 +24,121 @@ if TYPE_CHECKING:
 
 MAX_VALUES: Final = 40
 """Values tried on one axis: those that pairs have, thinned out evenly."""
+MAX_VALUES_TOGETHER: Final = 15
+"""The same where several axes are swept together."""
+SHOWN_MISSING: Final = 5
+LABELS_HELP: Final = "TSV with a header, or JSONL: id_a, id_b, label (dup, contain, partial, diff)."
 
-Labels = Annotated[Path, typer.Argument(help=LABELS_HELP, metavar="LABELS", show_default=False)]
+Labels = Annotated[Path, typer.Argument(help=LABELS_HELP)]
+Corpus = Annotated[list[str], typer.Option("-c", help="Input with the labelled pages; may be repeated.")]
+Folds = Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")]
+
+
+def eval_(
+    session: Session,
+    labels: Labels,
+    *,
+    corpus: Corpus,
+    options: ReadOptions,
+    method: list[str] | None = None,
+    without: Annotated[list[str] | None, typer.Option(metavar="RULE")] = None,
+) -> ExitCode:
+    """Measure candidates, decisions and clusters against labelled pairs; the corpus is scanned in memory.
+
+    Partial pairs count neither for nor against; they are reported apart.
+
+    Args:
+        method: Method to report beside the decision rules (default: all).
+        without: Also decide without this rule or group of rules; may be repeated.
+    """
+    from es_dedup.decision.voting import decided_by
+    from es_dedup.evaluation.runner import merged_without, report
+
+    _check_methods(session, method or ())
+    _check_rules(session, without or (), "--without")
+    ground = _measure(session, labels, corpus, options, without or ())
+    found = report(ground.measured, ground.labels, method or None)
+    decider = decided_by(session.settings)
+    changed = merged_without(ground.measured, ground.labels)
+    merged = {
+        name: [[each.left, each.right, str(each.label)] for each in pairs] for name, pairs in changed.items()
+    }
+    session.output.emit(
+        found.as_dict()
+        | {"decided_by": decider, "missing_pages": ground.measured.missing, "left_out": ground.left_out}
+        | {"merged_without": merged}
+    )
+    show_report(session.output, found)
+    for name, pairs in changed.items():
+        show_pairs(session.output, f"merged by {name}", pairs)
+    show_decider(session.output, decider)
+    return name_missing(session, ground.measured.missing, ground.left_out)
+
+
+def tune(
+    session: Session,
+    labels: Labels,
+    *,
+    corpus: Corpus,
+    options: ReadOptions,
+    measure: list[str] | None = None,
+    rule: Annotated[list[str] | None, typer.Option(metavar="RULE")] = None,
+    folds: Folds = 5,
+    max_merged_diff: Annotated[float, typer.Option(min=0, max=1)] = 0.1,
+    f1: bool = False,
+) -> ExitCode:
+    """Sweep thresholds on labelled pairs with cross-validation and show what would change; nothing is changed.
+
+    Without --measure and --rule the main measure of each method is swept by itself.
+
+    Args:
+        measure: Sweep method.measure (as named by `explain`); several are swept together.
+        rule: Sweep each threshold of this decision rule or group of rules; may be repeated.
+        max_merged_diff: Best threshold: highest recall with at most this share of merged diff pairs.
+        f1: Best threshold: highest F1, which depends on the share of diff pairs in the labels.
+    """
+    _check_rules(session, rule or (), "--rule")
+    ground = _measure(session, labels, corpus, options)
+    thresholds = ground.measured.thresholds
+    sweep = _Sweep(ground.labels, folds, None if f1 else max_merged_diff)
+    for names in [tuple(measure)] if measure else [] if rule else _main_measures(ground.measured):
+        found = sweep.measures(ground.measured, names)
+        session.output.emit({"measures": names, **found.as_dict()})
+        today = {
+            name: f"{thresholds[name].value:g} ({name.partition('.')[0]}.{thresholds[name].key})"
+            for name in names
+            if name in thresholds
+        }
+        show_sweep(session.output, found, today)
+    _sweep_rules(session, ground.measured, rule or (), sweep)
+    return name_missing(session, ground.measured.missing, ground.left_out)
+
+
+def _sweep_rules(session: Session, measured: Measured, names: Iterable[str], sweep: _Sweep) -> None:
+    """Sweep each threshold of these rules, with all others at their current values."""
+    from es_dedup.decision.match_rules import RULES
+    from es_dedup.evaluation.rule_thresholds import sweeps_of
+
+    output = session.output
+    rules = [each.name for each in RULES if {each.name, each.group}.intersection(names)]
+    sweeps = [(name, each) for name in rules for each in sweeps_of(measured.rules, name, MAX_VALUES)]
+    for rule, each in sweeps:
+        said = {
+            "rule": rule,
+            "measures": [each.name],
+            "rejects": each.rejects,
+            "now": each.threshold,
+            "settings": each.settings,
+        }
+        if each.axis is None:
+            output.emit({**said, "chosen": None})
+            output.line(f"{each.name}: no labelled pair depends on it\n")
+            continue
+        found = sweep.axes(each.measures, [each.axis], {each.name: each.current})
+        output.emit({**said, **found.as_dict()})
+        origin = f"set by {', '.join(each.settings)}" if each.settings else "fixed"
+        now = f"{each.threshold or 0:g} (rejects {each.rejects} the threshold; {origin})"
+        show_sweep(output, found, {each.name: now})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,144 +150,8 @@ class _Ground:
     left_out: int
 
 
-@with_input_options
-def evaluate(
-    context: typer.Context,
-    labels: Labels,
-    corpus: Corpus,
-    options: ReadOptions,
-    method: Annotated[
-        list[str] | None, typer.Option(help="Method to report beside the decision rules (default: all).")
-    ] = None,
-    without: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Also decide without this rule or group of rules; may be repeated.",
-            metavar="RULE",
-            show_default=False,
-        ),
-    ] = None,
-) -> None:
-    """Measure candidates, decisions and clusters against labelled pairs; the corpus is scanned in memory.
-
-    Partial pairs count neither for nor against; they are reported apart.
-    """
-    from es_dedup.decision.voting import decided_by
-    from es_dedup.evaluation.runner import merged_without, report
-
-    session = session_of(context)
-    _check_methods(session, method or ())
-    _check_rules(session, without or (), "--without")
-    ground = _measure(session, labels, corpus, options, without or ())
-    found = report(ground.measured, ground.labels, method or None)
-    decider = decided_by(session.settings)
-    changed = merged_without(ground.measured, ground.labels)
-    session.output.emit(
-        found.as_dict()
-        | {"decided_by": decider, "missing_pages": ground.measured.missing, "left_out": ground.left_out}
-        | {
-            "merged_without": {
-                name: [[each.left, each.right, str(each.label)] for each in pairs]
-                for name, pairs in changed.items()
-            }
-        }
-    )
-    show_report(session.output, found)
-    for name, pairs in changed.items():
-        show_pairs(session.output, f"merged by {name}", pairs)
-    show_decider(session.output, decider)
-    end_with_missing(session, ground.measured.missing, ground.left_out)
-
-
-@with_input_options
-def tune(
-    context: typer.Context,
-    labels: Labels,
-    corpus: Corpus,
-    options: ReadOptions,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(help="Sweep method.measure (as named by `explain`); several are swept together."),
-    ] = None,
-    rule: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Sweep each threshold of this decision rule or group of rules; may be repeated.",
-            metavar="RULE",
-            show_default=False,
-        ),
-    ] = None,
-    folds: Folds = 5,
-    max_merged_diff: Annotated[
-        float,
-        typer.Option(
-            min=0, max=1, help="Best threshold: highest recall with at most this share of merged diff pairs."
-        ),
-    ] = 0.1,
-    best_f1: Annotated[
-        bool,
-        typer.Option(
-            "--f1", help="Best threshold: highest F1, which depends on the share of diff pairs in the labels."
-        ),
-    ] = False,
-) -> None:
-    """Sweep thresholds on labelled pairs with cross-validation and show what would change; nothing is changed.
-
-    Without --measure and --rule the main measure of each method is swept by itself.
-    """
-    session = session_of(context)
-    _check_rules(session, rule or (), "--rule")
-    ground = _measure(session, labels, corpus, options)
-    bound = None if best_f1 else max_merged_diff
-    sweeps = [tuple(measure)] if measure else [] if rule else _main_measures(ground.measured)
-    for names in sweeps:
-        found = _sweep(ground, names, folds, bound)
-        session.output.emit({"measures": names, **found.as_dict()})
-        current = {name: each for name, each in ground.measured.thresholds.items() if name in names}
-        show_sweep(
-            session.output,
-            found,
-            {name: f"{each.value:g} ({name.partition('.')[0]}.{each.key})" for name, each in current.items()},
-        )
-    _sweep_rules(session, ground, rule or (), folds, bound)
-    end_with_missing(session, ground.measured.missing, ground.left_out)
-
-
-def _sweep_rules(
-    session: Session, ground: _Ground, names: Iterable[str], folds: int, max_merged_diff: float | None
-) -> None:
-    """Sweep each threshold of these rules, with all others at their current values."""
-    from es_dedup.decision.match_rules import RULES
-    from es_dedup.evaluation.rule_thresholds import sweeps_of
-
-    for rule in (each.name for each in RULES if {each.name, each.group}.intersection(names)):
-        for each in sweeps_of(ground.measured.rules, rule, MAX_VALUES):
-            said = {
-                "rule": rule,
-                "measures": [each.name],
-                "rejects": each.rejects,
-                "now": each.threshold,
-                "settings": each.settings,
-            }
-            if each.axis is None:
-                session.output.emit({**said, "chosen": None})
-                session.output.line(f"{each.name}: no labelled pair depends on it\n")
-                continue
-            found = _swept(
-                ground, each.measures, [each.axis], {each.name: each.current}, folds, max_merged_diff
-            )
-            session.output.emit({**said, **found.as_dict()})
-            origin = f"set by {', '.join(each.settings)}" if each.settings else "fixed"
-            now = f"{each.threshold or 0:g} (rejects {each.rejects} the threshold; {origin})"
-            show_sweep(session.output, found, {each.name: now})
-
-
 def _measure(
-    session: Session,
-    labels: Path,
-    corpus: list[str],
-    options: ReadOptions,
-    without: Iterable[str] = (),
+    session: Session, labels: Path, corpus: list[str], options: ReadOptions, without: Iterable[str] = ()
 ) -> _Ground:
     """Measure the index on the labelled pairs."""
     from es_dedup.evaluation import read_labels
@@ -189,11 +159,33 @@ def _measure(
 
     pairs = read_labels(labels)
     intake = Intake(corpus, options, session, leave=labels)
-    with session.scratch() as dedup, ProgressDisplay(quiet=session.output.quiet) as progress:
+    with session.scratch() as dedup, session.progress() as progress:
         done = dedup.scan(intake.pages(), progress=progress)
-        measured = measure(dedup, pairs, lambda at, total: progress.count("verify", at, total), without)
+        measured = measure(dedup, pairs, progress.counter("verify"), without)
     check_labels(labels, pairs, measured.missing)
     return _Ground(pairs, measured, intake.failed + len(done.failed))
+
+
+def check_labels(labels: Path, pairs: Sequence[LabelledPair], missing: Sequence[str]) -> None:
+    """Raise ``InputError`` where no labelled page, of ``pairs`` without the ``missing`` ones, is in the corpus."""
+    if not pairs:
+        raise InputError(str(labels), None, "holds no labelled pair")
+    if len(missing) == len({page for each in pairs for page in each.pair}):
+        problem = f"none of its {len(missing):,} labelled pages is in the corpus: check --corpus and the page ids ({_some(missing)})"
+        raise InputError(str(labels), None, problem)
+
+
+def name_missing(session: Session, missing: Sequence[str], left_out: int) -> ExitCode:
+    """Name labelled pages that are missing; the exit code says so, or that input was left out."""
+    if missing:
+        session.output.warn(
+            f"{len(missing)} labelled pages are not in the corpus; their pairs count as different: {_some(missing)}"
+        )
+    return ExitCode.LEFT_OUT if missing or left_out else ExitCode.OK
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN_MISSING]) + (" …" if len(names) > SHOWN_MISSING else "")
 
 
 def _check_methods(session: Session, methods: Iterable[str]) -> None:
@@ -202,10 +194,9 @@ def _check_methods(session: Session, methods: Iterable[str]) -> None:
     enabled = (BY_RULES, *session.settings.detectors)
     for name in methods:
         if name not in enabled:
-            raise typer.BadParameter(
-                f"{name!r} is not among {', '.join(enabled)}: to measure another method, add it to the setting detectors",
-                param_hint="--method",
-            )
+            advice = "to measure another method, add it to the setting detectors"
+            problem = f"{name!r} is not among {', '.join(enabled)}: {advice}"
+            raise typer.BadParameter(problem, param_hint="--method")
 
 
 def _check_rules(session: Session, names: Iterable[str], option: str) -> None:
@@ -214,12 +205,9 @@ def _check_rules(session: Session, names: Iterable[str], option: str) -> None:
     from es_dedup.decision.voting import decided_by, voters_of
     from es_dedup.errors import ConfigError
 
-    if not names:
-        return
-    if voters_of(session.settings):
-        raise typer.BadParameter(
-            f"no rule is asked, {decided_by(session.settings)} decides", param_hint=option
-        )
+    if names and voters_of(session.settings):
+        problem = f"no rule is asked, {decided_by(session.settings)} decides"
+        raise typer.BadParameter(problem, param_hint=option)
     try:
         without_rules(thresholds_of(session.settings.decision), names)
     except ConfigError as error:
@@ -238,43 +226,38 @@ def _main_measures(measured: Measured) -> list[tuple[str, ...]]:
     return [(name,) for name in first.values()]
 
 
-def _sweep(ground: _Ground, names: tuple[str, ...], folds: int, max_merged_diff: float | None) -> TuneReport:
-    from es_dedup.evaluation import Axis
+@dataclass(frozen=True, slots=True)
+class _Sweep:
+    """How thresholds are swept: on which labels, in how many folds, for at most which share of merged diff pairs."""
 
-    measured = ground.measured
-    axes, current = [], {}
-    for name in names:
-        values = sorted({found[name] for found in measured.measures.values() if name in found})
-        if not values:
-            known = sorted({name for found in measured.measures.values() for name in found})
-            raise typer.BadParameter(
-                f"no pair has {name!r}; known are {', '.join(known)}", param_hint="--measure"
-            )
-        threshold = measured.thresholds.get(name)
-        at_least = threshold is None or threshold.at_least
-        axes.append(Axis(name, _thinned(values, MAX_VALUES if len(names) == 1 else 15), at_least))
-        if threshold is not None:
-            current[name] = threshold.value
-    today = current if len(current) == len(names) else None
-    return _swept(ground, measured.measures, axes, today, folds, max_merged_diff)
+    labels: tuple[LabelledPair, ...]
+    folds: int
+    max_merged_diff: float | None
 
+    def measures(self, measured: Measured, names: tuple[str, ...]) -> TuneReport:
+        """Sweep these measures together, against their current thresholds where all have one."""
+        from es_dedup.evaluation import Axis
 
-def _swept(
-    ground: _Ground,
-    measures: Measures,
-    axes: list[Axis],
-    current: Mapping[str, float] | None,
-    folds: int,
-    max_merged_diff: float | None,
-) -> TuneReport:
-    from es_dedup.evaluation import Goal
-    from es_dedup.evaluation import tune as sweep
+        most = MAX_VALUES if len(names) == 1 else MAX_VALUES_TOGETHER
+        axes = []
+        for name in names:
+            values = sorted({found[name] for found in measured.measures.values() if name in found})
+            if not values:
+                known = ", ".join(sorted({name for found in measured.measures.values() for name in found}))
+                raise typer.BadParameter(f"no pair has {name!r}; known are {known}", param_hint="--measure")
+            threshold = measured.thresholds.get(name)
+            axes.append(Axis(name, _thinned(values, most), threshold is None or threshold.at_least))
+        found = {name: each.value for name, each in measured.thresholds.items() if name in names}
+        return self.axes(measured.measures, axes, found if len(found) == len(names) else None)
 
-    goal = Goal(max_merged_diff)
-    try:
-        return sweep(ground.labels, measures, axes, current=current, folds=folds, goal=goal)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
+    def axes(self, measures: Measures, axes: list[Axis], current: Mapping[str, float] | None) -> TuneReport:
+        from es_dedup.evaluation import Goal, tune
+
+        goal = Goal(self.max_merged_diff)
+        try:
+            return tune(self.labels, measures, axes, current=current, folds=self.folds, goal=goal)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
 
 
 def _thinned(values: list[float], most: int) -> tuple[float, ...]:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from es_dedup.cli.checking import show_pair
-from es_dedup.cli.output import Output, clean
-from es_dedup.cli.session import session_of
-from es_dedup.cli.targets import HTML, Target, output_target
+from es_dedup.cli.output import Output, clean, show_pair
+from es_dedup.cli.session import Session
+from es_dedup.cli.targets import HTML, output_target
 from es_dedup.model import Page
 from es_dedup.readers import InputFailure, ReadOptions, read_pages
 from es_dedup.readers.streams import STDIN, is_pipe
@@ -22,31 +21,13 @@ from es_dedup.readers.streams import STDIN, is_pipe
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from es_dedup.cli.session import Session
     from es_dedup.decision.alignment import AlignedRow, Piece
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.detectors.page_features import PageFeatures
-    from es_dedup.model import PairDecision
     from es_dedup.readers import Roots
     from es_dedup.report.data import MemberComparison, PageView
 
-Methods = Annotated[
-    list[str] | None,
-    typer.Option(help="Compare with this method too; may be repeated.", metavar="NAME", show_default=False),
-]
-PAGE: Final = "Id or URL of a stored page, or a page file"
-First = Annotated[
-    str,
-    typer.Argument(help=f"{PAGE}, or - for HTML or text on standard input.", metavar="A", show_default=False),
-]
-Features = Annotated[
-    bool,
-    typer.Option(
-        "--features",
-        help="Show the named features of both pages side by side, or of A alone: what Elasticsearch stores.",
-    ),
-]
 _HEAD_BYTES: Final = 4096
 _TAG: Final = re.compile(rb"<(!doctype|html|head|body|div|p|meta)\b", re.IGNORECASE)
 SHOWN: Final = 60
@@ -54,97 +35,91 @@ SHOWN: Final = 60
 
 
 def explain(
-    context: typer.Context,
-    left: First,
-    right: Annotated[str | None, typer.Argument(help=f"{PAGE}.", metavar="B", show_default=False)] = None,
-    evidence: Annotated[
-        bool, typer.Option("--evidence", help="Show the result of every rule and method, with thresholds.")
-    ] = False,
-    text: Annotated[
-        bool,
-        typer.Option(
-            "--text", help="Show both texts aligned, with what only one of them has in [-…-] and {+…+}."
-        ),
-    ] = False,
-    with_features: Features = False,
-    method: Methods = None,
-    html: Annotated[
-        str | None,
-        typer.Option("--html", help="Write both texts side by side, with all evidence, to this HTML file."),
-    ] = None,
+    session: Session,
+    left: Annotated[str, typer.Argument(metavar="A")],
+    right: Annotated[str | None, typer.Argument(metavar="B")] = None,
+    *,
+    evidence: bool = False,
+    text: bool = False,
+    features: bool = False,
+    method: Annotated[list[str] | None, typer.Option(metavar="NAME")] = None,
+    html: str | None = None,
 ) -> None:
     """Show in three lines the relation of two pages and its reason, on request with their texts, features and all evidence.
 
     A page id that is stored comes before a file of the same name. Files need no index.
+
+    Args:
+        left: Id or URL of a stored page, or a page file, or - for HTML or text on standard input.
+        right: Id or URL of a stored page, or a page file.
+        evidence: Show the result of every rule and method, with thresholds.
+        text: Show both texts aligned, with what only one of them has in [-…-] and {+…+}.
+        features: Show the named features of both pages side by side, or of A alone: what Elasticsearch stores.
+        method: Compare with this method too; may be repeated.
+        html: Write both texts side by side, with all evidence, to this HTML file.
     """
+    from es_dedup.decision.alignment import distinguishing_words
     from es_dedup.report.data import MemberComparison
+    from es_dedup.report.evidence import rule_rows
     from es_dedup.report.features import compared_fields, feature_rows
 
-    session = session_of(context)
+    output = session.output
     names = [left] if right is None else [left, right]
-    if right is None and (evidence or text or html or not with_features):
+    if right is None and (evidence or text or html or not features):
         raise typer.BadParameter("name a second page, or ask for --features alone", param_hint="B")
     target = output_target(html, session, "--html", HTML, names) if html else None
     also = tuple(method or ())
-    files = [name for name in names if Path(name).is_file()]
-    outside = all(name == STDIN or name in files for name in names) and not session.exists
-    with session.scratch() if outside else session.read(quiet=right is None) as dedup:
-        roots = dedup.roots().covering(files)
-        sides = [
-            _page_on_stdin(session) if name == STDIN else _page_or_id(dedup, name, roots) for name in names
-        ]
-        features = [dedup.features(side, also=also) for side in sides] if with_features or html else []
+    with _index(session, names) as dedup:
+        sides = _sides(session, dedup, names)
+        named = [dedup.features(side, also=also) for side in sides] if features or html else []
         if right is None:
-            session.output.emit(features[0])
-            session.output.facts({"page": features[0].page_id, **dict(feature_rows(features[0]))})
+            facts = {"page": named[0].page_id, **dict(feature_rows(named[0]))}
+            output.emit(named[0])
+            output.facts(facts)
             return
         pair = dedup.explain(*sides, also=also)
         rows = dedup.aligned(*sides) if text or html else []
         views = [_view(dedup, side) for side in sides] if text or html else []
-        if target is not None:
-            _write(views[0], MemberComparison(views[1], pair, rows, compared_fields(*features)), target)
-    _show(
-        session.output,
-        pair,
-        features if with_features else [],
-        rows if text else None,
-        views,
-        None if evidence else also,
-    )
-    if html is not None:
-        session.output.note(f"written to {html}")
-
-
-def _show(
-    output: Output,
-    pair: PairDecision,
-    features: Sequence[PageFeatures],
-    rows: Sequence[AlignedRow] | None,
-    views: Sequence[PageView],
-    methods: Sequence[str] | None,
-) -> None:
-    """Show a decided pair, with what was asked for: the named features, the aligned texts; all evidence where no ``methods`` are named."""
-    from es_dedup.decision.alignment import distinguishing_words
-    from es_dedup.report.evidence import rule_rows
-
     said: dict[str, Any] = pair.as_dict()
-    if features:
-        said["features"] = features
     words: tuple[Any, Any] = ((), ())
-    if rows is not None:
+    if features:
+        said["features"] = named
+    if text:
         words = distinguishing_words((views[0].record.title, views[1].record.title), rows)
         said |= {"distinguishing_words": {"left": words[0], "right": words[1]}, "rows": rows}
     output.emit(said)
-    show_pair(output, pair, methods=methods)
-    if methods is None and pair.rules:
+    show_pair(output, pair, methods=None if evidence else also)
+    if evidence and pair.rules:
         output.table(("rule", "outcome", "because"), rule_rows(pair.rules))
     if features:
-        _show_fields(output, *features)
+        _show_features(output, *named)
     if any(words):
         terms = "; ".join(", ".join(side) or "–" for side in words)
         output.line(f"  title-distinguishing terms only in unshared text: {clean(terms)}")
-    for line in _lines(rows or ()):
+    for line in _lines(rows if text else ()):
         output.line(line)
+    if target is not None:
+        other = MemberComparison(views[1], pair, rows, compared_fields(*named))
+        target.write(_page(views[0], other).encode("utf-8", "replace"))
+        output.note(f"written to {html}")
+
+
+def _index(session: Session, names: Sequence[str]) -> Deduplicator:
+    """The index; one in memory where there is none and none is needed."""
+    outside = all(name == STDIN or Path(name).is_file() for name in names)
+    if outside and not session.exists:
+        return session.scratch()
+    return session.read(quiet=len(names) == 1)
+
+
+def _sides(session: Session, dedup: Deduplicator, names: Sequence[str]) -> list[str | Page]:
+    """For each name a page of standard input, the id of a stored page, or the page of a file.
+
+    Raises:
+        UnknownPage, InputError: none of them; the file has no page or several.
+    """
+    roots = dedup.roots().covering([name for name in names if Path(name).is_file()])
+    return [_page_on_stdin(session) if name == STDIN else _page_or_id(dedup, name, roots) for name in names]
 
 
 def _page_on_stdin(session: Session) -> Page:
@@ -155,13 +130,30 @@ def _page_on_stdin(session: Session) -> Page:
     return Page(id=STDIN, text=data.decode("utf-8-sig", "replace"))
 
 
-def _show_fields(output: Output, left: PageFeatures, right: PageFeatures) -> None:
+def _page_or_id(dedup: Deduplicator, name: str, roots: Roots) -> str | Page:
+    from es_dedup.errors import InputError, UnknownPage
+
+    try:
+        return dedup.record(name).page_id
+    except UnknownPage:
+        if not Path(name).is_file() and not is_pipe(name):
+            return dedup.record(dedup.ids_of([name])[name][0]).page_id
+    items = list(islice(read_pages([name], ReadOptions(roots=roots)), 2))
+    if not items:
+        raise InputError(name, None, "holds no page")
+    if isinstance(items[0], InputFailure):
+        raise InputError(items[0].source, items[0].line, items[0].problem)
+    if len(items) > 1:
+        raise InputError(name, None, "holds several pages: scan it, then name two of them by their ids")
+    return items[0]
+
+
+def _show_features(output: Output, left: PageFeatures, right: PageFeatures) -> None:
     """Named features of two pages: what both have, and what one has alone."""
     from es_dedup.report.features import compared_fields, listed
 
     for each in compared_fields(left, right):
-        sides = (("both", each.shared), ("only left", each.left), ("only right", each.right))
-        for side, texts in sides:
+        for side, texts in (("both", each.shared), ("only left", each.left), ("only right", each.right)):
             if texts:
                 output.line(f"  {each.name:<24} {side:<10} {len(texts):>4}  {clean(listed(texts))}")
 
@@ -182,13 +174,13 @@ def _text(pieces: Iterable[Piece], marks: tuple[str, str] = ("", "")) -> str:
     """Pieces on one line, those that only one text has between marks."""
     from es_dedup.report.alignment import visible
 
-    return "".join(
-        f"{marks[0]}{clean(visible(piece.text.strip(chr(10))))}{marks[1]}"
-        if piece.only
-        else clean(piece.text)
-        for piece in pieces
-        if piece.text
-    ).strip()
+    shown = ""
+    for piece in pieces:
+        if piece.only and piece.text:
+            shown += f"{marks[0]}{clean(visible(piece.text.strip(chr(10))))}{marks[1]}"
+        else:
+            shown += clean(piece.text)
+    return shown.strip()
 
 
 def _view(dedup: IndexReader, side: str | Page) -> PageView:
@@ -214,7 +206,7 @@ def _view(dedup: IndexReader, side: str | Page) -> PageView:
     return PageView(record, content.text)
 
 
-def _write(left: PageView, right: MemberComparison, target: Target) -> None:
+def _page(left: PageView, right: MemberComparison) -> str:
     from es_dedup.decision.alignment import MOST_CHARS
     from es_dedup.report.alignment import legend
     from es_dedup.report.compare import comparison
@@ -223,31 +215,6 @@ def _write(left: PageView, right: MemberComparison, target: Target) -> None:
 
     title = f"{left.record.page_id} – {right.page.record.page_id}"
     head = element("header", element("p", "es-dedup explain", class_="kicker"), element("h1", escape(title)))
-    foot = element(
-        "footer", element("p", f"Written {datetime.now().astimezone():%Y-%m-%d %H:%M}", class_="note")
-    )
+    written = element("p", f"Written {datetime.now().astimezone():%Y-%m-%d %H:%M}", class_="note")
     shown = comparison(left, right, MOST_CHARS, roles=("A", "B"))
-    target.write(document(title, head + legend() + shown + foot).encode("utf-8", "replace"))
-
-
-def _page_or_id(dedup: Deduplicator, name: str, roots: Roots) -> str | Page:
-    """The id of a stored page, also by its URL, or the page of a file.
-
-    Raises:
-        UnknownPage, InputError: neither; the file has none or several.
-    """
-    from es_dedup.errors import InputError, UnknownPage
-
-    try:
-        return dedup.record(name).page_id
-    except UnknownPage:
-        if not Path(name).is_file() and not is_pipe(name):
-            return dedup.record(dedup.ids_of([name])[name][0]).page_id
-    items = list(islice(read_pages([name], ReadOptions(roots=roots)), 2))
-    if not items:
-        raise InputError(name, None, "holds no page")
-    if isinstance(items[0], InputFailure):
-        raise InputError(items[0].source, items[0].line, items[0].problem)
-    if len(items) > 1:
-        raise InputError(name, None, "holds several pages: scan it, then name two of them by their ids")
-    return items[0]
+    return document(title, head + legend() + shown + element("footer", written))

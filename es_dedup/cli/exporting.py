@@ -1,4 +1,4 @@
-"""``export``: clusters, and the lists of pages to keep and to drop."""
+"""``index export``: clusters, and the lists of pages to keep and to drop."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from es_dedup.cli.checking import UNCLUSTERED
 from es_dedup.cli.group import ExitCode, fail
-from es_dedup.cli.session import session_of
-from es_dedup.cli.targets import Target, output_target
+from es_dedup.cli.session import UNCLUSTERED, Session
+from es_dedup.cli.targets import OutputFile, Target, output_target
 from es_dedup.model import Member, Relation
 from es_dedup.model.batches import chunked
 
@@ -25,34 +24,14 @@ if TYPE_CHECKING:
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.model import Cluster
 
-
+SHARES: Final = ("shared_of_canonical", "shared_of_page")
 COLUMNS: Final[dict[str, tuple[str, ...]]] = {
-    "clusters": (
-        "cluster_id",
-        "page_id",
-        "canonical",
-        "relation",
-        "score",
-        "shared_of_canonical",
-        "shared_of_page",
-        "size",
-        "title",
-        "url",
-    ),
+    "clusters": ("cluster_id", "page_id", "canonical", "relation", "score", *SHARES, "size", "title", "url"),
     "keep": ("page_id", "cluster_id", "size"),
-    "drop": (
-        "page_id",
-        "cluster_id",
-        "reason",
-        "because_of",
-        "score",
-        "shared_of_canonical",
-        "shared_of_page",
-    ),
+    "drop": ("page_id", "cluster_id", "reason", "because_of", "score", *SHARES),
 }
 EXPORTED: Final = rb'\{"(cluster|page)_id": |(cluster|page)_id,|PAR1.*es-dedup.*export'
 """How the files of ``export`` begin; see ``_write_parquet``."""
-SHARES: Final = ("shared_of_canonical", "shared_of_page")
 RECORD: Final = ("title", "url", "site", "published", "language", "text")
 """Columns that ``--records`` adds."""
 _ROWS: Final = 1_000
@@ -60,39 +39,29 @@ _ROWS: Final = 1_000
 
 
 def export(
-    context: typer.Context,
-    what: Annotated[
-        Literal["clusters", "keep", "drop"],
-        typer.Option(help="All pages of clusters; the pages to keep; the pages to drop."),
-    ] = "clusters",
-    format_: Annotated[
-        Literal["jsonl", "csv", "parquet"] | None,
-        typer.Option("--format", help="Format of the rows (default: by the suffix of --output, or jsonl)."),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", help="Output file or address (default: standard output)."),
-    ] = None,
-    min_size: Annotated[
-        int, typer.Option(min=1, help="Minimum number of pages in a cluster, for --what clusters.")
-    ] = 2,
-    drop_contained: Annotated[
-        bool, typer.Option("--drop-contained", help="Also drop pages that are contained in a longer page.")
-    ] = False,
-    records: Annotated[
-        bool,
-        typer.Option(
-            "--records", help="Add what is stored of each page: title, URL, site, time, language, text."
-        ),
-    ] = False,
+    session: Session,
+    *,
+    what: Literal["clusters", "keep", "drop"] = "clusters",
+    format_: Literal["jsonl", "csv", "parquet"] | None = None,
+    output: OutputFile = None,
+    min_size: Annotated[int, typer.Option(min=1)] = 2,
+    drop_contained: bool = False,
+    records: bool = False,
 ) -> None:
     """Write clusters, or the list of pages to keep or to drop.
 
     Every stored page is in exactly one of the two lists: each cluster's canonical document is kept, its members dropped.
+
+    Args:
+        what: All pages of clusters; the pages to keep; the pages to drop.
+        format_: Format of the rows (default: by the suffix of --output, or jsonl).
+        min_size: Minimum number of pages in a cluster, for --what clusters.
+        drop_contained: Also drop pages that are contained in a longer page.
+        records: Add what is stored of each page: title, URL, site, time, language, text.
     """
-    session = session_of(context)
     target = output_target(output, session, "--output", EXPORTED) if output else None
-    form = format_ or _form_of(output)
+    suffix = Path(output or "").suffix.lower().removeprefix(".")
+    form = format_ or (suffix if suffix in ("csv", "parquet") else "jsonl")
     if form == "parquet" and target is None:
         raise typer.BadParameter("Parquet needs --output FILE", param_hint="--format")
     with session.read() as dedup:
@@ -100,20 +69,14 @@ def export(
         if dedup.clusters_pending:
             fail(UNCLUSTERED, ExitCode.ERROR)
         columns = tuple(dict.fromkeys((*COLUMNS[what], *(RECORD if records else ()))))
-        rows = _with_records(
-            dedup, _rows(dedup, what, min_size=min_size, drop_contained=drop_contained), columns
-        )
+        rows = _rows(dedup, what, min_size=min_size, drop_contained=drop_contained)
+        rows = _with_records(dedup, rows, columns)
         if form == "parquet" and target is not None:
             count = _write_parquet(rows, columns, target)
         else:
-            with _stream(target) as stream:
+            with _text_stream(target) as stream:
                 count = _write_lines(rows, columns, form, stream)
     session.output.note(f"{count:,} rows{f' in {target}' if target else ''}; preset {preset}")
-
-
-def _form_of(output: str | None) -> str:
-    ending = Path(output).suffix.lower().removeprefix(".") if output else ""
-    return ending if ending in ("csv", "parquet") else "jsonl"
 
 
 def _rows(dedup: Deduplicator, what: str, *, min_size: int, drop_contained: bool) -> Iterator[dict[str, Any]]:
@@ -127,16 +90,27 @@ def _rows(dedup: Deduplicator, what: str, *, min_size: int, drop_contained: bool
             elif what == "keep" and cluster.canonical not in dropped:
                 yield {"page_id": cluster.canonical, "cluster_id": cluster.id, "size": cluster.size}
             elif what == "drop":
-                yield from _dropped(cluster, canonical_too=cluster.canonical in dropped)
+                if cluster.canonical in dropped:
+                    yield _dropped(cluster, cluster.canonical, "contained", cluster.contained_in[0])
+                for each in cluster.members:
+                    yield _dropped(cluster, each.page_id, each.relation, cluster.canonical) | _measured(each)
 
 
 def _pages(cluster: Cluster) -> Iterator[dict[str, Any]]:
     own = Member(cluster.canonical, Relation.EXACT, 1.0, {"left_cover": 1.0, "right_cover": 1.0})
     for member in (own, *cluster.members):
-        yield {
-            "cluster_id": cluster.id, "page_id": member.page_id, "canonical": member is own,
-            "relation": str(member.relation), "score": round(member.score, 4), **_shares(member), "size": cluster.size,
-        }  # fmt: skip
+        page = {"cluster_id": cluster.id, "page_id": member.page_id, "canonical": member is own}
+        yield {**page, "relation": str(member.relation), **_measured(member), "size": cluster.size}
+
+
+def _dropped(cluster: Cluster, page_id: str, reason: str, because_of: str) -> dict[str, Any]:
+    page = {"page_id": page_id, "cluster_id": cluster.id, "reason": str(reason), "because_of": because_of}
+    return {**page, "score": None, **dict.fromkeys(SHARES)}
+
+
+def _measured(member: Member) -> dict[str, float | None]:
+    """How much a member shares with the canonical document."""
+    return {"score": round(member.score, 4), **dict(zip(SHARES, member.shares or (None, None), strict=True))}
 
 
 def _with_records(
@@ -144,39 +118,22 @@ def _with_records(
 ) -> Iterator[dict[str, Any]]:
     """Rows with the columns of their pages' records."""
     wanted = [name for name in columns if name in RECORD]
-    for batch in chunked(rows, _ROWS) if wanted else ():
+    if not wanted:
+        yield from rows
+        return
+    for batch in chunked(rows, _ROWS):
         pages = [row["page_id"] for row in batch]
         found = dedup.records_of(pages)
         texts = dedup.texts_of(pages) if "text" in wanted else {}
         for row in batch:
-            page_id = row["page_id"]
-            known = {
-                name: texts.get(page_id, "") if name == "text" else getattr(found.get(page_id), name, "")
-                for name in wanted
-            }
-            yield row | known
-    yield from rows
-
-
-def _dropped(cluster: Cluster, *, canonical_too: bool) -> Iterator[dict[str, Any]]:
-    if canonical_too:
-        yield {
-            "page_id": cluster.canonical, "cluster_id": cluster.id, "reason": "contained",
-            "because_of": cluster.contained_in[0], "score": None, **dict.fromkeys(SHARES),
-        }  # fmt: skip
-    for member in cluster.members:
-        yield {
-            "page_id": member.page_id, "cluster_id": cluster.id, "reason": str(member.relation),
-            "because_of": cluster.canonical, "score": round(member.score, 4), **_shares(member),
-        }  # fmt: skip
-
-
-def _shares(member: Member) -> dict[str, float | None]:
-    return dict(zip(SHARES, member.shares or (None, None), strict=True))
+            record = {name: getattr(found.get(row["page_id"]), name, "") for name in wanted}
+            if "text" in wanted:
+                record["text"] = texts.get(row["page_id"], "")
+            yield row | record
 
 
 @contextmanager
-def _stream(target: Target | None) -> Iterator[IO[str]]:
+def _text_stream(target: Target | None) -> Iterator[IO[str]]:
     """Standard output, or an output as text."""
     if target is None:
         yield sys.stdout

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import accumulate, groupby
 from operator import attrgetter
 from pathlib import Path
@@ -14,19 +14,17 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from es_dedup.cli.group import ExitCode
-from es_dedup.cli.inputs import Intake, with_input_options
+from es_dedup.cli.inputs import Intake
 from es_dedup.cli.output import clean
-from es_dedup.cli.progress import ProgressDisplay
-from es_dedup.cli.session import session_of
+from es_dedup.cli.session import Session
 from es_dedup.cli.targets import output_target
 from es_dedup.model.annotations import Label
-from es_dedup.readers import ReadOptions  # noqa: TC001 - typer reads annotations at run time
+from es_dedup.readers import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from es_dedup.cli.output import Output
-    from es_dedup.cli.session import Session
     from es_dedup.decision.alignment import Piece
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.evaluation.uncertain import Uncertain
@@ -43,87 +41,62 @@ LEAD: Final = 60
 ASKED: Final = "y duplicate, n different, c contain, p partial, s skip, u undo, q quit: "
 
 
-@with_input_options
 def label(
-    context: typer.Context,
+    session: Session,
+    paths: Annotated[list[str] | None, typer.Argument(metavar="PATH…")] = None,
+    *,
     options: ReadOptions,
-    paths: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Input with pages, as that of `scan`. Without it, the labels of readers in the index are shown.",
-            metavar="PATH…",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="JSONL file that answers are added to (labels.jsonl); without PATH, file for the labels (none).",
-        ),
-    ] = None,
-    count: Annotated[int, typer.Option(min=1, help="Maximum number of pairs to label.")] = 50,
-    seed: Annotated[int, typer.Option(help="Seed for the sample of pages that pairs are drawn from.")] = 1,
-    chars: Annotated[int, typer.Option(min=100, help="Characters shown of each text.")] = 1200,
-    by_reader: Annotated[
-        bool,
-        typer.Option(
-            "--by-reader",
-            help="Without PATH: write what each reader said and took back, as `--import` reads it.",
-        ),
-    ] = False,
-    source: Annotated[
-        Path | None,
-        typer.Option(
-            "--import",
-            help="Without PATH: first take over labels of a file that `--by-reader` wrote; all lines, or none where one is no label.",
-            exists=True,
-            dir_okay=False,
-        ),
-    ] = None,
-) -> None:
+    output: Annotated[Path | None, typer.Option("-o")] = None,
+    count: Annotated[int, typer.Option(min=1)] = 50,
+    seed: int = 1,
+    chars: Annotated[int, typer.Option(min=100)] = 1200,
+    by_reader: bool = False,
+    import_: Annotated[Path | None, typer.Option(exists=True, dir_okay=False)] = None,
+) -> ExitCode:
     """Label pairs: shows those most in doubt side by side and adds your answers to a file. Without PATH, shows how far readers agree.
 
     Each answer is written at once, and pairs that the file holds are not asked again: run the same command to go on.
     Without PATH, the labels that readers gave in the console are written for `quality eval` and `quality tune`: a pair on which they
     differ is undecided (`?`); of two labels of one reader on one pair the later one counts.
+
+    Args:
+        paths: Input with pages, as that of `scan`. Without it, the labels of readers in the index are shown.
+        output: JSONL file that answers are added to (labels.jsonl); without PATH, file for the labels (none).
+        count: Maximum number of pairs to label.
+        seed: Seed for the sample of pages that pairs are drawn from.
+        chars: Characters shown of each text.
+        by_reader: Without PATH: write what each reader said and took back, as `--import` reads it.
+        import_: Without PATH: first take over labels of a file that `--by-reader` wrote; all lines, or none where one is no label.
     """
-    session = session_of(context)
     if not paths:
-        _show_agreement(session, output, source, by_reader=by_reader)
-        return
-    if by_reader or source is not None:
-        raise typer.BadParameter(
-            "they are for the labels in the index: name no PATH", param_hint="--by-reader, --import"
-        )
-    _label(session, paths, options, output or Path("labels.jsonl"), count, seed, chars)
-
-
-def _label(
-    session: Session, paths: list[str], options: ReadOptions, output: Path, count: int, seed: int, chars: int
-) -> None:
+        return _show_agreement(session, output, import_, by_reader=by_reader)
+    if by_reader or import_ is not None:
+        problem = "they are for the labels in the index: name no PATH"
+        raise typer.BadParameter(problem, param_hint="--by-reader, --import")
     from es_dedup.evaluation import read_labels
     from es_dedup.evaluation.uncertain import uncertain_pairs
 
-    output_target(output, session, "--output", b"", paths)  # to which answers are appended
-    if output.suffix != ".jsonl":
+    file = output or Path("labels.jsonl")
+    output_target(file, session, "--output", b"", paths)  # to which answers are appended
+    if file.suffix != ".jsonl":
         raise typer.BadParameter("the name must end in .jsonl", param_hint="--output")
-    known = {each.pair for each in read_labels(output)} if output.exists() else set()
-    intake = Intake(paths, options, session, leave=output)
+    known = {each.pair for each in read_labels(file)} if file.exists() else set()
+    intake = Intake(paths, options, session, leave=file)
     with session.scratch() as dedup:
-        with ProgressDisplay(quiet=session.output.quiet) as progress:
+        with session.progress() as progress:
             dedup.scan(intake.pages(), progress=progress)
         pairs = uncertain_pairs(dedup, dedup.page_ids(), count=count, known=known, seed=seed)
         if not pairs:
             session.output.note("no uncertain pairs: pass more pages, or more similar pages")
-        written = _ask(session.output, dedup, pairs, output, chars)
+        written = _ask(session.output, dedup, pairs, file, chars)
     session.output.emit({"asked": len(pairs), "written": written, "known": len(known)})
-    session.output.line(f"{written} labels written to {output}, {len(known)} were in it before")
-    if intake.failed:
-        raise typer.Exit(ExitCode.LEFT_OUT)
+    session.output.line(f"{written} labels written to {file}, {len(known)} were in it before")
+    return ExitCode.LEFT_OUT if intake.failed else ExitCode.OK
 
 
-def _show_agreement(session: Session, output: Path | None, source: Path | None, *, by_reader: bool) -> None:
+def _show_agreement(
+    session: Session, output: Path | None, source: Path | None, *, by_reader: bool
+) -> ExitCode:
     """Show how far readers agree on stored pairs, and write their labels."""
     from es_dedup.evaluation.agreement import agreements, as_jsonl, consensus
     from es_dedup.evaluation.labels import UNDECIDED
@@ -133,29 +106,23 @@ def _show_agreement(session: Session, output: Path | None, source: Path | None, 
     if source is not None:
         _import(session, source)
     with session.read(quiet=True) as dedup:
-        annotations, said = dedup.annotations(), dedup.annotations(removed=True)
+        annotations, history = dedup.annotations(), dedup.annotations(removed=True)
     rows, found = consensus(annotations), agreements(annotations)
     if target is not None:
-        target.write(as_jsonl([each.as_dict() for each in said] if by_reader else rows).encode())
+        target.write(as_jsonl([each.as_dict() for each in history] if by_reader else rows).encode())
     undecided = sum(row["label"] == UNDECIDED for row in rows)
-    session.output.emit(
-        {"pairs": len(rows), "undecided": undecided, "agreement": [asdict(each) for each in found]}
+    session.output.emit({"pairs": len(rows), "undecided": undecided, "agreement": found})
+    cells = (
+        (" ".join(each.readers), each.pairs, f"{each.share:.2f}", _two_places(each.kappa)) for each in found
     )
-    session.output.table(
-        ("readers", "pairs", "agreement", "kappa"),
-        (
-            (
-                " ".join(each.readers),
-                each.pairs,
-                f"{each.share:.2f}",
-                "" if each.kappa is None else f"{each.kappa:.2f}",
-            )
-            for each in found
-        ),
-    )
-    session.output.note(
-        f"{len(rows):,} labelled pairs, {undecided:,} undecided{f' in {output}' if output else ''}"
-    )
+    session.output.table(("readers", "pairs", "agreement", "kappa"), cells)
+    place = f" in {output}" if output else ""
+    session.output.note(f"{len(rows):,} labelled pairs, {undecided:,} undecided{place}")
+    return ExitCode.OK
+
+
+def _two_places(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
 
 
 def _import(session: Session, source: Path) -> None:
@@ -232,14 +199,8 @@ def _show(output: Output, dedup: Deduplicator, each: Uncertain, place: str, char
         _side(dedup, left, (piece for row in rows for piece in row.left), chars),
         _side(dedup, right, (piece for row in rows for piece in row.right), chars),
     )
-    said = {
-        "shares": each.decision.shares,
-        "relation": each.decision.relation,
-        "score": each.decision.score,
-        "reason": each.decision.reason,
-        "explanation": each.decision.explanation,
-        "nearest": nearest,
-    }
+    names = ("shares", "relation", "score", "reason", "explanation")
+    said = {name: getattr(each.decision, name) for name in names} | {"nearest": nearest}
     shown = [{"page": side.page, "title": side.title, "text": side.excerpt} for side in sides]
     output.emit({"pair": place, "left": shown[0], "right": shown[1], **said})
     if output.as_json:
@@ -297,8 +258,6 @@ def _draw(output: Output, sides: tuple[_Side, ...]) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
-
-    from es_dedup.cli.output import clean
 
     table = Table(box=box.SIMPLE_HEAD, expand=True)
     cells = []

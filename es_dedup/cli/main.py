@@ -11,7 +11,6 @@ import typer
 
 from es_dedup.cli import (
     browsing,
-    checking,
     compiling,
     evaluating,
     explaining,
@@ -21,14 +20,13 @@ from es_dedup.cli import (
     labelling,
     maintaining,
     managing,
-    moving,
     on_spark,
     overriding,
-    purging,
     scanning,
     serving,
     working,
 )
+from es_dedup.cli.command import as_command, typer_parameters, with_help
 from es_dedup.cli.group import CommandGroup, handle_signals
 from es_dedup.cli.output import Output
 from es_dedup.cli.session import DEFAULT_DB, Session
@@ -46,91 +44,50 @@ app = typer.Typer(
     epilog="--db, --config, --preset, --keep, --json and --quiet may stand anywhere on the line. Exit codes: 0 done, 1 error, 2 usage "
     "or settings, 3 done but some input was left out, 4 `check` found a known page, 130 interrupted.",
 )
-COMMANDS: Final[dict[str, Any]] = {
-    "scan": scanning.scan,
-    "add": scanning.add,
-    "check": checking.check,
-    "filter": filtering.filter_,
-    "clusters": browsing.clusters,
-    "show": browsing.show,
-    "text": browsing.text,
-    "explain": explaining.explain,
-    "search": browsing.search,
-    "serve": serving.serve,
-    "config": managing.config,
-    "compile": compiling.compile_,
+_OVERRIDES: Final = (
+    *(overriding.different, overriding.same, overriding.canonical, overriding.ignore, overriding.undo),
+    *(overriding.list_, overriding.export, overriding.import_),
+)
+_ELASTIC: Final = (
+    *(maintaining.attach, maintaining.detach, maintaining.backfill, maintaining.follow, maintaining.reindex),
+    *(maintaining.recluster, maintaining.audit, maintaining.jobs, maintaining.purge, working.worker),
+)
+COMMANDS: Final = {
+    "": (
+        *(scanning.scan, scanning.add, scanning.check, filtering.filter_, browsing.clusters, browsing.show),
+        *(browsing.text, explaining.explain, browsing.search, serving.serve, managing.config),
+        compiling.compile_,
+    ),
     "index": (
-        "See what the index holds, export or copy it, remove pages, and find faults.",
-        {
-            "stats": managing.stats,
-            "export": exporting.export,
-            "changes": browsing.changes,
-            "copy": moving.copy,
-            "remove": managing.remove,
-            "doctor": managing.doctor,
-        },
+        *(managing.stats, exporting.export, browsing.changes, managing.copy, managing.remove),
+        managing.doctor,
     ),
-    "elastic": (
-        "Deduplicate your own indices on Elasticsearch, and cluster all pages anew.",
-        {
-            "attach": maintaining.attach,
-            "detach": maintaining.detach,
-            "backfill": maintaining.backfill,
-            "follow": maintaining.follow,
-            "reindex": maintaining.reindex,
-            "recluster": maintaining.recluster,
-            "audit": maintaining.audit,
-            "jobs": maintaining.jobs,
-            "purge": purging.purge,
-            "worker": working.worker,
-            "dead": (
-                "Pages that could not be processed.",
-                {"list": working.list_, "replay": working.replay, "drop": working.drop},
-            ),
-        },
-    ),
-    "quality": (
-        "Measure and tune decisions on labelled pairs, decide by hand, and see what is read out of pages.",
-        {
-            "eval": evaluating.evaluate,
-            "tune": evaluating.tune,
-            "label": labelling.label,
-            "extract": extracting.extract,
-            "override": (
-                "Decide pairs and canonical documents by hand; the rules never change what was decided.",
-                {
-                    "different": overriding.different,
-                    "same": overriding.same,
-                    "canonical": overriding.canonical,
-                    "ignore": overriding.ignore,
-                    "undo": overriding.undo,
-                    "list": overriding.list_,
-                    "export": overriding.export,
-                    "import": overriding.import_,
-                },
-            ),
-        },
-    ),
-    "spark": (
-        "Cluster a large corpus on Spark, and load the tables into an index.",
-        {"run": on_spark.run, "load": on_spark.load},
-    ),
+    "elastic": _ELASTIC,
+    "elastic dead": (working.list_, working.replay, working.drop),
+    "quality": (evaluating.eval_, evaluating.tune, labelling.label, extracting.extract),
+    "quality override": _OVERRIDES,
+    "spark": (on_spark.run, on_spark.load),
 }
-"""Every command by its name; a group by what it is for and its commands."""
+"""Every command, by its group, in the order of the help."""
+PURPOSES: Final = {
+    "index": "See what the index holds, export or copy it, remove pages, and find faults.",
+    "elastic": "Deduplicate your own indices on Elasticsearch, and cluster all pages anew.",
+    "elastic dead": "Pages that could not be processed.",
+    "quality": "Measure and tune decisions on labelled pairs, decide by hand, and see what is read out of pages.",
+    "quality override": "Decide pairs and canonical documents by hand; the rules never change what was decided.",
+    "spark": "Cluster a large corpus on Spark, and load the tables into an index.",
+}
 
 
-def _add(group: typer.Typer, commands: dict[str, Any]) -> None:
-    for name, command in commands.items():
-        if callable(command):
-            group.command(name)(command)
-        else:
-            purpose, inner = command
-            below = typer.Typer(help=purpose, no_args_is_help=True)
-            _add(below, inner)
-            group.add_typer(below, name=name)
-
-
-_add(app, COMMANDS)
+def _add_commands() -> None:
+    groups = {"": app}
+    for path, commands in COMMANDS.items():
+        if path:
+            above, _, name = path.rpartition(" ")
+            groups[path] = typer.Typer(help=PURPOSES[path], no_args_is_help=True)
+            groups[above].add_typer(groups[path], name=name)
+        for command in commands:
+            groups[path].command()(as_command(command))
 
 
 def _canonical_order(keep: Iterable[str]) -> dict[str, Any]:
@@ -159,45 +116,38 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def options(
+def _begin(
+    *,
     context: typer.Context,
-    db: Annotated[
-        str, typer.Option(help="Index file, :memory:, or http://host:9200/name.", metavar="PATH")
-    ] = DEFAULT_DB,
-    config: Annotated[
-        Path | None,
-        typer.Option(help="Settings file (default: es-dedup.toml in this folder).", metavar="PATH"),
-    ] = None,
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help="Thresholds or decision method: balanced, strict, loose, fast, versions, papers.",
-            metavar="NAME",
-        ),
-    ] = None,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Page that stands for a cluster: earliest, latest, longest, shortest-url; prefer=SITE before these; may be repeated.",
-            metavar="WHICH",
-        ),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object a line on standard output.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")] = False,
-    version: Annotated[  # noqa: ARG001 - handled by its callback
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
+    db: Annotated[str, typer.Option(metavar="PATH")] = DEFAULT_DB,
+    config: Annotated[Path | None, typer.Option(metavar="PATH")] = None,
+    preset: Annotated[str | None, typer.Option(metavar="NAME")] = None,
+    keep: Annotated[list[str] | None, typer.Option(metavar="WHICH")] = None,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
+    quiet: Annotated[bool, typer.Option("-q")] = False,
+    version: Annotated[bool, typer.Option(callback=_version, is_eager=True)] = False,  # noqa: ARG001 - its callback answers
 ) -> None:
-    """Finds near-duplicate web pages, with evidence."""
+    """Finds near-duplicate web pages, with evidence.
+
+    Args:
+        db: Index file, :memory:, or http://host:9200/name.
+        config: Settings file (default: es-dedup.toml in this folder).
+        preset: Thresholds or decision method: balanced, strict, loose, fast, versions, papers.
+        keep: Page that stands for a cluster: earliest, latest, longest, shortest-url; prefer=SITE before these; may be repeated.
+        as_json: One JSON object a line on standard output.
+        quiet: No notes and no progress.
+        version: Print the version and exit.
+    """
     given = _canonical_order(keep or ())
     if preset:
         given["decision.preset"] = preset
     session = Session(db=db, config=config, given=given, output=Output(as_json=as_json, quiet=quiet))
     context.obj = session
     context.call_on_close(session.close)
+
+
+app.callback()(with_help(_begin, _begin.__doc__, typer_parameters(_begin)))
+_add_commands()
 
 
 def _open_closed_streams() -> None:

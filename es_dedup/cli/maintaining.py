@@ -1,18 +1,18 @@
-"""``attach``, ``backfill`` and related commands: maintenance of source indices on Elasticsearch."""
+"""``elastic attach``, ``elastic backfill`` and related commands: maintenance of source indices on Elasticsearch."""
 
 from __future__ import annotations
 
 import time
 from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from es_dedup.cli.group import ExitCode
-from es_dedup.cli.progress import ProgressDisplay
-from es_dedup.cli.session import Session, session_of
-from es_dedup.cli.sites import dispatcher_of, site_of
+from es_dedup.cli.session import Session
+from es_dedup.cli.targets import output_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,57 +21,59 @@ if TYPE_CHECKING:
     from es_dedup.index.jobs import Job
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.maintenance.runner import Runner
-    from es_dedup.maintenance.status import JobStatus
 
 LOOK_SECONDS: Final = 1.0  # between looks at how far a job is
+SHOWN_NAMES: Final = 5
+SHOWN_FAILURES: Final = 20
+RESTORED: Final = rb'\{"(create|index)":\{"_index":'
+"""How restore files begin."""
 
-Target = Annotated[
-    str, typer.Argument(help="Index, alias, data stream or pattern.", metavar="INDEX", show_default=False)
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Report what would be done; write nothing.")]
-Force = Annotated[bool, typer.Option("--force", help="Run even if very many documents would change.")]
+Target = Annotated[str, typer.Argument(help="Index, alias, data stream or pattern.", metavar="INDEX")]
+DryRun = Annotated[bool, typer.Option(help="Report what would be done; write nothing.")]
+Force = Annotated[bool, typer.Option(help="Run even if very many documents would change.")]
 Unchecked = Annotated[
-    bool,
-    typer.Option("--force", help="Run even if sampled documents lack the fields or no index matches yet."),
+    bool, typer.Option(help="Run even if sampled documents lack the fields or no index matches yet.")
 ]
-Inline = Annotated[bool, typer.Option("--inline", help="Work in this process, without Redis and workers.")]
+Inline = Annotated[bool, typer.Option(help="Work in this process, without Redis and workers.")]
 Rate = Annotated[
     float | None, typer.Option(min=0.1, help="Maximum number of documents per second and worker.")
 ]
 
 
 def attach(
-    context: typer.Context,
+    session: Session,
     target: Target,
-    content_field: Annotated[str, typer.Option(help="Field with the main text, or with HTML.")],
-    html: Annotated[bool, typer.Option("--html", help="The content is HTML and is extracted.")] = False,
-    title_field: Annotated[str, typer.Option(help="Field with the title.")] = "title",
-    url_field: Annotated[str, typer.Option(help="Field with the URL.")] = "url",
-    published_field: Annotated[str, typer.Option(help="Field with the time of publication.")] = "",
-    site_field: Annotated[str, typer.Option(help="Field with the site (default: taken from the URL).")] = "",
-    external_versions: Annotated[
-        bool,
-        typer.Option("--external-versions", help="Documents have external versions, which are kept."),
-    ] = False,
-    own_templates: Annotated[
-        bool,
-        typer.Option(
-            "--own-templates", help="Create only a component template, to be named in your index templates."
-        ),
-    ] = False,
+    *,
+    content_field: str,
+    html: bool = False,
+    title_field: str = "title",
+    url_field: str = "url",
+    published_field: str = "",
+    site_field: str = "",
+    external_versions: bool = False,
+    own_templates: bool = False,
     dry_run: DryRun = False,
     force: Unchecked = False,
 ) -> None:
     """Attach a source index: add the mapping of `dedup` to it and to future matching indices, and record which fields to read.
 
     Documents are not changed; `elastic backfill` writes their `dedup` fields.
+
+    Args:
+        content_field: Field with the main text, or with HTML.
+        html: The content is HTML and is extracted.
+        title_field: Field with the title.
+        url_field: Field with the URL.
+        published_field: Field with the time of publication.
+        site_field: Field with the site (default: taken from the URL).
+        external_versions: Documents have external versions, which are kept.
+        own_templates: Create only a component template, to be named in your index templates.
     """
     from es_dedup.index.source_index import SourceFields
     from es_dedup.maintenance.attach import attach as attach_
 
-    session = session_of(context)
     fields = SourceFields(content_field, html, title_field, url_field, published_field, site_field)
-    with site_of(session) as site:
+    with session.site() as site:
         done = attach_(
             site,
             target,
@@ -81,255 +83,298 @@ def attach(
             dry_run=dry_run,
             force=force,
         )
-    session.output.result(
-        {
-            "would be attached" if dry_run else "attached": target,
-            "indices": done.indices,
-            "documents": done.documents,
-            "indices to come": done.template,
-        },
-        {"dry_run": dry_run, **asdict(done)},
-    )
+    facts = {"indices": done.indices, "documents": done.documents, "indices to come": done.template}
+    head = "would be attached" if dry_run else "attached"
+    session.output.result({head: target, **facts}, {"dry_run": dry_run, **asdict(done)})
     for warning in done.warnings:
         session.output.warn(warning)
 
 
 def detach(
-    context: typer.Context,
+    session: Session,
     target: Target,
-    keep_fields: Annotated[bool, typer.Option(help="Keep the `dedup` field in the documents.")] = False,
+    *,
+    keep_fields: bool = False,
     dry_run: DryRun = False,
     force: Force = False,
 ) -> None:
-    """Detach a source index: remove the `dedup` field from its documents and its pages from the index."""
+    """Detach a source index: remove the `dedup` field from its documents and its pages from the index.
+
+    Args:
+        keep_fields: Keep the `dedup` field in the documents.
+    """
     from es_dedup.maintenance.detach import detach as detach_
 
-    session = session_of(context)
-    with site_of(session) as site:
-        done = detach_(site, target, keep_fields=keep_fields, dry_run=dry_run, force=force)
-    session.output.result(
-        {"would be detached" if dry_run else "detached": target, **asdict(done)},
-        {"dry_run": dry_run, **asdict(done)},
-    )
+    with session.site() as site:
+        done = asdict(detach_(site, target, keep_fields=keep_fields, dry_run=dry_run, force=force))
+    head = "would be detached" if dry_run else "detached"
+    session.output.result({head: target, **done}, {"dry_run": dry_run, **done})
 
 
 def backfill(
-    context: typer.Context,
-    target: Annotated[
-        str | None,
-        typer.Argument(help="An attached target (default: all).", metavar="INDEX", show_default=False),
-    ] = None,
+    session: Session,
+    target: Annotated[str | None, typer.Argument(metavar="INDEX")] = None,
+    *,
     inline: Inline = False,
     rate: Rate = None,
     dry_run: DryRun = False,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Forecast bytes and duration from a sample; write nothing.")
-    ] = False,
-    workers: Annotated[
-        int, typer.Option(min=1, max=10_000, help="Number of worker processes that --estimate reckons with.")
-    ] = 1,
+    estimate: bool = False,
+    workers: Annotated[int, typer.Option(min=1, max=10_000)] = 1,
     force: Unchecked = False,
 ) -> None:
     """Store features of all documents of attached indices, cluster them and write their `dedup` fields.
 
     Documents whose stored features are current are skipped. Backfill is a job: `elastic jobs` shows, pauses and resumes it; the same command goes on with it.
+
+    Args:
+        target: An attached target (default: all).
+        estimate: Forecast bytes and duration from a sample; write nothing.
+        workers: Number of worker processes that --estimate reckons with.
     """
-    session = session_of(context)
-    with site_of(session) as site:
+    with session.site() as site:
         if estimate:
             _show_forecast(session, site, target, workers)
-            return
-        if dry_run:
+        elif dry_run:
             shards = {
                 index: sum(shard.documents for shard in site.source_index.shards(index))
                 for index in site.indices(target)
             }
-            session.output.result(
-                {"would be read": sum(shards.values()), **shards}, {"dry_run": True, "documents": shards}
-            )
-            return
-        options = {"target": target, "force": force, **({"rate": rate} if rate else {})}
-        run_job(session, site, "backfill", options, inline=inline)
+            facts = {"would be read": sum(shards.values()), **shards}
+            session.output.result(facts, {"dry_run": True, "documents": shards})
+        else:
+            options = {"target": target, "force": force, **({"rate": rate} if rate else {})}
+            run_job(session, site, "backfill", options, inline=inline)
 
 
 def _show_forecast(session: Session, site: MaintenanceContext, target: str | None, workers: int) -> None:
     from es_dedup.maintenance.forecast import forecast
 
     found = forecast(site, target).as_dict(workers)
-    seconds, a_page, size = found["seconds_a_page"], found["bytes_a_page"], found["bytes"]
-    session.output.result(
-        {
-            "documents": found["total"],
-            "sampled": found["sampled"],
-            "milliseconds a page": {name: round(1000 * each, 3) for name, each in seconds.items()},
-            "bytes a page": a_page,
-            "feature index": f"{size['merged'] / 1e6:,.1f} MB once merged, {size['after_load'] / 1e6:,.1f} MB right after the load",
-            "temporary files": f"{size['temporary'] / 1e6:,.1f} MB while everything is clustered",
-            "duration": f"{found['seconds']:,.0f} s with {workers} workers on as many idle cores",
-            "figures": f"features measured on the sample; {found['source']}",
-        },
-        {"estimate": True, **found},
+    seconds, size = (
+        found["seconds_a_page"],
+        {name: f"{each / 1e6:,.1f} MB" for name, each in found["bytes"].items()},
     )
+    facts = {
+        "documents": found["total"],
+        "sampled": found["sampled"],
+        "milliseconds a page": {name: round(1000 * each, 3) for name, each in seconds.items()},
+        "bytes a page": found["bytes_a_page"],
+        "feature index": f"{size['merged']} once merged, {size['after_load']} right after the load",
+        "temporary files": f"{size['temporary']} while everything is clustered",
+        "duration": f"{found['seconds']:,.0f} s with {workers} workers on as many idle cores",
+        "figures": f"features measured on the sample; {found['source']}",
+    }
+    session.output.result(facts, {"estimate": True, **found})
 
 
-def reindex(
-    context: typer.Context,
-    roll_back: Annotated[
-        bool, typer.Option("--roll-back", help="Switch back to the previous generation.")
-    ] = False,
-    abandon: Annotated[bool, typer.Option("--abandon", help="Remove an unfinished generation.")] = False,
-) -> None:
+def reindex(session: Session, *, roll_back: bool = False, abandon: bool = False) -> None:
     """Rebuild all features with the current settings, verify them, switch over, and update the documents.
 
     An interrupted run is resumed by the same command. The old features are kept for --roll-back.
+
+    Args:
+        roll_back: Switch back to the previous generation.
+        abandon: Remove an unfinished generation.
     """
     from es_dedup.maintenance import reindex as reindexing
 
-    session = session_of(context)
     session.reach()
+    place, settings = session.db, session.settings
     if abandon:
-        facts: dict[str, Any] = {"abandoned": reindexing.abandon(session.db, session.settings)}
+        facts: dict[str, Any] = {"abandoned": reindexing.abandon(place, settings)}
     elif roll_back:
-        facts = {"rolled back": True, "updated": reindexing.roll_back(session.db, session.settings)}
+        facts = {"rolled back": True, "updated": reindexing.roll_back(place, settings)}
     else:
-        facts = asdict(reindexing.reindex(session.db, session.settings, report_progress=session.output.note))
+        facts = asdict(reindexing.reindex(place, settings, report_progress=session.output.note))
     session.output.result(facts)
 
 
 def recluster(
-    context: typer.Context, inline: Inline = False, dry_run: DryRun = False, force: Force = False
+    session: Session, *, inline: Inline = False, dry_run: DryRun = False, force: Force = False
 ) -> None:
     """Learn statistics and compare and cluster all stored pages again, with the current settings.
 
     This applies changed presets, thresholds and canonical order. No page is read again. With attached indices it is a job that also
     updates their documents; else it runs in this process.
     """
-    session = session_of(context)
     if session.remote:
         from es_dedup.maintenance.recluster import preview
 
-        with site_of(session) as site:
-            if site.attachments:
-                if dry_run or not force:
-                    found = preview(site, force=force or dry_run)
-                if dry_run:
-                    _show_recluster(session, found, dry_run=True)
-                else:
-                    run_job(session, site, "recluster", {}, inline=inline)
+        with session.site() as site:
+            if site.attachments and dry_run:
+                _show_recluster(session, preview(site, force=True), dry_run=True)
                 return
-    with (
-        session.write(dry_run=dry_run, whole=True) as dedup,
-        ProgressDisplay(quiet=session.output.quiet) as progress,
-    ):
+            if site.attachments:
+                if not force:
+                    preview(site, force=False)  # refuses where very many documents would change
+                run_job(session, site, "recluster", {}, inline=inline)
+                return
+    with session.write(dry_run=dry_run, whole=True) as dedup, session.progress() as progress:
         done = dedup.recluster(progress, dry_run=dry_run)
     _show_recluster(session, done, dry_run=dry_run)
 
 
 def _show_recluster(session: Session, done: ReclusterReport, *, dry_run: bool) -> None:
-    session.output.result(
-        {
-            "pages": done.pages,
-            "clusters": f"{done.clusters:,} (before: {done.clusters_before:,})",
-            "pages with another canonical document": done.changed,
-        },
-        {"dry_run": dry_run, **asdict(done)},
-    )
+    facts = {
+        "pages": done.pages,
+        "clusters": f"{done.clusters:,} (before: {done.clusters_before:,})",
+        "pages with another canonical document": done.changed,
+    }
+    session.output.result(facts, {"dry_run": dry_run, **asdict(done)})
     if done.without_text:
         session.output.warn(
             f"{done.without_text:,} pages of sites with ignored passages have no kept text: these passages count there as before, until the pages are added again"
         )
 
 
-def audit(
-    context: typer.Context,
-    repair: Annotated[bool, typer.Option("--repair", help="Repair what is found.")] = False,
-    force: Force = False,
-) -> None:
-    """Compare index, clusters and documents. Ends with code 1 when they do not agree and nothing was repaired."""
+def audit(session: Session, *, repair: bool = False, force: Force = False) -> ExitCode:
+    """Compare index, clusters and documents. Ends with code 1 when they do not agree and nothing was repaired.
+
+    Args:
+        repair: Repair what is found.
+    """
     from es_dedup.maintenance.audit import KINDS
     from es_dedup.maintenance.audit import audit as audit_
 
-    session = session_of(context)
-    with site_of(session, read_only=not repair) as site:
+    output = session.output
+    with session.site(read_only=not repair) as site:
         found = audit_(site, repair=repair, force=force)
     said = found.as_dict()
     facts = {name: said[name] for name in ("documents", "pages", "clusters", "dead")}
-    kinds = {KINDS[kind]: len(names) for kind, names in found.found.items() if names}
-    session.output.result(facts | kinds, said)
+    facts |= {KINDS[kind]: len(names) for kind, names in found.found.items() if names}
+    output.result(facts, said)
     for kind, names in found.found.items():
-        for name in names[:5]:
-            session.output.warn(f"{kind}: {name}")
+        for name in names[:SHOWN_NAMES]:
+            output.warn(f"{kind}: {name}")
     if repair:
-        session.output.facts({f"repaired: {name}": count for name, count in found.repaired.items()})
+        output.facts({f"repaired: {name}": count for name, count in found.repaired.items()})
     elif not found.clean:
-        session.output.warn("`es-dedup elastic audit --repair` repairs it")
-        raise typer.Exit(ExitCode.ERROR)
+        output.warn("`es-dedup elastic audit --repair` repairs it")
+        return ExitCode.ERROR
+    return ExitCode.OK
+
+
+def purge(
+    session: Session,
+    target: Annotated[str | None, typer.Argument(metavar="INDEX")] = None,
+    *,
+    apply: bool = False,
+    backup: Annotated[Path | None, typer.Option(dir_okay=False)] = None,
+    no_backup: bool = False,
+    restore: Annotated[Path | None, typer.Option(dir_okay=False, exists=True)] = None,
+    rate: Rate = None,
+    force: Force = False,
+) -> ExitCode:
+    """Delete marked copies from an attached index; without --apply only say how many.
+
+    A copy stays where its `dedup` field is not the current decision, its canonical document is not there, one of
+    the two was changed since it was decided on, or it was written meanwhile.
+    The command may be repeated when it was interrupted. Ends with code 3 when some copies stay.
+
+    Args:
+        target: An attached target.
+        apply: Delete; without it nothing is changed.
+        backup: File that gets the deleted documents, as a body of _bulk.
+        no_backup: Delete without a restore file.
+        restore: Write the documents of such a file back.
+    """
+    if (restore is None) == (target is None) or (restore is not None and (apply or backup or no_backup)):
+        raise typer.BadParameter("name an INDEX, or a file with --restore alone", param_hint="INDEX")
+    if apply and (backup is None) == (not no_backup):
+        raise typer.BadParameter("--apply needs either --backup FILE or --no-backup", param_hint="--apply")
+    if restore is not None or target is None:
+        return _restore(session, restore or Path(), rate)
+    from es_dedup.maintenance.purge import purge as purge_
+
+    output = session.output
+    if backup is not None:
+        output_target(backup, session, "--backup", RESTORED)
+    with session.site() as site, session.progress() as progress:
+        counter = progress.counter("purge")
+        done = purge_(site, target, backup, dry_run=not apply, rate=rate, force=force, progress=counter)
+    shown = {"deleted" if apply else "would be deleted": done.deleted, "not there any more": done.gone}
+    kept = {f"kept: {reason}": count for reason, count in done.kept.items()}
+    said = {"dry_run": not apply, "deleted": done.deleted, "gone": done.gone, "kept": dict(done.kept)}
+    output.result({**shown, **kept, "preset": done.preset}, {**said, "preset": done.preset})
+    if not apply:
+        output.note("nothing was deleted; --apply --backup FILE deletes")
+    elif done.kept:
+        advice = "`es-dedup elastic audit --repair` brings dedup fields up to date"
+        output.warn(f"{advice}; then repeat the command")
+        return ExitCode.LEFT_OUT
+    return ExitCode.OK
+
+
+def _restore(session: Session, path: Path, rate: float | None) -> ExitCode:
+    from es_dedup.maintenance.purge import restore
+
+    with session.site() as site, session.progress() as progress:
+        done = restore(site, path, rate=rate, progress=progress.counter("restore"))
+    facts = {"restored": done.restored, "there already": done.there, "failed": len(done.failed)}
+    session.output.result(facts, asdict(done))
+    for name, reason in list(done.failed.items())[:SHOWN_FAILURES]:
+        session.output.warn(f"not restored: {name}: {reason}")
+    return ExitCode.LEFT_OUT if done.failed else ExitCode.OK
 
 
 def jobs(
-    context: typer.Context,
-    job: Annotated[
-        str | None, typer.Argument(help="Id of one job.", metavar="JOB", show_default=False)
-    ] = None,
-    pause: Annotated[bool, typer.Option("--pause", help="Stop after the current batches.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Resume.")] = False,
-    cancel: Annotated[bool, typer.Option("--cancel", help="Cancel; what is written stays.")] = False,
+    session: Session,
+    job: str | None = None,
+    *,
+    pause: bool = False,
+    resume: bool = False,
+    cancel: bool = False,
     inline: Inline = False,
 ) -> None:
-    """Show jobs with progress, rate and time left; pause, resume or cancel one."""
+    """Show jobs with progress, rate and time left; pause, resume or cancel one.
+
+    Args:
+        job: Id of one job.
+        pause: Stop after the current batches.
+        resume: Resume.
+        cancel: Cancel; what is written stays.
+    """
     from es_dedup.index.jobs import JobState
     from es_dedup.maintenance.runner import Runner
-    from es_dedup.maintenance.status import job_status
 
-    session = session_of(context)
-    wanted = {JobState.PAUSED: pause, JobState.RUNNING: resume, JobState.CANCELLED: cancel}
-    chosen = [state for state, given in wanted.items() if given]
-    if chosen and (job is None or len(chosen) > 1):
+    asked = {JobState.PAUSED: pause, JobState.RUNNING: resume, JobState.CANCELLED: cancel}
+    states = [state for state, given in asked.items() if given]
+    if states and (job is None or len(states) > 1):
         raise typer.BadParameter("name one JOB and one of --pause, --resume and --cancel")
-    with site_of(session, read_only=not chosen) as site:
-        if job is not None and chosen:
-            if chosen[0] is JobState.RUNNING and not inline:
+    with session.site(read_only=not states) as site:
+        if job is not None and states:
+            if resume and not inline:
                 _check_queue(session)
-            found = Runner(site).set_state(job, chosen[0])
-            if chosen[0] is JobState.RUNNING:
-                _dispatch(session, site, found, inline=inline)
-        listed = [each for each in site.jobs.jobs() if job in (None, each.id)]
-        show_jobs(session, [job_status(site, each) for each in listed])
+            changed = Runner(site).set_state(job, states[0])
+            if resume:
+                _dispatch(session, site, changed, inline=inline)
+        _show_jobs(session, site, [each for each in site.jobs.jobs() if job in (None, each.id)])
 
 
-def follow(
-    context: typer.Context,
-    once: Annotated[
-        bool, typer.Option("--once", help="End when everything that was written is processed.")
-    ] = False,
-    inline: Inline = False,
-    rate: Rate = None,
-) -> None:
+def follow(session: Session, *, once: bool = False, inline: Inline = False, rate: Rate = None) -> None:
     """Keep attached indices deduplicated while others write to them without a hook, until stopped.
 
     New and changed documents are found by sequence numbers, deleted ones by counts of deletions. It goes on where it, or the last
     backfill, ended. `index stats` shows how far behind it is.
+
+    Args:
+        once: End when everything that was written is processed.
     """
     from es_dedup.maintenance.follow import run_follow, start_follow
-    from es_dedup.maintenance.status import job_status
 
-    session = session_of(context)
-    with site_of(session) as site:
+    def run(runner: Runner, job_id: str) -> Job:
+        return run_follow(runner, job_id, session.output.note)
+
+    with session.site() as site:
         if not inline:
             _check_queue(session)
         job, begun = start_follow(site, once=once, rate=rate)
         session.output.note(f"job {job.id} {'begins' if begun else 'goes on'}")
         if inline:
-            job = _work_here(
-                session,
-                site,
-                job.id,
-                run=lambda runner, job_id: run_follow(runner, job_id, session.output.note),
-                resume="" if once else "elastic follow --inline",
-            )
+            job = _work_here(session, site, job.id, run, "" if once else "elastic follow --inline")
         else:
-            job = _dispatch(session, site, job, inline=False)
-        show_jobs(session, [job_status(site, job)])
+            _dispatch(session, site, job, inline=False)
+        _show_jobs(session, site, [job])
 
 
 def run_job(
@@ -337,27 +382,27 @@ def run_job(
 ) -> None:
     """Begin a job, or go on with it, and work on it here or have workers do so; without a queue for the workers no job is begun."""
     from es_dedup.maintenance.runner import Runner
-    from es_dedup.maintenance.status import job_status
 
+    output = session.output
     if not inline:
         _check_queue(session)
     job, begun = Runner(site).begin(what, options)
     note = f"job {job.id}{'' if begun else ' goes on'}; `es-dedup --db {session.place} elastic jobs {job.id}` shows how far it is"
     if inline:
-        session.output.note(note)
-        if held := Runner(site).held(job.id):
+        output.note(note)
+        if leased := Runner(site).held(job.id):
             seconds = site.settings.maintenance.lease_seconds
-            session.output.note(
-                f"{held} of its parts are held by another process; if that was killed, they are free {seconds:g} s after its last sign of life"
+            output.note(
+                f"{leased} of its parts are held by another process; if that was killed, they are free {seconds:g} s after its last sign of life"
             )
     job = _dispatch(session, site, job, inline=inline)
     if not inline:
-        session.output.note(note)
-    show_jobs(session, [job_status(site, job)])
+        output.note(note)
+    _show_jobs(session, site, [job])
 
 
 def _check_queue(session: Session) -> None:
-    with dispatcher_of(session) as dispatcher:
+    with session.dispatcher() as dispatcher:
         dispatcher.check()
 
 
@@ -369,8 +414,8 @@ def _dispatch(session: Session, site: MaintenanceContext, job: Job, *, inline: b
 
     runner = Runner(site)
     if inline:
-        return _work_here(session, site, job.id)
-    with dispatcher_of(session) as dispatcher:
+        return _work_here(session, site, job.id, Runner.run)
+    with session.dispatcher() as dispatcher:
         try:
             dispatcher.work(job.id, runner.waiting(job.id))
         except QueueUnavailable as error:
@@ -384,31 +429,28 @@ def _work_here(
     session: Session,
     site: MaintenanceContext,
     job_id: str,
-    *,
-    run: Callable[[Runner, str], Job] = lambda runner, job_id: runner.run(job_id),
+    run: Callable[[Runner, str], Job],
     resume: str = "",
 ) -> Job:
     """Work on a job until it is over, with progress; Ctrl-C pauses it, and ``resume`` is the command that goes on."""
-    from es_dedup.cli.progress import ProgressDisplay
     from es_dedup.errors import DedupError
     from es_dedup.index.jobs import JobState
     from es_dedup.maintenance.runner import Runner
     from es_dedup.maintenance.status import job_status
 
-    looked = -LOOK_SECONDS
+    last_look = -LOOK_SECONDS
 
     def show(_stage: str, _counts: Mapping[str, int], _seconds: float) -> None:
-        nonlocal looked
-        if time.monotonic() - looked < LOOK_SECONDS:
+        nonlocal last_look
+        if time.monotonic() - last_look < LOOK_SECONDS:
             return
-        looked = time.monotonic()
-        found = site.jobs.job(job_id)
-        if found is not None:
+        last_look = time.monotonic()
+        if found := site.jobs.job(job_id):
             status = job_status(site, found[0])
             progress.count(status.stage, status.done, status.total)
 
     runner = Runner(site, show)
-    with ProgressDisplay(quiet=session.output.quiet) as progress:
+    with session.progress() as progress:
         try:
             return run(runner, job_id)
         except KeyboardInterrupt:
@@ -419,9 +461,10 @@ def _work_here(
             raise
 
 
-def show_jobs(session: Session, listed: list[JobStatus]) -> None:
+def _show_jobs(session: Session, site: MaintenanceContext, jobs: list[Job]) -> None:
     """A table of jobs."""
-    for each in listed:
-        session.output.emit(each.as_dict())
+    from es_dedup.maintenance.status import job_status
+
+    listed = [job_status(site, each) for each in jobs]
     head = ("job", "what", "state", "stage", "done", "of", "a second", "seconds left", "counts", "note")
-    session.output.table(head, (each.row() for each in listed), in_parts=True)
+    session.output.table(head, (each.row() for each in listed), listed, in_parts=True)

@@ -1,4 +1,4 @@
-"""``spark`` and ``load``: features, pairs and clusters of a large corpus as tables, made on Spark, and loaded into an index."""
+"""``spark``: features, pairs and clusters of a large corpus as tables, made on Spark, and loaded into an index."""
 
 from __future__ import annotations
 
@@ -9,75 +9,54 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from es_dedup.cli.group import ExitCode
-from es_dedup.cli.session import session_of
+from es_dedup.cli.maintaining import Inline, run_job
+from es_dedup.cli.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
+    from collections.abc import Iterator
 
 Master = Annotated[
     str | None,
     typer.Option(
-        help="Spark master, as local[2] (default: that of spark-submit or of Spark's configuration).",
-        show_default=False,
+        help="Spark master, as local[2] (default: that of spark-submit or of Spark's configuration)."
     ),
 ]
 Configuration = Annotated[
     list[str] | None,
-    typer.Option("--conf", help="Configuration of Spark; may be repeated.", metavar="NAME=VALUE"),
+    typer.Option(help="Configuration of Spark; may be repeated.", metavar="NAME=VALUE"),
 ]
 
 
 def run(
-    context: typer.Context,
-    inputs: Annotated[
-        list[str],
-        typer.Option(
-            "--input",
-            "-i",
-            help="Parquet or JSON Lines: file, folder or pattern on any file system of Spark; may be repeated.",
-            metavar="PATH",
-            show_default=False,
-        ),
-    ],
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="Folder of the tables.", metavar="DIR", show_default=False)
-    ],
-    day: Annotated[
-        str,
-        typer.Option(
-            help="Name of this input; its pages are compared with those of the days before in DIR, by name."
-        ),
-    ] = "0",
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Make the tables of the day again, even if they are finished.")
-    ] = False,
-    renew: Annotated[
-        bool,
-        typer.Option(
-            "--renew", help="Learn statistics and compare the pages of all days again; keep features."
-        ),
-    ] = False,
-    named: Annotated[
-        bool,
-        typer.Option(
-            "--named", help="Keep features in a form that people read, for an index on Elasticsearch."
-        ),
-    ] = False,
+    session: Session,
+    *,
+    input_: Annotated[list[str], typer.Option("-i", metavar="PATH")],
+    output: Annotated[str, typer.Option("-o", metavar="DIR")],
+    day: str = "0",
+    overwrite: bool = False,
+    renew: bool = False,
+    named: bool = False,
     master: Master = None,
-    configuration: Configuration = None,
-) -> None:
+    conf: Configuration = None,
+) -> ExitCode:
     """Make tables of features, related pairs and clusters on Spark, with the clusters that `scan` gives.
 
     Input needs the columns id and text or html. Finished tables are kept, so that a run that was stopped is resumed by the same command.
     Needs the extra `spark` and Java.
+
+    Args:
+        input_: Parquet or JSON Lines: file, folder or pattern on any file system of Spark; may be repeated.
+        output: Folder of the tables.
+        day: Name of this input; its pages are compared with those of the days before in DIR, by name.
+        overwrite: Make the tables of the day again, even if they are finished.
+        renew: Learn statistics and compare the pages of all days again; keep features.
+        named: Keep features in a form that people read, for an index on Elasticsearch.
     """
     from es_dedup.spark import DayOptions, update_tables
 
-    session = session_of(context)
-    with spark_session(master, configuration or ()) as running:
+    with spark_session(master, conf) as running:
         options = DayOptions(day, named, overwrite, renew)
-        done = update_tables(running, inputs, output, session.settings, options)
+        done = update_tables(running, input_, output, session.settings, options)
     facts = {
         "tables": output,
         "made": done.made or "nothing: all were finished",
@@ -88,44 +67,40 @@ def run(
         "preset": done.preset,
     }
     session.output.result(facts, {"output": output, "day": day, **asdict(done)})
-    if done.failed:
-        raise typer.Exit(ExitCode.LEFT_OUT)
+    return ExitCode.LEFT_OUT if done.failed else ExitCode.OK
 
 
 def load(
-    context: typer.Context,
-    tables: Annotated[
-        str, typer.Argument(help="Folder of the tables of `spark`.", metavar="DIR", show_default=False)
-    ],
-    inline: Annotated[
-        bool, typer.Option("--inline", help="Update documents in this process, without Redis and workers.")
-    ] = False,
+    session: Session,
+    tables: Annotated[str, typer.Argument(metavar="DIR")],
+    *,
+    inline: Inline = False,
     master: Master = None,
-    configuration: Configuration = None,
+    conf: Configuration = None,
 ) -> None:
     """Load the tables of `spark` into an empty index on Elasticsearch (--db), from where the hook goes on.
 
     With attached indices a job then writes the `dedup` fields of their documents. A load that was stopped is resumed by the same command.
+
+    Args:
+        tables: Folder of the tables of `spark`.
     """
-    from es_dedup.cli.maintaining import run_job
-    from es_dedup.cli.sites import site_of
     from es_dedup.spark import load as load_
 
-    session = session_of(context)
     session.reach()
-    with spark_session(master, configuration or ()) as running:
+    with spark_session(master, conf) as running:
         done = load_(running, tables, session.db, session.settings)
     facts = {"pages": done.pages, "related pairs": done.pairs, "day": done.day}
     session.output.result({"db": session.place, **facts})
-    with site_of(session) as site:
+    with session.site() as site:
         if site.attachments:
             run_job(session, site, "update", {}, inline=inline)
 
 
 @contextmanager
-def spark_session(master: str | None, configuration: Sequence[str]) -> Iterator[Any]:
+def spark_session(master: str | None, configuration: list[str] | None) -> Iterator[Any]:
     """A session of Spark that ends with the block."""
-    pairs = [each.partition("=") for each in configuration]
+    pairs = [each.partition("=") for each in configuration or ()]
     if wrong := [name for name, equals, _ in pairs if not equals]:
         raise typer.BadParameter(f"{wrong[0]} is not NAME=VALUE", param_hint="--conf")
     from es_dedup.spark import session

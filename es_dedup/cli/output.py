@@ -16,11 +16,21 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from es_dedup.model import PairDecision
+
 _PADDING: Final = 3  # beside a cell, its right edge among them
 _EDGES: Final = 2  # of the table
 _IDS: Final = frozenset({"cluster", "id", "job", "page"})
 """Columns whose cells people copy: the others are folded first."""
 _NARROW: Final = 8  # to which other columns are folded before those of ids
+COLOURS: Final = {
+    **dict.fromkeys(("exact", "duplicate"), "green"),
+    **dict.fromkeys(("contains", "contained"), "cyan"),
+    **dict.fromkeys(("different", "unique"), "dim"),
+    **dict.fromkeys(("inconclusive", "note"), "yellow"),
+    "fault": "red",
+}
+"""Of relations, outcomes and states on a terminal."""
 _CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """What a page could steer a terminal with."""
 
@@ -53,10 +63,19 @@ class Output:
         self.emit({"command": self.command, **(facts if said is None else said)})
         self.facts(facts)
 
-    def line(self, text: str = "") -> None:
-        """A line for people, on standard output."""
-        if not self.as_json:
-            sys.stdout.write(_storable(text) + "\n")
+    def line(self, text: str = "", relation: str = "") -> None:
+        """A line for people, on standard output; on a terminal the word ``relation`` in it has its colour."""
+        if self.as_json:
+            return
+        text = _storable(text)
+        if not relation or not sys.stdout.isatty():
+            sys.stdout.write(text + "\n")
+            return
+        from rich.text import Text
+
+        shown = Text(text)
+        shown.highlight_words([relation], COLOURS[relation])
+        self.console.print(shown, soft_wrap=True)
 
     def note(self, text: str) -> None:
         """A remark on standard error; not when quiet."""
@@ -67,13 +86,22 @@ class Output:
         """A remark on standard error, quiet or not."""
         sys.stderr.write(_storable(text) + "\n")
 
-    def table(self, head: Sequence[str], rows: Iterable[Sequence[object]], *, in_parts: bool = False) -> None:
-        """A table for people: drawn on a terminal, tab-separated in a pipe.
+    def table(
+        self,
+        head: Sequence[str],
+        rows: Iterable[Sequence[object]],
+        objects: Iterable[object] = (),
+        *,
+        in_parts: bool = False,
+    ) -> None:
+        """A table for people: drawn on a terminal, tab-separated in a pipe; with ``as_json`` a line for each of ``objects``.
 
         With ``in_parts`` columns for which a terminal is too narrow follow as further tables, each with the first column
         again; else all cells are made narrower, which no figure bears.
         """
         if self.as_json:
+            for each in objects:
+                self.emit(each)
             return
         if not sys.stdout.isatty():
             self.line("\t".join(head))
@@ -93,6 +121,24 @@ class Output:
             self.line(f"{name:<{width}}  {clean(readable(value))}")
 
 
+def show_pair(output: Output, pair: PairDecision, *, methods: Sequence[str] | None = None) -> None:
+    """A decided pair for people: three lines, then one line for each method, or for each of ``methods``."""
+    from es_dedup.report.evidence import measures
+
+    first, *rest = pair.explanation
+    output.line(clean(first), str(pair.relation))
+    for line in rest:
+        output.line(f"  {clean(line)}")
+    for verdict in pair.all_verdicts:
+        if methods is None or verdict.detector in methods:
+            shown = ", ".join(clean(measure) for measure in measures(verdict.evidence))
+            line = f"  {verdict.detector:<10} {verdict.relation!s:<10} {verdict.score:.3f}  {shown}"
+            output.line(line, str(verdict.relation))
+    for name, reason in pair.skipped.items():
+        if methods is None or name in methods:
+            output.line(f"  {name:<10} not applicable: {clean(reason)}")
+
+
 def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]], columns: Iterable[int], width: int) -> Table:
     """The table with these of the columns; cells that are too wide are folded, never cut."""
     from rich import box
@@ -108,7 +154,7 @@ def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]], columns: Iterable
     for at, length in longest.items():
         table.add_column(head[at], overflow="fold", width=min(length, left) if at in ids else None)
     for row in rows:
-        table.add_row(*(Text(row[at]) for at in columns))
+        table.add_row(*(Text(row[at], COLOURS.get(row[at], "")) for at in columns))
     return table
 
 

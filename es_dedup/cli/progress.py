@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from rich.progress import Progress as Bars
@@ -75,6 +77,10 @@ class ProgressDisplay:
         from es_dedup.model import Progress
 
         self(Progress(stage, done, total))
+
+    def counter(self, stage: str) -> Callable[[int, int | None], None]:
+        """``count`` of one stage."""
+        return partial(self.count, stage)
 
     def expect(self, stage: str, total: int | None) -> None:
         """Take an estimate for the total of a stage that does not know its own."""

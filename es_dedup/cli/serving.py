@@ -8,33 +8,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from es_dedup.cli.session import session_of
+from es_dedup.cli.session import Session
 
 if TYPE_CHECKING:
     from es_dedup.serve.tokens import Tokens
 
 
 def serve(
-    context: typer.Context,
-    host: Annotated[
-        str | None, typer.Option(help="Address to listen on (default: serve.host).", show_default=False)
-    ] = None,
-    port: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            max=65535,
-            help="Port to listen on; 0: any free one (default: serve.port).",
-            show_default=False,
-        ),
-    ] = None,
+    session: Session,
+    *,
+    host: str | None = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535)] = None,
 ) -> None:
     """Serve the index by a REST API until stopped; SIGTERM and Ctrl-C let requests that are worked on end.
 
     Requests need a token. Tokens are made at the first start, in the file that serve.token_file names.
+
+    Args:
+        host: Address to listen on (default: serve.host).
+        port: Port to listen on; 0: any free one (default: serve.port).
     """
-    session = session_of(context)
-    settings = session.settings
+    settings, output = session.settings, session.output
     given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     settings = settings.model_copy(update={"serve": settings.serve.model_copy(update=given)})
     try:
@@ -45,16 +39,16 @@ def serve(
         raise MissingExtra(error.name or "fastapi", "serve", "es-dedup serve") from error
 
     def tell(address: str, tokens: Tokens | None) -> None:
-        session.output.emit({"command": session.output.command, "address": address})
-        session.output.line(f"serving {session.place} on {address}")
+        output.emit({"command": output.command, "address": address})
+        output.line(f"serving {session.place} on {address}")
         sys.stdout.flush()
         if tokens is None:
             return
         if tokens.shown and sys.stderr.isatty():
             for scope, token in tokens.shown.items():
-                session.output.warn(f"token to {scope}: {token}")
+                output.warn(f"token to {scope}: {token}")
         elif tokens.shown:
-            session.output.note(f"tokens were made: {settings.serve.token_file}")
+            output.note(f"tokens were made: {settings.serve.token_file}")
 
     session.reach()
     with suppress(KeyboardInterrupt):  # the usual end

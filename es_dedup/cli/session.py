@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import DedupError, IndexError_, NotAnIndex
+from es_dedup.cli.progress import ProgressDisplay
+from es_dedup.errors import ConfigError, DedupError, IndexError_, MissingExtra, NotAnIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from es_dedup.cli.output import Output
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.errors import SettingsDiffer
+    from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.readers import Roots
     from es_dedup.settings import Settings
 
 DEFAULT_DB: Final = "es-dedup.db"
 MEMORY: Final = ":memory:"
+UNCLUSTERED: Final = (
+    "pages are stored that are not clustered yet: run the same scan again, or `es-dedup elastic recluster`"
+)
 
 
 @dataclass(slots=True)
@@ -115,9 +120,7 @@ class Session:
 
     def prepare_search(self, reader: Deduplicator) -> None:
         """Have the full-text index of a file brought up to date, with progress; for the reader alone where the file cannot be written."""
-        from es_dedup.cli.progress import ProgressDisplay
-
-        with ProgressDisplay(quiet=self.output.quiet) as progress:
+        with self.progress() as progress:
             with suppress(IndexError_), self._open(quiet=True) as writer:
                 writer.prepare_search(progress)
             reader.prepare_search(progress)
@@ -158,6 +161,53 @@ class Session:
         from es_dedup.deduplicator.deduplicator import Deduplicator
 
         return Deduplicator.open(MEMORY, settings=self.settings, temporary=True)
+
+    @contextmanager
+    def site(self, *, read_only: bool = False) -> Iterator[MaintenanceContext]:
+        """The index with its source indices, for maintenance; see ``open_context`` and ``reach``."""
+        from es_dedup.cli.waiting import CONNECT_SECONDS
+        from es_dedup.errors import SettingsDiffer
+        from es_dedup.index import factory
+        from es_dedup.maintenance.context import open_context
+        from es_dedup.settings.recorded import STATISTICS, decision_differences, decisions_in
+
+        self.reach()
+        factory.reach_source(self.db, CONNECT_SECONDS, self.settings)
+        with open_context(self.db, self.settings, read_only=read_only) as site:
+            if read_only:
+                features = factory.feature_differences(site.index, self.settings)
+                decisions = decision_differences(decisions_in(site.index.note(STATISTICS)), self.settings)
+                self.tell(SettingsDiffer(self.place, features, decisions))
+            yield site
+
+    @contextmanager
+    def dispatcher(self) -> Iterator[Any]:
+        """The queues of the index; raises as ``dispatch``."""
+        dispatcher = self.dispatch().CeleryDispatcher(self.db, self.settings)
+        try:
+            yield dispatcher
+        finally:
+            dispatcher.close()
+
+    def dispatch(self) -> Any:
+        """The module that sends work to workers.
+
+        Raises:
+            ConfigError: the index is not on Elasticsearch.
+            MissingExtra: Celery is not installed.
+        """
+        if not self.remote:
+            problem = f"workers need an index on Elasticsearch, http://host:9200/name, not {self.db}"
+            raise ConfigError((problem,))
+        try:
+            from es_dedup_tasks import dispatch
+        except ImportError as error:
+            raise MissingExtra("celery", "celery", "work on other processes") from error
+        return dispatch
+
+    def progress(self) -> ProgressDisplay:
+        """Progress of long work, to be opened as a context."""
+        return ProgressDisplay(quiet=self.output.quiet)
 
     def _open(self, *, read_only: bool = False, whole: bool = False, quiet: bool = False) -> Deduplicator:
         from es_dedup.deduplicator.deduplicator import Deduplicator

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from es_dedup.cli.session import Session
     from es_dedup.readers.locations import Named, Source
 
+OutputFile = Annotated[
+    str | None, typer.Option("-o", help="Output file or address (default: standard output).")
+]
 HTML: Final = ".*– es-dedup</title>".encode()
 """How each HTML page of a command begins."""
 _BESIDE: Final = ("-wal", "-shm", "-journal", ".lock")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
+from es_dedup.cli.command import INPUT_PANEL
 from es_dedup.cli.main import app
 from es_dedup.settings.loading import SECRETS, Settings, describe, setting_fields
 from scripts.docssupport.meaning import meaning_text
@@ -50,10 +51,9 @@ def cli_text(name: str) -> str:
     """Help and options of a command (``scan``, ``index stats``) or of all commands of a group (``elastic``), or the table of global or input options."""
     if name == "global options":
         return _table(_records(_root(), _root().params))
-    scan = commands()["scan"]
     if name == "input options":
-        shared = _shared_options()
-        return _table(_records(scan, [each for each in scan.params if each.name in shared]))
+        scan = commands()["scan"]
+        return _table(_records(scan, [each for each in scan.params if _reads_input(each)]))
     group = [each for each in commands() if each.startswith(f"{name} ")]
     if group:
         level = "#" * (1 + len(name.split()))
@@ -62,9 +62,8 @@ def cli_text(name: str) -> str:
 
 
 def _command_text(name: str) -> str:
-    shared = _shared_options()
     command = commands()[name]
-    own = [each for each in command.params if each.name not in shared]
+    own = [each for each in command.params if not _reads_input(each)]
     text = [
         command.help.strip(),
         f"```text\nes-dedup {name}{_usage(command)}\n```",
@@ -94,10 +93,9 @@ def _root() -> Any:
     return typer.main.get_command(app)
 
 
-def _shared_options() -> set[str]:
-    """Names of the options by which ``scan``, ``quality eval`` and others read their input."""
-    scan, evaluation = (commands()[name].params for name in ("scan", "quality eval"))
-    return {each.name for each in scan} & {each.name for each in evaluation}
+def _reads_input(param: Any) -> bool:
+    """Whether an option says how input is read; such options are listed once."""
+    return getattr(param, "rich_help_panel", None) == INPUT_PANEL
 
 
 def _usage(command: Any) -> str:
