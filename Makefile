@@ -39,13 +39,13 @@ BENCH ?= features w1 candidates rules
 
 SITE := site
 
-.PHONY: help demo console docs check test test-rest test-slow test-traffic test-opensearch test-opensearch-all test-spark test-integrations test-experiments test-browser test-all coverage test-model test-client9 test-lowest servers lint format types imports bench fuzz clean
+.PHONY: help demo console docs man check test test-rest test-slow test-traffic test-opensearch test-opensearch-all test-spark test-integrations test-experiments test-browser test-all coverage test-model test-client9 test-lowest servers lint format types imports bench fuzz clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
 
 demo: $(CORE)  ## find the duplicates among the sample pages, show them with their evidence, write report.html
-	@rm -f $(DEMO_DB) $(DEMO_DB)-wal $(DEMO_DB)-shm
+	@rm -f es-dedup.1 $(DEMO_DB) $(DEMO_DB)-wal $(DEMO_DB)-shm
 	$(BIN)/es-dedup --db $(DEMO_DB) scan samples/pages --report $(REPORT)
 	@echo
 	$(BIN)/es-dedup --db $(DEMO_DB) --quiet clusters
@@ -158,6 +158,9 @@ imports: $(DEV)  ## the dependency rule of ARCHITECTURE.md
 docs: $(DEV)  ## the site of the documents, in site/; broken links and public names without reference text are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir $(SITE)
 
+man: $(CORE)  ## the man page es-dedup.1, from the help of the commands; `man -l es-dedup.1` shows it
+	$(BIN)/python scripts/man_page.py > es-dedup.1
+
 bench: $(DEV)  ## the quick benchmarks; docs/benchmarks/README.md has them all
 	@for name in $(BENCH); do \
 	  echo "== benchmarks/bench_$$name.py"; $(BIN)/python "benchmarks/bench_$$name.py" || exit 1; \
@@ -165,7 +168,7 @@ bench: $(DEV)  ## the quick benchmarks; docs/benchmarks/README.md has them all
 
 clean:  ## remove what make has made, the environment too
 	rm -rf $(VENV) $(CLIENT9) $(LOWEST) $(SITE) build dist htmlcov .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.*
-	rm -f $(DEMO_DB) $(DEMO_DB)-wal $(DEMO_DB)-shm $(DEMO_DB).lock $(REPORT)
+	rm -f es-dedup.1 $(DEMO_DB) $(DEMO_DB)-wal $(DEMO_DB)-shm $(DEMO_DB).lock $(REPORT)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(CORE): $(INPUTS)

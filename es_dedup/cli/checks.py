@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 MIN_FREE_BYTES: Final = 500 * 2**20
 MAX_CLOCK_SECONDS: Final = 5.0
 """By which this clock and the server's may differ."""
-_NEEDED: Final = ("numpy", "jieba", "opencc", "xxhash", "zstandard")
 _OPTIONAL: Final = {"pyarrow": "parquet", "fastwarc": "warc", "elasticsearch": "elastic", "celery": "celery"}
 
 
@@ -71,10 +70,6 @@ def all_checks(session: Session) -> list[CheckResult]:
 
 def _installation(_session: Session) -> Iterator[CheckResult]:
     yield checked("Python", sys.version_info >= (3, 11), sys.version.split()[0], "3.11 is needed", "fault")
-    for module in _NEEDED:
-        advice = "es-dedup falls back to slower code or will refuse"
-        found = _version(module)
-        yield checked(f"package {module}", found, found or "not there", advice)
     for module, extra in _OPTIONAL.items():
         found = _version(module)
         yield checked(

@@ -43,7 +43,7 @@ def compile_(session: Session, *, beside: Annotated[int, typer.Option(hidden=Tru
     """
     from filelock import FileLock
 
-    from es_dedup.cli.group import ExitCode, fail
+    from es_dedup.cli.group import CommandFailed
     from es_dedup.errors import MissingExtra
     from es_dedup.kernels import dispatch
 
@@ -51,7 +51,7 @@ def compile_(session: Session, *, beside: Annotated[int, typer.Option(hidden=Tru
         raise MissingExtra("numba", "fast", "compiled kernels")
     folder = dispatch.cache_folder()
     if folder is None:
-        fail("there is no folder to keep compiled code in: set NUMBA_CACHE_DIR", ExitCode.ERROR)
+        raise CommandFailed("there is no folder to keep compiled code in: set NUMBA_CACHE_DIR")
     if beside:
         threading.Thread(target=_end_with, args=(beside,), daemon=True).start()
     started = time.perf_counter()
@@ -99,27 +99,27 @@ def _pages() -> list[Page]:
     """Articles and a thread with copies, in Chinese and English, as HTML and as text."""
     from es_dedup.model import Page
 
-    found = []
+    pages = []
     for name, sentences in (("zh", ZH), ("en", EN)):
-        text = "".join(sentences)
+        title, text = sentences[0], "".join(sentences)
+        head = f"<html><head><title>{title} &amp; 12</title><script>var a = '<p>';</script></head><body>"
+        links = "<ul class='nav'><li><a href=/a>A</a><li><a href='/b'>B</a></ul><a class='next' href='?page=2'>Next</a>"
         paragraphs = "".join(f"<p class='text'>{sentence * 3}</p>" for sentence in sentences)
+        article = (
+            f"{head}{links}<article><h1>{title}</h1>{paragraphs}<pre>1\n 2</pre></article></body></html>"
+        )
         posts = "".join(
             f"<div class='post' id='p{at}'><a href='/u/{at}'>user {at}</a> 2026-01-0{at + 1} 10:0{at}<p>{sentence}</p></div>"
             for at, sentence in enumerate(sentences)
         )
-        head = (
-            f"<html><head><title>{sentences[0]} &amp; 12</title><script>var a = '<p>';</script></head><body>"
-        )
-        links = "<ul class='nav'><li><a href=/a>A</a><li><a href='/b'>B</a></ul><a class='next' href='?page=2'>Next</a>"
-        article = f"{head}{links}<article><h1>{sentences[0]}</h1>{paragraphs}<pre>1\n 2</pre></article></body></html>"
-        found += [
+        pages += [
             Page(id=f"{name}-page", html=article.encode(), url="https://www.example.org/a/1"),
             Page(id=f"{name}-copy", html=article.replace("1\n", "2\n").encode(), published="2026-01-02"),
             Page(id=f"{name}-thread", html=f"{head}{posts * 3}{links}".encode()),
-            Page(id=f"{name}-text", text=text * 3, title=sentences[0]),
-            Page(id=f"{name}-part", text=text * 2 + "12, 13.", title=sentences[0]),
+            Page(id=f"{name}-text", text=text * 3, title=title),
+            Page(id=f"{name}-part", text=text * 2 + "12, 13.", title=title),
         ]
-    return found
+    return pages
 
 
 def _end_with(process: int) -> None:

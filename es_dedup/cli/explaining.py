@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -19,14 +18,12 @@ from es_dedup.readers import InputFailure, ReadOptions, read_pages
 from es_dedup.readers.streams import STDIN, is_pipe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from es_dedup.decision.alignment import AlignedRow, Piece
     from es_dedup.deduplicator.deduplicator import Deduplicator
-    from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.detectors.page_features import PageFeatures
     from es_dedup.readers import Roots
-    from es_dedup.report.data import MemberComparison, PageView
 
 _HEAD_BYTES: Final = 4096
 _TAG: Final = re.compile(rb"<(!doctype|html|head|body|div|p|meta)\b", re.IGNORECASE)
@@ -62,6 +59,7 @@ def explain(
     from es_dedup.report.data import MemberComparison
     from es_dedup.report.evidence import rule_rows
     from es_dedup.report.features import compared_fields, feature_rows
+    from es_dedup.report.pair import page_view, pair_page
 
     output = session.output
     names = [left] if right is None else [left, right]
@@ -79,7 +77,7 @@ def explain(
             return
         pair = dedup.explain(*sides, also=also)
         rows = dedup.aligned(*sides) if text or html else []
-        views = [_view(dedup, side) for side in sides] if text or html else []
+        views = [page_view(dedup, side) for side in sides] if text or html else []
     said: dict[str, Any] = pair.as_dict()
     words: tuple[Any, Any] = ((), ())
     if features:
@@ -96,11 +94,11 @@ def explain(
     if any(words):
         terms = "; ".join(", ".join(side) or "–" for side in words)
         output.line(f"  title-distinguishing terms only in unshared text: {clean(terms)}")
-    for line in _lines(rows if text else ()):
+    for line in aligned_lines(rows if text else ()):
         output.line(line)
     if target is not None:
         other = MemberComparison(views[1], pair, rows, compared_fields(*named))
-        target.write(_page(views[0], other).encode("utf-8", "replace"))
+        target.write(pair_page(views[0], other))
         output.note(f"written to {html}")
 
 
@@ -158,16 +156,17 @@ def _show_features(output: Output, left: PageFeatures, right: PageFeatures) -> N
                 output.line(f"  {each.name:<24} {side:<10} {len(texts):>4}  {clean(listed(texts))}")
 
 
-def _lines(rows: Iterable[AlignedRow]) -> Iterable[str]:
+def aligned_lines(rows: Iterable[AlignedRow], most: int | None = None) -> Iterator[str]:
+    """Aligned texts, one line a stretch: of equal ones both ends, of others ``most`` characters of each text; None: all."""
     for row in rows:
         if row.same:
             text = clean(" ".join(row.left[0].text.split())) if len(row.left) == 1 else _text(row.left)
             yield f"  {text}" if len(text) <= 2 * SHOWN else f"  {text[:SHOWN]} … {text[-SHOWN:]}"
             continue
-        if row.left:
-            yield f"- {_text(row.left, ('[-', '-]'))}"
-        if row.right:
-            yield f"+ {_text(row.right, ('{+', '+}'))}"
+        for sign, pieces, marks in (("-", row.left, ("[-", "-]")), ("+", row.right, ("{+", "+}"))):
+            text = _text(pieces, marks)
+            if text:
+                yield f"{sign} {text if most is None or len(text) <= most else f'{text[:most]} …'}"
 
 
 def _text(pieces: Iterable[Piece], marks: tuple[str, str] = ("", "")) -> str:
@@ -181,40 +180,3 @@ def _text(pieces: Iterable[Piece], marks: tuple[str, str] = ("", "")) -> str:
         else:
             shown += clean(piece.text)
     return shown.strip()
-
-
-def _view(dedup: IndexReader, side: str | Page) -> PageView:
-    """A page as it is shown, stored or not."""
-    from es_dedup.index.records import FeatureRecord
-    from es_dedup.report.data import PageView
-
-    if isinstance(side, str):
-        return PageView(dedup.record(side), dedup.text(side))
-    content = dedup.content_of(side)
-    assert content is not None  # noqa: S101 - a page has content
-    record = FeatureRecord(
-        side.id,
-        len(content.text),
-        0,
-        (),
-        b"",
-        url=content.url or "",
-        site=content.site or "",
-        title=content.title,
-        language=content.language,
-    )
-    return PageView(record, content.text)
-
-
-def _page(left: PageView, right: MemberComparison) -> str:
-    from es_dedup.decision.alignment import MOST_CHARS
-    from es_dedup.report.alignment import legend
-    from es_dedup.report.compare import comparison
-    from es_dedup.report.markup import element, escape
-    from es_dedup.report.shell import document
-
-    title = f"{left.record.page_id} – {right.page.record.page_id}"
-    head = element("header", element("p", "es-dedup explain", class_="kicker"), element("h1", escape(title)))
-    written = element("p", f"Written {datetime.now().astimezone():%Y-%m-%d %H:%M}", class_="note")
-    shown = comparison(left, right, MOST_CHARS, roles=("A", "B"))
-    return document(title, head + legend() + shown + element("footer", written))

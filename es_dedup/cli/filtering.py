@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from es_dedup.cli.group import ExitCode, fail
+from es_dedup.cli.group import CommandFailed, ExitCode
 from es_dedup.cli.inputs import SHOWN_FAILURES, kinds_of
 from es_dedup.cli.session import UNCLUSTERED, Session
 from es_dedup.cli.targets import Target, output_target
@@ -61,12 +61,8 @@ def filter_(
         invert: Write the duplicates, and leave out what would be kept.
     """
     from es_dedup.dumps import DumpCopy, dump_names, filter_dumps
-    from es_dedup.errors import InputError
 
-    try:
-        dumps = dump_names(dumps, options)
-    except InputError as error:
-        fail(str(error), ExitCode.ERROR)
+    dumps = dump_names(dumps, options)
     kept = [
         _target(place, dump, dumps, session, "--output", options)
         for place, dump in zip(_kept_places(dumps, output, output_dir), dumps, strict=True)
@@ -82,7 +78,7 @@ def filter_(
     with ExitStack() as stack:
         index = stack.enter_context(session.read()) if stored else None
         if index is not None and index.clusters_pending:
-            fail(UNCLUSTERED, ExitCode.ERROR)
+            raise CommandFailed(UNCLUSTERED)
         progress = stack.enter_context(session.progress())
 
         def opened(target: Target | None) -> IO[bytes] | None:

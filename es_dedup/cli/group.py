@@ -45,18 +45,15 @@ class Terminated(KeyboardInterrupt):
     """The process was asked to end (SIGTERM); handled like Ctrl-C."""
 
 
-class _Stopping(threading.Timer):
-    """Says after a while that the command is about to end."""
+class CommandFailed(DedupError):
+    """A command cannot do what was asked."""
 
-    over = False
+    problem: str
+    message = "{problem}"
 
-    def __init__(self) -> None:
-        super().__init__(STOPPING_SECONDS, self._tell)
-        self.daemon = True
 
-    def _tell(self) -> None:
-        if not self.over:
-            _say("stopping; Ctrl-C again ends at once")
+_stopping = threading.Timer(STOPPING_SECONDS, lambda: _say("stopping; Ctrl-C again ends at once"))
+_stopping.daemon = True
 
 
 class CommandGroup(TyperGroup):
@@ -72,15 +69,13 @@ class CommandGroup(TyperGroup):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except KeyboardInterrupt as interrupt:
-            _Stopping.over = True
+            _stopping.cancel()
             _say(_interrupted(ctx.obj))
             code = ExitCode.TERMINATED if isinstance(interrupt, Terminated) else ExitCode.INTERRUPTED
             raise typer.Exit(code) from interrupt
         except DedupError as error:
             code = ExitCode.USAGE if isinstance(error, ConfigError) else ExitCode.ERROR
             _end(ctx, str(error), code, error)
-        except _FailedError as error:
-            _end(ctx, error.message, error.code, error)
         except BrokenPipeError as error:
             # The reader has gone; what is still buffered must not raise again when the interpreter ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -114,18 +109,6 @@ def globals_first(args: list[str]) -> list[str]:
     return front + rest + args[end:]
 
 
-def fail(message: str, code: ExitCode) -> NoReturn:
-    """Say what went wrong and end with ``code``."""
-    raise _FailedError(message, code)
-
-
-class _FailedError(Exception):
-    """Ends a command."""
-
-    def __init__(self, message: str, code: ExitCode) -> None:
-        self.message, self.code = message, code
-
-
 def _end(context: Any, message: str, code: ExitCode, cause: Exception) -> NoReturn:
     """Say what went wrong on standard error, with ``--json`` as one JSON object, and end with ``code``."""
     if _as_json(context):
@@ -145,7 +128,7 @@ def handle_signals() -> None:
 
     def interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        _Stopping().start()
+        _stopping.start()
         raise KeyboardInterrupt
 
     def terminate(_signal: int, _frame: FrameType | None) -> NoReturn:

@@ -1,18 +1,16 @@
-"""``quality label``: pairs in doubt side by side with what a reader says of them; what readers said in the console."""
+"""``quality label``: pairs in doubt, each with what a reader says of it; what readers said in the console."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from dataclasses import dataclass
-from itertools import accumulate, groupby
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from es_dedup.cli.explaining import aligned_lines
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import Intake
 from es_dedup.cli.output import clean
@@ -22,10 +20,7 @@ from es_dedup.model.annotations import Label
 from es_dedup.readers import ReadOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from es_dedup.cli.output import Output
-    from es_dedup.decision.alignment import Piece
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.evaluation.uncertain import Uncertain
 
@@ -36,8 +31,6 @@ ANSWERS: Final = {
 }
 LABELS_OF_READERS: Final = rb'\{"id_a": "[^\n]*"readers?": '
 """How files of readers' labels begin; those of answers name no reader."""
-LEAD: Final = 60
-"""Characters shown before the first shared stretch, where a text is not shown from its beginning."""
 ASKED: Final = "y duplicate, n different, c contain, p partial, s skip, u undo, q quit: "
 
 
@@ -49,11 +42,11 @@ def label(
     output: Annotated[Path | None, typer.Option("-o")] = None,
     count: Annotated[int, typer.Option(min=1)] = 50,
     seed: int = 1,
-    chars: Annotated[int, typer.Option(min=100)] = 1200,
+    chars: Annotated[int, typer.Option(min=100)] = 600,
     by_reader: bool = False,
     import_: Annotated[Path | None, typer.Option(exists=True, dir_okay=False)] = None,
 ) -> ExitCode:
-    """Label pairs: shows those most in doubt side by side and adds your answers to a file. Without PATH, shows how far readers agree.
+    """Label pairs: shows those most in doubt with their texts aligned and adds your answers to a file. Without PATH, shows how far readers agree.
 
     Each answer is written at once, and pairs that the file holds are not asked again: run the same command to go on.
     Without PATH, the labels that readers gave in the console are written for `quality eval` and `quality tune`: a pair on which they
@@ -64,7 +57,7 @@ def label(
         output: JSONL file that answers are added to (labels.jsonl); without PATH, file for the labels (none).
         count: Maximum number of pairs to label.
         seed: Seed for the sample of pages that pairs are drawn from.
-        chars: Characters shown of each text.
+        chars: Characters shown of a stretch that one text alone has.
         by_reader: Without PATH: write what each reader said and took back, as `--import` reads it.
         import_: Without PATH: first take over labels of a file that `--by-reader` wrote; all lines, or none where one is no label.
     """
@@ -189,85 +182,19 @@ def _write(target: Path, dedup: Deduplicator, each: Uncertain, said: Label) -> i
 
 
 def _show(output: Output, dedup: Deduplicator, each: Uncertain, place: str, chars: int) -> None:
-    """Both pages, below each other or, on a terminal, side by side with what only one of them has marked."""
+    """What was decided on a pair, by how little, and both texts aligned."""
     from es_dedup.evaluation.rule_thresholds import deciding_conditions
 
-    left, right = each.pair
     nearest = [str(one) for one in deciding_conditions(each.decision.rules)[:1]]
-    rows = dedup.aligned(left, right)
-    sides = (
-        _side(dedup, left, (piece for row in rows for piece in row.left), chars),
-        _side(dedup, right, (piece for row in rows for piece in row.right), chars),
-    )
+    left, right = ({"page": page, "title": dedup.record(page).title} for page in each.pair)
+    rows = dedup.aligned(*each.pair)
     names = ("shares", "relation", "score", "reason", "explanation")
-    said = {name: getattr(each.decision, name) for name in names} | {"nearest": nearest}
-    shown = [{"page": side.page, "title": side.title, "text": side.excerpt} for side in sides]
-    output.emit({"pair": place, "left": shown[0], "right": shown[1], **said})
-    if output.as_json:
-        return
-    output.line()
-    output.line(f"{place}:")
+    said = {name: getattr(each.decision, name) for name in names}
+    output.emit({"pair": place, "left": left, "right": right, **said, "nearest": nearest, "rows": rows})
+    output.line(f"\n{place}:")
     for line in (*each.decision.explanation, *(f"nearest threshold: {one}" for one in nearest)):
         output.line(f"  {clean(line)}")
-    if sys.stdout.isatty():
-        _draw(output, sides)
-        return
-    for side in sides:
-        output.line(f"[{side.page}] {side.title}")
-        output.line(side.excerpt)
-
-
-@dataclass(frozen=True)
-class _Side:
-    """A page, the part of its text that is shown, and what the other page lacks of that; places in the excerpt."""
-
-    page: str
-    title: str
-    excerpt: str
-    marked: list[tuple[int, int]]
-
-
-def _side(dedup: Deduplicator, page: str, pieces: Iterable[Piece], chars: int) -> _Side:
-    runs = [
-        (only, "".join(piece.text for piece in run)) for only, run in groupby(pieces, key=attrgetter("only"))
-    ]
-    text = "".join(run for _, run in runs)
-    ends = accumulate(len(run) for _, run in runs)
-    spans = [(end - len(run), end, only) for (only, run), end in zip(runs, ends, strict=True)]
-    start = _start(len(text), [(low, high) for low, high, only in spans if not only], chars)
-    before, after = "…" if start else "", "…" if start + chars < len(text) else ""
-    moved = len(before) - start
-    marked = [
-        (max(low, start) + moved, min(high, start + chars) + moved) for low, high, only in spans if only
-    ]
-    excerpt = f"{before}{text[start : start + chars]}{after}"
-    return _Side(page, dedup.record(page).title, excerpt, [each for each in marked if each[0] < each[1]])
-
-
-def _start(length: int, spans: list[tuple[int, int]], chars: int) -> int:
-    """Where to begin, so that much of what is shared is shown: a note may stand at the end of a long page."""
-    last = max(length - chars, 0)
-    starts = [0, *(min(max(low - LEAD, 0), last) for low, _ in spans)]
-    return max(
-        dict.fromkeys(sorted(starts)),
-        key=lambda start: sum(max(min(high, start + chars) - max(low, start), 0) for low, high in spans),
-    )
-
-
-def _draw(output: Output, sides: tuple[_Side, ...]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, expand=True)
-    cells = []
-    for side in sides:
-        heading = Text(clean(f"{side.page}  {side.title}"))
-        # a line of Chinese is one long word to who looks for spaces
-        table.add_column(heading, ratio=1, overflow="fold")
-        text = Text("\n".join(map(clean, side.excerpt.split("\n"))))
-        for start, end in side.marked:
-            text.stylize("yellow", start, end)
-        cells.append(text)
-    table.add_row(*cells)
-    output.console.print(table)
+    for sign, side in (("-", left), ("+", right)):
+        output.line(clean(f"{sign} {side['page']}  {side['title']}"))
+    for line in aligned_lines(rows, chars):
+        output.line(line)

@@ -107,12 +107,9 @@ def _canonical_order(keep: Iterable[str]) -> dict[str, Any]:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import PackageNotFoundError, version
+        from es_dedup import __version__
 
-        try:
-            typer.echo(f"es-dedup {version('es-dedup')}")
-        except PackageNotFoundError:
-            typer.echo("es-dedup (not installed)")
+        typer.echo(f"es-dedup {__version__}")
         raise typer.Exit
 
 

@@ -50,10 +50,10 @@ def _text_of(kind: str, name: str | None) -> str:
 def cli_text(name: str) -> str:
     """Help and options of a command (``scan``, ``index stats``) or of all commands of a group (``elastic``), or the table of global or input options."""
     if name == "global options":
-        return _table(_records(_root(), _root().params))
+        return _table(records(root(), root().params))
     if name == "input options":
         scan = commands()["scan"]
-        return _table(_records(scan, [each for each in scan.params if _reads_input(each)]))
+        return _table(records(scan, [each for each in scan.params if reads_input(each)]))
     group = [each for each in commands() if each.startswith(f"{name} ")]
     if group:
         level = "#" * (1 + len(name.split()))
@@ -63,11 +63,11 @@ def cli_text(name: str) -> str:
 
 def _command_text(name: str) -> str:
     command = commands()[name]
-    own = [each for each in command.params if not _reads_input(each)]
+    own = [each for each in command.params if not reads_input(each)]
     text = [
         command.help.strip(),
-        f"```text\nes-dedup {name}{_usage(command)}\n```",
-        _table(_records(command, own)),
+        f"```text\nes-dedup {name}{usage(command)}\n```",
+        _table(records(command, own)),
     ]
     if len(own) < len(command.params):
         text.append("And the [input options](cli-input.md#options).")
@@ -77,7 +77,7 @@ def _command_text(name: str) -> str:
 def commands() -> dict[str, Any]:
     """Every command by its name; those of groups as ``index stats``."""
     found: dict[str, Any] = {}
-    groups = [("", _root())]
+    groups = [("", root())]
     while groups:
         prefix, group = groups.pop()
         for name, command in group.commands.items():
@@ -89,22 +89,25 @@ def commands() -> dict[str, Any]:
 
 
 @cache
-def _root() -> Any:
+def root() -> Any:
+    """The program itself, with its global options and groups."""
     return typer.main.get_command(app)
 
 
-def _reads_input(param: Any) -> bool:
+def reads_input(param: Any) -> bool:
     """Whether an option says how input is read; such options are listed once."""
     return getattr(param, "rich_help_panel", None) == INPUT_PANEL
 
 
-def _usage(command: Any) -> str:
+def usage(command: Any) -> str:
+    """The arguments of a command as they are written after its name."""
     arguments = [each for each in command.params if each.param_type_name == "argument"]
     shown = [f" {each.metavar or each.name.upper()}" for each in arguments]
     return "".join(shown) + (" [OPTIONS]" if len(arguments) < len(command.params) else "")
 
 
-def _records(command: Any, params: Iterable[Any]) -> list[tuple[str, str]]:
+def records(command: Any, params: Iterable[Any]) -> list[tuple[str, str]]:
+    """Each argument and option as it is written, and its help."""
     context = typer.Context(command)
     return [record for each in params if (record := each.get_help_record(context)) is not None]
 
