@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -15,7 +14,7 @@ from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import Intake
 from es_dedup.cli.output import clean
 from es_dedup.cli.session import Session
-from es_dedup.cli.targets import output_target
+from es_dedup.cli.targets import Target, output_target
 from es_dedup.model.annotations import Label
 from es_dedup.readers import ReadOptions
 
@@ -70,7 +69,7 @@ def label(
     from es_dedup.evaluation.uncertain import uncertain_pairs
 
     file = output or Path("labels.jsonl")
-    output_target(file, session, "--output", b"", paths)  # to which answers are appended
+    target = output_target(file, session, "--output", b"", paths)  # what it holds is kept
     if file.suffix != ".jsonl":
         raise typer.BadParameter("the name must end in .jsonl", param_hint="--output")
     known = {each.pair for each in read_labels(file)} if file.exists() else set()
@@ -81,7 +80,7 @@ def label(
         pairs = uncertain_pairs(dedup, dedup.page_ids(), count=count, known=known, seed=seed)
         if not pairs:
             session.output.note("no uncertain pairs: pass more pages, or more similar pages")
-        written = _ask(session.output, dedup, pairs, file, chars)
+        written = _ask(session.output, dedup, pairs, target, chars)
     session.output.emit({"asked": len(pairs), "written": written, "known": len(known)})
     session.output.line(f"{written} labels written to {file}, {len(known)} were in it before")
     return ExitCode.LEFT_OUT if intake.failed else ExitCode.OK
@@ -129,9 +128,10 @@ def _import(session: Session, source: Path) -> None:
     session.output.note(f"{count:,} of {len(given):,} labels taken over")
 
 
-def _ask(output: Output, dedup: Deduplicator, pairs: list[Uncertain], target: Path, chars: int) -> int:
+def _ask(output: Output, dedup: Deduplicator, pairs: list[Uncertain], target: Target, chars: int) -> int:
     """Ask about each pair until all are answered, or the reader stops; gives the number of labels written."""
-    sizes: list[tuple[int, int]] = []  # places in ``pairs`` answered here, and the file's size before each
+    file = Path(str(target))
+    answered: list[tuple[int, bytes]] = []  # places in ``pairs``, and what the file held before each answer
     place = 0
     while place < len(pairs):
         _show(output, dedup, pairs[place], f"{place + 1} of {len(pairs)}", chars)
@@ -141,44 +141,34 @@ def _ask(output: Output, dedup: Deduplicator, pairs: list[Uncertain], target: Pa
         word = answer.strip().lower()
         if not answer or word in ("q", "quit"):
             break
-        if word in ("u", "undo") and sizes:
-            place, size = sizes.pop()
-            os.truncate(target, size)
+        if word in ("u", "undo") and answered:
+            place, before = answered.pop()
+            target.write(before)
         elif word in ("u", "undo"):
             output.warn(
-                f"nothing to undo: no pair was labelled since this start; earlier ones stand in {target}"
+                f"nothing to undo: no pair was labelled since this start; earlier ones stand in {file}"
             )
         elif word in ("s", "skip"):
             place += 1
         elif word in ANSWERS:
-            sizes.append((place, _write(target, dedup, pairs[place], ANSWERS[word])))
+            before = file.read_bytes() if file.exists() else b""
+            line_end = (
+                b"" if before.endswith(b"\n") or not before else b"\n"
+            )  # which an editor may have left out
+            target.write(before + line_end + _line(dedup, pairs[place], ANSWERS[word]))
+            answered.append((place, before))
             place += 1
         else:
             output.warn(f"no such answer: {word!r}")
-    return len(sizes)
+    return len(answered)
 
 
-def _write(target: Path, dedup: Deduplicator, each: Uncertain, said: Label) -> int:
-    """Add one line; gives the size of the file before it."""
+def _line(dedup: Deduplicator, each: Uncertain, label: Label) -> bytes:
     left, right = each.pair
-    row = {"id_a": left, "id_b": right, "label": str(said)}
-    if relation := said.relation(dedup.record(left).length, dedup.record(right).length):
+    row = {"id_a": left, "id_b": right, "label": str(label)}
+    if relation := label.relation(dedup.record(left).length, dedup.record(right).length):
         row["relation"] = str(relation)
-    target.touch()
-    size = target.stat().st_size
-    try:
-        with target.open("a+b") as stream:
-            stream.seek(max(size - 1, 0))
-            open_line = stream.read(1) not in (b"", b"\n")  # left by an editor
-            stream.write(
-                (b"\n" if open_line else b"") + (json.dumps(row, ensure_ascii=False) + "\n").encode()
-            )
-            stream.flush()
-            os.fsync(stream.fileno())
-    except OSError:
-        os.truncate(target, size)  # no half of an answer stays where the disk is full
-        raise
-    return size
+    return (json.dumps(row, ensure_ascii=False) + "\n").encode()
 
 
 def _show(output: Output, dedup: Deduplicator, each: Uncertain, place: str, chars: int) -> None:

@@ -22,6 +22,7 @@ from es_dedup.cli.output import clean
 from es_dedup.errors import IndexLocked
 from es_dedup.model import WritePolicy
 from es_dedup.model.plain import plain
+from scripts.docssupport import reference
 from tests.texts import article
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 STORY, OTHER, THIRD, NEW, *MORE = (article(seed, sentences=8) for seed in range(7))
 PAGES = [("a", STORY), ("b", STORY), ("c", OTHER), ("d", THIRD)]
 ROOT = Path(__file__).parents[3]
-PIPELINE = "es_dedup.deduplicator.deduplicator"
+SCAN = "es_dedup.deduplicator.deduplicator.Deduplicator.scan"
 
 
 def run(*arguments: str, stdin: str | None = None) -> Result:
@@ -52,8 +53,12 @@ def title(text: str) -> str:
 
 @pytest.fixture
 def scanned() -> None:
-    """The four pages are in the default index."""
+    """The four pages are in the default index; files with pages beside it."""
     assert run("scan", jsonl("pages.jsonl", *PAGES)).exit_code == 0
+    jsonl("more.jsonl", ("e", STORY), ("f", NEW))
+    jsonl("new.jsonl", ("f", NEW))
+    Path("story.txt").write_text(STORY, encoding="utf-8")
+    Path("damaged.txt").write_bytes(b"\xff\xff\xff")
 
 
 def lines(result: Result) -> list[Any]:
@@ -61,210 +66,153 @@ def lines(result: Result) -> list[Any]:
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
+def test_what_each_command_shows(scanned: None) -> None:
+    """Of commands that change nothing: their exit codes, and what their output has."""
+    evidence = r"ccs 1 \(≥ 0.6\)"
+    merged = r"merged \(exact\): 100 % of a stands in b, 100 % of b in a\n"
+    of_a = r"e: duplicate of a \(cluster a\), 100 % of e, 100 % of a"
+    for line, code, *shown in (
+        ("scan pages.jsonl --dry-run", 0, "would be stored +0", "unchanged +4"),
+        ("check more.jsonl --evidence", 4, of_a, "f: unique", evidence),
+        ("check new.jsonl", 0, "1 checked, 0 duplicate"),
+        ("check more.jsonl gone.jsonl", 3, "left out: gone.jsonl"),
+        ("explain a b --evidence", 0, merged, evidence),
+        ("explain a story.txt", 0, "merged"),
+        ("explain a nothing", 1, "no page 'nothing' is stored"),
+        ("explain a damaged.txt", 1, "encoding"),
+        ("explain a", 2, "name a second page"),
+        ("clusters --quiet", 0, rf"^pages\tcluster\t.*\n2\ta\t{title(STORY)}\t"),
+        ("clusters --evidence --limit 0", 0, "cluster a: 2 pages", evidence),
+        ("show b", 0, "cluster a: 2 pages", evidence),
+        ("show zzz", 1, "no page 'zzz' is stored"),
+        (f"search {title(STORY)}", 0, r"1 of 1 groups \(clusters and unique pages\), 2 pages"),
+        ("index stats", 0, "pages +4"),
+        ("index export --format parquet", 2, "Parquet needs"),
+        ("index doctor", 0, "index file\tundamaged", "4 pages"),
+        ("clusters --limit x", 2, "--limit"),
+        ("scan", 2, "PATH"),
+        ("nothing", 2, "No such command"),
+        ("scan --nothing x", 2, "--nothing"),
+    ):
+        result = run(*line.split())
+        assert result.exit_code == code, (line, result.output)
+        for pattern in shown:
+            assert re.search(pattern, result.output), (line, pattern, result.output)
+
+
+def test_what_each_command_says_to_machines(scanned: None) -> None:
+    """Of commands that change nothing, the lines of JSON; ``found`` is the first one."""
+    explained = lines(run("explain", "a", "story.txt", "--json"))[0]
+    assert explained["relation"] == "exact"
+    checked = lines(run("check", "--json", "more.jsonl"))
+    assert [decision["outcome"] for decision in checked] == ["duplicate", "unique"]
+    clusters = lines(run("clusters", "--json", "--min-size", "1"))
+    assert [cluster["id"] for cluster in clusters] == ["a", "c", "d"]
+    assert clusters[0]["members"][0]["page_id"] == "b"
+    (shown,) = lines(run("show", "b", "a", "--json"))
+    assert shown["members"][0]["evidence"]["relation"] == "exact"
+    assert "evidence" not in lines(run("show", "b", "--json", "--no-evidence"))[0]["members"][0]
+    assert len(lines(run("search", STORY[:4], "--json"))[0]["hits"]) == 1
+    assert len(lines(run("search", STORY[:4], "--json", "--no-collapse"))[0]["hits"]) == 2
+    assert lines(run("text", "a", "--json"))[0]["text"] == STORY
+    assert lines(run("index", "remove", "a", "b", "--dry-run", "--json"))[0]["repaired_clusters"] == 1
+    assert lines(run("index", "stats", "--json"))[0]["pages"] == 4
+
+
 class TestScan:
     def test_a_summary_is_shown_and_the_index_made(self) -> None:
-        result = run("scan", jsonl("pages.jsonl", *PAGES))
+        result = run("scan", jsonl("pages.jsonl", *PAGES), "--report", "out.html", "--report-clusters", "1")
         assert result.exit_code == 0
         assert re.search(r"stored +4", result.stdout)
         assert "clusters` lists the clusters" in result.stderr
         assert Path("es-dedup.db").exists()
-
-    def test_json_has_everything_on_one_line(self) -> None:
-        (summary,) = lines(run("--json", "--db", "x.db", "scan", jsonl("pages.jsonl", *PAGES)))
-        assert (summary["command"], summary["read"], summary["stored"], summary["db"]) == (
-            "scan",
-            4,
-            4,
-            "x.db",
-        )
-        assert (summary["pages"], summary["clusters"], summary["input"]["left_out"]) == (4, 1, 0)
+        assert title(STORY) in Path("out.html").read_text(encoding="utf-8")
 
     def test_bad_input_is_named_counted_and_told_by_the_exit_code(self) -> None:
         path = jsonl("pages.jsonl", *PAGES)
         with Path(path).open("a", encoding="utf-8") as stream:
             stream.write("no json\n" * 25)
-        result = run("scan", path, "--json", "gone.html")
+        result = run("--db", "x.db", "scan", path, "--json", "gone.html")
         assert result.exit_code == 3
         assert "left out: pages.jsonl:5: not valid JSON" in result.stderr
         assert result.stderr.count("left out:") == 21
         (summary,) = lines(result)
-        assert (summary["stored"], summary["input"]["left_out"], len(summary["input"]["failures"])) == (
-            4,
-            26,
-            26,
-        )
+        assert [summary[name] for name in ("command", "db", "read", "stored", "pages", "clusters")] == [
+            "scan", "x.db", 4, 4, 4, 1,
+        ]  # fmt: skip
+        assert (summary["input"]["left_out"], len(summary["input"]["failures"])) == (26, 26)
 
-    def test_a_dry_run_writes_nothing(self) -> None:
-        result = run("scan", jsonl("pages.jsonl", *PAGES), "--dry-run")
-        assert "would be stored" in result.stdout
-        assert not Path("es-dedup.db").exists()
+    def test_fields_of_standard_input_may_be_named(self) -> None:
+        named = run("scan", "-", "--id-field", "k", "--text-field", "main", stdin='{"k": "1", "main": "x"}\n')
+        assert named.exit_code == 0
 
-    def test_standard_input_is_read(self) -> None:
-        assert run("scan", "-", stdin='{"id": "1", "text": "x"}\n').exit_code == 0
-
-    def test_field_names_may_be_given(self) -> None:
-        Path("p.jsonl").write_text('{"k": "1", "main": "x"}\n', encoding="utf-8")
-        assert run("scan", "p.jsonl", "--id-field", "k", "--text-field", "main").exit_code == 0
-
-    def test_the_report_is_written(self) -> None:
-        result = run("scan", jsonl("pages.jsonl", *PAGES), "--report", "out.html", "--report-clusters", "1")
-        assert result.exit_code == 0
-        assert title(STORY) in Path("out.html").read_text(encoding="utf-8")
-
-    @pytest.mark.parametrize(
-        "arguments",
-        [
-            ("--report", "no/folder/out.html"),
-            ("--report", "out.html", "--dry-run"),
-            ("--encoding", "klingon"),
-        ],
-    )
-    def test_what_cannot_work_is_refused_before_the_work(self, arguments: tuple[str, ...]) -> None:
-        assert run("scan", jsonl("pages.jsonl", *PAGES), *arguments).exit_code == 2
+    def test_what_cannot_work_is_refused_before_the_work(self) -> None:
+        jsonl("pages.jsonl", *PAGES)
+        for wrong in ("--report no/folder/out.html", "--report out.html --dry-run", "--encoding klingon"):
+            assert run("scan", "pages.jsonl", *wrong.split()).exit_code == 2
+        assert run("scan", "pages.jsonl", "--dry-run").exit_code == 0
         assert not Path("es-dedup.db").exists()
 
 
-class TestAdd:
-    def test_known_pages_are_named(self, scanned: None) -> None:
-        result = run("add", jsonl("more.jsonl", ("e", STORY), ("f", NEW)))
-        assert "e: duplicate of a" in result.stdout
-        assert "f:" not in result.stdout
-
-    def test_the_policy_is_passed_on(self, scanned: None) -> None:
-        run("add", jsonl("more.jsonl", ("e", STORY)), "--policy", str(WritePolicy.SKIP))
-        assert lines(run("index", "stats", "--json"))[0]["pages"] == 4
-
-    def test_json_holds_the_decisions(self, scanned: None) -> None:
-        (summary,) = lines(run("add", "--json", jsonl("more.jsonl", ("e", STORY))))
-        assert summary["decisions"]["e"]["duplicate_of"] == "a"
+def test_add_names_known_pages_and_follows_the_policy(scanned: None) -> None:
+    result = run("add", "more.jsonl", "--policy", str(WritePolicy.SKIP))
+    assert re.search("e: duplicate of [ab]", result.stdout)
+    assert "f:" not in result.stdout
+    assert lines(run("index", "stats", "--json"))[0]["pages"] == 5
+    (summary,) = lines(run("add", "--json", jsonl("further.jsonl", ("g", STORY))))
+    assert summary["decisions"]["g"]["duplicate_of"] == "a"
 
 
-class TestCheck:
-    def test_a_known_page_ends_with_code_4(self, scanned: None) -> None:
-        result = run("check", jsonl("more.jsonl", ("e", STORY), ("f", NEW)), "--evidence")
-        assert result.exit_code == 4
-        assert "e: duplicate of a (cluster a), 100 % of e, 100 % of a" in result.stdout
-        assert "f: unique" in result.stdout
-        assert "ccs 1 (≥ 0.6)" in result.stdout
-
-    def test_new_pages_end_with_code_0(self, scanned: None) -> None:
-        assert run("check", jsonl("more.jsonl", ("f", NEW))).exit_code == 0
-
-    def test_input_left_out_comes_before_known(self, scanned: None) -> None:
-        assert run("check", jsonl("more.jsonl", ("e", STORY)), "gone.jsonl").exit_code == 3
-
-    def test_json_is_one_decision_a_line(self, scanned: None) -> None:
-        result = run("check", "--json", jsonl("more.jsonl", ("e", STORY), ("f", NEW)))
-        assert [decision["outcome"] for decision in lines(result)] == ["duplicate", "unique"]
-
-    def test_without_an_index_it_says_what_to_do(self) -> None:
-        result = run("check", jsonl("more.jsonl", ("f", NEW)))
-        assert result.exit_code == 1
-        assert "es-dedup scan PATH" in result.stderr
+def test_without_an_index_a_command_says_so_and_makes_none() -> None:
+    jsonl("new.jsonl", ("f", NEW))
+    for command in ("check new.jsonl", "clusters", "index remove a", "index export"):
+        result = run(*command.split())
+        assert (result.exit_code, "es-dedup scan PATH" in result.stderr) == (1, True)
+    checks = {check["name"]: check["state"] for check in lines(run("index", "doctor", "--json"))[0]["checks"]}
+    assert (checks["Python"], checks["SQLite"], checks["index"]) == ("ok", "ok", "note")
+    for name, text in (("x.txt", "一"), ("y.txt", "二")):
+        Path(name).write_text(text, encoding="utf-8")
+    assert run("explain", "x.txt", "y.txt").stdout.startswith("not merged: ")
+    assert not Path("es-dedup.db").exists()
 
 
-class TestExplain:
-    def test_two_ids(self, scanned: None) -> None:
-        result = run("explain", "a", "b", "--evidence")
-        assert "merged (exact): 100 % of a stands in b, 100 % of b in a\n" in result.stdout
-        assert "ccs 1 (≥ 0.6)" in result.stdout
-
-    def test_an_id_and_a_file(self, scanned: None) -> None:
-        Path("x.txt").write_text(STORY, encoding="utf-8")
-        assert lines(run("explain", "a", "x.txt", "--json"))[0]["relation"] == "exact"
-
-    def test_two_files_need_no_index(self) -> None:
-        Path("x.txt").write_text("一", encoding="utf-8")
-        Path("y.txt").write_text("二", encoding="utf-8")
-        assert run("explain", "x.txt", "y.txt").stdout.startswith("not merged: ")
-
-    def test_an_unknown_id_is_an_error(self, scanned: None) -> None:
-        result = run("explain", "a", "nothing")
-        assert (result.exit_code, "no page 'nothing' is stored" in result.stderr) == (1, True)
-
-    def test_a_file_without_a_page_is_an_error(self, scanned: None) -> None:
-        Path("x.txt").write_bytes(b"\xff\xff\xff")
-        assert "encoding" in run("explain", "a", "x.txt").stderr
-
-
-class TestBrowse:
-    def test_clusters_in_a_pipe_are_tab_separated(self, scanned: None) -> None:
-        head, row = run("clusters", "--quiet").stdout.splitlines()
-        assert head.split("\t")[:2] == ["pages", "cluster"]
-        assert row.split("\t")[:3] == ["2", "a", title(STORY)]
-
-    def test_clusters_as_json(self, scanned: None) -> None:
-        found = lines(run("clusters", "--json", "--min-size", "1"))
-        assert [cluster["id"] for cluster in found] == ["a", "c", "d"]
-        assert found[0]["members"][0]["page_id"] == "b"
-
-    def test_clusters_with_evidence(self, scanned: None) -> None:
-        result = run("clusters", "--evidence", "--limit", "0")
-        assert "cluster a: 2 pages" in result.stdout
-        assert "ccs 1 (≥ 0.6)" in result.stdout
-
-    def test_show_takes_any_page_of_the_cluster(self, scanned: None) -> None:
-        assert "cluster a: 2 pages" in run("show", "b").stdout
-        assert lines(run("show", "b", "--json"))[0]["members"][0]["evidence"]["relation"] == "exact"
-        assert "evidence" not in lines(run("show", "b", "--json", "--no-evidence"))[0]["members"][0]
-
-    def test_show_of_an_unknown_cluster(self, scanned: None) -> None:
-        assert run("show", "zzz").exit_code == 1
-
-    def test_search_is_collapsed_unless_asked(self, scanned: None) -> None:
-        assert len(lines(run("search", STORY[:4], "--json"))[0]["hits"]) == 1
-        assert len(lines(run("search", STORY[:4], "--json", "--no-collapse"))[0]["hits"]) == 2
-        assert "1 of 1 groups (clusters and unique pages), 2 pages" in run("search", STORY[:4]).stderr
-
-
-class TestPendingClusters:
-    def test_commands_say_so_and_export_ends(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        with monkeypatch.context() as broken:
-            broken.setattr("es_dedup.batch.ingest.recluster_corpus", Mock(side_effect=KeyboardInterrupt()))
-            assert run("scan", jsonl("pages.jsonl", *PAGES)).exit_code == 130
-        said = "pages are stored that are not clustered yet: run the same scan again, or `es-dedup elastic recluster`"
-        result = run("index", "export", "-o", "out.jsonl")
-        assert (result.exit_code, said in result.stderr) == (1, True)
-        assert not Path("out.jsonl").exists()
-        for command in (["clusters"], ["index", "doctor"], ["check", jsonl("more.jsonl", ("f", NEW))]):
-            assert said in run(*command).stderr
+def test_pages_that_are_not_clustered_yet_are_named_and_not_exported(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as broken:
+        broken.setattr("es_dedup.batch.ingest.recluster_corpus", Mock(side_effect=KeyboardInterrupt()))
+        assert run("scan", jsonl("pages.jsonl", *PAGES)).exit_code == 130
+    said = "pages are stored that are not clustered yet: run the same scan again, or `es-dedup elastic recluster`"
+    result = run("index", "export", "-o", "out.jsonl")
+    assert (result.exit_code, said in result.stderr) == (1, True)
+    assert not Path("out.jsonl").exists()
+    for command in (["clusters"], ["index", "doctor"], ["check", jsonl("more.jsonl", ("f", NEW))]):
+        assert said in run(*command).stderr
 
 
 class TestExport:
     def test_keep_and_drop_are_every_page_once(self, scanned: None) -> None:
-        keep = [row["page_id"] for row in lines(run("index", "export", "--what", "keep"))]
-        drop = lines(run("index", "export", "--what", "drop"))
-        assert (keep, [row["page_id"] for row in drop]) == (["a", "c", "d"], ["b"])
-        assert (drop[0]["because_of"], drop[0]["reason"]) == ("a", "exact")
+        keep = lines(run("index", "export", "--what", "keep", "--records"))
+        (drop,) = lines(run("index", "export", "--what", "drop"))
+        texts = {"a": STORY, "c": OTHER, "d": THIRD}
+        assert {row["page_id"]: (row["title"], row["text"]) for row in keep} == {
+            page: (title(text), text) for page, text in texts.items()
+        }
+        assert (drop["page_id"], drop["because_of"], drop["reason"]) == ("b", "a", "exact")
 
-    def test_records_have_what_is_stored_of_a_page(self, scanned: None) -> None:
-        rows = lines(run("index", "export", "--what", "keep", "--records"))
-        assert [(row["page_id"], row["title"]) for row in rows] == [
-            ("a", title(STORY)),
-            ("c", title(OTHER)),
-            ("d", title(THIRD)),
-        ]
-        assert all(row["text"] for row in rows)
+    def test_every_format_has_the_same_pages(self, scanned: None) -> None:
+        pq = pytest.importorskip("pyarrow.parquet")
         first = lines(run("index", "export", "--records"))[0]
         assert (first["canonical"], list(first)[-4:]) == (True, ["site", "published", "language", "text"])
-
-    def test_csv_into_a_file(self, scanned: None) -> None:
-        assert run("index", "export", "-o", "out.csv").exit_code == 0
+        for name in ("out.csv", "out.parquet"):
+            assert run("index", "export", "-o", name).exit_code == 0
         with Path("out.csv").open(encoding="utf-8", newline="") as stream:
             rows = list(csv.DictReader(stream))
         assert [(row["page_id"], row["canonical"]) for row in rows] == [("a", "True"), ("b", "False")]
-
-    def test_parquet_needs_a_file(self, scanned: None) -> None:
-        pq = pytest.importorskip("pyarrow.parquet")
-        assert run("index", "export", "--format", "parquet").exit_code == 2
-        assert run("index", "export", "--output", "out.parquet").exit_code == 0
         assert pq.read_table("out.parquet").column("page_id").to_pylist() == ["a", "b"]
 
     def test_a_failed_export_leaves_the_old_file(
         self, scanned: None, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         Path("out.csv").write_text("page_id,old", encoding="utf-8")
-
         full = OSError(errno.ENOSPC, "No space left on device", "out.csv")
         monkeypatch.setattr("es_dedup.report.rows._pages", Mock(side_effect=full))
         result = run("index", "export", "-o", "out.csv")
@@ -272,59 +220,28 @@ class TestExport:
         assert Path("out.csv").read_text(encoding="utf-8") == "page_id,old"
 
 
-class TestManage:
-    def test_remove_names_unknown_ids(self, scanned: None) -> None:
-        result = run("index", "remove", "b", "zzz", "--json")
-        assert result.exit_code == 3
-        assert lines(result)[0] == {
-            "removed": 1,
-            "unknown": ["zzz"],
-            "repaired_clusters": 0,
-            "dry_run": False,
-        }
+def test_remove_takes_ids_also_from_standard_input_and_names_unknown_ones(scanned: None) -> None:
+    result = run("index", "remove", "a", "-", "--json", stdin="b\r\n\nzzz\n")
+    expected = {"removed": 2, "unknown": ["zzz"], "repaired_clusters": 0, "dry_run": False}
+    assert (result.exit_code, lines(result)) == (3, [expected])
+    assert lines(run("index", "remove", "-", "--json", stdin=""))[0]["removed"] == 0
 
-    def test_remove_reads_ids_from_standard_input(self, scanned: None) -> None:
-        result = run("index", "remove", "a", "-", "--json", stdin="b\r\n\nzzz\n")
-        assert (result.exit_code, lines(result)[0]["removed"], lines(result)[0]["unknown"]) == (3, 2, ["zzz"])
-        assert lines(run("index", "remove", "-", "--json", stdin=""))[0]["removed"] == 0
 
-    def test_remove_on_a_dry_run_keeps_everything(self, scanned: None) -> None:
-        assert lines(run("index", "remove", "a", "b", "--dry-run", "--json"))[0]["repaired_clusters"] == 1
-        assert lines(run("index", "stats", "--json"))[0]["pages"] == 4
+def test_doctor_finds_faults(scanned: None) -> None:
+    Path("es-dedup.toml").write_text("nothing = 1", encoding="utf-8")
+    result = run("index", "doctor")
+    assert result.exit_code == 1
+    assert "unknown key" in result.stdout
 
-    def test_remove_does_not_make_an_index(self) -> None:
-        assert run("index", "remove", "a").exit_code == 1
-        assert not Path("es-dedup.db").exists()
 
-    def test_stats(self, scanned: None) -> None:
-        assert re.search(r"pages +4", run("index", "stats").stdout)
-
-    def test_doctor_without_an_index_is_content(self) -> None:
-        result = run("index", "doctor", "--json")
-        checks = {check["name"]: check["state"] for check in lines(result)[0]["checks"]}
-        assert (result.exit_code, checks["Python"], checks["SQLite"], checks["index"]) == (
-            0,
-            "ok",
-            "ok",
-            "note",
-        )
-
-    def test_doctor_finds_faults(self, scanned: None) -> None:
-        Path("es-dedup.toml").write_text("nothing = 1", encoding="utf-8")
-        result = run("index", "doctor")
-        assert result.exit_code == 1
-        assert "unknown key" in result.stdout
-
-    def test_doctor_looks_into_the_file(self, scanned: None) -> None:
-        assert "damaged" in run("index", "doctor").stdout
-
-    def test_config_show_names_values_and_origins(self, scanned: None) -> None:
+class TestConfig:
+    def test_values_are_shown_with_their_origins(self, scanned: None) -> None:
         Path("es-dedup.toml").write_text("[index]\nlimit = 20", encoding="utf-8")
         assert re.search(r"index.limit\t20\t1 to 1000\tes-dedup.toml", run("config").stdout)
         (shown,) = lines(run("config", "--json"))
         assert shown["differences"] == [{"name": "index.limit", "recorded": 50, "current": 20}]
 
-    def test_keep_chooses_the_canonical_order(self, scanned: None) -> None:
+    def test_keep_chooses_the_canonical_order(self) -> None:
         words = "config --json --keep latest --keep prefer=a.cn --keep prefer=b.cn".split()
         (shown,) = lines(run(*words))
         found = {line["key"]: line for line in shown["settings"]}
@@ -349,14 +266,8 @@ class TestManage:
     def test_settings_that_are_not_in_force_are_named(self, scanned: None) -> None:
         Path("es-dedup.toml").write_text('[decision]\npreset = "strict"', encoding="utf-8")
         said = "decision.preset is balanced in the index and strict now"
-        for command in (
-            ["clusters"],
-            ["show", "a"],
-            ["search", STORY[:4]],
-            ["explain", "a", "b"],
-            ["check", "pages.jsonl"],
-        ):
-            result = run(*command)
+        for command in ("clusters", "show a", f"search {STORY[:4]}", "explain a b", "check pages.jsonl"):
+            result = run(*command.split())
             assert said in result.stderr, command
             assert "es-dedup elastic recluster" in result.stderr, command
         assert said in run("config").stdout
@@ -369,67 +280,53 @@ class TestManage:
 
 
 class TestEvaluate:
-    @pytest.fixture
-    def labels(self) -> str:
+    @pytest.fixture(autouse=True)
+    def labels(self) -> None:
         rows = ["id_a\tid_b\tlabel", "a\tb\tdup", "c\td\tdiff", "e\tf\tdup", "g\th\tpartial"]
         Path("labels.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
         jsonl("corpus.jsonl", *PAGES, ("e", NEW), ("f", NEW), ("g", MORE[0]), ("h", MORE[1]))
-        return "labels.tsv"
 
-    def test_eval_reports_every_method(self, labels: str) -> None:
-        result = run("quality", "eval", labels, "--corpus", "corpus.jsonl")
+    def quality(self, command: str) -> Result:
+        return run("quality", *command.split(), "labels.tsv", "--corpus", "corpus.jsonl")
+
+    def test_eval_reports_every_method(self) -> None:
+        result = self.quality("eval")
         assert result.exit_code == 0, result.stderr
         assert "rules\t1.000 (2/2" in result.stdout
         assert "ccdet\t1.000 (2/2" in result.stdout
-        (found,) = lines(run("quality", "eval", labels, "--corpus", "corpus.jsonl", "--json"))
+        (found,) = lines(self.quality("eval --json"))
         assert found["methods"]["rules"]["pairs"]["f1"] == 1.0
         assert found["candidates"]["index"]["value"] == 1.0
 
-    def test_eval_measures_any_method_that_is_enabled(
-        self, labels: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        args = ("quality", "eval", labels, "--corpus", "corpus.jsonl", "--method", "multi_simhash", "--json")
-        refused = run(*args)
+    def test_any_method_that_is_enabled_is_measured(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        refused = self.quality("eval --method multi_simhash")
         assert (refused.exit_code, "is not among rules, ccdet" in refused.stderr) == (2, True)
         monkeypatch.setenv("ES_DEDUP_DETECTORS", "ccdet,simhash,coverage,multi_simhash")
-        (found,) = lines(run(*args))
+        (found,) = lines(self.quality("eval --method multi_simhash --json"))
         assert set(found["methods"]) == {"rules", "multi_simhash"}
         assert found["methods"]["multi_simhash"]["pairs"]["f1"] == 1.0
-        swept = run(
-            *f"quality tune {labels} -c corpus.jsonl --folds 2 --measure multi_simhash.text_bits".split()
-        )
+        swept = self.quality("tune --folds 2 --measure multi_simhash.text_bits")
         assert "multi_simhash.max_text_bits" in swept.stdout
 
-    def test_missing_pages_are_named(self, labels: str) -> None:
+    def test_missing_pages_are_named(self) -> None:
         jsonl("corpus.jsonl", *PAGES)
-        result = run("quality", "eval", labels, "-c", "corpus.jsonl")
+        result = self.quality("eval")
         assert result.exit_code == 3
         assert "4 labelled pages are not in the corpus" in result.stderr
 
-    def test_tune_shows_what_would_change(self, labels: str) -> None:
-        result = run("quality", "tune", labels, "--corpus", "corpus.jsonl", "--folds", "2")
+    def test_tune_shows_what_would_change(self) -> None:
+        result = self.quality("tune --folds 2 --f1")
         assert result.exit_code == 0, result.stderr
         assert "ccdet.ccs: best threshold 1, now 0.6 (ccdet.min_ccs)" in result.stdout
-        found = lines(run("quality", "tune", labels, "--corpus", "corpus.jsonl", "--folds", "2", "--json"))
-        assert [sweep["measures"] for sweep in found] == [
-            ["rules.score"],
-            ["ccdet.ccs"],
-            ["simhash.hamming_distance"],
-            ["coverage.score"],
-        ]
+        found = lines(self.quality("tune --folds 2 --json"))
+        measures = ["rules.score", "ccdet.ccs", "simhash.hamming_distance", "coverage.score"]
+        assert [sweep["measures"] for sweep in found] == [[name] for name in measures]
 
-    def test_tune_may_go_by_f1(self, labels: str) -> None:
-        assert (
-            run("quality", "tune", labels, "--corpus", "corpus.jsonl", "--folds", "2", "--f1").exit_code == 0
-        )
-
-    def test_an_unknown_measure_lists_the_known(self, labels: str) -> None:
-        result = run("quality", "tune", labels, "--corpus", "corpus.jsonl", "--measure", "ccdet.cls")
-        assert (result.exit_code, "ccdet.ccs" in result.stderr) == (2, True)
-
-    def test_bad_labels_are_an_error(self, labels: str) -> None:
-        Path(labels).write_text("id_a\tid_b\tlabel\na\ta\tdup\n", encoding="utf-8")
-        assert run("quality", "eval", labels, "--corpus", "corpus.jsonl").exit_code == 1
+    def test_what_cannot_be_measured_is_refused(self) -> None:
+        unknown = self.quality("tune --measure ccdet.cls")
+        assert (unknown.exit_code, "ccdet.ccs" in unknown.stderr) == (2, True)
+        Path("labels.tsv").write_text("id_a\tid_b\tlabel\na\ta\tdup\n", encoding="utf-8")
+        assert self.quality("eval").exit_code == 1
 
 
 class TestErrors:
@@ -443,43 +340,50 @@ class TestErrors:
         assert "Traceback" not in result.stderr
 
     @pytest.mark.parametrize(
-        "arguments", [("scan",), ("nothing",), ("scan", "--nothing", "x"), ("clusters", "--limit", "x")]
+        ("raised", "code", "said"),
+        [
+            (
+                KeyboardInterrupt(),
+                130,
+                "0 pages are stored in es-dedup.db. To go on, run the same command again",
+            ),
+            (Terminated(), 143, "interrupted; "),
+            (IndexLocked("x.db", 10), 1, "error: x.db is being written by another process"),
+        ],
     )
-    def test_wrong_usage_ends_with_code_2(self, arguments: tuple[str, ...]) -> None:
-        assert run(*arguments).exit_code == 2
-
-    def test_an_interruption_tells_how_to_go_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(f"{PIPELINE}.Deduplicator.scan", Mock(side_effect=KeyboardInterrupt()))
+    def test_what_ends_a_command_is_one_line_and_a_code(
+        self, monkeypatch: pytest.MonkeyPatch, raised: BaseException, code: int, said: str
+    ) -> None:
+        monkeypatch.setattr(SCAN, Mock(side_effect=raised))
         result = run("scan", jsonl("p.jsonl", *PAGES))
-        assert result.exit_code == 130
-        assert "0 pages are stored in es-dedup.db. To go on, run the same command again" in result.stderr
-
-    def test_termination_has_its_own_code(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(f"{PIPELINE}.Deduplicator.scan", Mock(side_effect=Terminated()))
-        assert run("scan", jsonl("p.jsonl", *PAGES)).exit_code == 143
-
-    def test_errors_are_one_line(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(f"{PIPELINE}.Deduplicator.scan", Mock(side_effect=IndexLocked("x.db", 10)))
-        result = run("scan", jsonl("p.jsonl", *PAGES))
-        assert result.exit_code == 1
-        assert result.stderr.splitlines()[-1].startswith("error: x.db is being written by another process")
+        assert (result.exit_code, said in result.stderr.splitlines()[-1]) == (code, True), result.stderr
 
 
-class TestOutput:
-    def test_global_options_may_stand_anywhere(self) -> None:
-        assert globals_first(["scan", "x", "--json", "--db", "y", "-q", "--config=z"]) == [
-            "--json", "--db", "y", "-q", "--config=z", "scan", "x",
-        ]  # fmt: skip
-        assert globals_first(["search", "--", "--json"]) == ["search", "--", "--json"]
+def test_global_options_may_stand_anywhere() -> None:
+    assert globals_first(["scan", "x", "--json", "--db", "y", "-q", "--config=z"]) == [
+        "--json", "--db", "y", "-q", "--config=z", "scan", "x",
+    ]  # fmt: skip
+    assert globals_first(["search", "--", "--json"]) == ["search", "--", "--json"]
 
-    def test_pages_cannot_steer_the_terminal(self) -> None:
-        assert clean("a\x1b[31m\r\nb\u202e") == "a [31m  b "
 
-    def test_everything_becomes_json(self) -> None:
-        assert plain({"a": (1, float("nan"), Path("x")), "b": WritePolicy.SKIP}) == {
-            "a": [1, None, "x"],
-            "b": "skip",
-        }
+def test_every_argument_and_option_has_help() -> None:
+    found = {
+        f"{name} {each.name}": each.help
+        for name, command in {**reference.commands(), "": reference.root()}.items()
+        for each in command.params
+    }
+    assert not [name for name, text in found.items() if not text or not text.endswith((".", ")"))]
+
+
+def test_pages_cannot_steer_the_terminal() -> None:
+    assert clean("a\x1b[31m\r\nb\u202e") == "a [31m  b "
+
+
+def test_everything_becomes_json() -> None:
+    assert plain({"a": (1, float("nan"), Path("x")), "b": WritePolicy.SKIP}) == {
+        "a": [1, None, "x"],
+        "b": "skip",
+    }
 
 
 def test_help_loads_no_heavy_package() -> None:
