@@ -10,8 +10,7 @@ import typer
 
 from es_dedup.batch.featurise import content_of
 from es_dedup.cli.command import as_command
-from es_dedup.cli.evaluating import LABELS_HELP, Corpus, Folds, check_labels, name_missing
-from es_dedup.cli.figures import show_decider
+from es_dedup.cli.evaluating import LABELS_HELP, Corpus, Folds, check_labels, name_missing, show_decider
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import Intake
 from es_dedup.cli.session import Session

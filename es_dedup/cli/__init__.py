@@ -1,9 +1,10 @@
-"""The command line: one module per group of commands, each a thin envelope around one use case.
+"""The command line: one module per group of commands. A command is a function: it parses, calls one use case, prints.
 
 Modules:
-    main: the application and its global options; ``group``: errors, exit codes, signals; ``session``: settings and
-    the index; ``inputs``: reading and counting what was left out; ``output`` and ``progress``: what people and
-    machines see.
+    main: the application and its global options; ``command``: how a function becomes a command; ``group``: errors,
+    exit codes, signals; ``session``: settings, the index, its source indices and queues; ``inputs``: reading and
+    counting what was left out; ``targets``: outputs that replace nothing else; ``output`` and ``progress``: what
+    people and machines see.
 
 Traps:
 - heavy packages (numpy, pyarrow, the segmenter) are imported inside commands, so that ``--help`` stays fast;

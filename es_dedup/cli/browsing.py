@@ -1,8 +1,7 @@
-"""``clusters``, ``show``, ``text``, ``search`` and ``index changes``: looking at what is stored."""
+"""``clusters``, ``show``, ``text`` and ``search``: looking at what is stored."""
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -172,37 +171,3 @@ def _show(session: Session, dedup: Deduplicator, cluster: Cluster, *, evidence: 
         if evidence:
             show_pair(output, dedup.explain(cluster.canonical, member.page_id))
     output.line()
-
-
-def changes(
-    session: Session,
-    *,
-    since: Annotated[str | None, typer.Option(metavar="CURSOR")] = None,
-    follow: bool = False,
-    poll_seconds: Annotated[float, typer.Option(min=0.05)] = 1.0,
-    cursor: bool = False,
-) -> None:
-    """Print the pages whose cluster has changed, as JSON lines, for keeping a copy of the clusters elsewhere.
-
-    Each line is the present cluster of a page, and the cursor that goes on after it. A line may come again; to apply it again changes nothing.
-
-    Args:
-        since: Cursor of the last change that was applied (else all clusters).
-        follow: Go on and wait for further changes, until interrupted.
-        poll_seconds: With --follow: seconds between two looks.
-        cursor: Print the cursor of now, and no changes: take it before an export.
-    """
-    if cursor and (since is not None or follow):
-        raise typer.BadParameter("it stands alone, without --since and --follow", param_hint="--cursor")
-    with session.read() as dedup:
-        if cursor:
-            sys.stdout.write(json.dumps({"cursor": dedup.changes_cursor()}) + "\n")
-            return
-        try:
-            found = dedup.changes(since, poll_seconds=poll_seconds if follow else None)
-        except ValueError as error:
-            raise typer.BadParameter(str(error), param_hint="--since") from error
-        for change in found:
-            sys.stdout.write(json.dumps(change.as_dict(), ensure_ascii=False) + "\n")
-            if follow:
-                sys.stdout.flush()

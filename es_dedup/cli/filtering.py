@@ -161,7 +161,7 @@ def _target(
     """An output of a dump; a usage error where it cannot be one, or its name promises another format or compression."""
     from es_dedup.readers.dump_filter import DUMPS
     from es_dedup.readers.port import kind_of
-    from es_dedup.readers.streams import suffix_of
+    from es_dedup.readers.streams import PACKED, suffix_of
 
     if place is None:
         return None
@@ -173,25 +173,11 @@ def _target(
         raise typer.BadParameter(problem, param_hint=option)
     # An output that has the name of the input promises no more than that.
     if promised in DUMPS and not is_pipe(dump) and path.name != Path(dump).name:
-        packing = _packing(dump)
-        if packing is not None and path.suffix.lower() != (packing or promised):
+        packing = Path(dump).suffix.lower() if Path(dump).suffix.lower() in PACKED else ""
+        if path.suffix.lower() != (packing or promised):
             problem = f"the output is compressed as the input is ({packing or 'not at all'}): name {place} so"
             raise typer.BadParameter(problem, param_hint=option)
     return output_target(str(place), session, option, _beginning(dump, kind), dumps)
-
-
-def _packing(dump: str) -> str | None:
-    """The suffix of a dump's compression, empty without one; None where it cannot be read."""
-    from es_dedup.readers.locations import Address
-    from es_dedup.readers.streams import PACKED, packing_of
-
-    try:
-        # What an address names is fetched later: its name says it.
-        remote = isinstance(_named(dump), Address)
-        packing = Path(dump).suffix.lower() if remote else packing_of(Path(dump))
-    except OSError:
-        return None
-    return packing if packing in PACKED else ""
 
 
 def _beginning(dump: str, suffix: str) -> bytes:

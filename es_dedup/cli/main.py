@@ -12,19 +12,18 @@ import typer
 from es_dedup.cli import (
     browsing,
     compiling,
+    elastic,
     evaluating,
     explaining,
-    exporting,
     extracting,
     filtering,
+    index,
     labelling,
-    maintaining,
-    managing,
     on_spark,
     overriding,
     scanning,
     serving,
-    working,
+    settings,
 )
 from es_dedup.cli.command import as_command, typer_parameters, with_help
 from es_dedup.cli.group import CommandGroup, handle_signals
@@ -49,21 +48,21 @@ _OVERRIDES: Final = (
     *(overriding.list_, overriding.export, overriding.import_),
 )
 _ELASTIC: Final = (
-    *(maintaining.attach, maintaining.detach, maintaining.backfill, maintaining.follow, maintaining.reindex),
-    *(maintaining.recluster, maintaining.audit, maintaining.jobs, maintaining.purge, working.worker),
+    *(elastic.attach, elastic.detach, elastic.backfill, elastic.follow, elastic.reindex),
+    *(elastic.recluster, elastic.audit, elastic.jobs, elastic.purge, elastic.worker),
 )
 COMMANDS: Final = {
     "": (
         *(scanning.scan, scanning.add, scanning.check, filtering.filter_, browsing.clusters, browsing.show),
-        *(browsing.text, explaining.explain, browsing.search, serving.serve, managing.config),
+        *(browsing.text, explaining.explain, browsing.search, serving.serve, settings.config),
         compiling.compile_,
     ),
     "index": (
-        *(managing.stats, exporting.export, browsing.changes, managing.copy, managing.remove),
-        managing.doctor,
+        *(index.stats, index.export, index.changes, index.copy, index.remove),
+        index.doctor,
     ),
     "elastic": _ELASTIC,
-    "elastic dead": (working.list_, working.replay, working.drop),
+    "elastic dead": (elastic.list_, elastic.replay, elastic.drop),
     "quality": (evaluating.eval_, evaluating.tune, labelling.label, extracting.extract),
     "quality override": _OVERRIDES,
     "spark": (on_spark.run, on_spark.load),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from es_dedup.cli.elastic import Inline, run_job
 from es_dedup.cli.group import ExitCode
-from es_dedup.cli.maintaining import Inline, run_job
 from es_dedup.cli.session import Session
 
 if TYPE_CHECKING:

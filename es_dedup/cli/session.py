@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -26,6 +27,11 @@ MEMORY: Final = ":memory:"
 UNCLUSTERED: Final = (
     "pages are stored that are not clustered yet: run the same scan again, or `es-dedup elastic recluster`"
 )
+
+CONNECT_SECONDS: Final = 5.0  # for a connection; a command waits for somebody
+NOTE_AFTER_SECONDS: Final = 3.0  # of silence
+_GOOD: Final = range(200, 500)
+_BUSY: Final = 429
 
 
 @dataclass(slots=True)
@@ -92,7 +98,6 @@ class Session:
         """
         if not self.remote or self._closing:
             return
-        from es_dedup.cli.waiting import CONNECT_SECONDS, AnswerWatch
         from es_dedup.index import factory
 
         factory.reach(self.db, CONNECT_SECONDS, self.settings)
@@ -165,7 +170,6 @@ class Session:
     @contextmanager
     def site(self, *, read_only: bool = False) -> Iterator[MaintenanceContext]:
         """The index with its source indices, for maintenance; see ``open_context`` and ``reach``."""
-        from es_dedup.cli.waiting import CONNECT_SECONDS
         from es_dedup.errors import SettingsDiffer
         from es_dedup.index import factory
         from es_dedup.maintenance.context import open_context
@@ -250,3 +254,38 @@ def session_of(context: Any) -> Session:
         context = context.parent
     session.output.command = " ".join(reversed(names))
     return session
+
+
+class AnswerWatch:
+    """Notes, once for each time, that the server does not answer or is busy.
+
+    Args:
+        place: the index as it may be shown.
+        note: takes a line for people.
+    """
+
+    def __init__(self, place: str, note: Callable[[str], None]) -> None:
+        self._place, self._note = place, note
+        self._noted = False
+        self._first = threading.Timer(NOTE_AFTER_SECONDS, self._say, ("to answer",))
+        self._first.daemon = True
+        self._first.start()
+
+    def __call__(self, kind: str, status: int) -> None:
+        """Take notice of an answer, see ``factory.watch_answers``."""
+        self._first.cancel()
+        if kind != "request":
+            return
+        if status in _GOOD and status != _BUSY:
+            self._noted = False
+        else:
+            self._say(f"(status {status}), trying again" if status else "to answer, trying again")
+
+    def close(self) -> None:
+        """Say nothing any more."""
+        self._first.cancel()
+
+    def _say(self, what: str) -> None:
+        if not self._noted:
+            self._noted = True
+            self._note(f"waiting for {self._place} {what}")

@@ -216,16 +216,16 @@ def test_an_earlier_output_is_replaced_when_the_new_one_is_whole(place: Path, na
 
 
 def test_what_comes_meanwhile_stays(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from es_dedup.cli import exporting  # noqa: PLC0415
+    from es_dedup.cli import index  # noqa: PLC0415
 
-    written = exporting._write_lines
+    written = index._write_lines
 
     def late(*given: Any) -> int:
         count = written(*given)
         Path("list.jsonl").write_bytes(FOREIGN["text"])
         return count
 
-    monkeypatch.setattr(exporting, "_write_lines", late)
+    monkeypatch.setattr(index, "_write_lines", late)
     done = CliRunner().invoke(app, ["index", "export", "-o", "list.jsonl"])
     assert done.exit_code == 2
     assert Path("list.jsonl").read_bytes() == FOREIGN["text"]

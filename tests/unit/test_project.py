@@ -36,7 +36,7 @@ EXTRA_OF: Final = {
     "es_dedup/collapse/": "elastic",
     "es_dedup/index/elastic/": "elastic",
     "es_dedup/index/opensearch.py": "opensearch",
-    "es_dedup/cli/exporting.py": "parquet",
+    "es_dedup/cli/index.py": "parquet",
     "es_dedup/maintenance/gauges.py": "celery",
     "es_dedup/readers/dump_filter.py": "parquet",
     "es_dedup/readers/locations.py": "remote",

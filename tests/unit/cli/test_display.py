@@ -97,6 +97,20 @@ def test_ids_are_never_cut(monkeypatch: pytest.MonkeyPatch, length: int, whole: 
     assert "".join(re.findall(r"[\d-]{5,}", drawn)) == page_id
 
 
+def test_relations_have_colours_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    output = Output(as_json=False, quiet=False)
+    for stream in (Terminal(), io.StringIO()):
+        monkeypatch.setattr(sys, "stdout", stream)
+        output.line("a: duplicate of b", "duplicate")
+        output.table(("page", "relation"), [("a", "contained")])
+        plain = re.sub("\x1b\\[[0-9;]*m", "", stream.getvalue())
+        assert plain.startswith("a: duplicate of b\n")
+        coloured = [f"\x1b[{colour}m{word}\x1b[0m" for colour, word in ((32, "duplicate"), (36, "contained"))]
+        assert [each in stream.getvalue() for each in coloured] == [stream.isatty()] * 2
+
+
 def test_json_draws_no_table(capsys: pytest.CaptureFixture[str]) -> None:
     Output(as_json=True, quiet=False).table(("one",), [("x",)])
     assert capsys.readouterr().out == ""

@@ -1,7 +1,9 @@
-"""``elastic attach``, ``elastic backfill`` and related commands: maintenance of source indices on Elasticsearch."""
+"""``elastic``: source indices on Elasticsearch, the jobs that work on them, and pages that could not be worked on."""
 
 from __future__ import annotations
 
+import json
+import os
 import time
 from contextlib import suppress
 from dataclasses import asdict
@@ -13,6 +15,8 @@ import typer
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.session import Session
 from es_dedup.cli.targets import output_target
+from es_dedup.errors import DedupError, NotAnIndex, QueueUnavailable
+from es_dedup.temporary import folder_of_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,6 +42,8 @@ Inline = Annotated[bool, typer.Option(help="Work in this process, without Redis 
 Rate = Annotated[
     float | None, typer.Option(min=0.1, help="Maximum number of documents per second and worker.")
 ]
+
+Ids = Annotated[list[str] | None, typer.Argument(help="Page ids (default: all).", metavar="ID…")]
 
 
 def attach(
@@ -408,7 +414,6 @@ def _check_queue(session: Session) -> None:
 
 def _dispatch(session: Session, site: MaintenanceContext, job: Job, *, inline: bool) -> Job:
     """Work on a job here, or send its parts to workers; a job whose parts cannot be sent is paused."""
-    from es_dedup.errors import QueueUnavailable
     from es_dedup.index.jobs import JobState
     from es_dedup.maintenance.runner import Runner
 
@@ -433,7 +438,6 @@ def _work_here(
     resume: str = "",
 ) -> Job:
     """Work on a job until it is over, with progress; Ctrl-C pauses it, and ``resume`` is the command that goes on."""
-    from es_dedup.errors import DedupError
     from es_dedup.index.jobs import JobState
     from es_dedup.maintenance.runner import Runner
     from es_dedup.maintenance.status import job_status
@@ -468,3 +472,90 @@ def _show_jobs(session: Session, site: MaintenanceContext, jobs: list[Job]) -> N
     listed = [job_status(site, each) for each in jobs]
     head = ("job", "what", "state", "stage", "done", "of", "a second", "seconds left", "counts", "note")
     session.output.table(head, (each.row() for each in listed), listed, in_parts=True)
+
+
+def worker(
+    session: Session,
+    *,
+    queues: str = "ingest,maintenance",
+    processes: Annotated[int, typer.Option(min=1, max=256)] = 1,
+    beat: bool = False,
+    metrics_port: Annotated[int | None, typer.Option(min=1, max=65535)] = None,
+    log_level: str = "info",
+) -> None:
+    """Process jobs and deferred decisions of the index named by --db, until stopped.
+
+    One SIGTERM lets running tasks come to their next checkpoint.
+
+    Args:
+        queues: ingest, maintenance, or both, separated by a comma.
+        processes: Number of concurrent tasks.
+        beat: Also send the periodic tasks; exactly one worker should.
+        metrics_port: Serve metrics for Prometheus on this port.
+        log_level: debug, info, warning or error.
+    """
+    tasks = session.dispatch()
+    kinds = [kind.strip() for kind in queues.split(",")]
+    if unknown := [kind for kind in kinds if kind not in tasks.KINDS]:
+        raise typer.BadParameter(f"unknown queue {unknown[0]}", param_hint="--queues")
+    from es_dedup_tasks.worker import worker_command
+
+    with suppress(NotAnIndex), session.site(read_only=True):
+        pass  # a worker that the server refuses would only say so task by task; the index may be made later
+    with session.dispatcher() as dispatcher:
+        try:
+            dispatcher.check()
+        except QueueUnavailable as error:  # a worker has no --inline
+            advice = "start Redis or set maintenance.broker"
+            raise QueueUnavailable(error.queue, error.problem, advice) from error
+    environment = {**os.environ, "ES_DEDUP_DB": session.db}
+    if session.config is not None:
+        environment["ES_DEDUP_CONFIG"] = str(session.config)
+    for name, value in session.given.items():
+        shown = value if isinstance(value, str) else json.dumps(value)
+        environment[f"ES_DEDUP_{name.upper().replace('.', '__')}"] = shown
+    if metrics_port is not None:
+        environment["ES_DEDUP_METRICS_PORT"] = str(metrics_port)
+        if "PROMETHEUS_MULTIPROC_DIR" not in environment:
+            environment["PROMETHEUS_MULTIPROC_DIR"] = str(folder_of_process("metrics"))
+    command = worker_command(session.db, kinds, processes=processes, beat=beat, log_level=log_level)
+    os.execve(command[0], command, environment)  # noqa: S606 - our own interpreter
+
+
+def list_(session: Session, *, limit: Annotated[int, typer.Option(min=1)] = 100) -> None:
+    """Show pages that could not be worked on, and why.
+
+    Args:
+        limit: Maximum number of pages shown.
+    """
+    with session.site(read_only=True) as site:
+        letters, total = site.jobs.dead(limit), site.jobs.count_dead()
+    rows = ((each.page_id, each.task, each.attempts, each.error) for each in letters)
+    session.output.table(("page", "task", "attempts", "error"), rows, letters)
+    session.output.note(f"{total} dead letters")
+
+
+def replay(session: Session, ids: Ids = None, *, inline: Inline = False) -> None:
+    """Process dead letters again.
+
+    A page leaves the list after it was processed, or after Redis has taken its message; without Redis the list stays as it is.
+    """
+    from es_dedup.maintenance.replay import replay as replay_
+
+    with session.site() as site:
+        if inline:
+            replayed = replay_(site, ids)
+        else:
+            with session.dispatcher() as dispatcher:
+                replayed = replay_(site, ids, send=dispatcher.ingest)
+        left = site.jobs.count_dead()
+    session.output.result({"replayed": replayed, "dead": left})
+
+
+def drop(session: Session, ids: Ids = None) -> None:
+    """Delete dead letters; their documents have no `dedup` field until they are changed or backfilled."""
+    from es_dedup.maintenance.replay import dead_letters
+
+    with session.site() as site:
+        dropped = site.jobs.drop_dead(dead_letters(site, ids))
+    session.output.result({"dropped": dropped})

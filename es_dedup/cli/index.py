@@ -1,28 +1,35 @@
-"""``index remove``, ``index copy``, ``index stats``, ``index doctor`` and ``config``: looking after an index."""
+"""``index``: what an index holds, exports and copies of it, pages that are removed, and faults."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
 import sys
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from es_dedup.cli.group import ExitCode
+from es_dedup.cli.group import CommandFailed, ExitCode
 from es_dedup.cli.inputs import PAGE_IDS, given_ids
-from es_dedup.cli.output import readable
-from es_dedup.cli.session import Session
+from es_dedup.cli.session import UNCLUSTERED, Session
+from es_dedup.cli.targets import OutputFile, Target, output_target
 from es_dedup.model import fitted_id
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from es_dedup.errors import Difference
     from es_dedup.model import RemoveReport
-    from es_dedup.settings.decision import DecisionConfig
-    from es_dedup.settings.loading import SettingLine
+
+EXPORTED: Final = rb'\{"(cluster|page)_id": |(cluster|page)_id,|PAR1.*es-dedup.*export'
+"""How the files of ``export`` begin; see ``_write_parquet``."""
+_ROWS: Final = 1_000
+"""Rows that are written at a time."""
 
 
 def remove(
@@ -269,53 +276,124 @@ def doctor(
     return ExitCode.ERROR if faults else ExitCode.OK
 
 
-def config(session: Session) -> None:
-    """Show every setting with its value and where it comes from, and which ones differ from those of the index."""
-    from es_dedup.settings.loading import describe
+def export(
+    session: Session,
+    *,
+    what: Literal["clusters", "keep", "drop"] = "clusters",
+    format_: Literal["jsonl", "csv", "parquet"] | None = None,
+    output: OutputFile = None,
+    min_size: Annotated[int, typer.Option(min=1)] = 2,
+    drop_contained: bool = False,
+    records: bool = False,
+) -> None:
+    """Write clusters, or the list of pages to keep or to drop.
 
-    output = session.output
-    lines = [_of_the_preset(line, session.settings.decision) for line in describe(session.settings)]
-    differences, problem = _differences(session)
-    output.emit({"settings": lines, "differences": differences, "problem": problem})
-    output.table(("setting", "value", "values", "from", "shapes features", "meaning"), map(_row, lines))
-    for each in (*differences, *filter(None, [problem])):
-        output.line(f"{session.place}: {each}")
+    Every stored page is in exactly one of the two lists: each cluster's canonical document is kept, its members dropped.
+
+    Args:
+        what: All pages of clusters; the pages to keep; the pages to drop.
+        format_: Format of the rows (default: by the suffix of --output, or jsonl).
+        min_size: Minimum number of pages in a cluster, for --what clusters.
+        drop_contained: Also drop pages that are contained in a longer page.
+        records: Add what is stored of each page: title, URL, site, time, language, text.
+    """
+    from es_dedup.report.rows import columns_of, page_rows
+
+    target = output_target(output, session, "--output", EXPORTED) if output else None
+    suffix = Path(output or "").suffix.lower().removeprefix(".")
+    form = format_ or (suffix if suffix in ("csv", "parquet") else "jsonl")
+    if form == "parquet" and target is None:
+        raise typer.BadParameter("Parquet needs --output FILE", param_hint="--format")
+    with session.read() as dedup:
+        preset = dedup.preset
+        if dedup.clusters_pending:
+            raise CommandFailed(UNCLUSTERED)
+        columns = columns_of(what, records=records)
+        rows = page_rows(dedup, what, columns, min_size=min_size, contained=drop_contained)
+        if form == "parquet" and target is not None:
+            count = _write_parquet(rows, columns, target)
+        else:
+            with _text_stream(target) as stream:
+                count = _write_lines(rows, columns, form, stream)
+    session.output.note(f"{count:,} rows{f' in {target}' if target else ''}; preset {preset}")
 
 
-def _row(line: SettingLine) -> tuple[str, ...]:
-    values = line.bounds or ", ".join(filter(None, line.choices))
-    return line.key, _shown(line.value), values, line.origin, "yes" if line.shapes else "", line.description
+@contextmanager
+def _text_stream(target: Target | None) -> Iterator[IO[str]]:
+    """Standard output, or an output as text."""
+    if target is None:
+        yield sys.stdout
+        return
+    with target.open() as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+        yield text
+        text.flush()
+        text.detach()
 
 
-def _of_the_preset(line: SettingLine, decision: DecisionConfig) -> SettingLine:
-    """A threshold that is not set has the value of the preset."""
-    from es_dedup.decision.thresholds import thresholds_of
-
-    section, _, name = line.key.rpartition(".")
-    if section != "decision.thresholds" or line.value is not None:
-        return line
-    value = getattr(thresholds_of(decision), name)
-    return replace(line, value=value, origin=f"preset {decision.preset}")
-
-
-def _shown(value: object) -> str:
-    """A setting as it is written: numbers without separators, lists without brackets."""
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(_shown, value))
-    return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else readable(value)
+def _write_lines(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], form: str, stream: IO[str]) -> int:
+    count = 0
+    table = csv.DictWriter(stream, columns, lineterminator="\n")
+    if form == "csv":
+        table.writeheader()
+    for row in rows:
+        if form == "csv":
+            table.writerow(row)
+        else:
+            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+        count += 1
+    return count
 
 
-def _differences(session: Session) -> tuple[list[Difference], str]:
-    """The settings that differ from those of the index, and why they are not known."""
-    from es_dedup.errors import IndexError_, SettingsMismatch
+def _write_parquet(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], target: Target) -> int:
+    from es_dedup.errors import MissingExtra
 
-    if not session.exists:
-        return [], ""
     try:
-        with session.read(quiet=True) as dedup:
-            differ = dedup.settings_differ
-    except SettingsMismatch as mismatch:
-        return list(mismatch.differences), ""
-    except IndexError_ as error:
-        return [], str(error)
-    return ([], "") if differ is None else ([*differ.features, *differ.decisions], "")
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        from es_dedup.report.rows import FIGURES
+    except ImportError as error:
+        raise MissingExtra("pyarrow", "parquet", "export to Parquet") from error
+    kinds = {"canonical": pa.bool_(), "size": pa.int64()} | dict.fromkeys(FIGURES, pa.float64())
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in columns], {"es-dedup": "export"})
+    count = 0
+    with target.open() as stream, pq.ParquetWriter(stream, schema) as writer:
+        for batch in chunked(rows, _ROWS):
+            writer.write_table(pa.Table.from_pylist(batch, schema))
+            count += len(batch)
+    return count
+
+
+def changes(
+    session: Session,
+    *,
+    since: Annotated[str | None, typer.Option(metavar="CURSOR")] = None,
+    follow: bool = False,
+    poll_seconds: Annotated[float, typer.Option(min=0.05)] = 1.0,
+    cursor: bool = False,
+) -> None:
+    """Print the pages whose cluster has changed, as JSON lines, for keeping a copy of the clusters elsewhere.
+
+    Each line is the present cluster of a page, and the cursor that goes on after it. A line may come again; to apply it again changes nothing.
+
+    Args:
+        since: Cursor of the last change that was applied (else all clusters).
+        follow: Go on and wait for further changes, until interrupted.
+        poll_seconds: With --follow: seconds between two looks.
+        cursor: Print the cursor of now, and no changes: take it before an export.
+    """
+    if cursor and (since is not None or follow):
+        raise typer.BadParameter("it stands alone, without --since and --follow", param_hint="--cursor")
+    with session.read() as dedup:
+        if cursor:
+            sys.stdout.write(json.dumps({"cursor": dedup.changes_cursor()}) + "\n")
+            return
+        try:
+            found = dedup.changes(since, poll_seconds=poll_seconds if follow else None)
+        except ValueError as error:
+            raise typer.BadParameter(str(error), param_hint="--since") from error
+        for change in found:
+            sys.stdout.write(json.dumps(change.as_dict(), ensure_ascii=False) + "\n")
+            if follow:
+                sys.stdout.flush()

@@ -1,0 +1,66 @@
+"""``config``: every setting, where it comes from, and what differs from an index."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from es_dedup.cli.output import readable
+from es_dedup.cli.session import Session
+
+if TYPE_CHECKING:
+    from es_dedup.errors import Difference
+    from es_dedup.settings.decision import DecisionConfig
+    from es_dedup.settings.loading import SettingLine
+
+
+def config(session: Session) -> None:
+    """Show every setting with its value and where it comes from, and which ones differ from those of the index."""
+    from es_dedup.settings.loading import describe
+
+    output = session.output
+    lines = [_of_the_preset(line, session.settings.decision) for line in describe(session.settings)]
+    differences, problem = _differences(session)
+    output.emit({"settings": lines, "differences": differences, "problem": problem})
+    output.table(("setting", "value", "values", "from", "shapes features", "meaning"), map(_row, lines))
+    for each in (*differences, *filter(None, [problem])):
+        output.line(f"{session.place}: {each}")
+
+
+def _row(line: SettingLine) -> tuple[str, ...]:
+    values = line.bounds or ", ".join(filter(None, line.choices))
+    return line.key, _shown(line.value), values, line.origin, "yes" if line.shapes else "", line.description
+
+
+def _of_the_preset(line: SettingLine, decision: DecisionConfig) -> SettingLine:
+    """A threshold that is not set has the value of the preset."""
+    from es_dedup.decision.thresholds import thresholds_of
+
+    section, _, name = line.key.rpartition(".")
+    if section != "decision.thresholds" or line.value is not None:
+        return line
+    value = getattr(thresholds_of(decision), name)
+    return replace(line, value=value, origin=f"preset {decision.preset}")
+
+
+def _shown(value: object) -> str:
+    """A setting as it is written: numbers without separators, lists without brackets."""
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_shown, value))
+    return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else readable(value)
+
+
+def _differences(session: Session) -> tuple[list[Difference], str]:
+    """The settings that differ from those of the index, and why they are not known."""
+    from es_dedup.errors import IndexError_, SettingsMismatch
+
+    if not session.exists:
+        return [], ""
+    try:
+        with session.read(quiet=True) as dedup:
+            differ = dedup.settings_differ
+    except SettingsMismatch as mismatch:
+        return list(mismatch.differences), ""
+    except IndexError_ as error:
+        return [], str(error)
+    return ([], "") if differ is None else ([*differ.features, *differ.decisions], "")
