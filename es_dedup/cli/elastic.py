@@ -156,14 +156,12 @@ def _show_forecast(session: Session, site: MaintenanceContext, target: str | Non
     from es_dedup.maintenance.forecast import forecast
 
     found = forecast(site, target).as_dict(workers)
-    seconds, size = (
-        found["seconds_a_page"],
-        {name: f"{each / 1e6:,.1f} MB" for name, each in found["bytes"].items()},
-    )
+    milliseconds = {name: round(1000 * each, 3) for name, each in found["seconds_a_page"].items()}
+    size = {name: f"{each / 1e6:,.1f} MB" for name, each in found["bytes"].items()}
     facts = {
         "documents": found["total"],
         "sampled": found["sampled"],
-        "milliseconds a page": {name: round(1000 * each, 3) for name, each in seconds.items()},
+        "milliseconds a page": milliseconds,
         "bytes a page": found["bytes_a_page"],
         "feature index": f"{size['merged']} once merged, {size['after_load']} right after the load",
         "temporary files": f"{size['temporary']} while everything is clustered",

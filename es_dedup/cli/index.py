@@ -139,7 +139,7 @@ def _erase(session: Session, ids: list[str], *, document: bool, yes: bool, dry_r
             raise typer.BadParameter("erased pages cannot be brought back: add --yes", param_hint="--erase")
         typer.confirm(f"Erase {len(ids):,} pages for good?", abort=True, err=True)
     facts, problem = ({}, "") if dry_run else _erased(session, ids, document=document)
-    left = traces_of(session, ids)
+    left = {name: places for name, places in traces_of(session, ids).items() if places}
     session.output.result(
         facts, {"dry_run": dry_run, **facts, "traces": left, "problems": [problem] if problem else []}
     )
@@ -173,17 +173,15 @@ def _erased(session: Session, ids: list[str], *, document: bool) -> tuple[dict[s
 
 
 def traces_of(session: Session, ids: Iterable[str]) -> dict[str, list[str]]:
-    """Where something of pages is stored, by id; ids of which nothing is are absent."""
+    """Where something of pages is stored, by id."""
     if session.remote:
         from es_dedup.maintenance.forget import traces
 
         with session.site(read_only=True) as site:
-            found = {name: traces(site, fitted_id(name)) for name in ids}
-    else:
-        with session.read() as dedup:
-            pages = dedup.ids_of(ids)
-            found = {name: [place for page in pages[name] for place in dedup.traces(page)] for name in ids}
-    return {name: places for name, places in found.items() if places}
+            return {name: traces(site, fitted_id(name)) for name in ids}
+    with session.read() as dedup:
+        pages = dedup.ids_of(ids)
+        return {name: [place for page in pages[name] for place in dedup.traces(page)] for name in ids}
 
 
 def copy(
@@ -256,17 +254,17 @@ def doctor(
     """
     from es_dedup.cli.checks import all_checks, checked
 
-    if forgotten:
-        left = traces_of(session, forgotten)
-        found = {
-            name: f"left: {', '.join(left[name])}" if name in left else "nothing is stored"
-            for name in forgotten
-        }
-        results = [
-            checked(f"forgotten {name}", name not in left, found[name], state="fault") for name in forgotten
-        ]
-    else:
-        results = all_checks(session)
+    results = [
+        checked(
+            f"forgotten {name}",
+            not places,
+            ", ".join(places) or "nothing is stored",
+            "erase it again",
+            "fault",
+        )
+        for name, places in (traces_of(session, forgotten) if forgotten else {}).items()
+    ]
+    results = results or all_checks(session)
     faults = sum(result.state == "fault" for result in results)
     session.output.emit({"faults": faults, "checks": results})
     session.output.table(("state", "what", "found"), ((r.state, r.name, r.found) for r in results))

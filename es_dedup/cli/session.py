@@ -138,12 +138,7 @@ class Session:
             whole: everything is clustered again, so that the current settings will be in force.
         """
         if dry_run:
-            try:
-                return self._open(read_only=True, whole=whole) if self.exists else self.scratch()
-            except NotAnIndex:
-                if not self.remote:
-                    raise
-                return self.scratch()
+            return self._if_there(whole=whole) or self.scratch()
         self.writing = True
         return self._open(whole=whole)
 
@@ -151,15 +146,20 @@ class Session:
         """The roots that the index has recorded; none where there is no index yet."""
         from es_dedup.readers import Roots
 
-        if not self.exists:
+        dedup = self._if_there(quiet=True)
+        if dedup is None:
             return Roots()
+        with dedup:
+            return dedup.roots()
+
+    def _if_there(self, *, whole: bool = False, quiet: bool = False) -> Deduplicator | None:
+        """The index, opened for reading; None where there is none yet."""
         try:
-            with self.read(quiet=True) as dedup:
-                return dedup.roots()
+            return self._open(read_only=True, whole=whole, quiet=quiet) if self.exists else None
         except NotAnIndex:
             if not self.remote:
                 raise
-            return Roots()
+            return None
 
     def scratch(self) -> Deduplicator:
         """An index in memory, for work that leaves nothing behind."""
