@@ -286,4 +286,4 @@ def test_every_option_that_names_an_output_is_here() -> None:
         for path in Path(cli.__file__).parent.glob("*.py")
         if opens.search(path.read_text(encoding="utf-8"))
     }
-    assert modules == {"targets", "labelling"}
+    assert modules == {"targets"}
