@@ -15,7 +15,7 @@ COMMANDS: Final = frozenset(reference.commands())
 BY_LENGTH: Final = sorted(COMMANDS, key=len, reverse=True)
 OPTIONS: Final = {
     name: {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
-    for name, command in {"": reference._root(), **reference.commands()}.items()
+    for name, command in {"": reference.root(), **reference.commands()}.items()
 }
 FIRST: Final = frozenset(name.split()[0] for name in COMMANDS)
 INNER: Final = frozenset(word for name in COMMANDS for word in name.split()[1:]) - FIRST
