@@ -8,10 +8,10 @@ in the same way. What cannot be read is copied where its end is known, and is na
 from __future__ import annotations
 
 import gzip
-import io
 import os
 from contextlib import ExitStack, contextmanager
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, cast
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 from es_dedup.errors import InputError, MissingExtra
 from es_dedup.model.batches import chunked
@@ -24,7 +24,6 @@ from es_dedup.readers.warc import open_by_record, placed_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from es_dedup.readers.port import Item, ReadOptions, Records
     from es_dedup.readers.warc import PlacedRecord
@@ -38,16 +37,6 @@ _RECORDS: Final = 256  # decided on at once
 _ROW_GROUP_BYTES: Final = 2**26
 _COPY_BYTES: Final = 2**20
 _GZIP: Final = b"\x1f\x8b"
-
-
-class _Nowhere(io.RawIOBase):
-    """Takes the place of a target that nobody asked for."""
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        return len(data)
 
 
 def copy_dump(
@@ -66,20 +55,21 @@ def copy_dump(
         MissingExtra: the package that reads it is not installed.
         OSError: a target cannot be written.
     """
-    targets = [cast("IO[bytes]", _Nowhere()) if each is None else each for each in (kept, dropped)]
     kind = kind_of(path, options)
-    if kind == ".parquet":
-        _copy_parquet(path, options, drops, targets)
-        return
-    with _reading(printable(path)):
-        packing = packing_of(path)
-        of_array = kind == ".json" and is_array(path, options)
-    if kind in (".warc", ".wet"):
-        _copy_warc(path, options, drops, targets, packing)
-        return
-    with packed(targets[0], packing) as first, packed(targets[1], packing) as second:
+    with ExitStack() as stack:
+        targets = [each or stack.enter_context(Path(os.devnull).open("wb")) for each in (kept, dropped)]
+        if kind == ".parquet":
+            _copy_parquet(path, options, drops, targets)
+            return
+        with _reading(printable(path)):
+            packing = packing_of(path)
+            of_array = kind == ".json" and is_array(path, options)
+        if kind in (".warc", ".wet"):
+            _copy_warc(path, options, drops, targets, packing)
+            return
+        targets = [stack.enter_context(packed(target, packing)) for target in targets]
         records = records_of(path, options)
-        _copy_bytes(records, drops, [first, second], header=kind in (".csv", ".tsv"), of_array=of_array)
+        _copy_bytes(records, drops, targets, header=kind in (".csv", ".tsv"), of_array=of_array)
 
 
 @contextmanager
@@ -123,69 +113,31 @@ def _copy_parquet(path: Path, options: ReadOptions, drops: Drops, targets: Seque
             columns = needed_columns(file.schema_arrow.names, options.fields)
             groups = file.metadata.num_row_groups and file.metadata.num_columns
             compression = file.metadata.row_group(0).column(0).compression if groups else "SNAPPY"
-            writers = [_RowGroups(target, file.schema_arrow, compression) for target in targets]
+            compression = {"UNCOMPRESSED": "none"}.get(compression, compression.lower())
+            writers = [
+                pq.ParquetWriter(target, file.schema_arrow, compression=compression) for target in targets
+            ]
+            waiting: list[list[Any]] = [[], []]  # batches of the next row group of each target
+
+            def flush(which: int) -> None:
+                if waiting[which]:
+                    writers[which].write_table(pa.Table.from_batches(waiting[which], file.schema_arrow))
+                    waiting[which] = []
+
             for batch in file.iter_batches(_RECORDS):
                 items = list(batch_items(batch.select(columns), source, row, options))
                 row += len(items)
                 marks = drops(items)
-                writers[0].write(batch.filter(pa.array([not mark for mark in marks], pa.bool_())))
-                writers[1].write(batch.filter(pa.array(marks, pa.bool_())))
-            for writer in writers:
+                for which in range(len(targets)):
+                    rows = batch.filter(pa.array([mark == which for mark in marks], pa.bool_()))
+                    waiting[which] += [rows] if rows.num_rows else []
+                    if sum(each.nbytes for each in waiting[which]) >= _ROW_GROUP_BYTES:
+                        flush(which)
+            for which, writer in enumerate(writers):
+                flush(which)
                 writer.close()
     except (ValueError, pa.ArrowException) as error:
         raise InputError(source, row + 1 if row else None, f"not readable as Parquet: {error}") from error
-
-
-class _RowGroups:
-    """A Parquet file in row groups of about ``_ROW_GROUP_BYTES``."""
-
-    def __init__(self, target: IO[bytes], schema: Any, compression: str) -> None:
-        import pyarrow.parquet as pq
-
-        name = {"UNCOMPRESSED": "none"}.get(compression, compression.lower())
-        self._file = pq.ParquetWriter(target, schema, compression=name)
-        self._schema = schema
-        self._waiting: list[Any] = []
-
-    def write(self, batch: Any) -> None:
-        if batch.num_rows:
-            self._waiting.append(batch)
-        if sum(each.nbytes for each in self._waiting) >= _ROW_GROUP_BYTES:
-            self._flush()
-
-    def close(self) -> None:
-        self._flush()
-        self._file.close()
-
-    def _flush(self) -> None:
-        import pyarrow as pa
-
-        if self._waiting:
-            self._file.write_table(pa.Table.from_batches(self._waiting, self._schema))
-        self._waiting = []
-
-
-class _Run(NamedTuple):
-    """Records of an archive about one URL that follow each other, each with its item."""
-
-    records: list[tuple[PlacedRecord, Item | None]]
-
-    def marks(self, dropped: Sequence[bool]) -> list[bool]:
-        """Whether each record is left out: one that may be a page by its own mark, another where all of these that it belongs to are."""
-        marks = []
-        responses = {
-            record.id: (record, mark)
-            for (record, _), mark in zip(self.records, dropped, strict=True)
-            if record.may_be_page
-        }
-        for (record, _), mark in zip(self.records, dropped, strict=True):
-            owners = [
-                gone
-                for other, gone in responses.values()
-                if record.concurrent_to == other.id or other.concurrent_to == record.id
-            ] or [gone for _, gone in responses.values()]
-            marks.append(mark if record.may_be_page else bool(owners) and all(owners))
-        return marks
 
 
 def _copy_warc(
@@ -214,23 +166,40 @@ def _copy_warc(
                 member.close()
 
         for run in _runs(records, drops):
-            marks = run.marks(drops([item for _, item in run.records]))
-            for (record, _), mark in zip(run.records, marks, strict=True):
+            for record, mark in _marked(run, drops([item for _, item in run])):
                 copy(record, targets[mark])
                 if not record.url and not mark:  # warcinfo describes all that follow it
                     copy(record, targets[not mark])
 
 
-def _runs(records: Records, drops: Drops) -> Iterator[_Run]:
-    """Runs of an archive; what is damaged is given to ``drops`` and left out."""
-    run = _Run([])
+def _runs(records: Records, drops: Drops) -> Iterator[list[tuple[PlacedRecord, Item | None]]]:
+    """Records of an archive about one URL that follow each other; what is damaged is given to ``drops`` and left out."""
+    run: list[tuple[PlacedRecord, Item | None]] = []
     for record, item in records:
         if record is None:
             drops([item])
             continue
-        if run.records and (not record.url or record.url != run.records[-1][0].url):
+        if run and (not record.url or record.url != run[-1][0].url):
             yield run
-            run = _Run([])
-        run.records.append((record, item))
-    if run.records:
+            run = []
+        run.append((record, item))
+    if run:
         yield run
+
+
+def _marked(
+    run: Sequence[tuple[PlacedRecord, Item | None]], dropped: Sequence[bool]
+) -> Iterator[tuple[PlacedRecord, bool]]:
+    """Whether each record of a run is left out: one that may be a page if it is dropped, another if all of these that it belongs to are."""
+    records = [record for record, _ in run]
+    pages = {
+        record.id: (record, mark) for record, mark in zip(records, dropped, strict=True) if record.may_be_page
+    }
+    all_marks = [mark for _, mark in pages.values()]
+    for record, mark in zip(records, dropped, strict=True):
+        owners = [
+            page_mark
+            for page, page_mark in pages.values()
+            if record.concurrent_to == page.id or page.concurrent_to == record.id
+        ] or all_marks
+        yield record, mark if record.may_be_page else bool(owners) and all(owners)

@@ -6,7 +6,7 @@ import csv
 import io
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import MissingExtra
 from es_dedup.readers.port import InputFailure, kind_of
@@ -49,58 +49,49 @@ def csv_records(source: Source, options: ReadOptions) -> Records:
                 yield None, InputFailure(name, 1, problem)
                 return
             yield header_line.encode(encoding, _UNDECODED), None
-            lines = _Lines(text, limit)
-            rows = csv.reader(lines, delimiter=delimiter)
-            while True:
+            for number, lines, row in _rows(text, delimiter, limit):
                 item: Item | None = None
-                problem, row = "", []
-                try:
-                    row = next(rows)
-                except StopIteration:
-                    return
-                except csv.Error as error:
-                    problem = f"not a valid row: {error}"
-                number = rows.line_num + 1
-                if row and len(row) != len(header):
+                if isinstance(row, str):
+                    item = InputFailure(name, number, row)
+                elif row and len(row) != len(header):
                     problem = f"{len(row)} values, but the header names {len(header)} fields"
-                elif any(map(_has_undecoded, row)):
-                    problem = wrong_encoding
-                if problem:
                     item = InputFailure(name, number, problem)
+                elif any(map(_has_undecoded, row)):
+                    item = InputFailure(name, number, wrong_encoding)
                 elif row:
                     item = page_from_record(dict(zip(header, row, strict=True)), name, number, options)
-                raw = lines.take()
-                yield raw.encode(encoding, _UNDECODED) if raw else None, item
+                yield lines.encode(encoding, _UNDECODED) or None, item
         except UnicodeError:  # UTF-16 and UTF-32 cannot go on behind a damaged place
             yield None, InputFailure(name, number, f"{wrong_encoding}; the rest of the file was left out")
 
 
-class _Lines:
-    """Lines of a table; one that is too long is an error of its own, never in memory, and reading goes on after it."""
+def _rows(text: io.TextIOBase, delimiter: str, limit: int) -> Iterator[tuple[int, str, list[str] | str]]:
+    """Rows behind the header: the line that each ends on, its lines, and its values; or in their place what is wrong with them.
 
-    def __init__(self, text: io.TextIOBase, limit: int) -> None:
-        self._text, self._limit = text, limit
-        self._since_take: list[str] = []
+    A line that is too long is never in memory, and the lines of its row are empty.
+    """
+    lines: list[str] = []
 
-    def take(self) -> str:
-        """The lines since the last call, which make one row; empty where one of them was too long."""
-        lines, self._since_take = self._since_take, []
-        return "".join(lines)
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> str:
-        line = self._text.readline(self._limit + 1)
-        if not line:
-            raise StopIteration
-        if len(line) > self._limit and not line.endswith("\n"):
-            while (rest := self._text.readline(2**20)) and not rest.endswith("\n"):
+    def next_line() -> str:
+        line = text.readline(limit + 1)
+        if len(line) > limit and not line.endswith("\n"):
+            while (rest := text.readline(2**20)) and not rest.endswith("\n"):
                 pass
-            self._since_take = []
-            raise csv.Error(f"longer than {self._limit:,} characters")
-        self._since_take.append(line)
+            lines.clear()
+            raise csv.Error(f"longer than {limit:,} characters")
+        lines.append(line)
         return line
+
+    rows = csv.reader(iter(next_line, ""), delimiter=delimiter)
+    while True:
+        try:
+            row: list[str] | str = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            row = f"not a valid row: {error}"
+        yield rows.line_num + 1, "".join(lines), row
+        lines.clear()
 
 
 def _has_undecoded(text: str) -> bool:
