@@ -227,11 +227,6 @@ class TestJsonLines:
         path = write_lines(tmp_path / "a.jsonl", '{"id": "1", "text": "网页"}'.encode("gbk"))
         assert read(path, options=ReadOptions(encoding="gbk"))[0][0].text == "网页"
 
-    def test_a_byte_order_mark_is_passed_over(self, tmp_path: Path) -> None:
-        assert (
-            read(write_lines(tmp_path / "a.jsonl", b'\xef\xbb\xbf{"id": "1", "text": "t"}'))[0][0].id == "1"
-        )
-
     def test_standard_input_is_json_lines(self, monkeypatch: pytest.MonkeyPatch) -> None:
         stream = io.TextIOWrapper(io.BytesIO(b'{"id": "1", "text": "t"}\nno\n'))
         monkeypatch.setattr(sys, "stdin", stream)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import json
 import lzma
@@ -11,6 +12,7 @@ import random
 import socket
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -128,34 +130,28 @@ for item in read_pages(["."]):
 
 
 class TestCompression:
-    @pytest.mark.parametrize("suffix", PACKERS)
-    def test_it_is_recognised_on_standard_input(self, tmp_path: Path, suffix: str) -> None:
-        done = scan_stdin(PACKERS[suffix](LINE), tmp_path)
+    def test_it_is_recognised_whatever_the_name(self, tmp_path: Path) -> None:
+        for pack in PACKERS.values():
+            (tmp_path / "a.jsonl").write_bytes(pack(LINE))
+            assert read(tmp_path / "a.jsonl") == (["1"], [])
+        done = scan_stdin(PACKERS["bz2"](LINE), tmp_path)
         assert (done.returncode, json.loads(done.stdout)["stored"]) == (0, 1), done.stderr
 
-    @pytest.mark.parametrize("suffix", PACKERS)
-    def test_it_is_recognised_whatever_the_name(self, tmp_path: Path, suffix: str) -> None:
-        (tmp_path / "a.jsonl").write_bytes(PACKERS[suffix](LINE))
-        assert read(tmp_path / "a.jsonl") == (["1"], [])
-
-    @pytest.mark.parametrize("outer", PACKERS)
-    @pytest.mark.parametrize("inner", PACKERS)
     @pytest.mark.parametrize(
         "name", ["a.jsonl", "a.json", "a.csv", "a.html", "a.warc", "a.txt", "no-suffix", "-"]
     )
-    def test_what_is_compressed_twice_is_named(
-        self, tmp_path: Path, name: str, inner: str, outer: str
-    ) -> None:
-        data = PACKERS[outer](PACKERS[inner](LINE))
+    def test_what_is_compressed_twice_is_named(self, tmp_path: Path, name: str) -> None:
+        for outer, inner in product(PACKERS, PACKERS):
+            data = PACKERS[outer](PACKERS[inner](LINE))
+            path = tmp_path / (name if name == "no-suffix" else f"{name}.{outer}")
+            path.write_bytes(data)
+            problem = f"{path}: cannot be read: it is compressed twice: unpack it once, then read that"
+            if name != "-":
+                assert read(path) == ([], [problem])
         if name == "-":
             done = scan_stdin(data, tmp_path)
             assert (done.returncode, b"compressed twice" in done.stderr) == (3, True), done.stderr
-            return
-        path = tmp_path / (name if name == "no-suffix" else f"{name}.{outer}")
-        path.write_bytes(data)
-        problem = f"{path}: cannot be read: it is compressed twice: unpack it once, then read that"
-        assert read(path) == ([], [problem])
-        if name.endswith(("jsonl", "json", "csv", "warc")):
+        elif name.endswith(("jsonl", "json", "csv", "warc")):
             filtered = CliRunner().invoke(app, ["filter", str(path)])
             assert filtered.exit_code, filtered.output
             assert "compressed twice" in filtered.output
@@ -246,6 +242,15 @@ class TestRecords:
         assert pages == [Page(**row) for row in rows]
         path.write_bytes(texts[kind].encode("utf-16-le"))
         assert list(read_pages([path], ReadOptions(encoding="utf-16-le"))) == pages
+
+    @pytest.mark.parametrize(
+        ("kind", "data"), [("jsonl", LINE), ("json", b"[" + LINE + b"]"), ("csv", b"id,text\n1,t\n")]
+    )
+    def test_a_byte_order_mark_comes_before_a_wide_encoding(
+        self, tmp_path: Path, kind: str, data: bytes
+    ) -> None:
+        (tmp_path / f"a.{kind}").write_bytes(codecs.BOM_UTF8 + data)
+        assert read(tmp_path / f"a.{kind}", encoding="utf-16") == (["1"], [])
 
     def test_damaged_wide_text_is_named_with_its_line(self, tmp_path: Path) -> None:
         path = tmp_path / "a.jsonl"
