@@ -21,7 +21,7 @@ from es_dedup.batch.join import Hits, PostingLists, TermJoin
 from es_dedup.batch.join_methods import join_methods
 from es_dedup.batch.memory import release_memory
 from es_dedup.decision.term_use import TermUse
-from es_dedup.detectors.others import other_detectors, queried_by_others, stored_by_others
+from es_dedup.detectors.packed_features import packed_detectors, packed_query_terms, packed_stored_terms
 from es_dedup.text.hashing import TERM_BITS
 
 if TYPE_CHECKING:
@@ -142,8 +142,8 @@ class CorpusJoin:
                 list(pool.map(self._join_by, [[each] for each in methods[:1] + methods[:0:-1]]))
         elif methods:
             self._join_by(methods)
-        if others := other_detectors(self._settings):
-            self._join_by_others(others)
+        if detectors := packed_detectors(self._settings):
+            self._join_by_queries(detectors)
         self._keep(rules.equal_pairs(self._corpus.hashes, self._rows.ranks))
         for keys in self._candidates.take():
             yield rules.rows_of(np.unique(keys))
@@ -178,7 +178,7 @@ class CorpusJoin:
                 join.queried.close()
                 join.stored.close()
 
-    def _join_by_others(self, names: Iterable[str]) -> None:
+    def _join_by_queries(self, names: Iterable[str]) -> None:
         """Pairs by the candidate queries of methods beyond the default ones: each group of terms as one join.
 
         A group with a limit of its own on the pages of a term is answered as an index answers it: such terms are left out, and all
@@ -188,14 +188,14 @@ class CorpusJoin:
             stored = {name: self._column(stack, f"stored-{name}", np.uint64) for name in names}
             joins: dict[tuple[str, int], _Join] = {}
             for first, table in self._corpus.batches():
-                terms_of = dict(stored_by_others(table.others, self._settings))
+                terms_of = dict(packed_stored_terms(table.packed, self._settings))
                 for name, column in stored.items():
                     terms, owners = terms_of.get(name, NO_TERMS)
                     column.add(terms, np.bincount(owners, minlength=len(table)))
                 groups: dict[tuple[str, int], dict[int, TermGroup]] = {}
                 for row in range(len(table)):
                     places = Counter[str]()
-                    for group in queried_by_others(table.others, row, self._settings):
+                    for group in packed_query_terms(table.packed, row, self._settings):
                         groups.setdefault((group.method, places[group.method]), {})[row] = group
                         places[group.method] += 1
                 for name, place in groups.keys() - joins.keys():

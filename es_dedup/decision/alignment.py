@@ -60,7 +60,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class AlignedRow:
-    """Stretches of two texts that stand beside each other; one of them may be empty."""
+    """A part of each text that corresponds to the other; one of the two may be empty."""
 
     left: tuple[Piece, ...]
     right: tuple[Piece, ...]
@@ -88,13 +88,13 @@ class _Side:
 
 
 class _Budget:
-    """How much is left of ``BUDGET``."""
+    """What remains of ``BUDGET``, the item comparisons that one alignment may take."""
 
     def __init__(self) -> None:
         self._left = BUDGET
 
     def allows(self, left: int, right: int, cost: int = 1) -> bool:
-        """Whether two sequences of these lengths may be compared item by item, at a cost for each two items."""
+        """Whether the remaining budget allows comparing each item of one sequence with each of the other."""
         cost *= left * right
         if not 0 < cost <= min(WINDOW, self._left):
             return False
@@ -103,7 +103,7 @@ class _Budget:
 
 
 def aligned(left: str, right: str, statistics: Statistics) -> list[AlignedRow]:
-    """Rows that have all of both texts, in the order of both; empty of two empty texts.
+    """Rows that together contain both texts in order; empty for two empty texts.
 
     Args:
         left, right: the texts.
@@ -134,7 +134,7 @@ def aligned(left: str, right: str, statistics: Statistics) -> list[AlignedRow]:
 def distinguishing_words(
     titles: tuple[str, str], rows: Iterable[AlignedRow]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Words of each title that the other title lacks and that, of the texts, stand only in clauses that the other text lacks.
+    """Words that only one title has and that occur only in clauses that the other text lacks, for each side.
 
     None where a page has no title.
     """
@@ -164,7 +164,7 @@ def _terms(title: str) -> dict[str, None]:
 
 
 def _without_common(run: str, other: str) -> str:
-    """Chinese characters without the first ones that the other title has, too, as long as two stay."""
+    """Chinese characters without the leading ones that the other title also has, as long as two remain."""
     while len(run) > 2 and not run.isascii() and run[0] in other:  # noqa: PLR2004
         run = run[1:]
     return run
@@ -238,7 +238,7 @@ def _anchors(ours: Sequence[Hashable], theirs: Sequence[Hashable], where: Range)
 
 
 def _differing(ours: _Side, theirs: _Side, where: Range, budget: _Budget) -> Iterator[AlignedRow]:
-    """Clauses of which none is equal: those alike beside each other, the others alone."""
+    """Rows of clauses without equal ones: similar clauses in one row, all others in rows of their own."""
     start, end, to, until = where
     left = [ours.between(at, at + 1) for at in range(start, end)]
     right = [theirs.between(at, at + 1) for at in range(to, until)]
@@ -252,7 +252,7 @@ def _differing(ours: _Side, theirs: _Side, where: Range, budget: _Budget) -> Ite
 
 
 def _alike(left: Sequence[str], right: Sequence[str], budget: _Budget) -> list[tuple[int, int]]:
-    """Pairs of clauses alike, ascending on both sides, with the greatest agreement together."""
+    """Pairs of similar clauses, ascending on both sides, with the greatest total agreement."""
     if not budget.allows(len(left), len(right), CLAUSE_COST):
         return []
     bags = [[Counter(_WORD.findall(text[:WINDOW])) for text in texts] for texts in (left, right)]
@@ -277,7 +277,7 @@ def _alike(left: Sequence[str], right: Sequence[str], budget: _Budget) -> list[t
 
 
 def _by_words(left: str, right: str, budget: _Budget) -> AlignedRow:
-    """Two clauses, what only one has marked word by word; single characters between two differences belong to these."""
+    """Two clauses whose differences are marked word by word; a single character between two differences is marked too."""
     ours, theirs = _WORD.findall(left), _WORD.findall(right)
     same = _matched(ours, theirs, budget)
     kept: set[tuple[int, int]] = set()
@@ -302,7 +302,7 @@ def _only(texts: Sequence[str]) -> tuple[Piece, ...]:
 
 
 def _joined(rows: Iterable[AlignedRow]) -> Iterator[AlignedRow]:
-    """Rows that follow each other and agree, as one up to the end of a line."""
+    """Consecutive rows that agree, merged up to the end of each line."""
     for agree, some in groupby(rows, key=lambda row: row.same):
         run: list[AlignedRow] = []
         for row in some:

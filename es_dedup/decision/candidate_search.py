@@ -20,7 +20,7 @@ from es_dedup.detectors import ccdet, coverage, simhash
 from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.detectors.features import unpack
 from es_dedup.detectors.named_fields import labels_of
-from es_dedup.detectors.others import queried_by_others
+from es_dedup.detectors.packed_features import packed_query_terms
 from es_dedup.model import CandidateQuery, CandidateResult, Edge, TermGroup
 from es_dedup.text.hashing import tagged_terms
 
@@ -61,7 +61,7 @@ UNANSWERED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class CandidateSearchResult:
-    """Candidates of some pages, compared.
+    """Some pages with their candidates and the comparison of both.
 
     Attributes:
         pages: the query pages.
@@ -96,17 +96,17 @@ class CandidateSearchResult:
     def edges(self) -> list[Edge]:
         """Related pairs as edges, the smaller id on the left; a pair seen from both sides comes twice."""
         decisions = self.comparison.decisions
-        made = []
+        edges = []
         for pair in np.flatnonzero(decisions.rule == 0).tolist():
             left = self.pages.ids[int(self.comparison.left_rows[pair])]
             right = self.comparison.right.ids[int(self.comparison.right_rows[pair])]
             relation, score = RELATIONS[int(decisions.relation[pair])], round(float(decisions.score(pair)), 4)
-            made.append(
+            edges.append(
                 Edge(left, right, relation, score)
                 if left < right
                 else Edge(right, left, relation.reversed, score)
             )
-        return made
+        return edges
 
     def related(self, row: int, *, verdicts: bool = True) -> list[PairDecision]:
         """Related pairs of one query page, strongest first."""
@@ -121,7 +121,7 @@ class CandidateSearchResult:
 
 @dataclass(frozen=True, slots=True)
 class CandidateLists:
-    """Candidates of some pages, not compared.
+    """Some pages with their candidates, not yet compared.
 
     Attributes:
         pages: the query pages.
@@ -165,7 +165,7 @@ class CandidateSearch:
         return Pages(ids, unpack([payload for payload, _ in stored]), np.array(days, dtype=np.int64))
 
     def of_stored(self, page_ids: Sequence[str]) -> CandidateSearchResult:
-        """Stored pages against all others."""
+        """Compare stored pages with all other stored pages."""
         return self.of(self.load(page_ids))
 
     def of(
@@ -177,7 +177,7 @@ class CandidateSearch:
         at_hand: Mapping[str, FeatureRecord] = MappingProxyType({}),
         notes: Sequence[str] = (),
     ) -> CandidateSearchResult:
-        """Pages, stored or not, against all stored pages with another id.
+        """Compare pages, stored or not, with all stored pages that have another id.
 
         Args:
             pages: the query pages.
@@ -189,7 +189,7 @@ class CandidateSearch:
         return self.compared(self.find(pages), also, assigned=assigned, at_hand=at_hand, notes=notes)
 
     def find(self, pages: Pages) -> CandidateLists:
-        """The first part of ``of``: lists of candidates, by what is stored now; those that are query pages themselves come last."""
+        """First part of ``of``: find candidates by the current index; query pages come last in each other's lists."""
         hashes, limit = pages.table.hashes.tolist(), self.settings.index.limit
         answers, copies, use = self._search(pages, hashes)
         together = frozenset(pages.ids).__contains__
@@ -220,7 +220,7 @@ class CandidateSearch:
         at_hand: Mapping[str, FeatureRecord] = MappingProxyType({}),
         notes: Sequence[str] = (),
     ) -> CandidateSearchResult:
-        """The second part of ``of``: candidates as they are now, compared; one that is gone is passed over.
+        """Second part of ``of``: read the candidates as they are stored now and compare them; removed ones are skipped.
 
         Of a long list ``index.limit`` candidates are compared, and the others unless half of these are related, a canonical document among
         them: then the page is one of many copies, whose cluster is known.
@@ -228,11 +228,11 @@ class CandidateSearch:
         pages, answers, limit = found.pages, found.answers, self.settings.index.limit
         names = [dict.fromkeys(some[:limit]) for some in found.names]
         stored, records, known, noted = self._read(names, found.partly, at_hand, notes, assigned=assigned)
-        others = also()
-        for row, more in enumerate(others):
-            names[row].update(dict.fromkeys(more))
-        if further := dict.fromkeys(chain.from_iterable(others)).keys() - stored.keys():
-            stored |= self._index.payloads(further)
+        added = also()
+        for row, page_ids in enumerate(added):
+            names[row].update(dict.fromkeys(page_ids))
+        if unread := dict.fromkeys(chain.from_iterable(added)).keys() - stored.keys():
+            stored |= self._index.payloads(unread)
         for page_id, some in zip(pages.ids, names, strict=True):
             some.pop(page_id, None)
         results = self._compared(pages, names, stored)
@@ -267,7 +267,7 @@ class CandidateSearch:
         )
 
     def among(self, pages: Pages, names: Sequence[Iterable[str]]) -> CandidateSearchResult:
-        """Pages against stored pages that are named for each; names that are not stored are passed over."""
+        """Compare each page with the stored pages that are named for it; unknown names are skipped."""
         return self._compared(pages, names, self._index.payloads(dict.fromkeys(chain.from_iterable(names))))
 
     def _compared(
@@ -299,7 +299,7 @@ class CandidateSearch:
     ) -> tuple[
         dict[str, tuple[bytes, str]], dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]
     ]:
-        """Payloads of all names; records, clusters and notes when they are wanted.
+        """Payloads of all named pages; records, clusters and notes if asked for.
 
         To the rows of ``more``, which may have more candidates than were found, the pages that stand for those found are added.
         """
@@ -361,9 +361,9 @@ class CandidateSearch:
             common = _common(candidate_query, answer)
             if methods or common:
                 again[row] = [*methods, *([_hottest(candidate_query)] if common else ())]
-        told = iter(self._index.candidates_many([*chain.from_iterable(again.values())]) if again else ())
+        repeated = iter(self._index.candidates_many([*chain.from_iterable(again.values())]) if again else ())
         for row, queries in again.items():
-            answers[row] = _joined([answers[row], *islice(told, len(queries))])
+            answers[row] = _joined([answers[row], *islice(repeated, len(queries))])
         return answers, copies, use
 
     def _not_queried(self, table: FeatureTable) -> list[int]:
@@ -401,11 +401,11 @@ def term_groups(
         grams, clauses = coverage.query_grams(table.coverage), coverage.query_clauses(table.coverage)
         if weights is not None:
             grams, clauses = grams.only(weights.grams >= CONTENT), clauses.only(weights.clauses >= CONTENT)
-        for tag, chosen, least in (
+        for tag, sample, least in (
             (coverage.GRAM_TAG, grams, coverage.MIN_SHARED_GRAMS),
             (coverage.CLAUSE_TAG, clauses, 1),
         ):
-            for row, terms in enumerate(_rows(tag, chosen.values, chosen.offsets)):
+            for row, terms in enumerate(_rows(tag, sample.values, sample.offsets)):
                 if terms:
                     groups[row].append(_of_coverage(terms, least))
     if ccdet.Ccdet.name in settings.detectors:
@@ -424,7 +424,7 @@ def term_groups(
             # the decision rules have no evidence. Where the method itself decides, every pair within its threshold is found.
             least = 2 if groups[row] and not deciding else 1
             groups[row].append(TermGroup(terms, least, method=simhash.Simhash.name))
-    return [own + queried_by_others(table.others, row, settings) for row, own in enumerate(groups)]
+    return [own + packed_query_terms(table.packed, row, settings) for row, own in enumerate(groups)]
 
 
 def query_signature_count(settings: Settings) -> int:
@@ -433,12 +433,12 @@ def query_signature_count(settings: Settings) -> int:
     The query of a long page finds a short page inside it only by the few signatures of the short one; so all are queried,
     but where the coverage method finds such pairs too and CCDet does not decide.
     """
-    beside = coverage.Coverage.name in settings.detectors and ccdet.Ccdet.name not in voters_of(settings)
-    return settings.ccdet.query_signatures or (ccdet.QUERY_TERMS if beside else ccdet.MOST_SIGNATURES)
+    covered = coverage.Coverage.name in settings.detectors and ccdet.Ccdet.name not in voters_of(settings)
+    return settings.ccdet.query_signatures or (ccdet.QUERY_TERMS if covered else ccdet.MOST_SIGNATURES)
 
 
 def _of_coverage(terms: tuple[int, ...], least: int) -> TermGroup:
-    """Grams or clauses; of a page of few grams each counts, whatever its postings."""
+    """Query group of grams or clauses; of a page with few grams, terms with many postings are queried, too."""
     if len(terms) < 2 * least:
         return TermGroup(terms, 1, method=coverage.Coverage.name)
     common = COMMON_DF if least > 1 and len(terms) >= coverage.QUERY_GRAMS[0] else None
@@ -453,12 +453,12 @@ def _rows(tag: int, values: NDArray[Any], offsets: NDArray[np.int64]) -> list[tu
 
 
 def _many_capped(use: TermUse) -> bool:
-    """Whether so many of a page's terms are common that candidates may be missing."""
+    """Whether candidates may be missing because many of a page's terms are too common to be queried."""
     return use.left_out.total() * FEW_CAPPED > use.queried.total()
 
 
 def _common(candidate_query: CandidateQuery, answer: CandidateResult) -> bool:
-    """A wire story printed by hundreds of pages has common terms, as has a page of template."""
+    """Whether a page's query terms are common: those of a wire story that hundreds of pages print, or of a template."""
     terms = sum(len(group.terms) for group in candidate_query.groups)
     return not answer.problem and answer.capped_terms >= COMMON_SHARE * terms > 0
 
@@ -481,7 +481,7 @@ def _by_method(candidate_query: CandidateQuery) -> list[CandidateQuery]:
 
 
 def _joined(answers: Sequence[CandidateResult]) -> CandidateResult:
-    """The first answer on a page and those to its further queries as one: the best of each, then the second of each, and so on."""
+    """The answers to a page's queries as one list: the best candidate of each answer, then the second of each, and so on."""
     ranked = chain.from_iterable(zip_longest(*(answer.candidates for answer in answers)))
     return CandidateResult(
         tuple({each.page_id: each for each in ranked if each is not None}.values()),

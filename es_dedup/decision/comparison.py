@@ -15,7 +15,7 @@ from es_dedup.decision.voting import decided_by, reason
 from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.coverage import Coverage
 from es_dedup.detectors.coverage_pairs import PairMeasures, measure, run_shares
-from es_dedup.detectors.others import verdicts_of_other
+from es_dedup.detectors.packed_features import packed_verdicts
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.model import PairDecision, Verdict
 
@@ -40,7 +40,7 @@ MENU_SHARE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """Feature rows with what the decision rules need beside them.
+    """Feature rows with the metadata that the decision rules use.
 
     Attributes:
         ids: page ids.
@@ -68,7 +68,7 @@ class PairComparison:
     thresholds: Thresholds
 
     def related_pairs(self) -> Iterator[tuple[int, str]]:
-        """Of each related pair the left row and the id of the right page."""
+        """The left row and the right page's id of each related pair."""
         related = self.decisions.rule == 0
         names = (self.right.ids[row] for row in self.right_rows[related].tolist())
         return zip(self.left_rows[related].tolist(), names, strict=True)
@@ -128,14 +128,14 @@ def decide_rows(
     right_rows: NDArray[np.int64],
     thresholds: Thresholds = BALANCED,
 ) -> PairDecisions:
-    """The decision rules on measured pairs of these rows."""
+    """Decisions of the rules on measured pairs of these rows."""
     return rules.apply_rules(measures, context_of(left, left_rows, right, right_rows), thresholds)
 
 
 def context_of(
     left: Pages, left_rows: NDArray[np.int64], right: Pages, right_rows: NDArray[np.int64]
 ) -> PairContext:
-    """What the decision rules know of these pairs beside their measures."""
+    """Context of pairs for the decision rules: titles, days, lengths and the like, beside the measures."""
     ours, theirs = left.table, right.table
     same = (ours.hashes[left_rows] == theirs.hashes[right_rows]) & (ours.hashes[left_rows] != 0)
     in_words, menus = _untitled_in_words(ours, left_rows, theirs, right_rows)
@@ -170,7 +170,7 @@ def _untitled_in_words(
 
 
 def _of_words(table: FeatureTable, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Pages written in words: a word counts two units and has more characters, a Chinese character counts one."""
+    """Whether each page is in a language with words: a word counts two units and has more characters, a Chinese character counts one."""
     return table.lengths[rows] >= WORD_CHARS * np.maximum(table.coverage.tokens[rows], 1)
 
 
@@ -233,7 +233,7 @@ def _evidence(comparison: PairComparison, pair: int, statistics: Statistics) -> 
 def verdicts_by(
     name: str, comparison: PairComparison, pairs: Sequence[int], settings: Settings, statistics: Statistics
 ) -> Iterator[Verdict | None]:
-    """What one enabled method says of some of the compared pairs; None where it skipped a page."""
+    """Verdicts of one enabled method on some of the compared pairs; None where it skipped a page."""
     ours, theirs = comparison.left.table, comparison.right.table
     rows = [(int(comparison.left_rows[pair]), int(comparison.right_rows[pair])) for pair in pairs]
     if name == Ccdet.name:
@@ -253,11 +253,13 @@ def verdicts_by(
         for pair in pairs:
             yield coverage.decide(comparison.measures, pair)
     else:
-        yield from verdicts_of_other(name, ours.others, theirs.others, rows, settings)
+        yield from packed_verdicts(name, ours.packed, theirs.packed, rows, settings)
 
 
 def _verdicts(
     comparison: PairComparison, pair: int, settings: Settings, statistics: Statistics
 ) -> tuple[Verdict, ...]:
-    made = (next(verdicts_by(name, comparison, [pair], settings, statistics)) for name in settings.detectors)
-    return tuple(verdict for verdict in made if verdict is not None)
+    verdicts = (
+        next(verdicts_by(name, comparison, [pair], settings, statistics)) for name in settings.detectors
+    )
+    return tuple(verdict for verdict in verdicts if verdict is not None)

@@ -62,7 +62,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A fact and the threshold it is held against.
+    """A fact and the threshold that it is compared with.
 
     Attributes:
         fact: what is compared.
@@ -79,7 +79,7 @@ class Condition:
         return self.bound.of(facts) if isinstance(self.bound, Fact) else self.bound
 
     def holds(self, facts: PairFacts) -> Mask:
-        """The pairs on which the condition holds; shape (pairs,)."""
+        """On which pairs the condition holds; shape (pairs,)."""
         value, threshold = self.fact.of(facts), self.threshold(facts)
         found: Mask = (
             value >= threshold
@@ -110,7 +110,7 @@ class Rule:
     group: str = ""
 
     def rejects(self, facts: PairFacts) -> Mask:
-        """The pairs that it rejects; shape (pairs,)."""
+        """Which pairs the rule rejects; shape (pairs,)."""
         found = all_hold(self.applies_if, facts)
         if not found.any():
             return found
@@ -122,7 +122,7 @@ class Rule:
 
 
 def all_hold(conditions: tuple[Condition, ...], facts: PairFacts) -> Mask:
-    """The pairs on which all conditions hold; shape (pairs,)."""
+    """On which pairs all conditions hold; shape (pairs,)."""
     found = np.ones(len(facts.better), dtype=np.bool_)
     for each in conditions:
         found &= each.holds(facts)

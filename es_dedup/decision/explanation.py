@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def rule_results(
     comparison: PairComparison, pairs: NDArray[np.int64] | None = None
 ) -> Iterator[tuple[RuleResult, ...]]:
-    """What each rule says, in order, of some compared pairs, or of each."""
+    """Results of all rules, in order, on some compared pairs, or on all of them."""
     known = context_of(comparison.left, comparison.left_rows, comparison.right, comparison.right_rows)
     facts = facts_of(comparison.measures, known, comparison.thresholds)
     some = np.arange(len(comparison.left_rows)) if pairs is None else pairs
@@ -39,7 +39,7 @@ def rule_results(
 
 
 def explained_pairs(found: CandidateSearchResult) -> Iterator[PairDecision]:
-    """Compared pairs with what each rule says, each pair of two query pages once; without exact copies."""
+    """Compared pairs with the results of all rules; pairs of two query pages once, exact copies left out."""
     comparison, settings, statistics = found.comparison, found.settings, found.statistics
     place = {name: row for row, name in enumerate(comparison.left.ids)}
     among = np.array([place.get(name, -1) for name in comparison.right.ids], dtype=np.int64)
@@ -53,7 +53,7 @@ def explained_pairs(found: CandidateSearchResult) -> Iterator[PairDecision]:
 
 
 def _results(rule: Rule, facts: PairFacts, some: NDArray[np.int64]) -> Iterator[RuleResult]:
-    """What a rule says of some pairs."""
+    """Results of one rule on some pairs."""
     left_out = not facts.thresholds.without.isdisjoint((rule.name, rule.group))
     asked, rejected = all_hold(rule.applies_if, facts)[some], rule.rejects(facts)[some]
     applies_if = _conditions(rule.applies_if, facts, some)
@@ -73,7 +73,7 @@ def _results(rule: Rule, facts: PairFacts, some: NDArray[np.int64]) -> Iterator[
 def _conditions(
     conditions: Sequence[Condition], facts: PairFacts, some: NDArray[np.int64]
 ) -> Iterator[tuple[ConditionResult, ...]]:
-    """All of some conditions, for each of some pairs."""
+    """Results of several conditions on each of some pairs."""
     if not conditions:
         return repeat((), len(some))
     return zip(*(_condition(each, facts, some) for each in conditions), strict=True)
@@ -89,7 +89,7 @@ def _condition(condition: Condition, facts: PairFacts, some: NDArray[np.int64]) 
 
 
 def _number(value: Any) -> Number:
-    """A value; None of a negative one, which stands for unknown."""
+    """The value, or None for a negative number, which stands for an unknown value."""
     if isinstance(value, bool):
         return value
     return None if value < 0 else round(value, 4)

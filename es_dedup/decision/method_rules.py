@@ -25,7 +25,7 @@ REJECTED: Final = -1  # in ``PairDecisions.rule``: no rule rejects, the methods 
 
 
 def decided(comparison: PairComparison, settings: Settings, statistics: Statistics) -> PairComparison:
-    """The comparison as ``decision.method`` decides it; as it is when that is the decision rules.
+    """The comparison decided by ``decision.method``; unchanged if that is the decision rules.
 
     Pages whose texts are equal are exact, whatever the methods make of them. A pair of which every method skipped a page is
     different.

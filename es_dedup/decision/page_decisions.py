@@ -115,13 +115,13 @@ def _outcome(
 def with_overridden(
     by_people: Mapping[str, PairDecision], related: Iterable[PairDecision]
 ) -> list[PairDecision]:
-    """Related pairs of a page, those that people have decided on first and in place of what the rules say of them."""
+    """Related pairs of a page after overrides: pairs that people have decided come first and replace the decision of the rules."""
     decided = [each for each in by_people.values() if each.relation is not Relation.DIFFERENT]
     return decided + [each for each in related if each.right not in by_people]
 
 
 def overruled(by_people: Mapping[str, PairDecision]) -> Iterator[str]:
-    """In words, where people have decided otherwise than the rules."""
+    """Notes on overrides that contradict the decision of the rules."""
     for name, each in by_people.items():
         if each.otherwise is not None and each.otherwise.relation.same != each.relation.same:
             yield f"{name}: {each.reason}"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PairContext:
-    """What is known of pairs beside their measures; every array has shape (pairs,).
+    """Context of pairs that is not measured; every array has shape (pairs,).
 
     Attributes:
         left_titles, right_titles: number of title terms of each page.

@@ -123,14 +123,14 @@ def facts_of(measures: PairMeasures, known: PairContext, thresholds: Thresholds)
 
 
 def least_both(days: NDArray[np.int64], thresholds: Thresholds) -> Floats:
-    """Cover in both directions from which pairs so many days apart are duplicates; shape (pairs,)."""
+    """Coverage that both pages must reach to be duplicates, by the days between them; shape (pairs,)."""
     return np.where(days >= 1, thresholds.late_same_cover, thresholds.same_cover)
 
 
 def _quoted(
     measures: PairMeasures, known: PairContext, distinguishing: Floats, thresholds: Thresholds
 ) -> tuple[Mask, Mask]:
-    """Pairs of articles, not boilerplate, that share what neither title need speak of: notes, and passages.
+    """Pairs of articles (not boilerplate) that share a note or passage that neither title needs to mention.
 
     A note stands as a whole in a digest of many things: its body speaks of its own title, or it stands there to the last
     word and has words of both titles. A passage is nearly all of one article, and so much that no footer or disclaimer has
@@ -150,7 +150,7 @@ def _quoted(
 
 
 def _about(side: Side, terms: NDArray[np.int64]) -> Floats:
-    """Share of this page's title terms that stand in the shared text.
+    """Share of this page's title terms that occur in the shared text.
 
     Of those that the samples do not show, the covered share is taken to.
     """
@@ -160,12 +160,12 @@ def _about(side: Side, terms: NDArray[np.int64]) -> Floats:
 
 
 def _own(side: Side, terms: NDArray[np.int64]) -> Floats:
-    """Share of this page's title terms that stand in its body: near 0, the body is boilerplate and not the article."""
+    """Share of this page's title terms that occur in its body; near 0, the body is boilerplate and not the article."""
     return side.title_terms / np.maximum(terms, 1)
 
 
 def _distinguishing(side: Side) -> Floats:
-    """Share of the words only this title has that occur only in what the other page lacks; one word is no sign."""
+    """Share of the words that only this title has which occur only in text that the other page lacks; 0 for a single word."""
     return np.where(side.foreign_terms >= 2, side.foreign_lost / np.maximum(side.foreign_terms, 1), 0.0)  # noqa: PLR2004
 
 

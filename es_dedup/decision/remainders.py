@@ -52,7 +52,7 @@ def sketches_of(cover: CoverageTable) -> Sketches:
 
 
 def content_votes(triples: NDArray[np.int64], sketches: Sketches) -> NDArray[np.float64]:
-    """How much the remainders of three pages say that what they share is content, in [0, 1]; shape (triples,).
+    """How strongly the remainders of three pages indicate that their shared text is content, in [0, 1]; shape (triples,).
 
     Args:
         triples: rows of three pages each, shape (triples, 3); equal triples in any order are answered once.
@@ -90,7 +90,7 @@ def _votes(triples: NDArray[np.int64], sketches: Sketches) -> NDArray[np.float64
 
 
 def scale(values: NDArray[Any], low: float, high: float) -> NDArray[np.float64]:
-    """0 up to ``low``, 1 from ``high``, in between on a straight line."""
+    """0 up to ``low``, 1 from ``high``, linear in between."""
     return np.clip((values - low) / (high - low), 0.0, 1.0)
 
 

@@ -22,7 +22,7 @@ LATE_LOG_DAYS: Final = 8.0  # doublings of a day after which a look-alike has to
 
 
 def required_coverage(measures: PairMeasures, known: PairContext, thresholds: Thresholds) -> Floats:
-    """Cover that the better covered page of each pair has to reach, in [0, 1]; shape (pairs,).
+    """Coverage that the better covered page of each pair must reach, in [0, 1]; shape (pairs,).
 
     Pages of like size on different days may be two issues of a form: they need more, by the logarithm of the days,
     and it does not count for them that their losses are scattered, for another name in the same sentence is that too.
@@ -53,7 +53,7 @@ def required_coverage(measures: PairMeasures, known: PairContext, thresholds: Th
 
 
 def untitled_cover(amount: Floats, in_words: NDArray[np.bool_], thresholds: Thresholds) -> Floats:
-    """Cover that pages without titles have to reach, in [0, 1]; shape (pairs,)."""
+    """Coverage that pages without titles must reach, in [0, 1]; shape (pairs,)."""
     return np.where(
         in_words,
         thresholds.words_cover,
@@ -62,7 +62,7 @@ def untitled_cover(amount: Floats, in_words: NDArray[np.bool_], thresholds: Thre
 
 
 def scaled(amount: Floats, amounts: tuple[float, ...], covers: tuple[float, ...]) -> Floats:
-    """Cover demanded at an amount: straight lines over its logarithm, flat at both ends."""
+    """Required coverage for an amount: piecewise linear in its logarithm, constant at both ends."""
     return np.interp(np.log2(np.maximum(amount, 1.0)), *_points(amounts, covers))
 
 

@@ -89,7 +89,7 @@ def without_rules(thresholds: Thresholds, names: Iterable[str]) -> Thresholds:
 def apply_rules(
     measures: PairMeasures, known: PairContext, thresholds: Thresholds = BALANCED
 ) -> PairDecisions:
-    """Decisions on measured pairs.
+    """Apply the rules in order to measured pairs.
 
     Args:
         measures: coverage, titles and numbers of the pairs, weighted by corpus statistics.

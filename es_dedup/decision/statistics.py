@@ -76,7 +76,7 @@ class Statistics:
 
     @classmethod
     def empty(cls) -> Statistics:
-        """What is known before anything was learned: every feature counts fully."""
+        """Statistics before anything was learned: every feature has weight 1."""
         none, one = np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.float32)
         return cls(none, one, none, one, np.zeros(0, dtype=np.uint64), 0)
 
@@ -90,15 +90,15 @@ class Statistics:
         return digest.hexdigest()
 
     def weights(self, table: CoverageTable) -> Weights:
-        """What each gram and clause of a table counts."""
+        """Weights of the grams and clauses of a table."""
         return Weights(self.gram_weights_of(table.grams), self.clause_weights_of(table.clauses))
 
     def gram_weights_of(self, hashes: NDArray[np.uint32]) -> NDArray[np.float32]:
-        """What grams of these hashes count, in [0.02, 1]."""
+        """Weights of grams with these hashes, in [0.02, 1]."""
         return _look_up(hashes, self.grams, self.gram_weights, self._buckets[0])
 
     def clause_weights_of(self, hashes: NDArray[np.uint32]) -> NDArray[np.float32]:
-        """What clauses of these hashes count, in [0.02, 1]."""
+        """Weights of clauses with these hashes, in [0.02, 1]."""
         return _look_up(hashes, self.clauses, self.clause_weights, self._buckets[1])
 
     @cached_property
@@ -149,7 +149,7 @@ class Statistics:
 
 
 class PostingSample(NamedTuple):
-    """What weighing knows of each page.
+    """Facts of each page from which features are weighed.
 
     Attributes:
         keys: a hash of the page id.
@@ -216,7 +216,7 @@ class _SampledPostings:
 def weigh(
     values: NDArray[np.uint32], owners: NDArray[np.int64], masks: NDArray[np.uint32], pages: PostingSample
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
-    """Features that recur, ascending, and what each counts.
+    """Recurring features in ascending order, and the weight of each.
 
     Each feature is weighed by itself, so all postings of some features give what all features of all pages give.
 
@@ -279,7 +279,7 @@ def _sampled_postings(
     kept = np.flatnonzero(rank < size[feature])
 
     def after(steps: int) -> NDArray[np.int64]:
-        """Place of the posting so many steps on; the first follows the last."""
+        """Position of the posting a number of steps later in its feature, cyclically."""
         places: NDArray[np.int64] = first[feature[kept]] + (rank[kept] + steps) % size[feature[kept]]
         return places
 
@@ -330,7 +330,7 @@ def _weigh(sampled: _SampledPostings, pages: PostingSample) -> NDArray[np.float3
 def _votes(
     sampled: _SampledPostings, pages: PostingSample, untitled: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Postings of untitled features that were asked about remainders, and what each says; shape (postings,).
+    """Postings of untitled features whose remainders were compared, and the vote of each; shape (postings,).
 
     Copies of one text are not asked: they say nothing of what else recurs.
     """

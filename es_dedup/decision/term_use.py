@@ -52,7 +52,7 @@ class TermUse:
         )
 
     def notes(self) -> tuple[str, ...]:
-        """A note on each method of which most terms were left out, then one on each that queried a part of the pages' terms."""
+        """Notes: first on methods of which most terms were left out, then on those that queried only part of the pages' terms."""
         missing = [
             f"{method}: {count:,} of {self.queried[method]:,} terms are in too many pages and were not queried, "
             "so pairs that only this method finds may be missing"

@@ -21,7 +21,7 @@ MOST_SCATTERED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """What a pair must reach, by the names of ``ThresholdsConfig``, which says what each is.
+    """Thresholds of the decision rules, named and described as in ``ThresholdsConfig``.
 
     Attributes:
         amounts, untitled_amounts: units in common at which ``needed_cover`` and ``untitled_cover`` are required; in between by
@@ -49,7 +49,7 @@ class Thresholds:
 
     @property
     def least_cover(self) -> float:
-        """No pair below this is ever accepted."""
+        """The lowest coverage at which any pair is accepted."""
         ordinary = min(self.needed_cover) / float(MOST_SCATTERED**self.scattered)
         return min(ordinary, *self.untitled_cover, self.words_cover, self.same_cover)
 

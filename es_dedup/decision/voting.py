@@ -37,7 +37,7 @@ def voters_of(settings: Settings) -> tuple[str, ...]:
 
 
 def decided_by(settings: Settings) -> str:
-    """Who decides, in words: ``rules``, ``ccdet``, or ``majority: ccdet, simhash, dwdcs``."""
+    """What decides, in words: ``rules``, ``ccdet``, or ``majority: ccdet, simhash, dwdcs``."""
     method = settings.decision.method
     return f"{method}: {', '.join(voters_of(settings))}" if method in VOTES else method
 

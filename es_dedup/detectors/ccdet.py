@@ -57,7 +57,7 @@ class PeriodFeatures:
 
     @property
     def bound(self) -> int:
-        """Up to this hash all signatures of the page are kept."""
+        """All signatures of the page with hashes up to this one are kept."""
         return ALL_HASHES if len(self.signatures) == self.total else int(self.signatures[-1])
 
     def __eq__(self, other: object) -> bool:
@@ -110,7 +110,7 @@ def period_table(batch: TextBatch, window: int) -> PeriodTable:
 
 
 def dense_period_table(dense: TextBatch, window: int) -> PeriodTable:
-    """``period_table`` of texts that ``without_white_space`` has gone over."""
+    """``period_table`` of texts that have no white space."""
     hashes, owner = _segment_hashes(dense, window)
     pages = len(dense)
     hashes >>= np.uint64(64 - HASH_BITS_IN_TERM)
@@ -138,7 +138,7 @@ def _segment_hashes(dense: TextBatch, window: int) -> tuple[NDArray[np.uint64], 
 
 
 def signature_strings(batch: TextBatch, window: int) -> list[list[str]]:
-    """The characters of each page's signatures, distinct, in the order of the text; of very many those that are kept."""
+    """The distinct signatures of each page as text, in page order; on a page with very many, those that are kept."""
     dense = without_white_space(batch)
     found = []
     for page in range(len(dense)):
@@ -160,7 +160,7 @@ def terms_of(pages: Sequence[Sequence[str]]) -> list[list[int]]:
 
 
 def _smallest(strings: list[str]) -> list[str]:
-    """Of the signatures of a page those with the smallest hashes, in their order."""
+    """The signatures of each page with the smallest hashes, in their order."""
     (terms,) = terms_of([strings])
     return [strings[at] for at in sorted(sorted(range(len(terms)), key=terms.__getitem__)[:MOST_SIGNATURES])]
 
@@ -358,7 +358,7 @@ def pack_signatures(signatures: NDArray[np.uint64]) -> bytes:
 
 
 def total_bytes(kept: int, total: int) -> bytes:
-    """What stands after the signatures of a page: nothing where all are kept, else how many there are."""
+    """Bytes after the signatures of a page: none if all are kept, else their total number."""
     return b"" if kept == total else total.to_bytes(TOTAL_BYTES, "little")
 
 

@@ -209,9 +209,9 @@ def _by_words(tokens: TokenBatch, count_above: int) -> list[FrequentUnits]:
     frequent = counts > count_above
     at = np.flatnonzero(frequent[entry[:-1]] & (owner[1:] == owner[:-1]))
     number = (np.cumsum(frequent) - 1)[entry[at]]
-    chosen = distinct[frequent]
+    codes = distinct[frequent]
     pages = len(tokens.offsets) - 1
-    return _pages(chosen >> _CODE_BITS, chosen & ((1 << _CODE_BITS) - 1), number, units[at + 1], pages)
+    return _pages(codes >> _CODE_BITS, codes & ((1 << _CODE_BITS) - 1), number, units[at + 1], pages)
 
 
 def _pages(

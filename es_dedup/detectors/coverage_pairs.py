@@ -100,7 +100,7 @@ class _Matched:
 
 
 @dataclass(frozen=True, slots=True)
-class _Chosen:
+class _PageRows:
     """Pages of one side, a row for each pair, and what their features count."""
 
     table: CoverageTable
@@ -156,7 +156,7 @@ def measure(
         left_rows, right_rows: rows of the pairs, equally long.
         left_weights, right_weights: weights that belong to the tables.
     """
-    sides = _Chosen(left, left_rows, left_weights), _Chosen(right, right_rows, right_weights)
+    sides = _PageRows(left, left_rows, left_weights), _PageRows(right, right_rows, right_weights)
     measured = _measured_by_kernel if worthwhile(len(left_rows)) else _measured
     shares, overlap, columns = measured(*sides)
     known = left.titled[left_rows], right.titled[right_rows]
@@ -167,7 +167,7 @@ def measure(
     )
 
 
-def _measured(left: _Chosen, right: _Chosen) -> _Measured:
+def _measured(left: _PageRows, right: _PageRows) -> _Measured:
     """Shares of either side's grams that the other has, by weight; overlap of the titles; the other columns by name."""
     pairs = len(left.rows)
     grams, clauses, numbers = (_matched(kind, left, right) for kind in _COLUMNS)
@@ -203,10 +203,10 @@ def best_cover(
 ) -> Floats:
     """Cover of the better covered page of each pair, as ``measure`` gives it, without the rest; shape (pairs,)."""
     pairs = len(left_rows)
-    chosen = _Chosen(left, left_rows, left_weights), _Chosen(right, right_rows, right_weights)
-    grams, clauses = (_matched(kind, *chosen) for kind in ("gram", "clause"))
+    sides = _PageRows(left, left_rows, left_weights), _PageRows(right, right_rows, right_weights)
+    grams, clauses = (_matched(kind, *sides) for kind in ("gram", "clause"))
     best = np.zeros(pairs)
-    for side, gram, clause in zip(chosen, grams, clauses, strict=True):
+    for side, gram, clause in zip(sides, grams, clauses, strict=True):
         weights = side.weights
         sizes = side.table.clause_lengths[clause.places].astype(np.float64)
         best = np.maximum(best, _cover(gram, weights.grams[gram.places], np.ones(len(gram.places)), pairs)[0])
@@ -214,7 +214,7 @@ def best_cover(
     return best
 
 
-def _measured_by_kernel(left: _Chosen, right: _Chosen) -> _Measured:
+def _measured_by_kernel(left: _PageRows, right: _PageRows) -> _Measured:
     """As ``_measured``."""
     from es_dedup.detectors.kernels import pairs as kernels  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
@@ -235,7 +235,7 @@ def _measured_by_kernel(left: _Chosen, right: _Chosen) -> _Measured:
     return shares, overlap, columns
 
 
-def _matched(kind: str, left: _Chosen, right: _Chosen) -> tuple[_Matched, _Matched]:
+def _matched(kind: str, left: _PageRows, right: _PageRows) -> tuple[_Matched, _Matched]:
     """Elements of one kind below the common threshold of each pair, on both sides."""
     bound = np.minimum(left.threshold(kind), right.threshold(kind))
     places_left, owners_left, keys_left = left.below(kind, bound)
@@ -257,9 +257,9 @@ def _member(wanted: NDArray[np.uint64], among: NDArray[np.uint64]) -> NDArray[np
 
 
 def _side(
-    chosen: _Chosen, grams: _Matched, clauses: _Matched, numbers: _Matched, new: NDArray[np.uint32]
+    pages: _PageRows, grams: _Matched, clauses: _Matched, numbers: _Matched, new: NDArray[np.uint32]
 ) -> Side:
-    table, rows, weights = chosen.table, chosen.rows, chosen.weights
+    table, rows, weights = pages.table, pages.rows, pages.weights
     pairs = len(rows)
     gram_cover, gram_raw = _cover(grams, weights.grams[grams.places], np.ones(len(grams.places)), pairs)
     clause_cover, clause_raw = _cover(
@@ -311,15 +311,15 @@ def _shared_share(grams: _Matched, weights: Weights, pairs: int) -> Floats:
 
 
 def _or(
-    masks: NDArray[np.uint32], matched: _Matched, chosen: NDArray[np.bool_], pairs: int
+    masks: NDArray[np.uint32], matched: _Matched, flags: NDArray[np.bool_], pairs: int
 ) -> NDArray[np.uint32]:
-    """Union of the masks of the chosen elements, per pair."""
+    """Union of the masks of the flagged elements, per pair."""
     result = np.zeros(pairs, dtype=np.uint32)
     if not len(matched.owners):
         return result
     starts = np.searchsorted(matched.owners, np.arange(pairs))
     filled = np.flatnonzero(np.diff(np.append(starts, len(matched.owners))))
-    values = np.where(chosen, masks[matched.places], np.uint32(0))
+    values = np.where(flags, masks[matched.places], np.uint32(0))
     result[filled] = np.bitwise_or.reduceat(values, starts[filled])
     return result
 
@@ -359,10 +359,10 @@ def _numbers(
     numeric = own != 0
     same = np.bincount(left_clauses.owners[numeric & left_clauses.hit], minlength=pairs)
     open_left = numeric & ~left_clauses.hit
-    others = right.clause_masked[right_clauses.places]
-    open_right = (others != 0) & ~right_clauses.hit
+    masked = right.clause_masked[right_clauses.places]
+    open_right = (masked != 0) & ~right_clauses.hit
     keys = (left_clauses.owners[open_left].astype(np.uint64) << _SHIFT) | own[open_left]
-    among = (right_clauses.owners[open_right].astype(np.uint64) << _SHIFT) | others[open_right]
+    among = (right_clauses.owners[open_right].astype(np.uint64) << _SHIFT) | masked[open_right]
     ours = np.bincount(left_clauses.owners[open_left][np.isin(keys, among)], minlength=pairs)
     theirs = np.bincount(right_clauses.owners[open_right][np.isin(among, keys)], minlength=pairs)
     return same, np.minimum(ours, theirs)

@@ -208,13 +208,13 @@ def concepts_of(words: WordBatch, merger: Merger) -> Concepts:
     codes[root[least]], named = codes[least], distinct.ids.copy()
     named[root[least]] = distinct.ids[least]
     counts = np.bincount(root, weights=distinct.counts, minlength=len(codes)).astype(np.int64)
-    chosen = root == np.arange(len(root))
-    number = np.cumsum(chosen) - 1
+    roots = root == np.arange(len(root))
+    number = np.cumsum(roots) - 1
     return Concepts(
-        distinct.pages[chosen],
-        codes[chosen] & MASK,
-        named[chosen],
-        counts[chosen],
+        distinct.pages[roots],
+        codes[roots] & MASK,
+        named[roots],
+        counts[roots],
         number[root[distinct.entry]],
     )
 
@@ -295,17 +295,17 @@ def _pages(
     heads_: tuple[NDArray[np.int64], NDArray[np.int64]],
     sizes: NDArray[np.int64],
 ) -> list[KeyConcepts]:
-    """One object a page from the chosen concepts, which are ordered by page, then by importance, with their offsets."""
-    chosen, offsets = heads_
+    """One object a page from the roots concepts, which are ordered by page, then by importance, with their offsets."""
+    roots, offsets = heads_
     rank = np.full(len(concepts.codes), -1, dtype=np.int64)
-    rank[chosen] = np.arange(len(chosen))
+    rank[roots] = np.arange(len(roots))
     of = rank[concepts.of]
     at = np.flatnonzero(of >= 0)
     at = at[np.argsort(of[at], kind="stable")]
     places = at - words.offsets[words.pages[at]]
-    ends = np.concatenate(([0], np.cumsum(np.bincount(of[at], minlength=len(chosen)))))
-    codes = concepts.codes[chosen]
-    named = [merger.name(words.vocabulary[at]) for at in concepts.ids[chosen].tolist()]
+    ends = np.concatenate(([0], np.cumsum(np.bincount(of[at], minlength=len(roots)))))
+    codes = concepts.codes[roots]
+    named = [merger.name(words.vocabulary[at]) for at in concepts.ids[roots].tolist()]
     lengths = np.diff(words.offsets).tolist()
     found = []
     for page, (low, high) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):

@@ -15,13 +15,13 @@ import numpy as np
 from es_dedup.detectors import ccdet, coverage, coverage_codec, fingerprint, simhash
 from es_dedup.detectors.ccdet import Ccdet, PeriodTable
 from es_dedup.detectors.coverage_features import CoverageTable, build_from
-from es_dedup.detectors.others import (
-    NO_OTHERS,
-    Others,
-    featurise_others,
-    pack_others,
-    stored_by_others,
-    unpack_others,
+from es_dedup.detectors.packed_features import (
+    NO_PACKED,
+    PackedFeatures,
+    featurise_packed,
+    pack_row,
+    packed_stored_terms,
+    unpack_row,
     unpacked_by,
 )
 from es_dedup.detectors.simhash import Simhash
@@ -60,7 +60,7 @@ class FeatureTable:
         fingerprints, has_words: SimHash, and whether the page has any feature it is made of.
         periods: period signatures.
         coverage: grams, clauses, numbers and title terms.
-        others: packed features of enabled methods beyond these.
+        packed: features of enabled methods beyond these.
     """
 
     RAGGED: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -71,7 +71,7 @@ class FeatureTable:
     has_words: NDArray[np.bool_]
     periods: PeriodTable
     coverage: CoverageTable
-    others: Others = NO_OTHERS
+    packed: PackedFeatures = NO_PACKED
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -85,7 +85,7 @@ class FeatureTable:
             self.has_words[rows],
             take(self.periods, rows),
             take(self.coverage, rows),
-            self.others.take(rows),
+            self.packed.take(rows),
         )
 
     @classmethod
@@ -98,7 +98,7 @@ class FeatureTable:
             np.concatenate([table.has_words for table in tables]),
             concatenate([table.periods for table in tables]),
             concatenate([table.coverage for table in tables]),
-            Others.concatenate([table.others for table in tables]),
+            PackedFeatures.concatenate([table.packed for table in tables]),
         )
 
 
@@ -128,7 +128,7 @@ def featurise(texts: Sequence[str], titles: Sequence[str], settings: Settings) -
         has_words=has_words,
         periods=periods,
         coverage=coverage_table,
-        others=featurise_others(texts, titles, settings),
+        packed=featurise_packed(texts, titles, settings),
     )
 
 
@@ -164,10 +164,10 @@ def pack(table: FeatureTable) -> list[bytes]:
             zip(heads, edges[:-1], edges[1:], coverage_codec.pack(table.coverage), strict=True)
         )
     ]
-    if not table.others.columns:
+    if not table.packed.columns:
         return packed
     mark = bytes([WITH_OTHERS])
-    return [mark + pack_others(table.others, row) + payload for row, payload in enumerate(packed)]
+    return [mark + pack_row(table.packed, row) + payload for row, payload in enumerate(packed)]
 
 
 def unpack(payloads: Sequence[bytes]) -> FeatureTable:
@@ -183,10 +183,10 @@ def unpack(payloads: Sequence[bytes]) -> FeatureTable:
 
 
 def _unpacked(payloads: Sequence[bytes]) -> FeatureTable:
-    others = NO_OTHERS
+    packed = NO_PACKED
     if payloads and payloads[0][:1] == bytes([WITH_OTHERS]):
-        found = [_of_others(payload) for payload in payloads]
-        others = Others({name: tuple(each[name] for each, _ in found) for name in found[0][0]})
+        found = [_unpacked_row(payload) for payload in payloads]
+        packed = PackedFeatures({name: tuple(each[name] for each, _ in found) for name in found[0][0]})
         payloads = [rest for _, rest in found]
     heads = [_head(payload) for payload in payloads]
     ends = [_HEAD.size + head[1] for head in heads]
@@ -200,14 +200,14 @@ def _unpacked(payloads: Sequence[bytes]) -> FeatureTable:
             [payload[_HEAD.size : end] for payload, end in zip(payloads, ends, strict=True)]
         ),
         coverage=coverage_codec.unpack_many(rest),
-        others=others,
+        packed=packed,
     )
 
 
-def _of_others(payload: bytes) -> tuple[dict[str, bytes | None], bytes]:
+def _unpacked_row(payload: bytes) -> tuple[dict[str, bytes | None], bytes]:
     if payload[:1] != bytes([WITH_OTHERS]):
         raise ValueError("some pages have features of further methods and some have none")
-    return unpack_others(payload[1:])
+    return unpack_row(payload[1:])
 
 
 def _head(payload: bytes) -> tuple[int, int, int, int, bool, int]:
@@ -231,7 +231,7 @@ def features_of(table: FeatureTable, detector: Detector[Any]) -> list[Any]:
         return [simhash.Fingerprint(value) if has else None for value, has in pages]
     if detector.name == Ccdet.name:
         return [table.periods.row(row) for row in range(len(table))]
-    return unpacked_by(detector, table.others, len(table))
+    return unpacked_by(detector, table.packed, len(table))
 
 
 def stored_terms(table: FeatureTable, settings: Settings) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -246,12 +246,12 @@ def stored_terms(table: FeatureTable, settings: Settings) -> tuple[NDArray[np.ui
         bands = simhash.band_matrix(table.fingerprints[having])
         parts.append((bands.ravel(), np.repeat(having, fingerprint.BANDS)))
     if coverage.Coverage.name in enabled:
-        for tag, chosen in (
+        for tag, sample in (
             (coverage.GRAM_TAG, coverage.stored_grams(table.coverage)),
             (coverage.CLAUSE_TAG, coverage.stored_clauses(table.coverage)),
         ):
-            parts.append((tagged_terms(tag, chosen.values), owners_of(chosen.offsets)))
-    parts += (stored for _, stored in stored_by_others(table.others, settings))
+            parts.append((tagged_terms(tag, sample.values), owners_of(sample.offsets)))
+    parts += (stored for _, stored in packed_stored_terms(table.packed, settings))
     owners = np.concatenate([owner for _, owner in parts]) if parts else np.zeros(0, dtype=np.int64)
     terms = np.concatenate([term for term, _ in parts]) if parts else np.zeros(0, dtype=np.uint64)
     order = np.argsort(owners, kind="stable")

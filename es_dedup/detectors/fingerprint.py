@@ -67,9 +67,9 @@ def fingerprints(
         positive, total = np.zeros((count, BITS), dtype=np.int64), np.zeros(count, dtype=np.int64)
         # a weight is a sum of powers of two: each power is one count of equal votes
         for power in range(int(weights.max(initial=0)).bit_length()):
-            chosen = np.flatnonzero((weights >> power) & 1)
-            positive += _votes(hashes[chosen], owners[chosen], count) << power
-            total += np.bincount(owners[chosen], minlength=count) << power
+            voters = np.flatnonzero((weights >> power) & 1)
+            positive += _votes(hashes[voters], owners[voters], count) << power
+            total += np.bincount(owners[voters], minlength=count) << power
     ones = (2 * positive - total[:, None]) > 0
     return np.packbits(ones, axis=1, bitorder="little").view("<u8").ravel().astype(np.uint64)
 

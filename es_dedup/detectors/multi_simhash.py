@@ -89,9 +89,9 @@ def keyword_entries(weights: NDArray[np.float64], distinct: DistinctWords, count
     order = np.lexsort((distinct.first, -weights, distinct.pages))
     owner = distinct.pages[order]
     rank = np.arange(len(order)) - offsets_of(owner, int(owner[-1]) + 1 if len(owner) else 0)[owner]
-    chosen = np.zeros(len(order), dtype=np.bool_)
-    chosen[order[rank < count]] = True
-    return chosen
+    heaviest = np.zeros(len(order), dtype=np.bool_)
+    heaviest[order[rank < count]] = True
+    return heaviest
 
 
 def windows_around(words: WordBatch, keyword: NDArray[np.bool_], context: int) -> NDArray[np.int64]:

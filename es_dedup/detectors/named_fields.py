@@ -45,7 +45,9 @@ def named_fields(
     ]
     found: list[dict[str, Any]] = [{} for _ in contents]
     for name, detector in _readable(settings, tuple(also)).items():
-        features = features_of(table, detector) if name in settings.detectors else _made(detector, contents)
+        features = (
+            features_of(table, detector) if name in settings.detectors else _featurised(detector, contents)
+        )
         for page, fields in zip(found, detector.fields(contents, features), strict=True):
             page.update(fields)
     return found
@@ -101,16 +103,16 @@ def skipped_by(text: str, title: str, settings: Settings, *, also: Sequence[str]
     }
 
 
-def _made(detector: Detector[Any], contents: Sequence[Content | None]) -> list[Any]:
+def _featurised(detector: Detector[Any], contents: Sequence[Content | None]) -> list[Any]:
     """Features of pages; None for one that was skipped or is None itself."""
-    made = iter(detector.featurise_many([content for content in contents if content is not None]))
-    found = (None if content is None else next(made) for content in contents)
-    return [None if isinstance(each, Skipped) else each for each in found]
+    features = iter(detector.featurise_many([content for content in contents if content is not None]))
+    of_pages = (None if content is None else next(features) for content in contents)
+    return [None if isinstance(each, Skipped) else each for each in of_pages]
 
 
 @lru_cache(maxsize=8)
 def _readable(settings: Settings, also: tuple[str, ...]) -> dict[str, Any]:
     """The methods that name their features; each is a ``Detector`` and ``Readable``."""
     names = tuple(dict.fromkeys((*settings.detectors, *also)))
-    made = create_detectors(settings.model_copy(update={"detectors": names}))
-    return {name: detector for name, detector in made.items() if isinstance(detector, Readable)}
+    detectors = create_detectors(settings.model_copy(update={"detectors": names}))
+    return {name: detector for name, detector in detectors.items() if isinstance(detector, Readable)}

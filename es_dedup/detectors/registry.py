@@ -80,8 +80,8 @@ def create_detectors(settings: Settings) -> dict[str, Detector[Any]]:
 def detector_versions(settings: Settings, also: Collection[str] = ()) -> dict[str, int]:
     """``Detector.version`` of each enabled detector and of those in ``also``, by name; errors as for ``create_detectors``."""
     names = tuple(dict.fromkeys((*settings.detectors, *also)))
-    made = create_detectors(settings.model_copy(update={"detectors": names}))
-    return {name: detector.version for name, detector in made.items()}
+    detectors = create_detectors(settings.model_copy(update={"detectors": names}))
+    return {name: detector.version for name, detector in detectors.items()}
 
 
 def _problems(names: tuple[str, ...]) -> list[str]:

@@ -104,7 +104,7 @@ class Simhash(Detector[Fingerprint]):
         self._segmenter = segmenter
 
     def values(self, batch: TextBatch, tokens: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """Fingerprints of tokenised texts, and which pages have features at all; both of shape (pages,)."""
+        """Fingerprints of tokenised texts, and which pages have any feature; both of shape (pages,)."""
         if self._config.features == "grams" and worthwhile(len(tokens)):
             from es_dedup.detectors.kernels.fingerprints import (  # noqa: PLC0415 - see es_dedup.kernels.dispatch
                 pair_fingerprints,
@@ -149,7 +149,7 @@ class Simhash(Detector[Fingerprint]):
         return CandidateQuery((TermGroup(query_terms(features.value, self._config.max_hamming_distance), 1),))
 
     def verify(self, left: Fingerprint, right: Fingerprint) -> Verdict:
-        """Duplicate iff the Hamming distance is at most ``max_hamming_distance``."""
+        """Duplicate if the Hamming distance is at most ``max_hamming_distance``, else different."""
         return self.decide(hamming_distance(left.value, right.value))
 
     def decide(self, distance: int) -> Verdict:

@@ -49,18 +49,18 @@ class Choice:
 
 def why_of(document: Document, choice: Choice, *, explain: bool) -> Why:
     """The reasons as values; with ``explain`` a note for each block."""
-    chosen = set(choice.places)
+    selected = set(choice.places)
     lengths = [len(line) - line.count(" ") for line in document.lines]
     notes: tuple[BlockNote, ...] = ()
     if explain:
-        notes = tuple(_note(document, choice, place, kept=place in chosen) for place in range(len(lengths)))
+        notes = tuple(_note(document, choice, place, kept=place in selected) for place in range(len(lengths)))
     return Why(
         rule=choice.rule,
         chosen=_path(document, _around(document, choice.places)),
         score=round(choice.score, 3),
-        kept=len(chosen),
-        dropped=len(lengths) - len(chosen),
-        dropped_chars=sum(lengths) - sum(lengths[place] for place in chosen),
+        kept=len(selected),
+        dropped=len(lengths) - len(selected),
+        dropped_chars=sum(lengths) - sum(lengths[place] for place in selected),
         doubt=choice.doubt,
         blocks=notes,
     )

@@ -76,16 +76,16 @@ def block_choice(document: Document, config: ExtractionConfig) -> Choice:
     reading = model.read(page)
     reason = cache(lambda: reasons(model.trees, reading.numbers))
     units = page.characters.units
-    chosen = choose(reading, page.characters.lengths)
-    kind = _kind(document, page, reading, chosen, units)
-    places = np.flatnonzero(chosen).tolist()
+    selected = choose(reading, page.characters.lengths)
+    kind = _kind(document, page, reading, selected, units)
+    places = np.flatnonzero(selected).tolist()
     if kind is PageKind.ARTICLE:
         places = _without_headline(document, places)
     kept = places if kind is PageKind.THREAD else without_notices(places, document.lines)
     notices = set(places).difference(kept)
     choice = Choice(kept, kind, rule=RULE, probabilities=reading.blocks.tolist())
     choice.reason = lambda place: NOTICE if place in notices else reason()[place]
-    choice.score = float((reading.blocks * units)[chosen].sum() / max(units[chosen].sum(), 1e-9))
+    choice.score = float((reading.blocks * units)[selected].sum() / max(units[selected].sum(), 1e-9))
     choice = _or_data(document, choice)
     if choice.text or choice.places or notices:
         if not (choice.text or choice.places):
@@ -104,7 +104,7 @@ def _without_headline(document: Document, places: list[int]) -> list[int]:
 
 
 def _kind(
-    document: Document, page: Page, reading: Reading, chosen: np.ndarray, units: np.ndarray
+    document: Document, page: Page, reading: Reading, selected: np.ndarray, units: np.ndarray
 ) -> PageKind:
     linked = page.characters.linked @ UNITS
     declared = document.metas.get("og:type", "").lower()
@@ -116,12 +116,12 @@ def _kind(
         front=bool(parts.netloc) and not parts.query and _FRONT.fullmatch(parts.path) is not None,
         listing=_LISTING.search(f"{parts.path}?{parts.query}") is not None,
         article=declared in _ARTICLE_OG or not document.structured.types.isdisjoint(_ARTICLE_TYPES),
-        media=float(units[chosen].sum()) < SHORT_UNITS
+        media=float(units[selected].sum()) < SHORT_UNITS
         and (
             declared.startswith(("video", "music")) or next(document.root.iter(*_PLAYERS), None) is not None
         ),
     )
-    return page_kind(reading, chosen, units, linked / np.maximum(units, 1e-9), says)
+    return page_kind(reading, selected, units, linked / np.maximum(units, 1e-9), says)
 
 
 def _or_data(document: Document, choice: Choice) -> Choice:

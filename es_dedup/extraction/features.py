@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -19,8 +20,8 @@ from es_dedup.extraction.characters import (
     hashed_bigrams,
 )  # fmt: skip
 from es_dedup.extraction.columns import ALL, DATES, FREE, ONE, PROSE, SHORT, ratio
+from es_dedup.extraction.context_features import HEADINGS, ContextFeatures
 from es_dedup.extraction.structure import Columns, read_structure
-from es_dedup.extraction.surroundings import HEADINGS, Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +50,7 @@ def block_features(page: Page, odds: Odds) -> Columns:
     return _Features(page, odds).run()
 
 
-class _Features(Surroundings):
+class _Features(ContextFeatures):
     def __init__(self, page: Page, odds: Odds) -> None:
         self.blocks, self.characters, self.about, self.odds = page.blocks, page.characters, page.about, odds
         self.count = len(page.blocks.texts)
@@ -213,7 +214,5 @@ def _twins(texts: Sequence[str], digits: Sequence[int]) -> Array:
     short = [
         text[:80].translate(table) if many else text[:80] for text, many in zip(texts, digits, strict=True)
     ]
-    seen: dict[str, int] = {}
-    for text in short:
-        seen[text] = seen.get(text, 0) + 1
-    return np.array([seen[text] for text in short], np.float64)
+    counts = Counter(short)
+    return np.array([counts[text] for text in short], np.float64)

@@ -48,7 +48,7 @@ def page_numbers(page: Page, columns: Columns, odds: Odds) -> NDArray[np.float32
     splits = [name.split() for name in blocks.names]
     parts = dict.fromkeys(chain.from_iterable(splits))
     flagged = ({part for part in parts if _says(part)[which]} for which in (0, 1))
-    talk, body = ([not said.isdisjoint(split) for split in splits] for said in flagged)
+    talk, body = ([not words.isdisjoint(split) for split in splits] for words in flagged)
     records = [0.0] * 9
     if many.any():
         top = int(np.where(many, free, -1).argmax())
@@ -78,10 +78,10 @@ def _says(part: str) -> tuple[bool, bool]:
 def _share(flags: list[bool], page: Page, columns: Columns, most: float) -> float:
     """Share of the page's unlinked text in containers with flagged names that hold less than a share of it each."""
     structure, whole = columns.structure, columns.total[FREE, -1]
-    chosen = np.array(flags)[page.blocks.signatures] & (structure.sums[FREE] <= most * whole)
+    selected = np.array(flags)[page.blocks.signatures] & (structure.sums[FREE] <= most * whole)
     count = len(page.blocks.texts) + 1
     begins, ends = (
-        np.bincount(edges[chosen], minlength=count) for edges in (structure.first, structure.last)
+        np.bincount(edges[selected], minlength=count) for edges in (structure.first, structure.last)
     )
     covered = np.cumsum((begins - ends)[:-1]) > 0
     return float(np.diff(columns.total[FREE])[covered].sum() / max(whole, 1e-9))

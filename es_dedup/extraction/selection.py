@@ -31,7 +31,7 @@ _MANY_HEADLINES: Final = 10
 _LITTLE_UNITS: Final = 200.0
 SHORT_UNITS: Final = 100.0
 _SURE: Final = (
-    0.8  # mean probability of the chosen blocks: beside many headlines they are an article all the same
+    0.8  # mean probability of the selected blocks: beside many headlines they are an article all the same
 )
 _PIECES: Final = 4
 _LARGEST: Final = 0.5
@@ -50,18 +50,18 @@ def best_set(probabilities: Array, lengths: Array, floor: float = 0.0) -> NDArra
     """
     order = np.argsort(-probabilities, kind="stable")
     gained = np.cumsum((probabilities * lengths)[order])
-    chosen = np.zeros(probabilities.size, bool)
+    selected = np.zeros(probabilities.size, bool)
     if gained.size and gained[-1] > 0:
         expected = 2 * gained / (np.cumsum(lengths[order]) + gained[-1])
-        chosen[order[: int(expected.argmax()) + 1]] = True
-    return chosen & (probabilities >= floor)
+        selected[order[: int(expected.argmax()) + 1]] = True
+    return selected & (probabilities >= floor)
 
 
 def choose(reading: Reading, lengths: Array) -> NDArray[np.bool_]:
     """The blocks of the main text; none where nothing in the page is likely to be it."""
     floor = FLOOR + (THREAD_FLOOR - FLOOR) * reading.thread
-    chosen = best_set(reading.blocks, lengths, floor)
-    return chosen if chosen.any() else best_set(reading.blocks, lengths, LAST_FLOOR)
+    selected = best_set(reading.blocks, lengths, floor)
+    return selected if selected.any() else best_set(reading.blocks, lengths, LAST_FLOOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,23 +82,23 @@ class Declared:
 
 
 def page_kind(
-    reading: Reading, chosen: NDArray[np.bool_], units: Array, link_density: Array, declared: Declared
+    reading: Reading, selected: NDArray[np.bool_], units: Array, link_density: Array, declared: Declared
 ) -> PageKind:
-    """The kind of a page by its chosen blocks and the links around them.
+    """The kind of a page by its selected blocks and the links around them.
 
     Args:
         reading: of the page.
-        chosen: the blocks of the main text.
+        selected: the blocks of the main text.
         units: length of each block.
         link_density: share of links in each, in [0, 1].
         declared: what the page says.
     """
-    own = float(units[chosen].sum())
-    linked = (link_density > 0.5) & ~chosen
+    own = float(units[selected].sum())
+    linked = (link_density > 0.5) & ~selected
     headlines = linked & (units >= _HEADLINE_UNITS)
-    around = float(units[linked].sum())
-    is_list = (declared.front and around > own / 2) or (declared.listing and around > own)
-    is_sure = float((reading.blocks * units)[chosen].sum()) >= _SURE * own > 0
+    in_links = float(units[linked].sum())
+    is_list = (declared.front and in_links > own / 2) or (declared.listing and in_links > own)
+    is_sure = float((reading.blocks * units)[selected].sum()) >= _SURE * own > 0
     if (
         not is_sure
         and own < _LITTLE_UNITS
@@ -110,15 +110,15 @@ def page_kind(
         return PageKind.LIST
     if reading.thread > THREAD_CHANCE:
         return PageKind.THREAD
-    if not chosen.any():
+    if not selected.any():
         return PageKind.EMPTY
-    if not declared.article and _is_cut(chosen, headlines, units):
+    if not declared.article and _is_cut(selected, headlines, units):
         return PageKind.LIST
     return PageKind.MEDIA if declared.media and own < SHORT_UNITS else PageKind.ARTICLE
 
 
-def _is_cut(chosen: NDArray[np.bool_], headlines: NDArray[np.bool_], units: Array) -> bool:
+def _is_cut(selected: NDArray[np.bool_], headlines: NDArray[np.bool_], units: Array) -> bool:
     """Headlines cut the main text into several pieces, none of which is most of it."""
-    pieces = np.bincount(np.cumsum(headlines)[chosen], units[chosen]) if chosen.any() else np.zeros(0)
+    pieces = np.bincount(np.cumsum(headlines)[selected], units[selected]) if selected.any() else np.zeros(0)
     pieces = pieces[pieces > 0]
     return bool(pieces.size >= _PIECES and pieces.max() < _LARGEST * pieces.sum())

@@ -68,13 +68,13 @@ class Structure:
     parents: Places
     named: Array
 
-    def nearest(self, chosen: NDArray[np.bool_]) -> Places:
-        """The innermost of each container and those around it that is chosen; the root where none is."""
-        return _up_to(chosen, self.parents)
+    def nearest(self, flags: NDArray[np.bool_]) -> Places:
+        """The innermost flagged one of each container and its ancestors; the root where none is flagged."""
+        return _up_to(flags, self.parents)
 
-    def innermost(self, chosen: NDArray[np.bool_]) -> int:
-        """The last chosen container in page order of those that are deepest; the root where none is chosen."""
-        places = np.flatnonzero(chosen)
+    def innermost(self, flags: NDArray[np.bool_]) -> int:
+        """The last flagged container in page order of those that are deepest; the root where none is flagged."""
+        places = np.flatnonzero(flags)
         return int(places[self.depth[places].argmax()]) if places.size else 0
 
 
@@ -95,12 +95,12 @@ def read_structure(blocks: Blocks, total: Array, odds: Odds) -> Structure:
     return Structure(first=first, last=last, sums=sums, parents=parents, **chains, **groups)
 
 
-def _up_to(chosen: NDArray[np.bool_], parents: Places) -> Places:
-    """The innermost of each container and those around it that is chosen; the root where none is."""
-    found = np.where(chosen, np.arange(parents.size), parents)
-    while (further := found[found]).tobytes() != found.tobytes():
-        found = further
-    return found
+def _up_to(flags: NDArray[np.bool_], parents: Places) -> Places:
+    """The innermost flagged one of each container and its ancestors; the root where none is flagged."""
+    ancestors = np.where(flags, np.arange(parents.size), parents)
+    while (higher := ancestors[ancestors]).tobytes() != ancestors.tobytes():
+        ancestors = higher
+    return ancestors
 
 
 def _chains(blocks: Blocks, parents: Places, alike: NDArray[np.bool_], odds: Odds) -> dict[str, Any]:
@@ -123,9 +123,9 @@ def _chains(blocks: Blocks, parents: Places, alike: NDArray[np.bool_], odds: Odd
         ids.setdefault((blocks.tags[place], blocks.signatures[place]), len(ids)) for place in blocks.path_starts
     ])  # fmt: skip
     kinds = np.unique(labels * len(ids) + labels[above], return_inverse=True)[1]
-    depth, around = own.astype(np.int64), parents
-    while around.any():
-        depth, around = depth + depth[around], around[around]
+    depth, ancestors = own.astype(np.int64), parents
+    while ancestors.any():
+        depth, ancestors = depth + depth[ancestors], ancestors[ancestors]
     return {
         "named": named, "depth": depth, "wider": parents[_up_to(own, parents)], "kinds": kinds[places], "paths": places,
         "odds_low": owns[0], "odds_high": owns[1], "odds_sum": owns[2],
@@ -135,12 +135,12 @@ def _chains(blocks: Blocks, parents: Places, alike: NDArray[np.bool_], odds: Odd
 
 def _down(odds: Array, above: Places) -> Array:
     """Smallest, largest and sum of odds from the outermost to each; what stands above nothing is above itself."""
-    low, high, around = odds[:, 0], odds[:, 1], above
+    low, high, ancestors = odds[:, 0], odds[:, 1], above
     while True:
-        low, high = np.minimum(low, low[around]), np.maximum(high, high[around])
-        if ((further := around[around]) == around).all():
+        low, high = np.minimum(low, low[ancestors]), np.maximum(high, high[ancestors])
+        if ((higher := ancestors[ancestors]) == ancestors).all():
             break
-        around = further
+        ancestors = higher
     sums = odds[:, 2].tolist()
     for place, outer in enumerate(above.tolist()):
         if outer != place:
@@ -181,8 +181,8 @@ def _groups(blocks: Blocks, parents: Places, paths: Places, sums: Array) -> dict
     richest = {-1: -1}
     records = np.flatnonzero(is_record).tolist()
     for place, above in zip(records, nearest[parents[records]].tolist(), strict=True):
-        around = richest[above]
-        richest[place] = place if around < 0 or text[place] > text[around] else around
+        outer = richest[above]
+        richest[place] = place if outer < 0 or text[place] > text[outer] else outer
     rich = np.full(parents.size + 1, -1)
     rich[records] = [richest[place] for place in records]
     return {

@@ -37,10 +37,12 @@ def topic_text(document: Document, config: ExtractionConfig) -> str:
         The whole visible page when no block is left to choose from.
     """
     tree = _Blocks(document)
-    chosen = [index for index in tree.elements if not tree.hidden[index]] or tree.elements
+    selected = [index for index in tree.elements if not tree.hidden[index]] or tree.elements
     for clean_up in (tree.without_inner, tree.without_uniform_children, tree.without_narrow):
-        chosen = clean_up(chosen) or chosen
-    long_enough = [index for index in chosen if tree.word[index] + tree.link[index] >= config.min_block_chars]
+        selected = clean_up(selected) or selected
+    long_enough = [
+        index for index in selected if tree.word[index] + tree.link[index] >= config.min_block_chars
+    ]
     topics = [(tree.topic(index), -tree.word[index], index) for index in long_enough if tree.word[index]]
     if not topics:
         return plain_text(document, config)
@@ -75,34 +77,34 @@ class _Blocks:
     def topic(self, index: int) -> float:
         return self.link[index] / self.word[index] if self.word[index] else float("inf")
 
-    def _outer(self, chosen: list[int]) -> dict[int, int]:
-        """Nearest enclosing chosen block of each node of the page, -1 for none."""
-        members = set(chosen)
+    def _outer(self, selected: list[int]) -> dict[int, int]:
+        """Nearest enclosing selected block of each node of the page, -1 for none."""
+        members = set(selected)
         outer: dict[int, int] = {}
         for index, parent in enumerate(self.blocks.parents):
             outer[index] = parent if parent in members or parent < 0 else outer[parent]
         return outer
 
-    def without_inner(self, chosen: list[int]) -> list[int]:
+    def without_inner(self, selected: list[int]) -> list[int]:
         """Drop blocks that hold no block but stand in one: the outer one holds their text."""
-        outer = self._outer(chosen)
-        holders = {outer[index] for index in chosen}
-        return [index for index in chosen if index in holders or outer[index] < 0]
+        outer = self._outer(selected)
+        holders = {outer[index] for index in selected}
+        return [index for index in selected if index in holders or outer[index] < 0]
 
-    def without_uniform_children(self, chosen: list[int]) -> list[int]:
+    def without_uniform_children(self, selected: list[int]) -> list[int]:
         """Where all (two or more) block children look alike, keep the parent and drop the children."""
-        outer = self._outer(chosen)
+        outer = self._outer(selected)
         looks: dict[int, list[tuple[str, ...]]] = {}
-        for index in chosen:
+        for index in selected:
             looks.setdefault(outer[index], []).append(_look(self.blocks.elements[index]))
         uniform = {
             index
             for index, found in looks.items()
             if index >= 0 and len(found) > 1 and found[0] and len(set(found)) == 1
         }
-        return [index for index in chosen if outer[index] not in uniform]
+        return [index for index in selected if outer[index] not in uniform]
 
-    def without_narrow(self, chosen: list[int]) -> list[int]:
+    def without_narrow(self, selected: list[int]) -> list[int]:
         """Drop blocks whose stated width is below ``MIN_WIDTH_SHARE`` of the page; unknown widths stay."""
         stated = [_width(element) for element in self.blocks.elements]
         page = max((value for width in stated if width and not width[1] for value in width[:1]), default=0.0)
@@ -115,8 +117,8 @@ class _Blocks:
                 shares.append(width[0] / 100 * (1.0 if above is None else above))
             else:
                 shares.append(width[0] / page if page else None)
-        known = {index: share for index in chosen if (share := shares[index]) is not None}
-        return [index for index in chosen if known.get(index, 1.0) >= MIN_WIDTH_SHARE]
+        known = {index: share for index in selected if (share := shares[index]) is not None}
+        return [index for index in selected if known.get(index, 1.0) >= MIN_WIDTH_SHARE]
 
 
 def _look(element: _Element) -> tuple[str, ...]:

@@ -139,7 +139,7 @@ def tables() -> Tables:
 
 
 def _stays(character: str) -> bool:
-    """Characters that folding does not change, wherever they stand: most, and not worth the whole of it."""
+    """Whether folding leaves the character unchanged in any context, which is true of most and quick to test."""
     return (
         character == unicodedata.normalize("NFKC", character)
         and character == character.lower()

@@ -73,7 +73,7 @@ def normalise_many(texts: Sequence[str]) -> TextBatch:
 
 
 class _Steps(NamedTuple):
-    """What is done to all characters of a batch; ``kernels/normalising.py`` describes each step."""
+    """Steps over all characters of a batch, as arrays or compiled; ``kernels/normalising.py`` describes each."""
 
     flagged_pages: Callable[..., NDArray[np.bool_]]
     mapped_codes: Callable[..., NDArray[np.uint32]]
@@ -104,12 +104,12 @@ def _mapped_codes(codes: NDArray[np.uint32], mapped: NDArray[np.uint32]) -> NDAr
 
 @lru_cache(maxsize=1)
 def normalised_pages(texts: tuple[str, ...]) -> TextBatch:
-    """The same of the pages at hand, kept for the next method that reads them."""
+    """``normalise_many`` with the last result cached, since several methods read the same pages one after the other."""
     return normalise_many(texts)
 
 
 def _folded(texts: Sequence[str], pages: list[int]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Codes with these pages folded as strings."""
+    """Codes and offsets after folding these pages as strings."""
     folded = list(texts)
     for page in pages:
         folded[page] = fold_string(folded[page].replace("\r\n", "\n").replace("\r", "\n"))
@@ -139,7 +139,7 @@ def decode(codes: NDArray[np.uint32]) -> str:
 def _simplified(
     codes: NDArray[np.uint32], offsets: NDArray[np.int64], pages: list[int]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Codes with these pages simplified as one string; removed characters (0) go first, they would split phrases."""
+    """Codes and offsets after simplifying these pages as one string; removed characters (0) are dropped before, since they would split phrases."""
     parts = [codes[start:end] for start, end in pairwise(offsets.tolist())]
     joined = _SEPARATOR.join([decode(parts[page][parts[page] != 0]) for page in pages])
     changed, _ = encode([simplify(joined)])

@@ -32,7 +32,7 @@ def has_passage(text: str, passages: Sequence[str]) -> bool:
 
 
 def closed_up(text: str) -> str:
-    """A text for readers with one blank line in place of several, as ``without_passages`` leaves them."""
+    """The text with runs of blank lines, as ``without_passages`` leaves them, reduced to one."""
     return _GAP.sub("\n\n", text)
 
 

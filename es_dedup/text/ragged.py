@@ -48,7 +48,7 @@ def rank_within(owners: NDArray[np.int64], count: int) -> NDArray[np.int64]:
 def heads(
     offsets: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Places of the first elements of each row.
+    """Indices of the first elements of each row.
 
     Args:
         offsets: shape (rows + 1,).
@@ -65,7 +65,7 @@ def heads(
 def gather(
     offsets: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Element places of the given rows, one row after the other.
+    """Indices of the elements of the given rows, row after row.
 
     Returns:
         Places into the flat array, and for each the position in ``rows`` it belongs to.
@@ -94,7 +94,7 @@ class Buckets:
 
     @classmethod
     def of(cls, known: NDArray[Any], bits: int) -> Buckets:
-        """About as many ranges as there are values, so that a value is found in a step or two."""
+        """Buckets with about as many ranges as values, so that a value is found in one or two steps."""
         used = min(max(len(known).bit_length(), 1), MOST_BUCKET_BITS, bits)
         shift = bits - used
         starts = np.searchsorted(known >> known.dtype.type(shift), np.arange((1 << used) + 1))
@@ -102,7 +102,7 @@ class Buckets:
 
     @cached_property
     def seen(self) -> NDArray[np.uint64]:
-        """A bit per lowest ``FILTER_BITS`` bits of a value: it spares most look-ups where most values are unknown."""
+        """Bitmap by the lowest ``FILTER_BITS`` bits of the values, which avoids most look-ups if most values are unknown."""
         from es_dedup.text.kernels.ragged import bitmap_of  # noqa: PLC0415 - see es_dedup.kernels.dispatch
 
         return bitmap_of(self.known)
@@ -111,7 +111,7 @@ class Buckets:
 def find(
     known: NDArray[Any], values: NDArray[Any], bits: int, buckets: Buckets | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Which values occur in a sorted array of distinct ones; made for the case that few do.
+    """Which values occur in a sorted array of distinct ones; fast if few do.
 
     Args:
         known: ascending, distinct, below 2^bits.
@@ -140,7 +140,7 @@ def find(
 
 
 def _likely(known: NDArray[Any], values: NDArray[Any]) -> NDArray[np.int64]:
-    """Places of values that may be known: a bitmap in the cache spares most of the searches."""
+    """Indices of values that may be known; a bitmap in the processor's cache avoids most searches."""
     low = known.dtype.type((1 << FILTER_BITS) - 1)
     likely = np.zeros(1 << FILTER_BITS, dtype=np.bool_)
     likely[known & low] = True

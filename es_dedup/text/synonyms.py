@@ -79,7 +79,7 @@ def of_groups(groups: Iterable[Iterable[str]]) -> Synonyms:
 
 
 def in_text_form(groups: Iterable[Iterable[str]]) -> list[list[str]]:
-    """The distinct words of each group in the form that texts are compared in; groups of fewer than two are left out."""
+    """The distinct words of each group, normalised and stemmed like texts; groups of fewer than two words are left out."""
     groups = [list(group) for group in groups]
     form = _forms({word for group in groups for word in group})
     formed = [list(dict.fromkeys(filter(None, map(form.__getitem__, group)))) for group in groups]
@@ -172,7 +172,7 @@ def _load(path: Path, modified: int, size: int) -> Synonyms:  # noqa: ARG001 - a
 
 
 def _forms(words: Collection[str]) -> dict[str, str]:
-    """Words as they stand in texts: normalised, in their stem; empty for what is no word."""
+    """Normalised stem of each word; empty if it has no letter or digit."""
     batch = normalise_many(list(words))
     found = {}
     for at, word in enumerate(words):

@@ -1,4 +1,4 @@
-"""What a title is about: its terms, and where they stand in the body."""
+"""Terms of titles, and where they occur in the body."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _sorted_function_words() -> NDArray[np.uint64]:
 
 
 def _page_keys(hashes: NDArray[np.uint64], pages: NDArray[Any]) -> NDArray[np.uint64]:
-    """Hashes made different on each page; still spread over all bits."""
+    """Hashes combined with the page number, still spread over all bits."""
     return hashes ^ (pages.astype(np.uint64) * _PAGE_BASE)
 
 
@@ -136,7 +136,7 @@ def _term_hashes(tokens: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.int
 
 @cache
 def _function_words() -> NDArray[np.uint64]:
-    """Hashes of words that say nothing of a title's subject."""
+    """Hashes of function words, which do not name a title's subject."""
     return tokenise(normalise_many([_FUNCTION_WORDS])).hashes
 
 

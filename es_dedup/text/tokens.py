@@ -161,7 +161,7 @@ def _sums_by_prefix(
 def _sums_apart(
     values: NDArray[np.uint64], starts: NDArray[np.int64], ends: NDArray[np.int64], base: int
 ) -> NDArray[np.uint64]:
-    """The same, segment by segment: cheaper where the segments cover little."""
+    """The same sums, segment by segment; cheaper if the segments cover a small part of the values."""
     lengths = ends - starts
     first = np.cumsum(lengths) - lengths
     inside = np.arange(int(lengths.sum())) - np.repeat(first, lengths)

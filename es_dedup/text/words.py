@@ -133,7 +133,7 @@ def content_words(batch: TextBatch, by: str = DEFAULT) -> WordBatch:
 
 @lru_cache(maxsize=1)
 def words_of_pages(texts: tuple[str, ...], by: str) -> WordBatch:
-    """Content words of the pages at hand, kept for the next method that reads them."""
+    """``content_words`` with the last result cached, since several methods read the same pages one after the other."""
     return content_words(normalised_pages(texts), by)
 
 
@@ -168,12 +168,12 @@ def distinct_words(words: WordBatch) -> DistinctWords:
 
 
 def _narrow(values: NDArray[np.int64], count: int) -> NDArray[Any]:
-    """Numbers below ``count`` in as few bytes as hold them."""
+    """The numbers, all below ``count``, in the smallest sufficient type."""
     return values.astype(np.min_scalar_type(count))
 
 
 def stem(word: str) -> str:
-    """An English word without its plural ending, any other word unchanged.
+    """Singular form of an English word by its ending; any other word unchanged.
 
     Source:
         Harman: How effective is suffixing? JASIS 42 (1991), the S stemmer.

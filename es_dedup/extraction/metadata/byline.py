@@ -185,8 +185,8 @@ def _first_names(elements: Iterable[_Element], site_name: str) -> str:
 
 def _is_near(first: _Element, other: _Element) -> bool:
     """The second element begins in an element that stands little above the first."""
-    around = {first, *islice(first.iterancestors(), _NEAR_LEVELS)}
-    return any(element in around for element in islice(other.iterancestors(), _NEAR_LEVELS))
+    near = {first, *islice(first.iterancestors(), _NEAR_LEVELS)}
+    return any(element in near for element in islice(other.iterancestors(), _NEAR_LEVELS))
 
 
 def _first_line(element: _Element) -> str:

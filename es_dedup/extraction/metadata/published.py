@@ -100,8 +100,8 @@ def _declared(document: Document, *, is_list: bool) -> Iterator[str]:
     yield from (metas[key] for key in _KEYS if key in metas)
     if is_list:
         return
-    said = (element for element in document.declaring if _WHEN in element.get("itemprop", "").split())
-    for element in islice(said, _MAX_TIMES):
+    dated = (element for element in document.declaring if _WHEN in element.get("itemprop", "").split())
+    for element in islice(dated, _MAX_TIMES):
         yield element.get("content") or element.get("datetime") or clean(text_inside(element))
 
 

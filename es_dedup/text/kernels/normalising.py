@@ -29,7 +29,7 @@ def flagged_pages(codes: UInts32, offsets: Ints, flags: Bools) -> Bools:
 
 @kernel
 def mapped_codes(codes: UInts32, mapped: UInts32) -> UInts32:
-    """Each character as the table says; those beyond the basic plane stay."""
+    """Each character mapped by the table; those beyond the basic plane are unchanged."""
     result = np.empty(len(codes), dtype=np.uint32)
     for place in range(len(codes)):
         code = codes[place]

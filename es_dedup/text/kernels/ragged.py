@@ -65,7 +65,7 @@ def found_in(
 
 @kernel
 def at_most(values: NDArray[Any], offsets: Ints, rows: Ints, bounds: NDArray[np.uint64]) -> Ints:
-    """How many values of each of these rows, which ascend within a row, are at most the bound beside it."""
+    """How many values of each row, which ascend within the row, are at most the row's bound."""
     result = np.empty(len(rows), dtype=np.int64)
     for at in range(len(rows)):
         low, high = offsets[rows[at]], offsets[rows[at] + 1]

@@ -31,7 +31,7 @@ _NONE: Final = 0xFFFFFFFF  # in place of a size: the method skipped the page
 
 
 @dataclass(frozen=True, slots=True)
-class Others:
+class PackedFeatures:
     """Packed features of several pages.
 
     Attributes:
@@ -40,45 +40,47 @@ class Others:
 
     columns: Mapping[str, tuple[bytes | None, ...]]
 
-    def take(self, rows: NDArray[np.int64]) -> Others:
+    def take(self, rows: NDArray[np.int64]) -> PackedFeatures:
         """The features of the given rows."""
         places = rows.tolist()
-        return Others({name: tuple(found[at] for at in places) for name, found in self.columns.items()})
+        return PackedFeatures(
+            {name: tuple(found[at] for at in places) for name, found in self.columns.items()}
+        )
 
     @classmethod
-    def concatenate(cls, parts: Sequence[Others]) -> Others:
+    def concatenate(cls, parts: Sequence[PackedFeatures]) -> PackedFeatures:
         """The rows of several tables, made with the same settings."""
         names = parts[0].columns
         return cls({name: tuple(each for part in parts for each in part.columns[name]) for name in names})
 
 
-NO_OTHERS: Final = Others({})
+NO_PACKED: Final = PackedFeatures({})
 
 
 @lru_cache(maxsize=8)
-def other_detectors(settings: Settings) -> dict[str, Detector[Any]]:
+def packed_detectors(settings: Settings) -> dict[str, Detector[Any]]:
     """The enabled detectors that have no columns of their own in a feature table, by name."""
-    made = create_detectors(settings).items()
-    return {name: detector for name, detector in made if name not in DEFAULTS}
+    detectors = create_detectors(settings).items()
+    return {name: detector for name, detector in detectors if name not in DEFAULTS}
 
 
-def featurise_others(texts: Sequence[str], titles: Sequence[str], settings: Settings) -> Others:
+def featurise_packed(texts: Sequence[str], titles: Sequence[str], settings: Settings) -> PackedFeatures:
     """Features of pages given as main texts and titles."""
     if DEFAULTS.issuperset(settings.detectors):
-        return NO_OTHERS
-    detectors = other_detectors(settings)
+        return NO_PACKED
+    detectors = packed_detectors(settings)
     contents = [Content(text=text, title=title) for text, title in zip(texts, titles, strict=True)]
     columns: dict[str, tuple[bytes | None, ...]] = {}
     for name, detector in detectors.items():
-        found = detector.featurise_many(contents)
-        columns[name] = tuple(None if isinstance(each, Skipped) else detector.pack(each) for each in found)
-    return Others(columns)
+        features = detector.featurise_many(contents)
+        columns[name] = tuple(None if isinstance(each, Skipped) else detector.pack(each) for each in features)
+    return PackedFeatures(columns)
 
 
-def pack_others(others: Others, row: int) -> bytes:
+def pack_row(features: PackedFeatures, row: int) -> bytes:
     """One page's features as bytes, to stand before the rest of its payload."""
     parts = []
-    for name, column in others.columns.items():
+    for name, column in features.columns.items():
         label, packed = name.encode(), column[row]
         parts.append(bytes([len(label)]) + label + _SIZE.pack(_NONE if packed is None else len(packed)))
         parts.append(packed or b"")
@@ -86,8 +88,8 @@ def pack_others(others: Others, row: int) -> bytes:
     return _SIZE.pack(len(body)) + body
 
 
-def unpack_others(payload: bytes) -> tuple[dict[str, bytes | None], bytes]:
-    """What ``pack_others`` made, and the bytes after it.
+def unpack_row(payload: bytes) -> tuple[dict[str, bytes | None], bytes]:
+    """The features that ``pack_row`` has packed, and the bytes after them.
 
     Raises:
         ValueError: the bytes end too early.
@@ -107,36 +109,36 @@ def unpack_others(payload: bytes) -> tuple[dict[str, bytes | None], bytes]:
     return found, payload[end:]
 
 
-def stored_by_others(
-    others: Others, settings: Settings
+def packed_stored_terms(
+    features: PackedFeatures, settings: Settings
 ) -> Iterator[tuple[str, tuple[NDArray[np.uint64], NDArray[np.int64]]]]:
     """Each method with the terms its pages are stored under and the row of each."""
-    if not others.columns:
+    if not features.columns:
         return
-    for name, detector in other_detectors(settings).items():
+    for name, detector in packed_detectors(settings).items():
         terms: list[int] = []
         rows: list[int] = []
-        for row, packed in enumerate(_column(others, name)):
+        for row, packed in enumerate(_column(features, name)):
             if packed is not None:
-                some = detector.terms(_unpacked(detector, packed))
-                terms += some
-                rows += [row] * len(some)
+                of_page = detector.terms(_unpacked(detector, packed))
+                terms += of_page
+                rows += [row] * len(of_page)
         yield name, (np.array(terms, dtype=np.uint64), np.array(rows, dtype=np.int64))
 
 
-def unpacked_by(detector: Detector[Any], others: Others, rows: int) -> list[Any]:
+def unpacked_by(detector: Detector[Any], features: PackedFeatures, rows: int) -> list[Any]:
     """One method's features of each row; None where it skipped the page, or made none at all."""
-    column = others.columns.get(detector.name, (None,) * rows)
+    column = features.columns.get(detector.name, (None,) * rows)
     return [None if packed is None else _unpacked(detector, packed) for packed in column]
 
 
-def queried_by_others(others: Others, row: int, settings: Settings) -> list[TermGroup]:
+def packed_query_terms(features: PackedFeatures, row: int, settings: Settings) -> list[TermGroup]:
     """Query terms of the methods for one page."""
     groups: list[TermGroup] = []
-    if not others.columns:
+    if not features.columns:
         return groups
-    for name, detector in other_detectors(settings).items():
-        packed = _column(others, name)[row]
+    for name, detector in packed_detectors(settings).items():
+        packed = _column(features, name)[row]
         candidate_query = None if packed is None else detector.candidate_query(_unpacked(detector, packed))
         groups += (
             replace(group, method=name)
@@ -145,11 +147,15 @@ def queried_by_others(others: Others, row: int, settings: Settings) -> list[Term
     return groups
 
 
-def verdicts_of_other(
-    name: str, left: Others, right: Others, rows: Iterable[tuple[int, int]], settings: Settings
+def packed_verdicts(
+    name: str,
+    left: PackedFeatures,
+    right: PackedFeatures,
+    rows: Iterable[tuple[int, int]],
+    settings: Settings,
 ) -> Iterator[Verdict | None]:
-    """What one method says of pairs (left row, right row); None where it skipped a page."""
-    detector = other_detectors(settings)[name]
+    """Verdicts of one method on pairs (left row, right row); None where it skipped a page."""
+    detector = packed_detectors(settings)[name]
     unpacked: tuple[dict[int, Any], dict[int, Any]] = ({}, {})
     columns = [side.columns.get(name) for side in (left, right)]
     for pair in rows:
@@ -159,14 +165,14 @@ def verdicts_of_other(
                 packed = column[row] if column else None
                 known[row] = None if packed is None else _unpacked(detector, packed)
             sides.append(known[row])
-        ours, theirs = sides
-        yield None if ours is None or theirs is None else detector.verify(ours, theirs)
+        one, other = sides
+        yield None if one is None or other is None else detector.verify(one, other)
 
 
-def _column(others: Others, name: str) -> tuple[bytes | None, ...]:
-    if name not in others.columns:
+def _column(features: PackedFeatures, name: str) -> tuple[bytes | None, ...]:
+    if name not in features.columns:
         raise DamagedData("features", f"those of method {name} are missing")
-    return others.columns[name]
+    return features.columns[name]
 
 
 def _unpacked(detector: Detector[Any], packed: bytes) -> Any:

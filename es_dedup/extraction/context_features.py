@@ -1,4 +1,4 @@
-"""Numbers of what is around each block: containers, blocks alike, repeated siblings, neighbours."""
+"""Features of the context of each block: containers, blocks alike, repeated siblings, neighbours."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ _SIDES: Final = [f"{side}{width}" for width in _WIDTHS.flat for side in ("above"
 _WINDOW_NAMES: Final = " ".join(_names(side, _DENSITIES) for side in _SIDES)
 
 
-class Surroundings:
-    """The part of the features that looks around; what it looks at is set by the class made of it."""
+class ContextFeatures:
+    """Features of the containers, siblings and neighbours of blocks; the subclass sets the arrays that they are computed from."""
 
     blocks: Blocks
     characters: Characters
@@ -82,10 +82,10 @@ class Surroundings:
     def _containers(self, structure: Structure) -> None:
         odds = structure.odds_low, structure.odds_high, structure.odds_sum
         containers = np.concatenate((self._of_sums(structure.sums), odds))
-        around = [self.holders]
+        ancestors = [self.holders]
         for _ in range(1, _LEVELS):
-            around.append(structure.wider[around[-1]])
-        levels = np.stack(around)
+            ancestors.append(structure.wider[ancestors[-1]])
+        levels = np.stack(ancestors)
         first, last = structure.first[levels[1:]], structure.last[levels[1:]]
         titled = (self.units[first] <= _TITLE_UNITS) & (first < self.places)
         found = np.empty((_LEVELS, 15, self.count))
