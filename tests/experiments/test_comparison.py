@@ -118,17 +118,6 @@ def test_threshold_and_area_by_hand() -> None:
     assert bounded.tuned.in_sample.diff.hits == 0
 
 
-def test_a_pair_that_is_no_candidate_is_not_merged_whatever_its_score() -> None:
-    labels = pairs("dup", "dup", "diff")
-    scores = {each.pair: 1.0 for each in labels}
-    run = run_of("m", scores)
-    silent = MethodRun("m", run.verdicts, frozenset({labels[0].pair}), {}, FREE)
-    figures = compare([silent], labels, 6).methods["m"]
-    assert figures.own.positive.hits == 1
-    assert figures.own.diff.hits == 0
-    assert silent.score(labels[1].pair) is None
-
-
 def test_a_method_of_rules_finds_only_what_it_merges() -> None:
     labels = pairs("dup", "diff")
     run = run_of("m", {each.pair: 0.4 for each in labels})
@@ -155,20 +144,6 @@ def test_who_alone_is_right_or_wrong_is_named_with_every_score() -> None:
     assert found.as_dict()["alone"][0]["evidence"] == {"s": 0.8}
     assert found.as_dict()["alone"][0]["shares"] is None
     assert compare(runs[:2], labels, 12).alone == ()
-
-
-def test_predicted_share_of_candidates_is_reported_beside_the_measured_one() -> None:
-    labels = pairs("dup", "dup", "diff", "diff")
-    verdicts = {
-        each.pair: Verdict("m", Relation.DUPLICATE, score, {})
-        for each, score in zip(labels, (0.95, 1.0, 0.31, 0.39), strict=True)
-    }
-    run = MethodRun(
-        "m", verdicts, frozenset({labels[0].pair, labels[2].pair}), {}, FREE, lambda score: score / 2
-    )
-    bands = compare([run], labels, 8).methods["m"].chances
-    assert [(band.low, band.pairs, band.measured) for band in bands] == [(0.3, 2, 0.5), (0.9, 2, 0.5)]
-    assert [band.predicted for band in bands] == pytest.approx([0.175, 0.4875])
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,26 @@
-"""The comparators, also with what they learn from a corpus, keep the contract of the detectors' port."""
+"""The comparators: the contract of the detectors' port, known answers, ranges of settings."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import random
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from pydantic import ValidationError
 
 from es_dedup.detectors.registry import create_detectors
-from es_dedup.model import Content
+from es_dedup.model import CandidateQuery, Content, Skipped
 from es_dedup.settings import Settings
+from es_dedup.settings.sections import Section
 from es_dedup.testing.detector_contract import DetectorContract, ordinary_contents
 from experiments.methods import Learner
+from experiments.settings import COMPARATORS, ExperimentSettings, settings_of
+from tests.experiments.comparator_cases import detector
+from tests.texts import EN, FULL_WIDTH, MIXED, TRADITIONAL, ZH
 
 if TYPE_CHECKING:
     from es_dedup.detectors.port import Detector
@@ -106,3 +115,114 @@ class TestLearned(ComparatorContract):
         assert isinstance(plain, Learner)
         # every word is made rarer by pages that have none of them
         return plain.learned([*worded_contents(), *[Content("别的文字。")] * 200])
+
+
+FILE: Final = Path(__file__).parents[1] / "golden" / "comparators.json"
+UPDATE: Final = "UPDATE_GOLDEN_COMPARATORS"
+TEXTS: Final = {
+    "zh": "".join(ZH) * 2 + "城南的泵站在雨季前就都完成了检修，和去年的设备是一样的。",
+    "zh-edited": "".join(ZH[1:]) * 2 + "城南的泵站在汛期前就都完成了检修，和去年的设备是一样的。",
+    "en": " ".join(EN),
+    "mixed": "".join(MIXED) + "".join(FULL_WIDTH),
+    "traditional": "".join(TRADITIONAL) + "雨季的泵站在颱風後就都完成了檢修。",
+    "short": "价格上涨了。",
+    "empty": "",
+}
+
+
+def _plan(candidate_query: CandidateQuery | None) -> list[list[int]]:
+    """Terms and needed terms of each group of a candidate query."""
+    return (
+        [[len(group.terms), group.min_shared] for group in candidate_query.groups] if candidate_query else []
+    )
+
+
+def answers(name: str) -> dict[str, Any]:
+    """What must never change of one method: version, and of each text the payload's digest, size, and first terms."""
+    method = detector(name)
+    made = method.featurise_many([Content(text, title=text[:12]) for text in TEXTS.values()])
+    found: dict[str, Any] = {"version": method.version}
+    for case, each in zip(TEXTS, made, strict=True):
+        if isinstance(each, Skipped):
+            found[case] = each.reason
+            continue
+        payload = method.pack(each)
+        found[case] = {
+            "bytes": len(payload),
+            "sha256": hashlib.sha256(payload).hexdigest()[:32],
+            "terms": [f"{term:x}" for term in sorted(method.terms(each))[:4]],
+            "candidate_query": _plan(method.candidate_query(each)),
+            "score": round(method.verify(each, made[0]).score, 6),
+        }
+    return found
+
+
+@pytest.fixture(scope="module")
+def golden() -> dict[str, Any]:
+    """The committed answers."""
+    if os.environ.get(UPDATE):
+        write()
+    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return found
+
+
+def write() -> None:
+    """Write the file anew; refused for a method whose answers changed while its version did not."""
+    new = {name: answers(name) for name in COMPARATORS}
+    known = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    for name, each in new.items():
+        old = known.get(name, {"version": 0})
+        assert each == old or each["version"] > old["version"], f"raise the version of {name} first"
+    FILE.write_text(json.dumps(new, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def test_every_comparator_has_known_answers(golden: dict[str, Any]) -> None:
+    assert sorted(golden) == list(COMPARATORS)
+    assert all(golden[name].keys() == {"version", *TEXTS} for name in COMPARATORS)
+
+
+@pytest.mark.parametrize("name", COMPARATORS)
+def test_every_known_answer_is_given_again(golden: dict[str, Any], name: str) -> None:
+    assert answers(name) == golden[name]
+
+
+SECTIONS: Final[dict[str, type[Section]]] = {
+    name: field.annotation
+    for name, field in ExperimentSettings.model_fields.items()
+    if isinstance(field.annotation, type)
+    and issubclass(field.annotation, Section)
+    and field.annotation.detector is not None
+    and field.annotation.serves(COMPARATORS)
+}
+
+
+def beyond() -> list[tuple[str, float]]:
+    """Each bound of each setting, and a value just beyond it."""
+    found = []
+    for section, kind in SECTIONS.items():
+        for name, field in kind.model_fields.items():
+            step = 1 if field.annotation is int else 1e-6
+            for rule in field.metadata:
+                for bound, out in (("ge", -step), ("le", step), ("gt", 0), ("lt", 0)):
+                    if hasattr(rule, bound):
+                        found.append((f"{section}.{name}", getattr(rule, bound) + out))
+    return found
+
+
+def test_a_value_beyond_its_range_is_refused() -> None:
+    for key, value in beyond():
+        with pytest.raises(ValidationError, match=key):
+            settings_of({key: value})
+
+
+def test_every_comparator_has_a_section_and_every_number_has_a_range() -> None:
+    served: set[str] = set()
+    for kind in SECTIONS.values():
+        served |= {kind.detector} if isinstance(kind.detector, str) else set(kind.detector or ())
+        for name, field in kind.model_fields.items():
+            bounds = {
+                bound for rule in field.metadata for bound in ("ge", "gt", "le", "lt") if hasattr(rule, bound)
+            }
+            assert field.annotation not in (int, float) or len(bounds) == 2, name
+    assert served == set(COMPARATORS)
+    assert len(beyond()) > 50

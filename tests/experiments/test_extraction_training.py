@@ -1,19 +1,23 @@
-"""Labelled pages, their sites and weights, and trees grown on them."""
+"""Labels of blocks, labelled pages with their sites and weights, trees grown on them, and the command that does it."""
 
 from __future__ import annotations
 
 import base64
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from es_dedup.errors import InputError
-from es_dedup.extraction.model import default_model
+from es_dedup.extraction import extract
+from es_dedup.extraction.model import default_model, read_model
+from es_dedup.settings.loading import ExtractionConfig
+from experiments.extraction import train
 from experiments.extraction.continuation import read_pages, retrain
-from experiments.extraction.evaluate import interval, page_agreement
+from experiments.extraction.evaluate import page_agreement
 from experiments.extraction.fitting import (
     MAX_PER_SITE,
     Settings,
@@ -22,18 +26,14 @@ from experiments.extraction.fitting import (
     fit_trees,
     page_weights,
 )
-from experiments.extraction.odds import TokenCounts
+from experiments.extraction.labels import block_labels, head_lines
 from experiments.extraction.pages import (
     FOLDS,
     LabelledPage,
     fold_of,
     read_labelled,
     site_of,
-    source_of,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WORDS = "ferry council debate price storm ticket bridge river morning harbour".split()
 
@@ -83,14 +83,6 @@ def test_pages_of_one_publisher_have_one_site(row: dict[str, Any], site: str) ->
     assert 0 <= fold_of(site) < FOLDS
 
 
-@pytest.mark.parametrize(
-    ("row", "source"),
-    [({"id": "1", "source": "blogs"}, "blogs"), ({"id": "gne/163/1"}, "gne"), ({"id": "mixed/1", "kind": "thread"}, "mixed-thread"), ({"id": "1"}, "mixed")],
-)  # fmt: skip
-def test_the_source_is_named_by_the_row_or_its_id_or_its_file(row: dict[str, Any], source: str) -> None:
-    assert source_of(row, "mixed") == source
-
-
 def test_of_a_site_with_many_pages_some_are_used_and_weigh_as_many(pages: list[LabelledPage]) -> None:
     many = [replace(pages[place % 30], site="one.example") for place in range(4 * MAX_PER_SITE)]
     weights = page_weights([*many, replace(pages[0], reached=0.0)])
@@ -98,21 +90,6 @@ def test_of_a_site_with_many_pages_some_are_used_and_weigh_as_many(pages: list[L
     assert (weights[:-1] > 0).sum() == MAX_PER_SITE
     assert weights[-1] == 0
     assert page_weights(pages).min() == 1
-
-
-def test_odds_say_which_names_hold_main_text(pages: list[LabelledPage]) -> None:
-    odds = TokenCounts(pages).odds()
-
-    assert odds.names["story"] > 0 > odds.names["menu"]
-    assert not TokenCounts(pages).odds({page.site for page in pages[2:]}).names  # too few sites
-
-
-def test_an_interval_is_as_wide_as_sites_differ(pages: list[LabelledPage]) -> None:
-    named = [replace(page, site=site) for page, site in zip(pages, "aabb", strict=False)]
-    low, high = interval(named, [0.2, 0.4, 0.8, 1.0])["own"]
-    assert (low, high) == (0.3, 0.9)  # one of both sites twice
-    low, high = interval([replace(page, site="one") for page in named], [0.2, 0.4, 0.8, 1.0])["own"]
-    assert (low, high) == (0.6, 0.6)
 
 
 def test_trained_trees_find_main_text_on_other_sites_twice_alike(pages: list[LabelledPage]) -> None:
@@ -153,22 +130,6 @@ def test_trees_say_what_the_trainer_says() -> None:
         fit_trees(rows, labels, np.ones(400), "abcde", few).leaves,
         fit_trees(rows, labels, np.ones(400), "abcde", few).leaves,
     )
-
-
-def test_whole_sources_are_left_out_with_their_sites(pages: list[LabelledPage]) -> None:
-    pytest.importorskip("catboost")
-    sources = ["one-article/a", "one-thread/b", "two+comments", "three"]
-    named = [replace(page, source=sources[place % 4]) for place, page in enumerate(pages)]
-    named.append(replace(pages[0], source="three"))  # of a site that source one has, too
-    trainer = Trainer(named, Settings(trees=10, rate=0.3, blocks=4), by_source=True)
-    found = trainer.fit(final=False)
-
-    assert trainer.names == ["one", "three", "two"]
-    assert trainer.outside(1).tolist() == [
-        place not in range(3, 30, 4) and place % 30 > 0 for place in range(31)
-    ]
-    assert all(map(len, found.outside))
-    assert found.model is None
 
 
 def test_a_model_goes_on_from_where_it_was(pages: list[LabelledPage]) -> None:
@@ -214,3 +175,125 @@ def test_bad_rows_are_named(content: str | bytes | None, said: str, tmp_path: Pa
 
     with pytest.raises(InputError, match=said):
         read_pages([path])
+
+
+STORY = (
+    "The ferry runs again from Monday, the council said after a long debate about its price.",
+    "Tickets cost the same as before the storm.",
+)
+
+
+def _kept(texts: list[str], gold: str) -> list[bool]:
+    return [share > 0.5 for share in block_labels(texts, gold)[0]]
+
+
+def test_blocks_in_the_gold_text_are_labelled() -> None:
+    assert _kept(
+        ["Home", STORY[0], "Share", STORY[1], "Imprint and contact of the publisher"], "\n".join(STORY)
+    ) == [False, True, False, True, False]
+
+
+def test_a_block_of_which_half_is_gold_text_gets_half() -> None:
+    labels, _ = block_labels(
+        [STORY[0] + " Sign up for our newsletter, which comes each day in the early morning, if you like."],
+        STORY[0],
+    )
+
+    assert labels[0] == pytest.approx(0.5, abs=0.05)
+
+
+def test_title_and_byline_stand_before_the_first_paragraph() -> None:
+    texts = ["Ferry runs again", "By A. Writer", STORY[0] + " " + STORY[1], "Short end."]
+    labels, places = block_labels(texts, "\n".join(texts))
+
+    assert head_lines(texts, labels, places).tolist() == [True, True, False, False]
+
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+LAYOUTS = ("zhportal", "enmag", "forum")
+
+
+def labelled(path: Path, layouts: tuple[str, ...], most: int, **more: Any) -> Path:
+    """Write labelled sample pages, so many of each layout, that are named as files."""
+    with (SAMPLES / "truth.jsonl").open(encoding="utf-8") as lines:
+        known = [row for row in map(json.loads, lines) if len(row["text"]) > 300]
+    rows = [
+        {key: row[key] for key in ("url", "text")} | {"file": str(SAMPLES / "pages" / row["id"])} | more
+        for layout in layouts
+        for row in [row for row in known if row["id"].startswith(layout)][:most]
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
+    return path
+
+
+def run(*arguments: str | Path) -> int:
+    return train.main([*map(str, arguments)])
+
+
+def test_training_is_continued_and_the_model_is_used_by_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("catboost")
+    model, figures = tmp_path / "own.npz", tmp_path / "figures.json"
+    pages = labelled(tmp_path / "labelled.jsonl", LAYOUTS, 4)
+    assert run(pages, "--output", model, "--json", figures) == 0
+    shown = capsys.readouterr().out.splitlines()
+
+    assert shown[0].split() == "site pages F1 before F1 out of fold missed".split()
+    assert shown[4].split()[:2] == ["all", "12"]
+    assert shown[-1].endswith(f'extraction.model = "{model}"')
+    rows = json.loads(figures.read_text("utf-8"))
+    assert [row["pages"] for row in rows.values()] == [4, 4, 4, 12]
+    assert rows["all"]["out_of_fold"] > 0.9
+    page = (SAMPLES / "pages" / "zhportal" / "marathon.html").read_bytes()
+    assert extract(page, config=ExtractionConfig(model=str(model))).text
+
+
+def test_from_scratch_the_model_knows_these_pages_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("catboost")
+    monkeypatch.setattr(train, "FEWEST_SITES", 3)
+    articles = labelled(tmp_path / "pages-articles.jsonl", ("zhportal", "enmag", "ennews"), 4, kind="article")
+    threads = labelled(tmp_path / "pages-threads.jsonl", ("forum",), 4, kind="thread")
+    rendered = tmp_path / "rendered"
+    rendered.mkdir()
+    labelled(rendered / "hexo-next.jsonl", ("forum",), 6, kind="thread")
+    model, figures = tmp_path / "own.npz", tmp_path / "figures.json"
+    arguments = (articles, threads, "--rendered", rendered, "--per-theme", "3", "--trees", "10")
+
+    assert run(*arguments, "--fresh", "--output", model) == 0
+    assert len(read_model(model.read_bytes()).trees.leaves) == 10
+    assert run(*arguments, "--evaluate", "--json", figures) == 0
+    assert {name: row["pages"] for name, row in json.loads(figures.read_text("utf-8"))["out_of_fold"].items()} == {
+        "articles": 12, "rendered-thread": 3, "threads": 4,
+    }  # fmt: skip
+    assert run(*arguments, "--evaluate", "sources") == 0
+    assert " s  fold rendered\n" in capsys.readouterr().out
+
+
+def test_wrong_input_is_an_error_and_nothing_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages, few, model = tmp_path / "pages.jsonl", tmp_path / "few.jsonl", tmp_path / "own.npz"
+    few.write_text("{}", encoding="utf-8")
+    labelled(pages, LAYOUTS, 2)
+    monkeypatch.setattr(train, "find_spec", lambda _name: True)
+    cases: list[tuple[tuple[str | Path, ...], int, str]] = [
+        ((few, "--output", model), 1, "error: labelled pages: 0 to learn from, at least 5 are needed\n"),
+        ((pages, "--output", model, "--fresh"), 1, "of 3 sites; a model from scratch needs 20"),
+        ((pages,), 2, "either --output or --evaluate is needed"),
+        ((pages, "--output", model, "--evaluate"), 2, "either --output or --evaluate is needed"),
+        ((pages, "--output", model, "--rendered", tmp_path), 2, "--rendered needs --fresh or --evaluate"),
+        ((pages, "--output", tmp_path / "none" / "own.npz"), 2, "there is no folder"),
+    ]
+    for arguments, code, said in cases:
+        with pytest.raises(SystemExit) as ended:
+            run(*arguments)
+        assert ended.value.code == code, arguments
+        assert said in capsys.readouterr().err, arguments
+    monkeypatch.setattr(train, "FEWEST_SITES", 1)
+    with pytest.raises(SystemExit):
+        run(pages, "--evaluate", "sources")
+    assert "of one source" in capsys.readouterr().err
+    assert not model.exists()

@@ -20,24 +20,20 @@ from es_dedup.model import Content, Relation, Skipped
 from es_dedup.settings import Settings
 from es_dedup.settings.sections import CcdetConfig, CharFrequencyConfig, DwdcsConfig, MultiSimhashConfig
 from es_dedup.testing.detector_contract import DetectorContract
-from es_dedup.text.hashing import hash64
 from es_dedup.text.idf import general
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.synonyms import of_groups
 from es_dedup.text.words import WordBatch, content_words
 from experiments.readings.ccdet import CcdetKeptCounts, noise_by_idf
-from experiments.readings.char_frequency import CharFrequencyAuxAlone, CharFrequencyBothLong
+from experiments.readings.char_frequency import CharFrequencyAuxAlone
 from experiments.readings.dwdcs import (
     DwdcsContribution,
     DwdcsPhrases,
-    DwdcsPrinted,
     DwdcsTfidf,
-    PhraseMerger,
     WeightedConcepts,
     printed_spread,
 )
 from experiments.readings.multi_simhash import IDF_STEPS, MultiSimhashEach, MultiSimhashTfidf
-from experiments.readings.phrases import with_phrases
 from tests.reference import ccdet as slow_ccdet
 from tests.reference import dwdcs as slow_dwdcs
 from tests.reference import multi_simhash as slow_multi
@@ -134,13 +130,6 @@ def test_followers_decide_alone_where_the_steps_of_the_source_say_so() -> None:
     assert [each.score for each in found] == [0.5, 1.0]
 
 
-@pytest.mark.parametrize(
-    ("left", "right", "followers"), [(501, 400, False), (501, 501, True), (100, 29, True), (400, 501, False)]
-)
-def test_followers_are_compared_on_pages_that_are_both_long(left: int, right: int, followers: bool) -> None:
-    assert CharFrequencyBothLong(CharFrequencyConfig()).compares_followers(left, right) == followers
-
-
 @settings(max_examples=30, deadline=None)
 @given(st.lists(page_texts, max_size=4), st.integers(5, 15), st.integers(6, 14))
 def test_both_readings_of_multi_simhash_equal_the_reference(
@@ -232,26 +221,6 @@ def test_phrases_and_contributions_equal_the_reference(
     check_concepts([text * 2 for text in texts], config)
 
 
-def test_words_that_recur_side_by_side_are_one_concept() -> None:
-    words = content_words(
-        normalise_many(["水泵 设备 检修。设备 检修 水泵。水泵 设备 检修。水泵。设备", "检修"])
-    )
-    found = with_phrases(words, 2)
-    assert found.words(0) == ["水泵 设备", "检修", "设备 检修", "水泵", "水泵 设备", "检修", "水泵", "设备"]
-    assert found.words(1) == ["检修"]
-    assert dict(zip(found.vocabulary, found.sizes.tolist(), strict=True))["水泵 设备"] == 4
-    assert found.hashes.tolist() == [hash64(word) for word in found.vocabulary]
-    assert with_phrases(words, 4).words(0) == words.words(0)
-
-
-def test_a_phrase_is_one_concept_with_one_of_the_same_meaning() -> None:
-    merger = PhraseMerger(SYNONYMS, 1, 0.5)
-    one, other = (merger.code(phrase) for phrase in ("设备 检修", "装置 维修"))
-    assert one == other != merger.code("检修 设备")
-    assert merger.name("设备 检修") == merger.name("装置 维修")
-    assert [each.tolist() for each in merger.pairs(["设备 检修", "水泵", "装置 维修"])] == [[0], [2]]
-
-
 @pytest.mark.parametrize("kind", [DwdcsTfidf, DwdcsContribution])
 def test_weights_decide_on_the_cosine_and_are_stored(kind: type[Dwdcs]) -> None:
     detector = kind(DwdcsConfig(min_concepts=4), SYNONYMS)
@@ -301,11 +270,3 @@ def test_the_printed_spread_equals_the_reference(
 ) -> None:
     wanted = slow_dwdcs.spread(left, right, signed=False)
     assert printed_spread(page(left), page(right)) == (None if wanted is None else pytest.approx(wanted))
-
-
-def test_a_shift_is_a_spread_in_one_direction_as_printed() -> None:
-    one, other = page({1: [10, 20, 30]}), page({1: [15, 25, 35]})
-    assert (printed_spread(one, other), printed_spread(other, one)) == (10.0, 0.0)
-    printed = DwdcsPrinted(DwdcsConfig(max_position_variance=0.005))
-    assert printed.verify(one, other).relation is Relation.DIFFERENT
-    assert printed.verify(other, one).relation is Relation.DUPLICATE

@@ -1,6 +1,8 @@
-"""Shingling and super-shingles against sets of shingles, and against each other."""
+"""Shingling, super-shingles and minima, against sets of shingles and against each other."""
 
 from __future__ import annotations
+
+from typing import Final
 
 import numpy as np
 import pytest
@@ -9,9 +11,17 @@ from hypothesis import strategies as st
 
 from es_dedup.model import Relation, Skipped
 from es_dedup.text.normalise import normalise
-from experiments.comparators.hashsets import HashBag, short
-from experiments.comparators.minima import _functions
-from experiments.comparators.shingling import GROUP_SIZE, GROUPS, SuperShingles, shingles
+from experiments.comparators.hashsets import HashBag
+from experiments.comparators.minhash import MinimaOfPage
+from experiments.comparators.minima import (
+    EMPTY,
+    _functions,
+    _orders,
+    band_hashes,
+    one_permutation,
+    permuted,
+)
+from experiments.comparators.shingling import GROUP_SIZE, GROUPS, shingles
 from tests.experiments.comparator_cases import close, detector, features
 from tests.reference import shingling as slow
 from tests.reference.coverage import grams
@@ -41,19 +51,6 @@ def test_without_sampling_both_similarities_equal_the_reference(left: str, right
             assert close(verdict.score, slow.resemblance(ours, theirs))
         else:
             assert close(verdict.score, max(slow.containment(ours, theirs), slow.containment(theirs, ours)))
-
-
-@pytest.mark.parametrize("modulus", [2, 8, 25])
-def test_the_sketch_is_what_the_modulus_divides(modulus: int) -> None:
-    texts = [article(1), article(2, language="en"), "", "短"]
-    hashes, owners = shingles(texts, 5, 5)
-    expected = [slow.sketch(short(hashes[owners == page]).tolist(), modulus) for page in range(len(texts))]
-    method = detector("shingling", shingling__modulus=modulus, shingling__min_shingles=1)
-    found = [
-        set(each.values.tolist()) if isinstance(each, HashBag) else set() for each in features(method, *texts)
-    ]
-    assert found == expected
-    assert len(expected[0]) > 10
 
 
 def test_known_answers() -> None:
@@ -108,8 +105,54 @@ def test_super_shingles_are_groups_of_minima() -> None:
     assert method.verify(found[0], found[2]).score == 0
 
 
-@pytest.mark.parametrize(("equal", "accepted"), [(0, False), (1, False), (2, True), (6, True)])
-def test_two_equal_super_shingles_accept(equal: int, accepted: bool) -> None:
-    method = detector("supershingles")
-    one, other = SuperShingles((1, 2, 3, 4, 5, 6)), SuperShingles((*range(1, equal + 1), *[9] * (6 - equal)))
-    assert (method.verify(one, other).relation is Relation.DUPLICATE) == accepted
+HASHES: Final = st.lists(st.integers(0, (1 << 64) - 1), max_size=30)
+
+
+def kernel(pages: list[list[int]], bins: int) -> list[list[int]]:
+    """One-permutation minima of pages given as hashes."""
+    owners = np.repeat(np.arange(len(pages)), [len(page) for page in pages])
+    hashes = np.array([value for page in pages for value in page], dtype=np.uint64)
+    found: list[list[int]] = one_permutation(hashes, owners, len(pages), bins).tolist()
+    return found
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(HASHES, max_size=5), st.sampled_from([1, 2, 7, 16, 84]))
+def test_one_permutation_equals_the_reference(pages: list[list[int]], bins: int) -> None:
+    orders = _orders(bins).tolist()
+    expected = [slow.one_permutation(page, bins, orders) or [int(EMPTY)] * bins for page in pages]
+    assert kernel(pages, bins) == expected
+
+
+@given(st.lists(st.integers(0, (1 << 64) - 1), min_size=1, max_size=30), st.integers(1, 20))
+def test_permuted_minima_equal_the_reference(hashes: list[int], count: int) -> None:
+    functions = list(zip(*(each.tolist() for each in _functions(count)), strict=True))
+    found = permuted(np.array(hashes, dtype=np.uint64), count).tolist()
+    assert found == slow.minima(hashes, functions)
+
+
+@given(
+    st.lists(st.integers(0, 1), min_size=12, max_size=12),
+    st.lists(st.integers(0, 1), min_size=12, max_size=12),
+)
+def test_pages_share_a_band_hash_exactly_when_they_share_a_band(left: list[int], right: list[int]) -> None:
+    ours, theirs = (band_hashes(np.array(each, dtype=np.uint16), 4) for each in (left, right))
+    assert bool(set(ours.tolist()) & set(theirs.tolist())) == slow.shares_band(left, right, 3)
+    assert [a == b for a, b in zip(ours, theirs, strict=True)] == [
+        left[at : at + 3] == right[at : at + 3] for at in range(0, 12, 3)
+    ]
+
+
+def test_known_answers_of_minhash() -> None:
+    method = detector("minhash")
+    one = MinimaOfPage(np.arange(128, dtype=np.uint16))
+    half = MinimaOfPage(np.where(np.arange(128) < 64, np.arange(128), 999).astype(np.uint16))
+    verdict = method.verify(one, half)
+    assert verdict.score == 0.5
+    assert verdict.relation is Relation.DUPLICATE
+    assert len(set(method.terms(one)) & set(method.terms(half))) == 16
+    other = detector("minhash", minhash__bands=4, minhash__rows=4)
+    with pytest.raises(ValueError, match="do not compare"):
+        method.verify(one, features(other, article(1))[0])
+    with pytest.raises(ValueError, match="take 33 bytes"):
+        other.unpack(method.pack(one))

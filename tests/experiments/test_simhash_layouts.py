@@ -68,21 +68,6 @@ def test_nothing_within_the_guarantee_is_missed(layout: Layout, bits: int) -> No
         assert not asked.isdisjoint(layout.stored_terms(other))
 
 
-@pytest.mark.parametrize("name", ["5c2", "6c3", "8c2", "10c4"])
-def test_one_bit_beyond_the_guarantee_can_be_missed(name: str) -> None:
-    layout = LAYOUTS[name]
-    starts = [sum(layout.widths[:block]) for block in range(layout.blocks)]
-    other = sum(1 << start for start in starts[: layout.guarantee + 1])
-    assert set(layout.query_terms(0, layout.guarantee)).isdisjoint(layout.stored_terms(other))
-    with pytest.raises(ValueError, match=f"up to {layout.guarantee} bits"):
-        layout.query_terms(0, layout.guarantee + 1)
-
-
-def test_a_detector_refuses_a_layout_that_would_miss_pairs() -> None:
-    with pytest.raises(ValueError, match="5c2 finds all pairs up to 3 bits, 4 are asked for"):
-        LayoutSimhash(SimhashConfig(max_hamming_distance=4), LAYOUTS["5c2"])
-
-
 class TestLayout(DetectorContract):
     @pytest.fixture
     def detector(self) -> LayoutSimhash:

@@ -161,24 +161,3 @@ def decide_pages(
     kept_left, kept_right = left - dropped, right - dropped
     counted_left, counted_right = (kept_left, kept_right) if recount else (left, right)
     return decide(len(kept_left & kept_right), len(counted_left), len(counted_right), limits)
-
-
-def decide_all(
-    pages: Mapping[str, frozenset[str]],
-    dropped: frozenset[str] = frozenset(),
-    *,
-    recount: bool = True,
-    limits: Limits = DEFAULT_LIMITS,
-) -> dict[tuple[str, str], Decision]:
-    """Decisions for every pair of pages that share a surviving signature.
-
-    Keys are ``(left, right)`` with ``left < right`` as strings, in ascending order.
-    """
-    ids = sorted(pages)
-    decisions = {}
-    for i, left in enumerate(ids):
-        for right in ids[i + 1 :]:
-            decision = decide_pages(pages[left], pages[right], dropped, recount=recount, limits=limits)
-            if decision.common > 0:
-                decisions[left, right] = decision
-    return decisions

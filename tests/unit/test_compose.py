@@ -46,20 +46,6 @@ class TestEachService:
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
 
 
-@pytest.mark.parametrize(
-    ("service", "variable"),
-    [
-        ("elasticsearch", "ELASTIC_PASSWORD"),
-        ("worker", "ES_DEDUP_ELASTIC__PASSWORD"),
-        ("beat", "ES_DEDUP_ELASTIC__PASSWORD"),
-        ("serve", "ES_DEDUP_ELASTIC__PASSWORD"),
-    ],
-)
-def test_there_is_no_default_password(service: str, variable: str) -> None:
-    password = compose()["services"][service]["environment"][variable]
-    assert re.fullmatch(r"\$\{ELASTIC_PASSWORD:\?.+\}", password)
-
-
 def test_workers_wait_for_their_servers_and_one_sends_the_periodic_tasks() -> None:
     services = compose()["services"]
     workers = {name: each for name, each in services.items() if "build" in each}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -131,24 +130,3 @@ def test_nothing_else_is_removed(place: Path, tmp_path: Path) -> None:
     later()
     assert sorted(place.rglob("*")) == before
     assert (theirs / "files" / "data").read_bytes() == b"data"
-
-
-def test_links_inside_an_abandoned_folder_are_not_followed(place: Path, tmp_path: Path) -> None:
-    theirs = tmp_path / "theirs"
-    theirs.mkdir()
-    (theirs / "data").write_bytes(b"data")
-    process, folder = started(HOLDING)
-    Path(folder, "link").symlink_to(theirs)
-    killed(process)
-    later()
-    assert not list(place.iterdir())
-    assert (theirs / "data").read_bytes() == b"data"
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
-def test_folders_of_other_users_stay(place: Path) -> None:
-    process, folder = started(HOLDING)
-    killed(process)
-    os.chown(Path(folder).parent, 12_345, 12_345)
-    later()
-    assert Path(folder, "part").exists()

@@ -16,7 +16,6 @@ from es_dedup.detectors.multi_simhash import (
     MultiSimhash,
     TwoFingerprints,
     windows_around,
-    word_weights,
 )
 from es_dedup.errors import ConfigError
 from es_dedup.model import Content, Relation, Skipped
@@ -25,7 +24,7 @@ from es_dedup.settings.sections import MultiSimhashConfig
 from es_dedup.text.idf import Idf, general
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.synonyms import NONE, Synonyms, of_groups
-from es_dedup.text.words import WordBatch, content_words, distinct_words
+from es_dedup.text.words import WordBatch, content_words
 from tests.reference import multi_simhash as slow
 from tests.samples import truths
 from tests.texts import EN, ZH, page_texts
@@ -79,17 +78,6 @@ def test_random_pages_equal_the_reference(texts: list[str], keywords: int, conte
 
 def test_real_pages_equal_the_reference() -> None:
     check([truth.text for truth in truths()[:15]], CONFIG, SYNONYMS)
-
-
-def test_a_known_weight() -> None:
-    words = content_words(normalise_many(["水泵水泵坏"]))
-    assert words.words(0) == ["水泵", "水泵", "坏"]
-    distinct = distinct_words(words)
-    weights = word_weights(words, distinct, CONFIG, Idf({"水泵": 2.0, "坏": 3.0}, 1.0, "test"))
-    # 水泵: noun, tf-idf 4 of at most 4, two characters, first of three; 坏: adjective, 3 of 4, one character, third
-    assert weights.tolist() == pytest.approx(
-        [0.8 + 0.5 * 0.6 + 0.05 * 2 + 0.1, 0.8 * 0.75 + 0.5 * 0.4 + 0.05 + 0.1 * (1 - 2 / 3)]
-    )
 
 
 def test_windows_end_with_the_page() -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_dedup import Deduplicator
-from es_dedup.detectors import registry
 from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.registry import create_detectors, detector_names, detector_versions, register
 from es_dedup.detectors.simhash import Simhash
@@ -19,12 +18,6 @@ from es_dedup.settings.recorded import decision_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@pytest.fixture
-def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A copy of the registry that goes away after the test."""
-    monkeypatch.setattr(registry, "_FACTORIES", dict(registry._FACTORIES))
 
 
 def test_detectors_come_in_the_order_of_the_settings_and_know_their_section() -> None:
@@ -50,21 +43,6 @@ def test_unknown_names_are_refused_together_with_the_names_known() -> None:
     assert "got 'other'" in message
     assert "'ccdet' 2 times" in message
     assert "3 problem(s)" in message
-
-
-@pytest.mark.usefixtures("own_registry")
-def test_a_method_of_ones_own_is_built_from_the_settings() -> None:
-    seen: list[Settings] = []
-
-    def factory(settings: Settings) -> Ccdet:
-        seen.append(settings)
-        return Ccdet(settings.ccdet)
-
-    register("mine", factory)
-    settings = Settings(detectors=("mine",))
-    assert isinstance(create_detectors(settings)["mine"], Ccdet)
-    assert seen == [settings]
-    assert "mine" in detector_names()
 
 
 @pytest.mark.parametrize("name", ["ccdet", ""])

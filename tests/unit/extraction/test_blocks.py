@@ -1,4 +1,4 @@
-"""Blocks and containers of a page, against a slow recursive reading of the same tree."""
+"""Bytes of any kind as a tree, and its blocks and containers, against a slow recursive reading of the same tree."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ from es_dedup.extraction.blocks import (
     Blocks,
     read_blocks,
 )
-from es_dedup.extraction.text import fold
+from es_dedup.extraction.reading.document import Document, read_document
+from es_dedup.extraction.reading.guard import Deadline
+from es_dedup.extraction.text import clean, fold
+from es_dedup.settings.loading import ExtractionConfig
+from tests.reference.cleaning import cleaned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,3 +144,96 @@ def test_depth_costs_no_recursion() -> None:
     )
 
     assert read_blocks(root).texts == ["deep"]
+
+
+PIECES = ["<p>", "</p>", "<div class=a>", "</div>", "<b>", "</b>", "<a href=/x>", "</a>", "<br>", "<li>", "<ul>", "</ul>", "<td>", "</table>", "<h1>",
+          "</h1>", "</body>", "</html>", "<body>", "<p/>", "</nosuch>", "<span title='>'>", "x, and y.", "&nbsp;", " ", "\n", "<!-- c -->",
+          "<script>a<b</script>", "<x-y>"]  # fmt: skip
+
+
+def read(html: bytes | str, *, max_depth: int = 1000, max_nodes: int = 300_000) -> Document:
+    config = ExtractionConfig(max_depth=max_depth, max_nodes=max_nodes)
+    document = read_document(html, config, Deadline(60), url=None, http_charset=None)
+    assert document is not None
+    return document
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=40))
+@settings(max_examples=300)
+def test_text_between_broken_tags_is_in_some_line(pieces: list[str]) -> None:
+    document = read(f"<body>x{''.join(pieces)}")
+    assert "".join(document.lines).count("x, and y.") == pieces.count("x, and y.")
+
+
+def test_preformatted_text_keeps_its_lines() -> None:
+    assert "\n".join(read("<pre>a = 1\n  b = 2\n\nc</pre>").lines) == "a = 1\nb = 2\nc"
+
+
+def test_meta_elements_scripts_and_title() -> None:
+    document = read(
+        "<svg><title>drawing</title></svg><title> </title><title>A &amp; B</title><meta property='og:title dc:title' content=' C '>"
+        "<meta name=Author content=''><meta http-equiv=Refresh content=1><meta name=author content=D><meta name=author content=E>"
+        '<script id=x type=\'application/ld+json\'>{"@type": "Article"}</script><script src=y></script>'
+    )
+    assert document.title == "A & B"
+    assert document.metas["og:title"] == document.metas["dc:title"] == "C"
+    assert document.metas["author"] == "D"
+    assert document.metas["refresh"] == "1"
+    assert document.scripts == [({"id": "x", "type": "application/ld+json"}, '{"@type": "Article"}')]
+    assert document.structured.types == {"article"}
+
+
+def test_a_title_without_its_end_does_not_take_the_page() -> None:
+    document = read("<html><head><title>A page\n<script>document.write('<b>x</b>')</script><body><p>one</p>")
+    assert document.title == "A page"
+    assert document.lines == ["one"]
+    assert read("<title>On <b> and <i></title><p>one").title == "On <b> and <i>"
+
+
+def test_a_json_document_is_a_script_of_an_empty_page() -> None:
+    document = read(b' {"a": [1]}')
+    assert document.lines == []
+    assert document.scripts == [({"type": "application/json"}, ' {"a": [1]}')]
+
+
+def test_elements_are_found_by_what_they_are_called() -> None:
+    document = read("<p class='a b' id=c>1</p><p class='a b'>2</p><i rel=d itemprop=e>3</i><p id=c>4</p>")
+    asked: list[str] = []
+
+    def says(name: str) -> bool:
+        asked.append(name)
+        return True
+
+    assert [element.text for element in document.marked(says)] == ["1", "2"]
+    assert asked == ["a b"], "equal values are asked about once"
+    assert [element.text for element in document.marked(says, by_id=True)] == ["1", "2", "4"]
+    assert [element.text for element in document.declaring] == ["3"]
+
+
+def test_limits_are_noted_and_text_survives_them() -> None:
+    deep = read("<div>" * 3000 + "x" + "</div>" * 3000 + "<p>y")
+    assert deep.lines == ["x", "y"]
+    assert deep.notes == ("nested deeper than 1000, flattened",)
+    allowed = read("<div>" * 500 + "x" + "</div>" * 500 + "<p>y")
+    assert allowed.lines == ["x", "y"]
+    assert allowed.notes == ()
+    shallow = read("<div>" * 30 + "x" + "</div>" * 30 + "<p>y", max_depth=16)
+    assert shallow.lines == ["x", "y"]
+    assert shallow.notes == ("nested deeper than 16, flattened",)
+    most = read("<div>" * 1_990 + "x" + "</div>" * 1_990, max_depth=10_000)
+    assert most.lines == ["x"]
+    assert most.notes == ()
+    assert read("<div>" * 2_500 + "x", max_depth=10_000).notes == ("nested deeper than 2000, flattened",)
+    items = read("<li><td>" * 5_000 + "x")
+    assert items.lines == ["x"]
+    assert items.notes == ("nested deeper than 1000, flattened",)
+    bold = read("<div class=a>x" + "<b><i>" * 2_000 + "y<p class=b>z")
+    assert bold.root.xpath("string(//p[@class='b'])") == "z"
+    many = read("<p>x</p>" * 2000, max_nodes=1000)
+    assert len(many.lines) == 1000
+    assert many.notes == ("more than 1000 elements, the rest was cut",)
+
+
+@given(st.text(alphabet="ab 一、\n\r\t\u00a0\u200b\u3000\u2028.", max_size=40))
+def test_white_space_is_folded_as_expressions_say(text: str) -> None:
+    assert clean(text) == cleaned(text)

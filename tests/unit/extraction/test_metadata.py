@@ -78,10 +78,6 @@ def test_the_canonical_url_is_absolute_and_of_the_web(head: str, url: str) -> No
     assert read(head).url == url
 
 
-def test_a_relative_canonical_url_without_a_page_url_is_ignored() -> None:
-    assert read('<link rel="canonical" href="/x.html">', url=None).url is None
-
-
 @pytest.mark.parametrize(
     ("url", "site"),
     [

@@ -1,8 +1,9 @@
-"""One page from bytes to content, and the choice of the method by name."""
+"""A page as a whole: methods, what is skipped, kinds of pages, reasons of blocks."""
 
 from __future__ import annotations
 
 import gzip
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,11 +18,12 @@ from es_dedup.extraction import (
 )
 from es_dedup.extraction.page import HtmlExtractor
 from es_dedup.extraction.reading.guard import DeadlineExceeded
-from es_dedup.model import Content, Skipped
+from es_dedup.model import Content, PageKind, Skipped
 from es_dedup.settings.loading import ExtractionConfig
 
 if TYPE_CHECKING:
     from es_dedup.extraction.reading.document import Document
+
 
 LINE = "这里是正文，有逗号，也有句号，一共有不少的字，可以算作正文了。"
 PAGE = f"<html><head><meta charset=gbk><title>标题</title></head><body><p>{LINE}</p></body></html>"
@@ -118,3 +120,141 @@ def test_a_page_with_such_words_in_its_title_is_read(title: str) -> None:
         * 3
     )
     assert isinstance(create_extractor().extract(page.encode()), Content)
+
+
+STORY = "".join(
+    f"<p>In year {n} the harbour was deepened again, and the town paid for it with a loan, which the mayor defended.</p>"
+    for n in range(8)
+)
+HEADLINES = "".join(
+    f'<li><a href="/{n}.html">Council number {n} votes on the new bridge</a></li>' for n in range(40)
+)
+TEASERS = "".join(
+    f'<h2><a href="/{n}.html">Council number {n} votes on the new bridge</a></h2>'
+    f"<div class=lead>The council, number {n}, has voted on a bridge that nobody asked for. It will be built.</div>"
+    for n in range(12)
+)
+SHORT = "<p>News from the coast, every day, since 1950.</p>"
+
+
+def kind(body: str, url: str | None = "https://news.example/2026/harbour.html", head: str = "") -> PageKind:
+    return extract(f"<html><head>{head}</head><body>{body}</body></html>", url=url).kind
+
+
+@pytest.mark.parametrize(
+    ("body", "url"),
+    [
+        (STORY + HEADLINES * 3, "https://news.example/"),
+        (STORY + HEADLINES * 3, "https://news.example/index.html"),
+        (SHORT + HEADLINES, "https://news.example/2026/harbour.html"),
+        (SHORT * 4 + HEADLINES, "https://news.example/tag/harbour/"),
+        (SHORT * 4 + HEADLINES, "https://news.example/forum/viewforum.php?f=3"),
+        (TEASERS, "https://news.example/world"),
+        (TEASERS, None),
+    ],
+)
+def test_a_page_that_leads_elsewhere_is_a_list(body: str, url: str | None) -> None:
+    assert kind(body, url) is PageKind.LIST
+
+
+@pytest.mark.parametrize(
+    ("body", "url"),
+    [
+        (STORY, "https://news.example/"),
+        (STORY + HEADLINES, "https://news.example/2026/harbour.html"),
+        (STORY + HEADLINES, None),
+        (STORY, "https://news.example/category/harbour.html"),
+        (SHORT, "https://news.example/about"),
+        (STORY, "http://["),
+    ],
+)
+def test_a_text_of_its_own_makes_an_article(body: str, url: str | None) -> None:
+    assert kind(body, url) is PageKind.ARTICLE
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        '<meta property="og:type" content="article">',
+        '<script type="application/ld+json">{"@type": "NewsArticle"}</script>',
+    ],
+)
+def test_a_declared_article_is_no_list(head: str) -> None:
+    assert kind(SHORT * 3 + HEADLINES[:900], "https://news.example/", head) is PageKind.ARTICLE
+
+
+def test_a_list_has_no_author_and_no_day_but_those_it_declares() -> None:
+    body = TEASERS.replace(
+        "<div class=lead>",
+        "<p class=byline>By Ada Moor</p><time datetime=2026-03-04>x</time><div class=lead>",
+    )
+    found = extract(f"<title>World</title>{body}", url="https://news.example/")
+    assert (found.kind, found.author, found.published) == (PageKind.LIST, "", None)
+    declared = extract(
+        f"<title>World</title><meta name=author content='Ben Low'>{body}", url="https://news.example/"
+    )
+    assert declared.author == "Ben Low"
+
+
+LINES = [f"第{n}段正文讲的是第{n * 3}件事情，有逗号，也有句号，说得清清楚楚。" for n in range(6)]
+BODY = "".join(f"<p>{line}</p>" for line in LINES)
+LINKS = "".join(f"<li><a href=/{n}>第{n}条新闻的标题在这里，很长</a></li>" for n in range(20))
+
+
+def test_each_block_has_a_reason() -> None:
+    page = f"<body><ul class=nav>{LINKS}</ul><div class=c><h1>标题</h1>{BODY}</div></body>"
+    why = extract(page, explain=True).why
+    assert why is not None
+    assert set(LINES) <= {note.text for note in why.blocks if note.kept}
+    for note in why.blocks:
+        assert note.probability is not None
+        assert re.fullmatch(r"[a-z ]+ [+-]\d+\.\d, [a-z ]+ [+-]\d+\.\d", note.reason), note.reason
+    kept = [note.probability or 0 for note in why.blocks if note.kept]
+    assert min(kept) > max(note.probability or 0 for note in why.blocks if not note.kept)
+    assert why.kept >= len(LINES)
+    assert why.dropped == len(why.blocks) - why.kept
+    assert why.chosen.startswith("div.c < body")
+    assert min(kept) <= why.score <= max(kept)
+
+
+def test_without_asking_there_are_no_notes_but_a_rule() -> None:
+    why = extract(f"<body>{BODY}</body>").why
+    assert why is not None
+    assert why.blocks == ()
+    assert why.rule == "block model"
+
+
+def test_site_name_and_next_page_are_read() -> None:
+    head = '<meta property="og:site_name" content="某某网"><link rel="next" href="/a_2.html">'
+    found = extract(f"<html><head>{head}</head><body>{BODY}</body></html>", url="https://x.example/a.html")
+    assert (found.site_name, found.next_page) == ("某某网", "https://x.example/a_2.html")
+
+
+def test_links_of_the_main_text_are_counted() -> None:
+    body = BODY.replace("正文", "<a href=/w>正文</a>", 2)
+    assert extract(f"<body><ul class=nav>{LINKS}</ul><div>{body}</div></body>").links == 2
+
+
+def test_code_in_a_script_is_no_text() -> None:
+    script = (
+        '<script type="application/json">{"content": "function (a) { return a. b. c! } '
+        + "x. " * 90
+        + '"}</script>'
+    )
+    assert extract(f"<body><p>短。</p>{script}</body>").text == "短。"
+
+
+@pytest.mark.parametrize(
+    ("tag", "found"),
+    [
+        ("<link rel=next href=/2>", True),
+        ("<a class=more rel='nofollow next' href=/2>", True),
+        ("<a REL=NEXT href=/2>", True),
+        ("<link rel=&#110;ext href=/2>", True),
+        ("<a rel=nofollow href=/2 class=next>", False),
+        ("<div rel=next href=/2>", False),
+    ],
+)
+def test_the_next_page_is_found_however_it_is_written(tag: str, found: bool) -> None:
+    html = f"<html><head>{tag}</head><body><p>{'The ferry goes at nine, and at ten. ' * 4}</p></body></html>"
+    assert extract(html, url="https://x.example/1").next_page == ("https://x.example/2" if found else None)

@@ -1,4 +1,4 @@
-"""Which batches are under way at once, and what becomes of those after one that fails."""
+"""Which batches are under way at once, what becomes of those after one that fails, and what clustering reads of them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from es_dedup.hook.cluster_cache import ClusterCache
 from es_dedup.hook.stages import Stages
+from es_dedup.index.embedded import EmbeddedIndex
+from es_dedup.testing.builders import assignment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
 
 SECONDS = 20
 
@@ -135,3 +139,15 @@ def test_nothing_after_a_batch_that_fails_is_decided_on(fails: str) -> None:
     assert "prepare 2" not in run.made
     assert ("withdraw 2" in run.made) == ("prefetch 2" in run.made)
     assert ("withdraw 1" in run.made) == (fails == "prefetch 1")
+
+
+@pytest.mark.parametrize("read", ["members", "assignments"])
+def test_members_are_those_that_were_written_last(read: str) -> None:
+    with EmbeddedIndex(":memory:", features={}) as index:
+        index.assign_many([assignment("a"), assignment("b", "a"), assignment("c", "a"), assignment("z")])
+        near = ClusterCache(index)
+        getattr(near, read)(["a", "b", "c", "z"])
+        near.assign_many([assignment("b", "z"), assignment("c", "a"), assignment("new")])
+        members = near.members(["a", "b", "z", "new"])
+    found = {name: [each.page_id for each in group] for name, group in members.items()}
+    assert found == {"a": ["a", "c"], "z": ["b", "z"], "new": ["new"]}

@@ -16,8 +16,6 @@ from es_dedup.index.records import FeatureRecord
 from es_dedup.model import Cluster, Member, PairDecision, Relation, Verdict
 from es_dedup.report import ReportLimits, write_report
 from es_dedup.report.alignment import side_by_side
-from es_dedup.report.charts import score_bars, size_bars
-from es_dedup.report.data import gather
 from es_dedup.report.evidence import measures
 from es_dedup.report.features import FieldPair, compared_fields
 
@@ -188,24 +186,6 @@ def test_ten_thousand_clusters_make_a_small_page(tmp_path: Path) -> None:
     assert "99,500 and 99,501 more characters" in page
 
 
-def test_every_member_of_a_cluster_is_listed_and_figures_have_tooltips(tmp_path: Path) -> None:
-    page = page_of(FakeIndex(clusters_of(1, 250)), tmp_path, ReportLimits(clusters=1, members=1))
-    assert all(f"<code>c0-{member}</code>" in page for member in range(250))
-    assert "<summary>Show 150 more</summary>" in page
-    assert page.count('title="Pages of clusters without') == 1
-    assert page.count('title="Pages of the cluster') == 2  # in the table and above the texts
-    assert page.count('title="Agreement of the two pages') == 250
-    assert '<span title="agreement as this method measures it, from 0 to 1">0.910</span>' in page
-    assert '<i class="unmet" title="the threshold is not met">≥ 0.5</i>' in page
-
-
-def test_the_largest_clusters_come_first_then_by_id() -> None:
-    clusters = [*clusters_of(30, 1), Cluster("big", "big", clusters_of(1, 9)[0].members)]
-    data = gather(cast("Any", FakeIndex(clusters)), ReportLimits(clusters=1, listed=3))
-    assert [cluster.id for cluster, _ in data.listed] == ["big", "c0", "c1"]
-    assert [view.cluster.id for view in data.detailed] == ["big"]
-
-
 def test_an_index_without_duplicates_has_a_page_too(tmp_path: Path) -> None:
     page = page_of(FakeIndex([Cluster("a", "a")]), tmp_path)
     assert "No two pages" in page
@@ -249,21 +229,3 @@ def test_a_strict_threshold_is_not_met_by_an_equal_value() -> None:
         ("> 0.8", True),
         ("< 0.05", True),
     ]
-
-
-def test_measures_stand_beside_their_thresholds() -> None:
-    shown = [
-        str(m) for m in measures({"ccs": 0.9134, "min_ccs": 0.6, "bits": 4, "max_bits": 3, "min_other": 2})
-    ]
-    assert shown == ["ccs 0.913 (≥ 0.6)", "bits 4 (≤ 3)", "min_other 2"]
-    met = [m.met for m in measures({"ccs": 0.9, "min_ccs": 0.6, "bits": 4, "max_bits": 3, "name": "x"})]
-    assert met == [True, False, None]
-
-
-def test_chart_classes_cover_everything() -> None:
-    assert dict(size_bars({2: 3, 7: 1, 500: 2})) == {
-        "2": 3, "3": 0, "4": 0, "5": 0, "6-10": 1, "11-20": 0, "21-50": 0, "51-100": 0, "> 100": 2,
-    }  # fmt: skip
-    bars = dict(score_bars({62: 1, 99: 2, 100: 4}))
-    assert (bars["60 %"], bars["95 %"], bars["100 %"]) == (1, 2, 4)
-    assert sum(bars.values()) == 7

@@ -97,13 +97,6 @@ def test_pinning_again_raises_floors_but_never_lowers_them_unasked() -> None:
     assert pin(evaluate(LABELS, {}), old, allow_lower=True).floors == {}
 
 
-def test_pinned_thirds_are_rounded_so_that_they_pass() -> None:
-    third = [LABELS[0], LABELS[1], LABELS[2], *LABELS[10:13]]
-    floors = pin(report(1, 1, third))
-    assert (floors.floors["rules"]["recall"], floors.floors["rules"]["max_merged_diff"]) == (0.3333, 0.3334)
-    assert check(report(1, 1, third), floors) == []
-
-
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import platform
@@ -20,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.serversupport import cli, fetch, java, nodes, plugin, profiles, redis, running, settings
+from scripts.serversupport import cli, fetch, nodes, profiles, redis, running, settings
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -51,30 +50,6 @@ class TestSettings:
                 settings.unprivileged(replace(places, user=user))
 
 
-class TestJava:
-    def test_java_home_comes_before_what_is_installed(self, tmp_path: Path) -> None:
-        for name, version in (("a/own", 17), ("jvm/x", 17), ("jvm/y", 25)):
-            home = tmp_path / name
-            (home / "bin").mkdir(parents=True)
-            (home / "bin" / "java").touch()
-            (home / "release").write_text(f'JAVA_VERSION="{version}.0.1"')
-        (tmp_path / "jvm" / "broken").mkdir()
-        found = java.installed({"JAVA_HOME": str(tmp_path / "a/own")}, [str(tmp_path / "jvm")])
-        assert [one.major for one in found] == [17, 17, 25]
-        first = java.choose(found, (17, 25))
-        assert first is not None
-        assert first.home == tmp_path / "a/own"
-        assert java.choose(found, (21, 25)) == found[2]
-        assert java.choose(found, (21,)) is None
-
-    def test_a_missing_java_is_named_with_advice(
-        self, places: settings.Settings, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(java, "installed", lambda _: [])
-        with pytest.raises(java.NoJava, match="openjdk-17"):
-            java.find((17, 25), {}, places, wheel=False)
-
-
 class TestRedis:
     @pytest.mark.skipif(
         platform.machine() != "x86_64" or sys.platform != "linux", reason="the package is for Linux on x86-64"
@@ -88,31 +63,7 @@ class TestRedis:
         assert re.fullmatch(r"6\.2\.\d+", redis._version(program))
 
 
-class TestPlugin:
-    def test_a_server_with_processors_or_without_compiler_is_left_as_it_is(
-        self,
-        places: settings.Settings,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        monkeypatch.setattr(java, "installed", lambda _: [java.Java(tmp_path, 17)])
-        home = tmp_path / "elasticsearch"
-        assert plugin.with_processors(home, "8.19.16", 17, {}, places) == home
-        assert "openjdk-17-jdk-headless" in capsys.readouterr().err
-        (home / "modules" / "ingest-common").mkdir(parents=True)
-        assert plugin.with_processors(home, "8.19.16", 17, {}, places) == home
-        assert capsys.readouterr().err == ""
-
-
 class TestConfiguration:
-    def test_a_runtime_without_vectors_is_not_asked_for_them(self) -> None:
-        shipped = "-XX:+UseG1GC\n20-:--add-modules=jdk.incubator.vector\n-Xlog:gc*:file=gc.log\n"
-        options, memory = profiles.jvm_options(shipped, heap="256m", vectors=False)
-        assert options == "-XX:+UseG1GC\n"
-        assert memory == "-Xms256m\n-Xmx256m\n"
-        assert "vector" in profiles.jvm_options(shipped, heap="256m", vectors=True)[0]
-
     def test_ports_of_profiles_do_not_meet(self) -> None:
         ports = [
             port + far
@@ -162,10 +113,6 @@ class TestRunning:
             taken.listen()
             port = taken.getsockname()[1]
             assert running.free_ports(port, 1) != port
-
-    def test_a_damaged_state_is_no_server(self, tmp_path: Path) -> None:
-        (tmp_path / running.STATE).write_text("{")
-        assert running.load(tmp_path) is None
 
 
 class TestFetch:
@@ -217,21 +164,6 @@ class TestFetch:
         }
         assert os.access(home / "bin" / "elasticsearch", os.X_OK)
 
-    def test_a_checked_file_in_the_cache_is_not_fetched_again(
-        self, places: settings.Settings, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        body = b"an archive"
-        wanted = fetch.Archive("org.example", "thing", "1", hashlib.sha256(body).hexdigest())
-        (places.cache / "archives").mkdir(parents=True)
-        (places.cache / "archives" / wanted.name).write_bytes(body)
-        monkeypatch.setattr(fetch, "_by_maven", None)
-        assert fetch.archive(wanted, places).read_bytes() == body
-
-    def test_only_https_is_downloaded_from(self, tmp_path: Path) -> None:
-        for url in (f"file://{tmp_path}/x", "http://maven.example/x"):
-            with pytest.raises(settings.Trouble, match="no https address"):
-                fetch._download(url, tmp_path)
-
     def test_modes_survive_unpacking_and_paths_stay_inside(self, tmp_path: Path) -> None:
         packed = tmp_path / "a.zip"
         with zipfile.ZipFile(packed, "w") as out:
@@ -250,17 +182,6 @@ class TestFetch:
             out.writestr("top/../../outside", "x")
         with pytest.raises(settings.Trouble, match="outside"):
             fetch.unpack(packed, target, below="*/")
-
-    def test_a_half_made_folder_is_never_seen(self, places: settings.Settings) -> None:
-        def fails(folder: Path) -> None:
-            (folder / "half").touch()
-            message = "no space"
-            raise settings.Trouble(message)
-
-        with pytest.raises(settings.Trouble):
-            fetch.unpacked("thing", fails, places)
-        assert not (places.cache / "unpacked" / "thing").exists()
-        assert fetch.unpacked("thing", lambda folder: (folder / "whole").touch(), places).is_dir()
 
 
 class TestCommandLine:

@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_dedup import Deduplicator, Page, load_settings
-from es_dedup.detectors.simhash import Fingerprint, Simhash
 from es_dedup.errors import ConfigError, SettingsMismatch
 from es_dedup.index.factory import features_of
-from es_dedup.model import Content
-from es_dedup.settings.sections import SimhashConfig
 from es_dedup.text.idf import chosen, general, load
 from experiments.idf import as_text, learned
-from tests.texts import topical
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,16 +93,3 @@ def test_an_index_refuses_another_content_of_the_file_by_name(method: str, tmp_p
     file.write_text(as_text(learned(PAGES[:2])), encoding="utf-8")
     with pytest.raises(SettingsMismatch, match=rf"content of {method}\.idf"):
         Deduplicator.open(tmp_path / "pages.db", settings=settings)
-
-
-def test_learned_numbers_change_the_weights(tmp_path: Path) -> None:
-    text = topical(7, sentences=30)
-    file = tmp_path / "words.idf"
-    file.write_text(as_text(learned([["泵站"]] * 9)), encoding="utf-8")
-    plain, other = (
-        Simhash(SimhashConfig(features="words-tfidf", idf=idf)).featurise(Content(text))
-        for idf in ("", str(file))
-    )
-    assert isinstance(plain, Fingerprint)
-    assert isinstance(other, Fingerprint)
-    assert plain.value != other.value

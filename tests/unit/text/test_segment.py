@@ -64,17 +64,6 @@ def test_an_unknown_name_is_refused_with_the_names_known() -> None:
         load_settings(overrides={"words.segmenter": "rjieba"})
 
 
-def test_jieba_tags_words_as_its_own_tagger_does() -> None:
-    posseg = pytest.importorskip("jieba.posseg")
-    text = normalise("".join(ZH))
-    ours, found = JiebaSegmenter(), posseg.lcut(text, HMM=False)
-    assert ours.cut(text) == [pair.word for pair in found]
-    tags = {pair.word: pair.flag for pair in found}
-    assert [ours.tag(word) for word in tags if word.isalpha()] == [
-        tags[word] for word in tags if word.isalpha()
-    ]
-
-
 WORD_METHODS = ("multi_simhash", "dwdcs", "simhash")
 
 

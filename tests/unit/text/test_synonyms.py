@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_dedup.detectors.dwdcs_network import Merger, concepts_of
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError
 from es_dedup.index.factory import features_of
 from es_dedup.model import Content, Skipped
 from es_dedup.settings import Settings
-from es_dedup.settings.sections import DwdcsConfig
-from es_dedup.text.normalise import normalise_many
 from es_dedup.text.synonyms import NONE, WORDNET_FILES, in_text_form, load, named, of_groups, parse, wordnet
-from es_dedup.text.words import content_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,32 +64,6 @@ def test_the_shipped_words_stand_in_the_form_of_texts() -> None:
     assert in_text_form(lines) == lines
     latin = {word for words in lines for word in words if word.isascii()}
     assert not [word for word in latin if sum(map(str.isalpha, word)) < 2], "2 is not two, nor c a hundred"
-
-
-def test_the_example_of_the_source_is_merged_as_far_as_its_words_are_synonyms() -> None:
-    """Section 3 of DWDCS names deficiency and lack; citrus, orange and tangerine are kinds of each other in WordNet.
-
-    Headache and migraine both stand in the list of key concepts that the source prints, so it does not merge them.
-    """
-    words = content_words(
-        normalise_many(
-            ["Lack of an enzyme, a deficiency: headache or migraine from citrus, orange and tangerine"]
-        )
-    )
-    config = DwdcsConfig()
-    found = concepts_of(words, Merger(wordnet(), config.senses, config.min_overlap))
-    concept = dict(zip(words.words(0), found.of.tolist(), strict=True))
-    assert concept["lack"] == concept["deficiency"]
-    assert len(set(concept.values())) == len(concept) - 1
-
-
-def test_words_of_texts_are_found_in_the_shipped_groups() -> None:
-    found = wordnet()
-    assert "成长" in found.concept("发展", 3)
-    assert found.code("计算机") == found.code("电脑") is not None
-    words = content_words(normalise_many(["计算机专家认为，电脑已经改变了人类社会的发展和进化。"])).vocabulary
-    assert {"计算机", "电脑"} <= set(words) & found.senses.keys()
-    assert found.concept("计算机", 1) & found.concept("电脑", 1) >= {"计算机", "电脑"}
 
 
 def test_codes_are_equal_within_a_meaning_and_do_not_depend_on_the_file() -> None:

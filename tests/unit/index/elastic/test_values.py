@@ -1,4 +1,4 @@
-"""Addresses, tokens and queries: what the adapter makes without a server."""
+"""Addresses, tokens, queries and names: what the adapter makes without a server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from es_dedup.errors import (
     IndexUnavailable,
 )
 from es_dedup.index.elastic import is_address, parse_address
+from es_dedup.index.elastic.bulk import Result
 from es_dedup.index.elastic.candidates import query_of
+from es_dedup.index.elastic.deletion import DROPPED, create
+from es_dedup.index.elastic.targets import auto_creates
 from es_dedup.index.elastic.tokens import (
     LONG,
     hash_of,
@@ -31,6 +34,7 @@ from es_dedup.index.elastic.tokens import (
     tokens_of,
 )
 from es_dedup.index.factory import beside, elastic_options, shown
+from es_dedup.index.source_index import RestoredDocument
 from es_dedup.index.term_weights import ENOUGH, weights_of
 from es_dedup.model import CandidateQuery, Scope, TermGroup
 from es_dedup.settings.loading import describe, load_settings
@@ -162,3 +166,33 @@ def test_errors_survive_pickling_and_say_what_to_do(kind: Callable[[str, str], I
     assert "http://host:9200/pages" in str(error)
     assert "reason" in str(error)
     assert made.retryable is not isinstance(made, IndexRefused)
+
+
+@pytest.mark.parametrize(
+    ("setting", "name", "creates"),
+    [
+        ("true", "pages", True),
+        ("false", "pages", False),
+        ("+pages*,-*", "pages-1", True),
+        ("+pages*, -*", "other", False),
+        ("-pages*,*", "pages", False),
+        ("-pages*,*", "other", True),
+        ("pages", "other", False),
+    ],
+)
+def test_the_first_pattern_that_fits_decides(setting: str, name: str, creates: bool) -> None:
+    assert auto_creates(setting, name) is creates
+
+
+def test_a_document_that_a_pipeline_drops_is_not_restored() -> None:
+    documents = [RestoredDocument("pages", name, "", {}) for name in ("kept", "dropped", "there")]
+    results = [
+        Result(201, index="pages", version=1),
+        Result(200, noop=True, index="pages", version=-3),
+        Result(409, "version_conflict_engine_exception", index="pages"),
+    ]
+    assert create(lambda _: results, documents) == [
+        ("pages/kept", ""),
+        ("pages/dropped", DROPPED),
+        ("pages/there", "conflict"),
+    ]
