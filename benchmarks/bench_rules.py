@@ -65,8 +65,7 @@ WEEK: Final = 7
 LEAST_COVER: Final = 0.40  # of the better covered page of pairs without labels: no preset accepts below
 PAGE_COMMAND: Final = "benchmarks/bench_rules.py --write"
 SETS_IN_WORDS: Final = """\
-*Same* are duplicate and containing pairs, *different* pairs of different articles. Pairs that share only a passage count in *relations right* alone, where they
-should be different. [The labelled sets](decision-rules.md#the-labelled-sets) are described with the presets.
+F1 and *different*, the number of different pairs accepted, on the [labelled sets](decision-rules.md#the-labelled-sets) and on others:
 
 - *Text only*: without titles and times. *But for grade 1*: without pairs that are alike in form.
 - *Edited copies*: copies edited by a program, and the pairs of a copy with a page that has nothing of its original, if at least 0.40 of one page is covered.
@@ -74,7 +73,7 @@ should be different. [The labelled sets](decision-rules.md#the-labelled-sets) ar
 - *Other issues*: unlabelled pairs of news-en with that coverage whose titles name other companies (`<TICKER>`) or whose days are a week or more apart."""
 EFFECTS_IN_WORDS: Final = """\
 *Worse* and *better* count the sets on which F1 falls or rises if only this rule is left out; on sets of different pairs alone, those on which more or fewer are
-accepted. *Changes* has F1 and the number of different pairs accepted. A pair that two rules reject shows in neither row. The command also prints the effect of each alternative of a rule."""
+accepted. A pair that two rules reject shows in neither row. The command also prints the effect of each alternative of a rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     notes = {name: f"{_same(score):,} same, {score.merged_of:,} different" for name, score in every.items()}
     report("Effect of leaving out each rule", rows, given.json, notes | {"minutes": round(minutes, 1)})
     if given.write:
-        PAGE.write_text(page(every, effects, given.preset, minutes), encoding="utf-8")
+        PAGE.write_text(page(effects, given.preset, minutes), encoding="utf-8")
     return 0
 
 
@@ -260,7 +259,7 @@ def covers(scanned: Scanned, left: Rows, right: Rows, *, weighted: bool = True) 
     return np.concatenate(found) if found else np.zeros(0)
 
 
-def page(every: dict[str, Score], effects: dict[str, list[Effect]], preset: str, minutes: float) -> str:
+def page(effects: dict[str, list[Effect]], preset: str, minutes: float) -> str:
     """The page of docs/benchmarks."""
     ran = ran_on()
     lines = [
@@ -277,20 +276,13 @@ def page(every: dict[str, Score], effects: dict[str, list[Effect]], preset: str,
             f"preset `{preset}`). `es-dedup quality eval --without RULE` measures the same on your own labels."
         ),
         "",
-        "## All rules",
-        "",
         SETS_IN_WORDS,
         "",
-        "| set | same, different | F1 | recall | different accepted | relations right |",
-        "|---|---|---|---|---|---|",
+        EFFECTS_IN_WORDS,
+        "",
+        "| left out | worse | better | changes |",
+        "|---|---|---|---|",
     ]
-    lines += [
-        f"| {name} | {_same(score):,}, {score.merged_of:,} | {_figure(score.f1)} | {_figure(score.recall)} "
-        f"| {score.merged:,} | {_figure(score.relation) if score.recall is not None else '–'} |"
-        for name, score in every.items()
-    ]
-    lines += ["", "## Each rule left out", "", EFFECTS_IN_WORDS, ""]
-    lines += ["| left out | worse | better | changes |", "|---|---|---|---|"]
     for name, found in effects.items():
         if ALTERNATIVE in name:
             continue
