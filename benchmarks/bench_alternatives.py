@@ -15,7 +15,6 @@ stand at one position, where ``match`` ignores ``minimum_should_match``: each is
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 import time
 from contextlib import contextmanager
@@ -25,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from elasticsearch import ApiError, Elasticsearch
 from elasticsearch.helpers import bulk
-from harness import Row, cpu_seconds, expect, parser_of, report, share
+from harness import Row, cpu_seconds, expect, parser_of, report, server_url, share
 from labelled import PairSet, pair_sets
 
 from es_dedup import Deduplicator
@@ -286,11 +285,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark."""
     parser = parser_of(__doc__)
     given = parser.parse_args(arguments)
-    url = os.environ.get("ES_DEDUP_FULL_URL") or os.environ.get("ES_DEDUP_ES_URL")
-    if not url:
-        raise SystemExit(
-            "Name a server by the variable ES_DEDUP_ES_URL; `scripts/servers up bundled` starts one with `min_hash`."
-        )
+    url = server_url("ES_DEDUP_FULL_URL")
     pages, sets = pages_and_pairs(pair_sets(given.data, SETS))
     with Elasticsearch(url, request_timeout=120) as client:
         corpus = Corpus(client, pages)

@@ -8,9 +8,7 @@ items are written without a hook, some stored ones are deleted, and one process 
 from __future__ import annotations
 
 import multiprocessing
-import os
 import resource
-import secrets
 import sys
 import time
 from dataclasses import replace
@@ -18,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
-from harness import Row, data_file, expect, page_of, parser_of, report, rows_of
+from harness import Row, data_file, expect, page_of, parser_of, report, rows_of, server_url, temporary_index
 
 from es_dedup import Deduplicator
 from es_dedup.index.source_index import SourceFields
@@ -48,23 +46,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pages", type=int, default=20_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--followed", type=int, default=2_000, help="items written afterwards")
-    parser.add_argument("--url", default=os.environ.get("ES_DEDUP_ES_URL", "http://127.0.0.1:9200"))
     given = parser.parse_args(arguments)
     data, count = data_file(given.data, "broadcast-zh.jsonl.xz"), given.pages + given.followed
     rest = {row["id"]: row for row in items(data, count)}
     found = {key: rest.pop(key) for key in list(rest)[: given.pages]}
-    name = f"bench-{secrets.token_hex(4)}"
-    with Elasticsearch(given.url, request_timeout=60) as client:
+    url = server_url()
+    with Elasticsearch(url, request_timeout=60) as client, temporary_index(client) as name:
+        create(client, name)
         try:
-            create(client, name)
             write(client, name, found)
-            rows = measured(f"{given.url}/{name}", name, found, given.workers)
+            rows = measured(f"{url}/{name}", name, found, given.workers)
             write(client, name, rest)
             gone = list(found)[:: max(1, len(found) // 20)]
             bulk(client, ({"_op_type": "delete", "_index": name, "_id": key} for key in gone))
-            rows.append(followed(f"{given.url}/{name}", len(rest), len(gone)))
+            rows.append(followed(f"{url}/{name}", len(rest), len(gone)))
         finally:
-            client.indices.delete(index=f"{name}*", expand_wildcards="all", ignore_unavailable=True)
+            client.indices.delete(index=name, ignore_unavailable=True)
             client.cluster.delete_component_template(name=f"{name}-dedup-source")
     title = f"backfill of {len(found):,} broadcast items by {given.workers} processes"
     report(title, rows, given.json, {"goals": GOALS})

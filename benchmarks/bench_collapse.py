@@ -11,20 +11,17 @@ Needs a server: ``scripts/servers run es8 -- python benchmarks/bench_collapse.py
 
 from __future__ import annotations
 
-import os
 import random
-import secrets
 import sys
 import time
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
-from harness import Row, data_file, expect, parser_of, quantile, report, rows_of
+from harness import Row, data_file, expect, parser_of, quantile, report, rows_of, server_url, temporary_index
 
 from es_dedup.collapse import DedupSearch
 from es_dedup.index.elastic.mappings import load_mapping
@@ -73,16 +70,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="how often each search is made")
     parser.add_argument("--queries", nargs="+", default=list(QUERIES), help="all their words have to match")
     given = parser.parse_args(arguments)
-    url = os.environ.get("ES_DEDUP_ES_URL")
-    if not url:
-        raise SystemExit(
-            "Name a server by the variable ES_DEDUP_ES_URL; `scripts/servers up es8` starts one."
-        )
+    url = server_url()
     rows = rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), given.items or None)
     with (
         Elasticsearch(url, request_timeout=120) as client,
-        filled(client, rows, given.shards) as (index, book),
+        temporary_index(client) as index,
     ):
+        book = fill(client, index, rows, given.shards)
         found = []
         for facets in ({}, FACETS):
             found += measure(client, index, book, given.queries, given.rounds, facets)
@@ -106,11 +100,9 @@ def with_copies(rows: Sequence[Row]) -> Iterator[tuple[Row, str, int]]:
             yield row | {"id": f"{row['id']}-copy{number}", "text": text}, row["id"], 1 + copies
 
 
-@contextmanager
-def filled(client: Elasticsearch, rows: Sequence[Row], shards: int) -> Iterator[tuple[str, Book]]:
-    """An index of the items with their ``dedup`` objects, and the book of it; removed at the end."""
+def fill(client: Elasticsearch, index: str, rows: Sequence[Row], shards: int) -> Book:
+    """Write the items with their ``dedup`` objects to a new index; clusters and canonical documents of what was written."""
     book = Book({}, {})
-    index = f"bench-{secrets.token_hex(6)}"
     properties = load_mapping("host")["template"]["mappings"]["properties"]
     properties |= {"text": {"type": "text"}, "title": {"type": "text"}, "published": {"type": "date"}}
     client.indices.create(
@@ -134,13 +126,10 @@ def filled(client: Elasticsearch, rows: Sequence[Row], shards: int) -> Iterator[
             source = {"text": row["text"], "title": row.get("title") or "", "published": published}
             yield {"_index": index, "_id": name, "_source": source | {"dedup": mark}}
 
-    try:
-        bulk(client, documents(), chunk_size=1000)
-        client.indices.forcemerge(index=index, max_num_segments=1)
-        client.indices.refresh(index=index)
-        yield index, book
-    finally:
-        client.indices.delete(index=index)
+    bulk(client, documents(), chunk_size=1000)
+    client.indices.forcemerge(index=index, max_num_segments=1)
+    client.indices.refresh(index=index)
+    return book
 
 
 def measure(

@@ -8,9 +8,7 @@ user's index, no page may be lost, and each cluster has one canonical document. 
 from __future__ import annotations
 
 import multiprocessing
-import os
 import random
-import secrets
 import sys
 import time
 from contextlib import closing, contextmanager
@@ -21,7 +19,18 @@ from typing import TYPE_CHECKING, Any, Final
 from bench_check import edited
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk, scan
-from harness import Row, data_file, expect, page_of, parser_of, quantile, report, rows_of
+from harness import (
+    Row,
+    data_file,
+    expect,
+    page_of,
+    parser_of,
+    quantile,
+    report,
+    rows_of,
+    server_url,
+    temporary_index,
+)
 from traced import Trace, pid_of
 
 from es_dedup import Page, Relation, Settings
@@ -47,7 +56,6 @@ FIELDS: Final = SourceFields("text", published="published", site="site")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark."""
     parser = parser_of(__doc__)
-    parser.add_argument("--url", default=os.environ.get("ES_DEDUP_ES_URL"), help="the server")
     parser.add_argument("--stored", type=int, default=20_000, help="items stored before")
     parser.add_argument(
         "--pages", type=int, default=2_000, help="pages written in each run, a fifth of them copies"
@@ -61,38 +69,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--processes", type=int, default=1, help="processes that write at once")
     parser.add_argument("--requests", action="store_true", help="show what each request of a batch costs")
     given = parser.parse_args(arguments)
-    if not given.url:
-        raise SystemExit("Name a server by --url or ES_DEDUP_ES_URL; `scripts/servers up es8` starts one.")
+    url = server_url()
     later = given.warm + 2 * given.pages
     rows = rows_of(data_file(given.data, "broadcast-zh.jsonl.xz"), given.stored + later)
     expect(len(rows) > later, "too few items in the set")
     pages = [page_of(row) for row in rows]
     stored, first, rest = pages[:-later], pages[-later : given.warm - later], pages[given.warm - later :]
-    name = f"bench-hook-{secrets.token_hex(4)}"
     settings = Settings.model_validate(
         {"elastic": {"durability": given.durability, "refresh": given.refresh}}
     )
     found: list[Row] = []
-    with Elasticsearch(given.url, request_timeout=120) as client:
-        try:
-            with DedupHook.open(f"{given.url}/{name}", FIELDS, settings=settings) as hook:
-                fill(f"{given.url}/{name}", name, stored, settings, client, merge=given.merge)
-                if first:
-                    warm_up(first, stored, hook, client, name)
-                for kind, new in (("at hand", rest[: given.pages]), ("computed", rest[given.pages :])):
-                    sent, trace = sent_pages(kind, new, stored), Trace(pid_of(client), whole=given.requests)
-                    if given.processes > 1:
-                        writers = Writers(given.url, name, settings, given.processes)
-                        found.append(writers.measured(sent, client, trace))
-                        continue
-                    found.append(measured(kind, sent, hook, client, name, trace))
-                    if given.requests:
-                        report(f"One batch of {BATCH}, features {kind}", trace.rows(), None)
-                check_clusters(client, name)
-            found.append(without(rest[: given.pages], client, name))
-        finally:
-            client.indices.delete(index=f"{name},{name}-plain", ignore_unavailable=True)
-            client.indices.delete(index=f"{name}-dedup-*", expand_wildcards="all", ignore_unavailable=True)
+    with Elasticsearch(url, request_timeout=120) as client, temporary_index(client) as name:
+        with DedupHook.open(f"{url}/{name}", FIELDS, settings=settings) as hook:
+            fill(f"{url}/{name}", name, stored, settings, client, merge=given.merge)
+            if first:
+                warm_up(first, stored, hook, client, name)
+            for kind, new in (("at hand", rest[: given.pages]), ("computed", rest[given.pages :])):
+                sent, trace = sent_pages(kind, new, stored), Trace(pid_of(client), whole=given.requests)
+                if given.processes > 1:
+                    writers = Writers(url, name, settings, given.processes)
+                    found.append(writers.measured(sent, client, trace))
+                    continue
+                found.append(measured(kind, sent, hook, client, name, trace))
+                if given.requests:
+                    report(f"One batch of {BATCH}, features {kind}", trace.rows(), None)
+            check_clusters(client, name)
+        found.append(without(rest[: given.pages], client, name))
     title = f"The hook in batches of {BATCH} on a live index of {len(stored):,} pages"
     stated = {
         "translog of the features": given.durability,

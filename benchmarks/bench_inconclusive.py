@@ -7,15 +7,13 @@ pages is inconclusive or has a note. Needs a server, see ``scripts/servers``.
 
 from __future__ import annotations
 
-import os
-import secrets
 import sys
 import time
 from typing import TYPE_CHECKING, Final
 
 from bench_hook import FIELDS, action_of
 from elasticsearch import Elasticsearch
-from harness import Row, data_file, page_of, parser_of, report, rows_of
+from harness import Row, data_file, page_of, parser_of, report, rows_of, server_url, temporary_index
 from traced import Trace
 
 from es_dedup.batch.effective_settings import EffectiveSettings
@@ -38,17 +36,15 @@ AT_A_TIME: Final = 20  # pages compared with all others
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark."""
     parser = parser_of(__doc__)
-    parser.add_argument("--url", default=os.environ.get("ES_DEDUP_ES_URL"), help="the server")
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--presets", nargs="+", default=(DEFAULT, "papers"))
     parser.add_argument("--chunks", nargs="+", type=int, default=(100, 500), help="documents of a batch")
     parser.add_argument("--pages", type=int, default=5_000, help="first so many of a set")
     parser.add_argument("--all-pairs", type=int, default=600, help="pages of which all pairs are compared")
     given = parser.parse_args(arguments)
-    if not given.url:
-        raise SystemExit("Name a server by --url or ES_DEDUP_ES_URL; `scripts/servers up es8` starts one.")
+    url = server_url()
     found = [
-        measured(given.url, pages, (name, preset, chunk), given.all_pairs)
+        measured(url, pages, (name, preset, chunk), given.all_pairs)
         for name in given.sets
         for pages in [pages_of(rows_of(data_file(given.data, f"{name}.jsonl.xz"), given.pages))]
         for preset in given.presets
@@ -66,24 +62,19 @@ def pages_of(rows: Sequence[Row]) -> list[Page]:
 def measured(url: str, pages: Sequence[Page], run: tuple[str, str, int], most: int) -> Row:
     """One run: a set, a preset and the documents of a batch."""
     kind, preset, chunk = run
-    name = f"bench-inconclusive-{secrets.token_hex(4)}"
     overrides = {} if preset == DEFAULT else {"decision.preset": preset}
     settings, said, trace = load_settings(overrides=overrides, environ={}), HookReport(), Trace(None)
-    with Elasticsearch(url, request_timeout=120) as client:
-        try:
-            with DedupHook.open(f"{url}/{name}", FIELDS, settings=settings) as hook:
-                actions = [action_of(page, name) for page in pages]
-                begun = time.perf_counter()
-                with trace.batch(-(-len(pages) // chunk)):
-                    dedup_bulk(client, actions, hook=hook, report=said, chunk_size=chunk)
-                seconds = time.perf_counter() - begun
-            client.indices.refresh(index=name)
-            waiting = client.count(index=name, query={"term": {"dedup.waiting": True}})["count"]
-            names = [f"{name}/{page.id}" for page in pages[:most]]
-            missed, silent, related = against_all_pairs(f"{url}/{name}", names, settings, said)
-        finally:
-            client.indices.delete(index=name, ignore_unavailable=True)
-            client.indices.delete(index=f"{name}-dedup-*", expand_wildcards="all", ignore_unavailable=True)
+    with Elasticsearch(url, request_timeout=120) as client, temporary_index(client) as name:
+        with DedupHook.open(f"{url}/{name}", FIELDS, settings=settings) as hook:
+            actions = [action_of(page, name) for page in pages]
+            begun = time.perf_counter()
+            with trace.batch(-(-len(pages) // chunk)):
+                dedup_bulk(client, actions, hook=hook, report=said, chunk_size=chunk)
+            seconds = time.perf_counter() - begun
+        client.indices.refresh(index=name)
+        waiting = client.count(index=name, query={"term": {"dedup.waiting": True}})["count"]
+        names = [f"{name}/{page.id}" for page in pages[:most]]
+        missed, silent, related = against_all_pairs(f"{url}/{name}", names, settings, said)
     return {
         "set": kind,
         "preset": preset,
@@ -104,7 +95,7 @@ def measured(url: str, pages: Sequence[Page], run: tuple[str, str, int], most: i
 def against_all_pairs(
     address: str, names: Sequence[str], settings: Settings, said: HookReport
 ) -> tuple[int, int, int]:
-    """Related pairs of these pages without an edge; of these, those that nothing is said of; and all related pairs."""
+    """Related pairs of these pages without an edge; of these, those on whose pages nothing is reported; and all related pairs."""
     index = open_index(address, settings)
     try:
         index.refresh()  # edges are found by searches
@@ -115,8 +106,8 @@ def against_all_pairs(
     finally:
         index.close()
     missed = related - known
-    told = {*said.inconclusive, *(name for name, each in said.decisions.items() if each.notes)}
-    return len(missed), sum(not told & {*pair} for pair in missed), len(related)
+    reported = {*said.inconclusive, *(name for name, each in said.decisions.items() if each.notes)}
+    return len(missed), sum(not reported & {*pair} for pair in missed), len(related)
 
 
 def all_related(search: CandidateSearch, names: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from unittest.mock import patch
 
-from harness import Row, data_file, expect, parser_of, report, rows_of
+from harness import Row, data_file, expect, least_seconds, parser_of, report, rows_of
 
 from es_dedup.detectors.char_frequency import CharFrequency
 from es_dedup.detectors.char_frequency_features import WORD
@@ -255,13 +255,9 @@ def _measured(
 
 
 def _best_ms(call: Callable[[], object], pages: int, rounds: int) -> float:
-    """CPU milliseconds a page of a call, the best of several rounds after one that is not counted."""
-    spent = []
-    for _ in range(rounds + 1):
-        begun = time.process_time()
-        call()
-        spent.append(time.process_time() - begun)
-    return round(MILLISECONDS * min(spent[1:]) / max(pages, 1), 4)
+    """Processor milliseconds a page of a call, after one call that is not counted."""
+    call()
+    return round(MILLISECONDS * least_seconds(call, rounds) / max(pages, 1), 4)
 
 
 def _reference(name: str) -> Any:

@@ -13,7 +13,10 @@ import lzma
 import os
 import platform
 import resource
+import secrets
 import sys
+import time
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -22,7 +25,9 @@ import es_dedup
 from es_dedup import Page
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from elasticsearch import Elasticsearch
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT))  # a script finds the package experiments
@@ -59,6 +64,34 @@ def data_file(folder: Path | None, name: str) -> Path:
             "Name the folder with the data sets by --data or by the variable ES_DEDUP_DATA."
         )
     return place / name
+
+
+def server_url(*variables: str) -> str:
+    """Address of the server: of the first variable that is set, and of ES_DEDUP_ES_URL; ends the program with a plain message without any."""
+    for variable in (*variables, "ES_DEDUP_ES_URL"):
+        if url := os.environ.get(variable):
+            return url
+    raise SystemExit("Name a server by the variable ES_DEDUP_ES_URL; `scripts/servers up es8` starts one.")
+
+
+@contextmanager
+def temporary_index(client: Elasticsearch) -> Iterator[str]:
+    """A new name of an index. That index, and those whose names begin with it and a hyphen, are removed afterwards."""
+    name = f"bench-{secrets.token_hex(6)}"
+    try:
+        yield name
+    finally:
+        client.indices.delete(index=f"{name},{name}-*", expand_wildcards="all", ignore_unavailable=True)
+
+
+def least_seconds(call: Callable[[], object], rounds: int) -> float:
+    """Processor seconds of the quickest of several rounds of a call."""
+    spent = []
+    for _ in range(rounds):
+        begun = time.process_time()
+        call()
+        spent.append(time.process_time() - begun)
+    return min(spent)
 
 
 def rows_of(path: Path, most: int | None = None) -> list[Row]:

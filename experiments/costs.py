@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from harness import Row, data_file, expect, page_of, parser_of, report, rows_of
+from harness import Row, data_file, expect, least_seconds, page_of, parser_of, report, rows_of
 
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.model import Content, Relation, Skipped
@@ -31,7 +31,7 @@ from experiments.settings import COMPARATORS, ExperimentSettings
 from experiments.spot_index import SpotIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 SETS: Final = ("news-zh-2025", "judged-en")
 CHUNK: Final = 128
@@ -71,16 +71,16 @@ def measure(contents: Sequence[Content], rounds: int) -> tuple[list[Row], Row]:
     batches = [normalise_many(chunk) for chunk in texts]
     tokens = [tokenise(batch) for batch in batches]
     titles = [normalise_many([content.title for content in chunk]) for chunk in chunks]
-    normal = best(lambda: [normalise_many(chunk) for chunk in texts], rounds) / len(contents)
-    token = best(lambda: [tokenise(batch) for batch in batches], rounds) / len(contents)
-    word = best(lambda: [words_of(batch) for batch in batches], rounds) / len(contents)
-    title = best(lambda: [words_of(batch) for batch in titles], rounds) / len(contents)
+    normal = least_seconds(lambda: [normalise_many(chunk) for chunk in texts], rounds) / len(contents)
+    token = least_seconds(lambda: [tokenise(batch) for batch in batches], rounds) / len(contents)
+    word = least_seconds(lambda: [words_of(batch) for batch in batches], rounds) / len(contents)
+    title = least_seconds(lambda: [words_of(batch) for batch in titles], rounds) / len(contents)
     rows: list[Row] = [
         {"method": f"shared: {step}", "features µs/page": round(MICROSECONDS * seconds, 1)}
         for step, seconds in (("normalise", normal), ("tokens", token), ("words", word))
     ]
     config = ExperimentSettings().minhash
-    kernel = best(
+    kernel = least_seconds(
         lambda: [minima_table(each, len(batch), config) for each, batch in zip(tokens, batches, strict=True)],
         rounds,
     )
@@ -104,10 +104,12 @@ def one_method(
     found = [each for chunk in chunks for each in detector.featurise_many(chunk)]
     alone = [detector.featurise(content) for content in chunks[0][:20]]
     expect(found[: len(alone)] == alone, f"{detector.name}: a chunk has other features than its pages")
-    seconds = best(lambda: [detector.featurise_many(chunk) for chunk in chunks], rounds) / len(found)
+    seconds = least_seconds(lambda: [detector.featurise_many(chunk) for chunk in chunks], rounds) / len(found)
     features = [each for each in found if not isinstance(each, Skipped)]
     pairs = list(pairwise(features[: PAIRS + 1]))
-    verify = best(lambda: [detector.verify(one, other) for one, other in pairs], rounds) / max(len(pairs), 1)
+    verify = least_seconds(lambda: [detector.verify(one, other) for one, other in pairs], rounds) / max(
+        len(pairs), 1
+    )
     same = [detector.verify(one, one) for one in features[:100]]
     expect(
         all(each.relation is Relation.DUPLICATE for each in same), f"{detector.name}: a page is not itself"
@@ -167,16 +169,6 @@ def joins(made: dict[str, list[Any]]) -> Row:
         "spotsigs join": f"{joined:.2f} s, {len(found)} pairs",
         "lsh_s join": f"{banded:.2f} s, {len(by_bands)} of these pairs, {len(pairs)} candidates",
     }
-
-
-def best(call: Callable[[], Any], rounds: int) -> float:
-    """Processor seconds of the quickest of several rounds."""
-    spent = []
-    for _ in range(rounds):
-        begun = time.process_time()
-        call()
-        spent.append(time.process_time() - begun)
-    return min(spent)
 
 
 if __name__ == "__main__":
