@@ -129,7 +129,7 @@ def test_the_order_is_that_of_the_sort_key_whatever_came_first(
     assert canonical_order(pages, config) == expected
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(10))
 def test_the_partition_is_that_of_the_definition_in_any_input_order(seed: int) -> None:
     print("seed", seed)
     draw = random.Random(seed)
@@ -145,7 +145,7 @@ def test_the_partition_is_that_of_the_definition_in_any_input_order(seed: int) -
         assert cluster_all(pages, edges, config) == found
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(10))
 def test_every_member_has_its_own_edge_to_the_canonical_document(seed: int) -> None:
     print("seed", seed)
     draw = random.Random(seed)

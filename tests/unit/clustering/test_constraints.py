@@ -80,7 +80,7 @@ def test_what_cannot_hold_is_found(known: list[tuple[str, ...]], new: tuple[str,
     assert len(contradiction([override(*each) for each in known], override(*new))) == against
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(10))
 def test_any_history_with_overrides_gives_the_full_run(seed: int) -> None:
     print("seed", seed)
     draw = random.Random(3000 + seed)
