@@ -33,13 +33,14 @@ ON_OPENSEARCH := bash -c 'ES_DEDUP_ES_URL=$$ES_DEDUP_OPENSEARCH_URL exec "$$@"' 
 # which tests run where: CONTRIBUTING.md, "Tests"
 DAILY := not slow and not traffic and not data and not other_servers and not spark and not integrations and not browser
 QUICK := tests/unit tests/contract tests/formats tests/integration/test_hook.py tests/integration/test_collapse.py tests/integration/test_maintenance.py
+OF_DOCUMENTS := tests/unit/scripts tests/unit/test_compose.py tests/unit/test_docs_reference.py tests/unit/test_hosting.py
 SLOW := slow and not traffic and not data and not other_servers and not spark and not browser
 export ES_DEDUP_SERVERS_REQUIRED := 1
 BENCH ?= features w1 candidates rules
 
 SITE := site
 
-.PHONY: help demo console docs man check test test-rest test-slow test-traffic test-opensearch test-opensearch-all test-spark test-integrations test-experiments test-browser test-all coverage test-model test-client9 test-lowest servers lint format types imports bench fuzz clean
+.PHONY: help demo console docs man check test test-docs test-rest test-slow test-traffic test-opensearch test-opensearch-all test-spark test-integrations test-experiments test-browser test-all coverage test-model test-client9 test-lowest servers lint format types imports bench fuzz clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -69,7 +70,7 @@ check:  ## all that guards a change: what .ci/run does, in some 25 minutes
 
 test: $(DEV)  ## the tests of every day, on an Elasticsearch and a Redis it starts and stops; PYTEST_ARGS goes to pytest
 	@$(BIN)/es-dedup --quiet compile >/dev/null
-	$(SERVERS) run elastic redis -- $(PYTEST) -m '$(DAILY)' $(QUICK) --durations=10 $(PYTEST_ARGS)
+	$(SERVERS) run elastic redis -- $(PYTEST) -m '$(DAILY)' $(QUICK) $(addprefix --ignore=,$(OF_DOCUMENTS)) --durations=10 $(PYTEST_ARGS)
 
 test-rest: $(DEV)  ## all other tests of one Elasticsearch and Redis, of the documents and of the benchmarks
 	@$(BIN)/es-dedup --quiet compile >/dev/null
@@ -157,6 +158,9 @@ imports: $(DEV)  ## the dependency rule of ARCHITECTURE.md
 
 docs: $(DEV)  ## the site of the documents, in site/; broken links and public names without reference text are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir $(SITE)
+
+test-docs: $(DEV)  ## of reference pages, files for hosting and scripts, which need no server
+	$(PYTEST) -m '$(DAILY)' $(OF_DOCUMENTS) $(PYTEST_ARGS)
 
 man: $(CORE)  ## the man page es-dedup.1, from the help of the commands; `man -l es-dedup.1` shows it
 	$(BIN)/python scripts/man_page.py > es-dedup.1
