@@ -148,17 +148,17 @@ def filter_dumps(  # noqa: PLR0913 - options of one command
 
 def _file_of(source: str | Path, folder: Path, options: ReadOptions) -> Path:
     """The file itself, which can be copied; what is not local is stored in a new folder."""
-    dump, *others = _dumps([source], options)
-    if others:
+    dump, *further_dumps = _dumps([source], options)
+    if further_dumps:
         raise InputError(str(source), None, "names several dumps: copy each to a target of its own")
     if isinstance(dump, Path) and not is_pipe(dump):
         return dump
     folder.mkdir()
     try:
         piped = open_pipe(dump, kind_of(dump, options)) if isinstance(dump, Path) else nullcontext(dump)
-        with piped as found:
-            path = folder / (found.name if found else "empty.jsonl")
-            with path.open("wb") as stream, found.open() if found else BytesIO() as content:
+        with piped as content_of:
+            path = folder / (content_of.name if content_of else "empty.jsonl")
+            with path.open("wb") as stream, content_of.open() if content_of else BytesIO() as content:
                 shutil.copyfileobj(content, stream)
     except OSError as error:
         raise InputError(str(source), None, plain_problem(error)) from error
@@ -247,20 +247,20 @@ def _scanned(
     with Deduplicator.open(folder / "pages.db", settings=settings, temporary=True) as dedup:
         read = (each for each in read_pages(files, options) if not isinstance(each, InputFailure))
         distinct = DistinctPages()
-        named = ((page, *distinct.id_of(page)) for page in read)
-        dedup.scan((replace(page, id=name) for page, name, first in named if first), progress=progress)
+        all_named = ((page, *distinct.id_of(page)) for page in read)
+        dedup.scan((replace(page, id=name) for page, name, first in all_named if first), progress=progress)
 
         def decide(pages: Sequence[Page]) -> list[_Decided]:
             """For each page; copies of one that came before are left out."""
-            found: list[tuple[str, bool]] = []
+            named: list[tuple[str, bool]] = []
             for page in pages:
                 try:
-                    found.append(distinct.id_again(page))
+                    named.append(distinct.id_again(page))
                 except KeyError:
                     problem = f"{page.id} has changed since it was first read: nothing was decided on it"
                     raise InputError("", None, problem) from None
-            _, dropped = dedup.redundant({name for name, _ in found}, contained=contained)
-            return [_decided(name, dropped, copy=not first) for name, first in found]
+            _, dropped = dedup.redundant({name for name, _ in named}, contained=contained)
+            return [_decided(name, dropped, copy=not first) for name, first in named]
 
         yield dedup, decide
 
@@ -285,12 +285,12 @@ class _ById:
             else:
                 shared.append(at)
         known, dropped = self._index.redundant({each.id for each in pages}, contained=self._contained)
-        found = [_decided(page.id, dropped, copy=at in copies) for at, page in enumerate(pages)]
+        decided = [_decided(page.id, dropped, copy=at in copies) for at, page in enumerate(pages)]
         for at, decision in zip(shared, self._index.check_many([pages[at] for at in shared]), strict=True):
-            found[at] = _Decided("", self._duplicate(decision))
+            decided[at] = _Decided("", self._duplicate(decision))
         self._report.unknown += len(first_ids - known)
         self._report.shared_ids += len(shared)
-        return found
+        return decided
 
     def _duplicate(self, decision: Decision) -> _Duplicate | None:
         """What a page that is not stored is left out for."""

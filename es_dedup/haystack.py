@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import MissingExtra
-from es_dedup.model import Outcome, Page
 from es_dedup.settings import Settings
-from es_dedup.tables.documents import decided, grouped, row_of
+from es_dedup.tables.documents import grouped, kept_rows, row_of
 
 try:
     from haystack import Document, component
@@ -58,23 +56,13 @@ class DocumentDeduplicator:
         Raises:
             IndexLocked, IndexUnavailable: see ``errors``.
         """
-        kept = self._among(documents) if self.index is None else self._against(self.index, documents)
-        rows = set(kept)
+        rows = [row_of(document.content, document.meta, "url") for document in documents]
+        if self.index is None:
+            kept = list(grouped(rows, self._settings, keep_first=self.keep == "first"))
+        else:
+            kept = kept_rows(rows, [document.id for document in documents], self.index, self._settings)
+        places = set(kept)
         return {
             "documents": [documents[row] for row in kept[: self.top_k]],
-            "duplicates": [each for row, each in enumerate(documents) if row not in rows],
+            "duplicates": [each for row, each in enumerate(documents) if row not in places],
         }
-
-    def _among(self, documents: list[Document]) -> list[int]:
-        return list(grouped(list(map(_row, documents)), self._settings, keep_first=self.keep == "first"))
-
-    def _against(self, index: str, documents: list[Document]) -> list[int]:
-        first = {document.id: row for row, document in reversed(list(enumerate(documents)))}
-        pages = [Page(documents[row].id, **_row(documents[row])) for row in sorted(first.values())]
-        with Deduplicator.open(index, settings=self._settings) as dedup:
-            decisions = decided(dedup, pages, store=True)
-        return [first[each.page_id] for each in decisions if each.outcome is not Outcome.DUPLICATE]
-
-
-def _row(document: Document) -> dict[str, Any]:
-    return row_of(document.content, document.meta, "url")

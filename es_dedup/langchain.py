@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import MissingExtra
-from es_dedup.model import Outcome, Page
 from es_dedup.settings import Settings
-from es_dedup.tables.documents import address_of, decided, document_id, grouped, row_of
+from es_dedup.tables.documents import address_of, document_id, grouped, kept_rows, row_of
 
 try:
     from langchain_core.documents import BaseDocumentTransformer, Document
@@ -53,18 +51,11 @@ class DedupTransformer(BaseDocumentTransformer):  # type: ignore[misc] # types o
         Raises:
             IndexLocked, IndexUnavailable: see ``errors``.
         """
+        rows = list(map(_row, documents))
         if self._index is None:
-            return [
-                documents[row]
-                for row in grouped(list(map(_row, documents)), self._settings, keep_first=False)
-            ]
-        named: dict[str, Document] = {}
-        for document in documents:
-            named.setdefault(document.id or document_id(document.page_content), document)
-        pages = [Page(name, **_row(document)) for name, document in named.items()]
-        with Deduplicator.open(self._index, settings=self._settings) as dedup:
-            decisions = decided(dedup, pages, store=True)
-        return [named[each.page_id] for each in decisions if each.outcome is not Outcome.DUPLICATE]
+            return [documents[row] for row in grouped(rows, self._settings, keep_first=False)]
+        ids = [document.id or document_id(document.page_content) for document in documents]
+        return [documents[row] for row in kept_rows(rows, ids, self._index, self._settings)]
 
 
 class DedupRetriever(BaseRetriever):  # type: ignore[misc]
@@ -90,8 +81,8 @@ class DedupRetriever(BaseRetriever):  # type: ignore[misc]
     def _collapsed(self, documents: list[Document]) -> list[Document]:
         groups = grouped(list(map(_row, documents)), self.settings, keep_first=True)
         kept = []
-        for row, others in list(groups.items())[: self.k]:
-            left_out = (documents[at] for at in others)
+        for row, duplicates in list(groups.items())[: self.k]:
+            left_out = (documents[at] for at in duplicates)
             names = [each.id or address_of(each.metadata, *ADDRESSES) or "" for each in left_out]
             metadata = {**documents[row].metadata, COLLAPSED: names}
             kept.append(documents[row].model_copy(update={"metadata": metadata}))

@@ -124,11 +124,11 @@ def _read_address(address: Address, options: ReadOptions) -> Items:
 
 
 def _read_matches(pattern: Path, options: ReadOptions) -> Items:
-    found = False
+    empty = True
     for path in matches(pattern):
-        found = True
+        empty = False
         yield from _read_folder(path, options) if path.is_dir() else read_some([path], options, READERS)
-    if not found:
+    if empty:
         yield InputFailure(printable(pattern), None, "no file matches")
 
 
@@ -205,8 +205,8 @@ def _files_below(root: str, ignored: Counter[str]) -> Iterator[Path | InputFailu
 def _entries(folder: str, ignored: Counter[str]) -> list[tuple[str, bool]]:
     """Paths in a folder by name, and whether each is a folder."""
     entries: list[tuple[str, bool]] = []
-    with os.scandir(folder) as found:
-        for entry in found:
+    with os.scandir(folder) as listed:
+        for entry in listed:
             if entry.is_symlink() and Path(entry.path).is_dir():  # the entry's own is_dir raises for a loop
                 ignored["links to folders"] += 1
             else:

@@ -91,8 +91,8 @@ def _copy_bytes(
         for target in targets:
             target.write(raw or b"")
     before = [b"[\n", b"[\n"] if of_array else [b"", b""]
-    for some in chunked(records, _RECORDS):
-        for (raw, _), mark in zip(some, drops([item for _, item in some]), strict=True):
+    for batch in chunked(records, _RECORDS):
+        for (raw, _), mark in zip(batch, drops([item for _, item in batch]), strict=True):
             if raw is not None:
                 targets[mark].write(before[mark] + raw)
                 before[mark] = b",\n" if of_array else b""

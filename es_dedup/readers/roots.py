@@ -111,18 +111,18 @@ class Roots:
         places = [_folders(path) for path in paths if os.path.lexists(path)]
         folders = [each[0] for each in places]
         if root is not None or namespace is not None:
-            chosen = self._with(_chosen(folders, root), namespace)
-            _refuse_conflicts(replace(self, roots=self.recorded), chosen, places)
-            return chosen
+            extended = self._with(_new_root(folders, root), namespace)
+            _refuse_conflicts(replace(self, roots=self.recorded), extended, places)
+            return extended
         uncovered = list(
             dict.fromkeys(each[0] for each in places if all(self.root_of(folder) is None for folder in each))
         )
         common = _common(uncovered)
-        found = self
+        roots = self
         for folder in [common] if common else uncovered:
-            if found.prefix(folder) is None:
-                found = found._with(folder, None)
-        return found
+            if roots.prefix(folder) is None:
+                roots = roots._with(folder, None)
+        return roots
 
     def prefix(self, folder: str) -> str | None:
         """What stands before the names of files in a folder to make their ids; None when no root holds it.
@@ -142,13 +142,11 @@ class Roots:
 
         Below one root a link to a file has the id of that file; one that leads out of its root keeps its own path.
         """
-        found = [(self.root_of(folder), folder, name) for folder, name in _places(path)]
-        roots = {root for root, _, _ in found}
+        places = [(self.root_of(folder), folder, name) for folder, name in _places(path)]
+        roots = {root for root, _, _ in places}
         earliest = next((root for root in self.roots if root in roots), None)
-        return next(
-            (f"{root.prefix(folder)}{name}" for root, folder, name in found if root and root is earliest),
-            None,
-        )
+        ids = (f"{root.prefix(folder)}{name}" for root, folder, name in places if root and root is earliest)
+        return next(ids, None)
 
     def _with(self, folder: str, namespace: str | None) -> Roots:
         """With a root at this folder; a namespace that is given takes the place of any other there."""
@@ -227,7 +225,8 @@ def _refuse_conflicts(before: Roots, after: Roots, places: Iterable[Sequence[str
             raise ValueError(f"{folders[0]} is not below the root that was given")
 
 
-def _chosen(folders: list[str], root: str | Path | None) -> str:
+def _new_root(folders: list[str], root: str | Path | None) -> str:
+    """The folder that the caller named, or the deepest one that holds all the input."""
     if root is None:
         folder = _common(folders)
         if folder is None:

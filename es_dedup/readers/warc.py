@@ -256,9 +256,9 @@ def _next_record(stream: IO[bytes], after: int) -> int:
     stream.seek(after)
     position, tail = after, b""
     while piece := stream.read(_SCAN_BYTES):
-        found = (tail + piece).find(mark)
-        if found >= 0:
-            return position - len(tail) + found
+        offset = (tail + piece).find(mark)
+        if offset >= 0:
+            return position - len(tail) + offset
         position += len(piece)
         tail = (tail + piece)[-(len(mark) - 1) :]
     return 0

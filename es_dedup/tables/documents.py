@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import xxhash
 
-from es_dedup.model import Decision, Outcome
+from es_dedup.deduplicator.deduplicator import Deduplicator
+from es_dedup.model import Decision, Outcome, Page
 from es_dedup.tables.call import deduplicate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
-    from es_dedup.deduplicator.deduplicator import Deduplicator
-    from es_dedup.model import AddReport, Page
+    from es_dedup.model import AddReport
     from es_dedup.settings import Settings
 
 
@@ -33,12 +34,33 @@ def grouped(
     """
     clusters: dict[int, list[int]] = {}
     if rows:
-        found = deduplicate(rows, settings=settings)
-        _log.info("%r", found)
-        for row, canonical in enumerate(found.to_dict()["canonical"]):
+        result = deduplicate(rows, settings=settings)
+        _log.info("%r", result)
+        for row, canonical in enumerate(result.to_dict()["canonical"]):
             clusters.setdefault(canonical, []).append(row)
     kept = {members[0] if keep_first else canonical: members for canonical, members in clusters.items()}
     return {row: [each for each in kept[row] if each != row] for row in sorted(kept)}
+
+
+def kept_rows(
+    rows: Sequence[Mapping[str, Any]], ids: Sequence[str], index: str | Path, settings: Settings | None
+) -> list[int]:
+    """The positions of rows that are no duplicates in an index or of each other, ascending; they are stored there.
+
+    Args:
+        rows: with the attributes of ``Page`` but ``id``; of several with one id the first counts.
+        ids: of each row.
+        index: an index file or ``http://host:9200/name``.
+        settings: None: those of the settings file and the environment.
+
+    Raises:
+        IndexLocked, IndexUnavailable: see ``errors``.
+    """
+    first = {name: row for row, name in reversed(list(enumerate(ids)))}
+    pages = [Page(ids[row], **rows[row]) for row in sorted(first.values())]
+    with Deduplicator.open(index, settings=settings) as dedup:
+        decisions = decided(dedup, pages, store=True)
+    return [first[each.page_id] for each in decisions if each.outcome is not Outcome.DUPLICATE]
 
 
 def row_of(text: str | None, metadata: Mapping[str, Any], *addresses: str) -> dict[str, Any]:

@@ -60,7 +60,7 @@ class DeduplicationResult:
     ) -> None:
         self._rows, self._columns, self._names, self._dedup = rows, columns, names, dedup
         self._page_ids = page_ids
-        self._row_of = {str(given): row for row, given in enumerate(names)}
+        self._row_of = {str(name): row for row, name in enumerate(names)}
         self._equal_rows: dict[str, list[int]] = {}
         for row, page_id in enumerate(page_ids):
             self._equal_rows.setdefault(page_id, []).append(row)
@@ -94,8 +94,8 @@ class DeduplicationResult:
     def clusters(self) -> list[Cluster]:
         """Clusters of at least two rows, in the order of rows, each member with its evidence against the canonical document; ids are strings."""
         stored = self._dedup.clusters(min_size=1 if self._copies else 2)
-        found = [each for each in map(self._of_rows, stored) if each.members]
-        return sorted(found, key=lambda each: self._row_of[each.canonical])
+        of_rows = [each for each in map(self._of_rows, stored) if each.members]
+        return sorted(of_rows, key=lambda each: self._row_of[each.canonical])
 
     @cached_property
     def _duplicates(self) -> dict[int, tuple[int, Member]]:
@@ -127,10 +127,10 @@ class DeduplicationResult:
         Raises:
             UnknownPage: an id that no row has.
         """
-        for given in (left, right):
-            if str(given) not in self._row_of:
-                raise UnknownPage(str(given))
-        decision = self._dedup.explain(*(self._page_ids[self._row_of[str(given)]] for given in (left, right)))
+        for name in (str(left), str(right)):
+            if name not in self._row_of:
+                raise UnknownPage(name)
+        decision = self._dedup.explain(*(self._page_ids[self._row_of[str(name)]] for name in (left, right)))
         return replace(decision, left=str(left), right=str(right))
 
     def to_dict(self) -> dict[str, list[Any]]:
