@@ -33,10 +33,6 @@ class StoredGauges:
     def __init__(self, place: str, settings: Settings) -> None:
         self._place, self._settings = place, settings
 
-    def describe(self) -> list[Any]:
-        """Nothing: to be registered asks no server."""
-        return []
-
     def collect(self) -> Iterator[Any]:
         """Families of gauges; a server that does not answer gives ``es_dedup_up`` 0 and no figures."""
         if not is_remote(self._place):
