@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from es_dedup.decision.conditions import Fact
 from es_dedup.decision.match_rules import RULES
@@ -20,8 +20,17 @@ if TYPE_CHECKING:
 LEAST_THRESHOLD: Final = 0.1
 """Margins are shares of the threshold, of a smaller one shares of this."""
 
-Place = tuple[int, int]
-"""Where a condition stands in a rule: alternative, -1 for those under which it is asked, and number."""
+
+class Place(NamedTuple):
+    """Where a condition stands in a rule.
+
+    Attributes:
+        alternative: of the rule, from 0; -1 for the conditions under which the rule applies.
+        number: of the condition in the alternative, from 0.
+    """
+
+    alternative: int
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +122,7 @@ def _sweep(
     never = math.inf if below else -math.inf  # on the axis: the rule never rejects
     threshold = 0.0 if varying else thresholds.pop()
     current = threshold if below else math.nextafter(threshold, -math.inf)
-    alternative = f" ({place[0] + 1})" if place[0] >= 0 else ""
+    alternative = f" ({place.alternative + 1})" if place.alternative >= 0 else ""
     title = f"{name}{alternative}: {first.fact} {first.sign}{' its threshold' if varying else ''}"
     measures: dict[Pair, dict[str, float]] = {}
     for pair, rules in decided.items():
@@ -139,14 +148,14 @@ def _sweep(
 def _settings_of(name: str, place: Place) -> tuple[str, ...]:
     """The settings that a threshold of a rule follows from."""
     rule = next((each for each in RULES if each.name == name), None)
-    bound = (rule.applies_if, *rule.rejects_if)[place[0] + 1][place[1]].bound if rule else None
+    bound = (rule.applies_if, *rule.rejects_if)[place.alternative + 1][place.number].bound if rule else None
     return tuple(f"decision.thresholds.{each}" for each in bound.settings) if isinstance(bound, Fact) else ()
 
 
 def _conditions(rule: RuleResult) -> Iterator[tuple[Place, ConditionResult]]:
     for number, alternative in enumerate((rule.applies_if, *rule.rejects_if), -1):
         for at, each in enumerate(alternative):
-            yield (number, at), each
+            yield Place(number, at), each
 
 
 def _rejects(rule: RuleResult, place: Place, *, holds: bool) -> bool:
