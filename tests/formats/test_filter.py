@@ -97,6 +97,14 @@ def test_a_line_that_is_too_long_is_in_no_output(tmp_path: Path) -> None:
     assert "longer than" in report.failures[0].problem
 
 
+def test_a_row_with_a_line_that_is_too_long_is_in_no_output(tmp_path: Path) -> None:
+    path = tmp_path / "dump.csv"
+    head, *rows = (f'{page_id},"{text}"\n'.encode() for page_id, text in [("id", "text"), *ROWS[:2]])
+    path.write_bytes(head + rows[0] + b'x,"a line\n' + b"y" * 5000 + b'"\n' + rows[1])
+    kept, dropped, report = filtered(path, options=ReadOptions(max_record_bytes=2000))
+    assert (kept, dropped, report.failed) == (head + b"".join(rows), head, 1)
+
+
 def test_elements_of_an_array_make_an_array(tmp_path: Path) -> None:
     path = tmp_path / "dump.json"
     rows = [json_line(*row).decode().strip() for row in ROWS]
@@ -202,6 +210,22 @@ def test_archive_records_go_with_their_response(tmp_path: Path, packing: str) ->
     assert unpack(kept) == chosen(records, (0, 1, 3))
     assert unpack(dropped) == chosen(records, (2, 4))
     assert (report.kept, report.dropped, report.failed) == (3, 2, 0)
+
+
+def test_a_request_stays_while_one_of_its_responses_stays(tmp_path: Path) -> None:
+    pytest.importorskip("fastwarc")
+    first, both = "http://site.example/first", "http://site.example/both"
+    records = [
+        warc_record(1, "response", first, FERRY),
+        warc_record(10, "request", both),
+        warc_record(11, "response", both, FERRY, concurrent=10),
+        warc_record(12, "response", both, LIBRARY, concurrent=10),
+    ]
+    path = tmp_path / "dump.warc"
+    path.write_bytes(b"".join(records))
+    kept, dropped, _ = filtered(path)
+    assert records[1] in kept
+    assert dropped in (records[0], records[2])
 
 
 @pytest.mark.parametrize("packing", ["one member", ".xz"])

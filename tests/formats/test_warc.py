@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 import random
+import tracemalloc
 import zlib
 from typing import TYPE_CHECKING, Any
 
@@ -219,8 +220,14 @@ TEXT = b"<p>" + random.Random(1).randbytes(5000).hex().encode()  # hardly compre
 def test_a_packed_bomb_is_cut(tmp_path: Path, coding: str, compress: Callable[[bytes], bytes]) -> None:
     bomb = compress(b"<p>" + b"a" * 20_000_000)
     (tmp_path / "a.warc").write_bytes(record("http://a/1", bomb, HTML + CODED + coding))
-    pages, _ = read(tmp_path / "a.warc", ReadOptions(max_page_bytes=5000))
+    tracemalloc.start()
+    try:
+        pages, _ = read(tmp_path / "a.warc", ReadOptions(max_page_bytes=5000))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
     assert len(pages[0].html or "") == 5001
+    assert peak < 10_000_000
 
 
 @pytest.mark.parametrize("coding", [b"br", b"zstd", b"gzip", b"deflate"])
