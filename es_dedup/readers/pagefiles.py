@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.readers.binary import binary_kind
 from es_dedup.readers.port import InputFailure
-from es_dedup.readers.streams import READ_ERRORS, open_unpacked, plain_problem, printable, suffix_of
+from es_dedup.readers.streams import (
+    BYTE_ORDER_MARKS,
+    READ_ERRORS,
+    open_unpacked,
+    plain_problem,
+    printable,
+    suffix_of,
+)
 
 if TYPE_CHECKING:
     from es_dedup.readers.locations import Source
@@ -18,11 +25,6 @@ if TYPE_CHECKING:
 HTML_SUFFIXES: Final = (".html", ".htm", ".xhtml")
 TEXT_SUFFIXES: Final = (".txt", ".md")
 PAGE_SUFFIXES: Final = HTML_SUFFIXES + TEXT_SUFFIXES
-_BOMS: Final = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 
 
 def page_record(source: Source, options: ReadOptions) -> Records:
@@ -59,9 +61,9 @@ def decode_text(data: bytes, *, cut: bool = False) -> str | None:
         data: the file's bytes.
         cut: the bytes may end inside a character.
     """
-    for mark, encoding in _BOMS:
+    for mark, encoding in BYTE_ORDER_MARKS:
         if data.startswith(mark):
-            return data[len(mark) :].decode(encoding, "replace")
+            return data.decode(encoding, "replace")
     for encoding in ("utf-8", "gb18030"):
         try:
             return codecs.getincrementaldecoder(encoding)().decode(data, final=not cut)

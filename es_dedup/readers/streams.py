@@ -49,13 +49,14 @@ BEGINNINGS: Final = {
 }
 """How files of some kinds begin, decompressed; the first that fits is the kind of a file whose name does not say it."""
 _READ_TWICE: Final = frozenset({".warc", ".wet", ".parquet", ".json"})
-_BYTE_ORDER_MARKS: Final = (  # the four-byte marks first: UTF-32-LE starts with the mark of UTF-16-LE
+BYTE_ORDER_MARKS: Final = (  # the four-byte marks first: UTF-32-LE starts with the mark of UTF-16-LE
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
     (codecs.BOM_UTF8, "utf-8-sig"),
 )
+"""Byte order marks, each with an encoding that takes it off."""
 _ZSTD_PIECE: Final = 2**10  # becomes at most 32 MB: a block of 4 bytes may stand for 128 kB
 
 
@@ -178,7 +179,7 @@ def open_text(path: Source, encoding: str) -> Iterator[tuple[IO[bytes], str]]:
     """
     with open_unpacked(path) as unpacked:
         head, stream = _with_head(unpacked, len(codecs.BOM_UTF32))
-        marked = next((name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), encoding)
+        marked = next((name for mark, name in BYTE_ORDER_MARKS if head.startswith(mark)), encoding)
         name = codecs.lookup(marked).name
         if name.startswith(("utf-16", "utf-32")):
             yield _buffered(_recoded(stream, marked)), "utf-8"

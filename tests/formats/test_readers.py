@@ -54,14 +54,16 @@ class TestFolders:
 
     def test_text_files_are_decoded_by_mark_utf8_or_gb18030(self, tmp_path: Path) -> None:
         samples = {
-            "u.txt": "中文".encode(),
-            "g.txt": "中文网页".encode("gb18030"),
-            "m.txt": "\ufeff中".encode("utf-16-le"),
+            "u.txt": "utf-8",
+            "g.txt": "gb18030",
+            "m.txt": "utf-16",
+            "n.txt": "utf-32",
+            "s.txt": "utf-8-sig",
         }
-        for name, data in samples.items():
-            (tmp_path / name).write_bytes(data)
+        for name, encoding in samples.items():
+            (tmp_path / name).write_bytes("中文网页".encode(encoding))
         pages, _ = read(tmp_path)
-        assert {page.id: page.text for page in pages} == {"u.txt": "中文", "g.txt": "中文网页", "m.txt": "中"}
+        assert {page.id: page.text for page in pages} == dict.fromkeys(samples, "中文网页")
 
     def test_text_in_no_known_encoding_is_a_failure(self, tmp_path: Path) -> None:
         (tmp_path / "bad.txt").write_bytes(b"abc \xff\xff\xff \xff")
