@@ -23,9 +23,7 @@ from es_dedup.index.source_index import SourceFields
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.follow import start_follow
-from es_dedup.maintenance.plans import PLANS
-from es_dedup.maintenance.runner import Runner
+from es_dedup.maintenance.runner import Runner, parts_by_stage, start_follow
 from es_dedup.settings import Settings
 
 if TYPE_CHECKING:
@@ -153,12 +151,9 @@ def help_with(place: str, settings: Settings, job: str) -> None:
 def stages(site: MaintenanceContext, job: Job) -> list[Row]:
     """Process seconds of each stage that had something to do."""
     rows: list[Row] = []
-    for plan, count in zip(job.plans, job.parts, strict=True):
-        parts = [part for part, _ in site.jobs.parts(job.id, plan, range(count))]
-        seconds = sum(part.seconds for part in parts)
-        stage = PLANS[job.what][int(plan.partition(".")[0])].name
-        done = sum(part.done for part in parts)
-        rows.append({"stage": stage, "pages": done, "process seconds": round(seconds, 1)})
+    for stage, stored in parts_by_stage(site, job):
+        seconds, done = sum(part.seconds for part, _ in stored), sum(part.done for part, _ in stored)
+        rows.append({"stage": stage.name, "pages": done, "process seconds": round(seconds, 1)})
     return rows
 
 

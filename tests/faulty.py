@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from celery.signals import task_postrun
 from es_dedup_tasks import main
 
-from es_dedup.maintenance import backfill, ingest
+from es_dedup.maintenance import backfill, documents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ POISON = os.environ.get("FAULTY_POISON", "")  # a word: the page that has it kil
 @task_postrun.connect  # type: ignore[untyped-decorator]
 def die_before_acknowledging(task: Any = None, **_: Any) -> None:
     """All that the task writes is written; the message is not acknowledged yet."""
-    if not KILLS or getattr(task, "name", "") not in ("es_dedup.work", "es_dedup.ingest"):
+    if not KILLS or getattr(task, "name", "") != "es_dedup.work":
         return
     for file in Path(KILLS).iterdir():
         try:
@@ -42,7 +42,7 @@ def _deadly(documents: Sequence[Any]) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-_store, _decide = backfill.store_features, ingest.ingest_documents
+_store, _decide = backfill.store_features, documents.ingest_documents
 
 
 def _store_features(context: Any, fields: Any, documents: Sequence[Any]) -> Any:
@@ -57,4 +57,4 @@ def _ingest_documents(context: Any, fields: Any, documents: Sequence[Any]) -> An
 
 backfill.store_features = _store_features
 setattr(backfill, "ingest_documents", _ingest_documents)  # noqa: B010 - a name that it only imports
-ingest.ingest_documents = _ingest_documents
+documents.ingest_documents = _ingest_documents

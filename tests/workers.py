@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from es_dedup_tasks.worker import worker_command
+from es_dedup_tasks.app import worker_command
 
 from tests.servers import url_of
 
@@ -50,7 +50,8 @@ class Worker:
         if faults:
             command = worker_command(place, ("ingest", "maintenance"), processes=2, beat=True)
             command[command.index("--app") + 1] = "tests.faulty"
-            given |= {"ES_DEDUP_DB": place, "PYTHONPATH": str(Path(__file__).parents[1]), **faults}
+            root = Path(__file__).parents[1]
+            given |= {"ES_DEDUP_DB": place, "PYTHONPATH": f"{root}{os.pathsep}{root / 'tasks'}", **faults}
         self.process = subprocess.Popen(command, env=given, stdout=log, stderr=log, start_new_session=True)
 
     def children(self, *, beat: bool = False) -> list[int]:
@@ -59,9 +60,7 @@ class Worker:
         for task in Path(f"/proc/{self.process.pid}/task").iterdir():
             with suppress(OSError):  # a thread or a child that has ended meanwhile
                 for child in map(int, (task / "children").read_text().split()):
-                    found[child] = (
-                        b"es_dedup_tasks.beat_process" in Path(f"/proc/{child}/cmdline").read_bytes()
-                    )
+                    found[child] = b"\0beat\0" in Path(f"/proc/{child}/cmdline").read_bytes()
         return [child for child, is_beat in found.items() if is_beat is beat]
 
     def kill_child(self) -> bool:

@@ -109,7 +109,7 @@ def detach(
     Args:
         keep_fields: Keep the `dedup` field in the documents.
     """
-    from es_dedup.maintenance.detach import detach as detach_
+    from es_dedup.maintenance.attach import detach as detach_
 
     with session.site() as site:
         done = asdict(detach_(site, target, keep_fields=keep_fields, dry_run=dry_run, force=force))
@@ -202,7 +202,7 @@ def recluster(
     updates their documents; else it runs in this process.
     """
     if session.remote:
-        from es_dedup.maintenance.recluster import preview
+        from es_dedup.maintenance.runner import preview
 
         with session.site() as site:
             if site.attachments and dry_run:
@@ -364,7 +364,7 @@ def follow(session: Session, *, once: bool = False, inline: Inline = False, rate
     Args:
         once: End when everything that was written is processed.
     """
-    from es_dedup.maintenance.follow import run_follow, start_follow
+    from es_dedup.maintenance.runner import run_follow, start_follow
 
     def run(runner: Runner, job_id: str) -> Job:
         return run_follow(runner, job_id, session.output.note)
@@ -394,7 +394,7 @@ def run_job(
     note = f"job {job.id}{'' if begun else ' goes on'}; `es-dedup --db {session.place} elastic jobs {job.id}` shows how far it is"
     if inline:
         output.note(note)
-        if leased := Runner(site).held(job.id):
+        if leased := Runner(site).taken(job.id):
             seconds = site.settings.maintenance.lease_seconds
             output.note(
                 f"{leased} of its parts are held by another process; if that was killed, they are free {seconds:g} s after its last sign of life"
@@ -413,14 +413,14 @@ def _check_queue(session: Session) -> None:
 def _dispatch(session: Session, site: MaintenanceContext, job: Job, *, inline: bool) -> Job:
     """Work on a job here, or send its parts to workers; a job whose parts cannot be sent is paused."""
     from es_dedup.index.jobs import JobState
-    from es_dedup.maintenance.runner import Runner
+    from es_dedup.maintenance.runner import KINDS, Runner
 
     runner = Runner(site)
     if inline:
         return _work_here(session, site, job.id, Runner.run)
     with session.dispatcher() as dispatcher:
         try:
-            dispatcher.work(job.id, runner.waiting(job.id))
+            dispatcher.work(job.id, runner.due(job.id), KINDS[job.what].queue)
         except QueueUnavailable as error:
             runner.set_state(job.id, JobState.PAUSED, f"Redis does not answer ({error.problem})")
             advice = f"job {job.id} is paused; start Redis, then `es-dedup elastic jobs {job.id} --resume`"
@@ -496,7 +496,7 @@ def worker(
     kinds = [kind.strip() for kind in queues.split(",")]
     if unknown := [kind for kind in kinds if kind not in tasks.KINDS]:
         raise typer.BadParameter(f"unknown queue {unknown[0]}", param_hint="--queues")
-    from es_dedup_tasks.worker import worker_command
+    from es_dedup_tasks.app import worker_command
 
     with suppress(NotAnIndex), session.site(read_only=True):
         pass  # a worker that the server refuses would only say so task by task; the index may be made later
@@ -538,7 +538,7 @@ def replay(session: Session, ids: Ids = None, *, inline: Inline = False) -> None
 
     A page leaves the list after it was processed, or after Redis has taken its message; without Redis the list stays as it is.
     """
-    from es_dedup.maintenance.replay import replay as replay_
+    from es_dedup.maintenance.documents import replay as replay_
 
     with session.site() as site:
         if inline:
@@ -552,7 +552,7 @@ def replay(session: Session, ids: Ids = None, *, inline: Inline = False) -> None
 
 def drop(session: Session, ids: Ids = None) -> None:
     """Delete dead letters; their documents have no `dedup` field until they are changed or backfilled."""
-    from es_dedup.maintenance.replay import dead_letters
+    from es_dedup.maintenance.documents import dead_letters
 
     with session.site() as site:
         dropped = site.jobs.drop_dead(dead_letters(site, ids))

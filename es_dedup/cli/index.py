@@ -87,7 +87,7 @@ def remove(
 def _removed(session: Session, ids: list[str], first_day: str | None) -> RemoveReport:
     """Remove pages, and those that are older than a day; where source indices are attached, their documents are updated, too."""
     if session.remote:
-        from es_dedup.maintenance.dedup_field_writes import remove_pages, write_dedup_fields
+        from es_dedup.maintenance.documents import remove_pages, write_dedup_fields
 
         with session.site() as site:
             if site.attachments:
@@ -108,7 +108,7 @@ def _first_day_kept(session: Session, age: str | None, *, expired: bool) -> str:
     Raises:
         typer.BadParameter: no age, two of them, or the pages are those of attached indices, which would be stored again.
     """
-    from es_dedup.maintenance.expiry import first_day_kept
+    from es_dedup.maintenance.forget import first_day_kept
 
     def wrong(problem: str) -> typer.BadParameter:
         return typer.BadParameter(problem, param_hint="--expired" if age is None else "--older-than")

@@ -149,7 +149,7 @@ class DeadLetter:
 
 
 class JobStore(Protocol):
-    """Jobs, parts, dead letters and counters of one index. Reads by id see every write at once."""
+    """Jobs, parts, dead letters and times of one index. Reads by id see every write at once."""
 
     def create(self, job: Job) -> None:
         """Store a new job."""
@@ -172,14 +172,8 @@ class JobStore(Protocol):
     def change_partition(self, part: Partition, version: Version) -> Version | None:
         """Replace a part if nobody has since ``version``; the new version, or None when somebody has."""
 
-    def drop(self, job_id: str) -> None:
+    def drop(self, job: Job) -> None:
         """Remove a job and its parts."""
-
-    def attempt(self, name: str) -> int:
-        """Count one more attempt of something, and say how many there were."""
-
-    def forget_attempts(self, name: str) -> None:
-        """Begin counting at nothing again."""
 
     def set_time(self, name: str) -> None:
         """Note that something has happened now."""

@@ -1,17 +1,40 @@
-"""Attaching source indices: the mapping of ``dedup``, a template for indices to come, and how pages are read."""
+"""Attaching source indices, and detaching them: the mapping of ``dedup``, a template for indices to come, and how pages are read.
+
+Before anything is written, a sample of the documents shows whether they hold what the fields name.
+"""
 
 from __future__ import annotations
 
+import random
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from es_dedup.errors import ConfigError
-from es_dedup.maintenance.attachment import Attachment, save_attachments
-from es_dedup.maintenance.preflight import check_fields
+from es_dedup.errors import ConfigError, PreflightFailed
+from es_dedup.index.source_index import FieldUpdateReport, index_of, value_of
+from es_dedup.maintenance.context import Attachment, save_attachments
+from es_dedup.maintenance.documents import remove_pages
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
-    from es_dedup.index.source_index import SourceFields
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from es_dedup.index.source_index import SourceDocument, SourceFields
     from es_dedup.maintenance.context import MaintenanceContext
+
+SAMPLE: Final = 200
+"""Documents of one target that are read."""
+MIN_SAMPLE: Final = 20
+"""Documents of each index that are read where a target has many."""
+SHARDS_READ: Final = 8  # of one index
+FEW: Final = 0.5  # share of documents with content below which it is worth a warning
+MANY: Final = (
+    0.5  # share of texts with tags above which content that is not declared as HTML seems to be HTML
+)
+BATCH: Final = 500  # pages that are detached at a time
+_TAG: Final = re.compile(
+    r"<(?:!doctype|html|head|body|div|p|a|span|br|table|article|section|h[1-6])\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +71,7 @@ def attach(
     Documents are not changed; ``backfill`` writes their ``dedup`` fields.
 
     Args:
-        site: its index records the attachment.
+        context: its index records the attachment.
         target: an index, an alias, a data stream or a pattern.
         fields: which fields of its documents hold a page.
         external_versions: documents keep the ``_version`` that their owner gives them, see ``SourceIndex.prepare``.
@@ -79,6 +102,181 @@ def attach(
     )
     if not dry_run:
         context.source_index.prepare(indices, external_versions=external_versions)
-        others = [each for each in context.attachments if each.target != target]
-        save_attachments(context.index, [*others, Attachment(target, fields)])
+        rest = [each for each in context.attachments if each.target != target]
+        save_attachments(context.index, [*rest, Attachment(target, fields)])
     return Attached(target, tuple(indices), documents, template, warnings)
+
+
+@dataclass(frozen=True, slots=True)
+class Detached:
+    """What ``detach`` did or, on a dry run, would do.
+
+    Attributes:
+        cleared: documents whose field ``dedup`` was removed.
+        removed: pages that were removed from the index.
+        templates: names of the templates that were changed or removed.
+        failed: documents that keep their field ``dedup``, as the server refused to change them.
+    """
+
+    cleared: int
+    removed: int
+    templates: tuple[str, ...]
+    failed: int = 0
+
+
+def detach(
+    context: MaintenanceContext,
+    target: str,
+    *,
+    keep_fields: bool = False,
+    dry_run: bool = False,
+    force: bool = False,
+) -> Detached:
+    """Detach a target. It may be repeated when it was interrupted.
+
+    The mapping of ``dedup`` stays on existing indices: Elasticsearch cannot take a field away.
+
+    Args:
+        context: with its attachments.
+        target: as attached.
+        keep_fields: keep the ``dedup`` field in the documents.
+        dry_run: change nothing.
+        force: also when more documents are changed than the guard allows.
+
+    Raises:
+        NotAttached: there is no such attachment.
+        SourceIncomplete: documents would lose data, and their ``dedup`` fields are not kept.
+        MassChange: too many documents would be changed; nothing was.
+    """
+    rest = [each for each in context.attachments if each.target != target]
+    still_attached = {name for each in rest for name in context.source_index.indices(each.target)}
+    leaving = context.indices(target).keys() - still_attached
+    pages = [
+        each.page_id
+        for records in context.index.scan(batch=BATCH)
+        for each in records
+        if index_of(each.page_id) in leaving
+    ]
+    written = 0 if keep_fields else len(pages)
+    templates = [] if rest else context.source_index.uninstall(dry_run=True)
+    if dry_run:
+        return Detached(written, len(pages), tuple(templates))
+    if not keep_fields:
+        context.source_index.check(leaving)
+    context.guard("detach", written, context.index.count(), force=force)
+    report, all_pages = FieldUpdateReport(), set(pages)
+    for some in chunked(pages, BATCH):
+        if not keep_fields:
+            report += context.source_index.write_dedup_fields(dict.fromkeys(some))
+        remove_pages(context, some, leave=all_pages)
+    if not rest:
+        context.source_index.uninstall()
+    save_attachments(context.index, rest)
+    return Detached(report.changed, len(pages), tuple(templates), len(report.failed))
+
+
+class Preflight(NamedTuple):
+    """What a sample says of the fields of a target.
+
+    Attributes:
+        problems: why decisions would be wrong; to go on needs ``force``.
+        warnings: what may be meant so.
+    """
+
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def check_fields(
+    context: MaintenanceContext,
+    target: str,
+    fields: SourceFields,
+    *,
+    force: bool,
+    external_versions: bool = False,
+) -> tuple[str, ...]:
+    """Check the fields of a target by a sample of the documents of each of its indices.
+
+    Returns:
+        Warnings; with ``force`` the problems too.
+
+    Raises:
+        PreflightFailed: there are problems, and ``force`` is not set.
+    """
+    source = context.source_index
+    indices = source.indices(target)
+    size = max(MIN_SAMPLE, SAMPLE // max(1, len(indices)))
+    problems, warnings = [], []
+    for index in indices:
+        documents = list(sample(context, index, fields.names, size))
+        found = check_sample(index, fields, [each.source for each in documents])
+        effects = source.pipeline_effects(index, fields.sample(), fields.content)
+        problems += [*found.problems, *effects.problems]
+        warnings += [*found.warnings, *effects.notes]
+        own = next((each for each in documents if each.external), None)
+        if own is not None and not external_versions and not source.external_versions(index):
+            problems.append(
+                f"documents of {index} have external versions ({own.key.id} has version {own.version}): writing dedup raises the version, and "
+                f"a write of its owner that follows may conflict: use --external-versions"
+            )
+    if not indices:
+        problems = [f"no index matches {target} yet: the fields cannot be checked"]
+    if problems and not force:
+        raise PreflightFailed(target, tuple(problems))
+    return (*problems, *warnings)
+
+
+def check_sample(index: str, fields: SourceFields, sources: Sequence[Mapping[str, Any]]) -> Preflight:
+    """What sampled documents of one index say of the fields."""
+    if not sources:
+        return Preflight(warnings=(f"{index} has no documents: the fields cannot be checked",))
+    total = len(sources)
+    of = f"of {total} sampled documents of {index}"
+    values = [value_of(source, fields.content) for source in sources]
+    texts = [text for value in values for text in (value if isinstance(value, list) else [value])]
+    filled = sum(value not in (None, "", []) for value in values)
+    strange = sum(not isinstance(text, str | None) for text in texts)
+    if not filled:
+        return Preflight((f"0 {of} have the content field {fields.content!r}",))
+    if strange:
+        problem = (
+            f"the content field {fields.content!r} is an object, a number or a boolean in {strange:,} {of}"
+        )
+        return Preflight((problem,))
+    warnings = []
+    if filled < total * FEW:
+        warnings.append(f"only {filled} {of} have the content field {fields.content!r}")
+    warnings += _html_warnings([text for text in texts if text], html=fields.html, of=of)
+    for name in ("title", "url", "published", "site"):
+        field = getattr(fields, name)
+        found = [value_of(source, field) for source in sources] if field else []
+        if field and all(value in (None, "", []) for value in found):
+            warnings.append(f"0 {of} have the {name} field {field!r}")
+        elif any(isinstance(value, dict) for value in found):
+            warnings.append(f"the {name} field {field!r} is an object in some {of}")
+    return Preflight((), tuple(warnings))
+
+
+def _html_warnings(texts: Sequence[str], *, html: bool, of: str) -> Iterator[str]:
+    with_tags = sum(bool(_TAG.search(text)) for text in texts)
+    if html and not with_tags:
+        yield f"the content is declared as HTML, and 0 {of} have HTML tags in it"
+    if not html and with_tags > len(texts) * MANY:
+        yield f"the content is not declared as HTML, and {with_tags} {of} have HTML tags in it"
+
+
+def sample(
+    context: MaintenanceContext, index: str, names: Sequence[str], size: int
+) -> Iterator[SourceDocument]:
+    """Documents from some places of some shards, chosen at random, the same each time."""
+    generator = random.Random(0)  # noqa: S311 - which documents are read
+    shards = [shard for shard in context.source_index.shards(index) if shard.documents]
+    some = generator.sample(shards, min(len(shards), SHARDS_READ))
+    for shard in some:
+        start = generator.randrange(shard.last + 1)
+        left = -(-size // len(some))
+        for part in ({"above": start - 1}, {"to": start - 1}):
+            if left > 0:
+                found = next(context.source_index.scan(shard, names, batch=left, **part), [])
+                yield from found
+                left -= len(found)

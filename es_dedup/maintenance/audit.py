@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.batch.recluster import CLUSTERS_PENDING
 from es_dedup.index.dedup_field import dedup_fields_of_groups
 from es_dedup.maintenance.backfill import outdated
-from es_dedup.maintenance.dedup_field_writes import (
+from es_dedup.maintenance.documents import (
     GROUP_PAGES,
     forget_gone,
+    ingest,
     recluster_documents,
     remove_pages,
     update_dedup_fields,
 )
-from es_dedup.maintenance.ingest import ingest
-from es_dedup.maintenance.mass_change_guard import guard
 from es_dedup.maintenance.status import AUDIT
 from es_dedup.model.batches import chunked, chunked_by_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from es_dedup.index.port import Assignment
-    from es_dedup.index.source_index import DedupField, SourceFields
+    from es_dedup.index.source_index import DedupField, SourceDocument, SourceFields
     from es_dedup.maintenance.context import MaintenanceContext
 
 KINDS: Final[Mapping[str, str]] = {
@@ -59,17 +58,13 @@ class Audit:
     pages: int = 0
     clusters: int = 0
     dead: int = 0
-    found: dict[str, list[str]] = field(default_factory=dict)
+    found: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     repaired: Counter[str] = field(default_factory=Counter)
 
     @property
     def clean(self) -> bool:
         """Everything agrees."""
         return not any(self.found.values())
-
-    def add(self, kind: str, names: Iterable[str]) -> None:
-        """Note some ids."""
-        self.found.setdefault(kind, []).extend(names)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form, with a few examples of each kind."""
@@ -94,7 +89,7 @@ def audit(context: MaintenanceContext, *, repair: bool = False, force: bool = Fa
     Documents that others write at the same time may be named; a second audit does not name them.
 
     Args:
-        site: with its attachments.
+        context: with its attachments.
         repair: put right what is found: pages without document are taken out, overwritten objects written again, unknown and
             outdated documents decided on, broken clusters made anew from features.
         force: also when very many documents would be changed.
@@ -110,12 +105,20 @@ def audit(context: MaintenanceContext, *, repair: bool = False, force: bool = Fa
     dead = {letter.page_id for letter in context.jobs.dead()}
     found.dead = len(dead)
     if context.index.note(CLUSTERS_PENDING) is not None:
-        found.add("pending", ["index"])
+        found.found["pending"] = ["index"]
     for groups in chunked_by_size(context.index.clusters(), GROUP_PAGES, len):
         _look_at_clusters(context, groups, found)
-    _look_at_records(context, found)
+    for records in context.index.scan(batch=BATCH):
+        assigned = context.index.assignments(record.page_id for record in records)
+        found.found["unclustered"] += (each.page_id for each in records if each.page_id not in assigned)
+        found.pages += len(records)
     for index, fields in context.indices().items():
-        _look_at_documents(context, index, fields, dead, found)
+        if not context.source_index.prepared(index):
+            found.found["unprepared"].append(index)
+        for shard in context.source_index.shards(index):
+            batch = context.settings.maintenance.batch
+            for documents in context.source_index.scan(shard, fields.names, batch=batch):
+                _look_at_documents(context, fields, documents, dead, found)
     if repair and not found.clean:
         _repair(context, found, force=force)
     context.jobs.set_time(AUDIT)
@@ -123,25 +126,22 @@ def audit(context: MaintenanceContext, *, repair: bool = False, force: bool = Fa
 
 
 def _look_at_clusters(
-    context: MaintenanceContext, groups: Sequence[Sequence[Assignment]], found: Audit
+    context: MaintenanceContext, groups: Sequence[Sequence[Assignment]], audit: Audit
 ) -> None:
+    found = audit.found
     ids = [each.page_id for group in groups for each in group]
     stored = context.index.payloads(ids)
-    missing = [name for name in ids if name not in stored]
-    found.add("not_stored", missing)
-    found.add("without_canonical", (group[0].cluster_id for group in groups if not _has_canonical(group)))
-    found.clusters += sum(len(group) > 1 for group in groups)
+    found["not_stored"] += (name for name in ids if name not in stored)
+    found["without_canonical"] += (group[0].cluster_id for group in groups if not _has_canonical(group))
+    audit.clusters += sum(len(group) > 1 for group in groups)
     dedup_fields = dedup_fields_of_groups(groups, context.index.edges_of(ids))
     named = context.documents_of(ids)
     documents = context.source_index.read(named, ())
-    found.add("orphans", (name for name in stored if name in named and name not in documents))
-    found.add(
-        "overwritten",
-        (
-            name
-            for name, document in documents.items()
-            if document.dedup is not None and not agrees(document.dedup, dedup_fields[name])
-        ),
+    found["orphans"] += (name for name in stored if name in named and name not in documents)
+    found["overwritten"] += (
+        name
+        for name, document in documents.items()
+        if document.dedup is not None and not agrees(document.dedup, dedup_fields[name])
     )
 
 
@@ -156,62 +156,46 @@ def agrees(dedup: Mapping[str, Any], dedup_field: DedupField) -> bool:
     return all((dedup.get(name) or None) == (value or None) for name, value in wanted.items())
 
 
-def _look_at_records(context: MaintenanceContext, found: Audit) -> None:
-    for records in context.index.scan(batch=BATCH):
-        ids = [record.page_id for record in records]
-        assigned = context.index.assignments(ids)
-        found.add("unclustered", (name for name in ids if name not in assigned))
-        found.pages += len(ids)
-
-
 def _look_at_documents(
-    context: MaintenanceContext, index: str, fields: SourceFields, dead: set[str], found: Audit
+    context: MaintenanceContext,
+    fields: SourceFields,
+    documents: Sequence[SourceDocument],
+    dead: set[str],
+    audit: Audit,
 ) -> None:
-    if not context.source_index.prepared(index):
-        found.add("unprepared", [index])
-    for shard in context.source_index.shards(index):
-        for documents in context.source_index.scan(
-            shard, fields.names, batch=context.settings.maintenance.batch
-        ):
-            ids = [document.key.page_id for document in documents]
-            assigned = context.index.assignments(ids)
-            found.documents += len(ids)
-            found.add(
-                "undecided",
-                (each.key.page_id for each in documents if each.waits and each.key.page_id not in dead),
-            )
-            found.add("unknown", (name for name in ids if name not in assigned and name not in dead))
-            found.add("outdated", (name for name in outdated(context, fields, documents) if name not in dead))
-            found.add(
-                "overwritten",
-                (
-                    each.key.page_id
-                    for each in documents
-                    if each.dedup is None and each.key.page_id in assigned
-                ),
-            )
+    found = audit.found
+    ids = [document.key.page_id for document in documents]
+    assigned = context.index.assignments(ids)
+    audit.documents += len(ids)
+    waiting = [each.key.page_id for each in documents if each.waits]
+    without_field = [each.key.page_id for each in documents if each.dedup is None]
+    found["undecided"] += (name for name in waiting if name not in dead)
+    found["unknown"] += (name for name in ids if name not in assigned and name not in dead)
+    found["outdated"] += (name for name in outdated(context, fields, documents) if name not in dead)
+    found["overwritten"] += (name for name in without_field if name in assigned)
 
 
-def _repair(context: MaintenanceContext, found: Audit, *, force: bool) -> None:
-    bad = found.found
-    changes = sum(len(set(names)) for names in bad.values())
+def _repair(context: MaintenanceContext, audit: Audit, *, force: bool) -> None:
+    found, repaired = audit.found, audit.repaired
+
+    def batches(*kinds: str) -> Iterator[list[str]]:
+        return chunked(dict.fromkeys(name for kind in kinds for name in found[kind]), BATCH)
+
     context.source_index.check(context.indices())
-    guard("audit --repair", changes, max(found.documents, found.pages), context.settings, force=force)
-    if bad.get("unprepared"):
-        context.source_index.prepare(bad["unprepared"])
-    for ids in chunked(dict.fromkeys(bad.get("orphans", ())), BATCH):
-        found.repaired.update(forget_gone(context, ids))
-    for ids in chunked(dict.fromkeys(bad.get("not_stored", ())), BATCH):
-        found.repaired.update(remove_pages(context, ids)[1])
+    changes = sum(len(set(names)) for names in found.values())
+    context.guard("audit --repair", changes, max(audit.documents, audit.pages), force=force)
+    if found["unprepared"]:
+        context.source_index.prepare(found["unprepared"])
+    for ids in batches("orphans"):
+        repaired.update(forget_gone(context, ids))
+    for ids in batches("not_stored"):
+        repaired.update(remove_pages(context, ids)[1])
         context.index.delete_many(ids)
-    if any(bad.get(kind) for kind in ("without_canonical", "unclustered", "pending", "not_stored")):
-        found.repaired.update(recluster_documents(context))
-        found.repaired["reclustered"] += 1
-    undecided = dict.fromkeys(
-        name for kind in ("unknown", "undecided", "outdated", "not_stored") for name in bad.get(kind, ())
-    )
-    for ids in chunked(undecided, BATCH):
-        found.repaired.update(ingest(context, ids))
-    overwritten = () if found.repaired["reclustered"] else bad.get("overwritten", ())
-    for ids in chunked(dict.fromkeys(overwritten), BATCH):
-        found.repaired.update(update_dedup_fields(context, ids))
+    if any(found[kind] for kind in ("without_canonical", "unclustered", "pending", "not_stored")):
+        repaired.update(recluster_documents(context))
+        repaired["reclustered"] += 1
+    for ids in batches("unknown", "undecided", "outdated", "not_stored"):
+        repaired.update(ingest(context, ids))
+    if not repaired["reclustered"]:
+        for ids in batches("overwritten"):
+            repaired.update(update_dedup_fields(context, ids))

@@ -1,303 +1,128 @@
-"""Backfill of all documents of the source indices: features first, then clusters, then ``dedup`` fields.
+"""The stages that read documents, cluster their features and write ``dedup`` fields.
 
-Stages: ``features`` (by shard and range of sequence numbers, in parallel), ``catch-up`` (what was written meanwhile),
-``cluster`` (statistics, pairs, clusters, from features), ``update`` (the ``dedup`` field of each document), ``remaining`` (documents that
-have no ``dedup`` field yet, or other features than they hold now, one by one), ``orphans`` (pages whose document was deleted meanwhile).
+A backfill of all documents stores features first (``FEATURES`` by shard and range of sequence numbers, in parallel; ``CATCH_UP``, what was
+written meanwhile), then clusters (``CLUSTER``), then writes the ``dedup`` field of each document (``UPDATE``), of documents that have none
+yet or other features than they hold now (``REMAINING``), and removes pages whose document was deleted meanwhile (``ORPHANS``).
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.batch.featurise import make_chunk
 from es_dedup.batch.ingest import changed
 from es_dedup.batch.overrides import load_ignored
 from es_dedup.batch.recluster import CLUSTERS_PENDING, write_session
 from es_dedup.batch.whole_corpus import recluster_out_of_core
 from es_dedup.errors import ConfigError
 from es_dedup.index.source_index import Shard, SourceFields
-from es_dedup.maintenance.change_capture import Positions, changes
-from es_dedup.maintenance.dead_letters import put_dead_letters, put_failed
-from es_dedup.maintenance.dedup_field_writes import GROUP_PAGES, forget_gone, update_all_dedup_fields
-from es_dedup.maintenance.ingest import fields_of, ingest_documents
-from es_dedup.maintenance.preflight import check_fields
-from es_dedup.maintenance.stage import PartitionPlan, Step, batch_of, hopeless
+from es_dedup.maintenance.attach import check_fields
+from es_dedup.maintenance.context import pages_of
+from es_dedup.maintenance.documents import (
+    GROUP_PAGES,
+    forget_gone,
+    ingest,
+    ingest_documents,
+    read_documents,
+    update_all_dedup_fields,
+)
+from es_dedup.maintenance.follow import Positions, changes
+from es_dedup.maintenance.stage import (
+    PartitionPlan,
+    Stage,
+    Step,
+    batch_of,
+    give_up,
+    gives_up,
+    process_batches,
+)
+from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import decision_settings, with_recorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from es_dedup.batch.featurise import Chunk
     from es_dedup.index.jobs import Job, Partition
     from es_dedup.index.source_index import SourceDocument
     from es_dedup.maintenance.context import MaintenanceContext
+    from es_dedup.maintenance.stage import Batches
     from es_dedup.settings import Settings
 
 HOOK_SECONDS: Final = 2  # within which a hook has written a document whose features it has stored
-PASSES: Final = (
-    10  # over what was written since a job began; each may find what was written during the one before
-)
+PASSES: Final = 10  # over documents of which others write more meanwhile, or move some behind what is read
+CLAIMS_KEPT: Final = 3_600_000  # milliseconds; searches see a page after a second, and clocks may differ
+NAMED_PAGES: Final = 100  # that one part decides on
 
 
-class Features:
-    """Features of all documents, up to the last one at the start."""
-
-    name = "features"
-
-    def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
-        """One part per ``part_documents`` documents of a shard, cut by sequence numbers."""
-        shares: list[PartitionPlan] = []
-        found = context.indices(job.options.get("target"))
-        context.source_index.prepare(found)
-        if job.what == "backfill":
-            for index, fields in found.items():
-                check_fields(context, index, fields, force=bool(job.options.get("force")))
-        writes = context.source_index.writes(found)
-        for index, fields in found.items():
-            for shard in context.source_index.shards(index):
-                each = writes.get(index, {}).get(shard.number)
-                complete = (each.history, each.complete) if each else ("", -1)
-                shares += _ranges(shard, fields, complete, context.settings.maintenance.part_documents)
-        return shares
-
-    def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
-        """One step per batch; the checkpoint is a sequence number."""
-        work = part.work
-        shard = Shard(work["index"], work["shard"], 0, work["to"])
-        fields = SourceFields(**work["fields"])
-        above = work["above"] if part.checkpoint is None else part.checkpoint
-        batch = batch_of(context, part)
-        if hopeless(context, part):
-            first = next(context.source_index.scan(shard, (), above=above, to=work["to"], batch=1), None)
-            if first is not None:
-                put_dead_letters(context, [first[0].key.page_id], self.name, part.attempts - 1, part.error)
-                above = first[0].seq_no
-                yield Step(above, 1, {"dead": 1})
-        for documents in context.source_index.scan(
-            shard, fields.names, above=above, to=work["to"], batch=batch
-        ):
-            yield Step(documents[-1].seq_no, len(documents), store_features(context, fields, documents))
+# Features of documents
 
 
-class CatchUp(Features):
-    """Features of what was written while the stage before read."""
-
-    name = "catch-up"
-
-    def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
-        """One part per shard, above where the first reading ended."""
-        ended = _ended(context, job)
-        return [
-            PartitionPlan(_work(shard, fields, ended.get((index, shard.number), -1), shard.last))
-            for index, fields in context.indices(job.options.get("target")).items()
-            for shard in context.source_index.shards(index)
-            if shard.last > ended.get((index, shard.number), -1)
-        ]
-
-
-class IgnoredPassages:
-    """Features of all pages of sites that have passages which are, or were, ignored, from their documents."""
-
-    name = "ignored"
-
-    def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
-        """One part, in order of page ids; none without such sites."""
-        sites = load_ignored(context.index, undone=True)
-        return [PartitionPlan({"sites": sorted(sites)}, context.index.count())] if sites else []
-
-    def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
-        """One step per some hundred pages; the checkpoint is a page id."""
-        sites = set(part.work["sites"])
-        for records in context.index.scan(after=part.checkpoint, batch=batch_of(context, part)):
-            counts: Counter[str] = Counter()
-            of = fields_of(context, [each.page_id for each in records if each.site in sites])
-            for fields in dict.fromkeys(of.values()):
-                names = [name for name, each in of.items() if each == fields]
-                documents = context.source_index.read(names, fields.names)
-                counts.update(store_features(context, fields, list(documents.values())))
-            yield Step(records[-1].page_id, len(records), counts)
+def _plan_features(context: MaintenanceContext, job: Job) -> list[PartitionPlan]:
+    """One part per ``part_documents`` documents of a shard, cut by sequence numbers."""
+    indices = context.indices(job.options.get("target"))
+    context.source_index.prepare(indices)
+    if job.what == "backfill":
+        for index, fields in indices.items():
+            check_fields(context, index, fields, force=bool(job.options.get("force")))
+    writes = context.source_index.writes(indices)
+    plans: list[PartitionPlan] = []
+    for index, fields in indices.items():
+        for shard in context.source_index.shards(index):
+            if shard.last < 0:
+                continue
+            known = writes.get(index, {}).get(shard.number)
+            complete = (known.history, known.complete) if known else ("", -1)
+            count = max(1, -(-shard.documents // context.settings.maintenance.part_documents))
+            width = -(-(shard.last + 1) // count)
+            for start in range(0, shard.last + 1, width):
+                work = _range_of(shard, fields, start - 1, min(start + width - 1, shard.last))
+                plans.append(PartitionPlan(work | {"complete": complete}, -(-shard.documents // count)))
+    return plans
 
 
-class Recluster:
-    """Statistics, pairs and clusters of all stored features."""
-
-    name = "cluster"
-
-    def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
-        """One part: it is one run over everything."""
-        return [PartitionPlan({}, context.index.count())]
-
-    def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
-        """One step; its checkpoint says that it was done."""
-        if part.checkpoint is not None:
-            return
-        settings = settings_of(context, job)
-        with write_session(context.index):
-            context.index.set_note(CLUSTERS_PENDING, "1")
-            done = recluster_out_of_core(context.index, settings)
-            context.index.set_note(CLUSTERS_PENDING, None)
-        total = done.stored
-        yield Step(1, total, {"clustered": total, "pairs": done.pairs, "edges": done.related})
-
-
-def _ended(context: MaintenanceContext, job: Job) -> dict[tuple[str, int], int]:
-    """Sequence number up to which the stage before has read each shard of each index."""
+def _plan_catch_up(context: MaintenanceContext, job: Job) -> list[PartitionPlan]:
+    """One part per shard, above where the first reading ended."""
     ended: dict[tuple[str, int], int] = {}
-    for part, _ in context.jobs.parts(job.id, job.plans[-1], range(job.parts[-1])) if job.plans else ():
-        place = (part.work["index"], part.work["shard"])
-        ended[place] = max(ended.get(place, -1), part.work["to"])
-    return ended
-
-
-def _complete(context: MaintenanceContext, job: Job) -> dict[str, Positions]:
-    """Positions of the shards of each index when the first stage was planned: all that was written before has been read."""
-    found: dict[str, Positions] = {}
-    for part, _ in context.jobs.parts(job.id, job.plans[0], range(job.parts[0])) if job.plans else ():
-        if "complete" in part.work:
-            index, (history, complete) = part.work["index"], part.work["complete"]
-            found.setdefault(index, Positions()).advance(index, part.work["shard"], history, complete)
-    return found
-
-
-def _outdated_since(
-    context: MaintenanceContext,
-    index: str,
-    fields: SourceFields,
-    positions: Positions,
-    batch: int,
-) -> Iterator[list[SourceDocument]]:
-    """Documents written since these positions whose features are not those of what they hold, until there are none.
-
-    A hook stores features before the document, so what differs is read again after a while.
-
-    Yields:
-        Some documents at a time, also none: the positions are advanced past them and all before them.
-    """
-    for _ in range(PASSES):
-        found = False
-        seen: dict[str, int] = {}
-        writes = context.source_index.writes([index])
-        for each in changes(context, {index: fields}, positions, writes, batch=batch):
-            late = set(outdated(context, fields, each.documents))
-            seen |= {one.key.page_id: one.seq_no for one in each.documents if one.key.page_id in late}
-            positions.advance(index, each.shard, each.history, each.reached)
-            if not seen or len(seen) >= batch:
-                yield (documents := _still_outdated(context, fields, seen))
-                found, seen = found or bool(documents), {}
-        yield (documents := _still_outdated(context, fields, seen))
-        if not (found or documents):
-            return
-
-
-def _still_outdated(
-    context: MaintenanceContext, fields: SourceFields, seen: Mapping[str, int]
-) -> list[SourceDocument]:
-    """Those of some outdated documents that were not written again since they were seen, after a hook's time."""
-    if not seen:
-        return []
-    time.sleep(HOOK_SECONDS)
-    documents = [
-        each
-        for each in context.source_index.read(list(seen), fields.names).values()
-        if each.seq_no == seen[each.key.page_id]
+    for work in _works(context, job, -1):
+        place = (work["index"], work["shard"])
+        ended[place] = max(ended.get(place, -1), work["to"])
+    return [
+        PartitionPlan(_range_of(shard, fields, ended.get((index, shard.number), -1), shard.last))
+        for index, fields in context.indices(job.options.get("target")).items()
+        for shard in context.source_index.shards(index)
+        if shard.last > ended.get((index, shard.number), -1)
     ]
-    late = set(outdated(context, fields, documents))
-    return [each for each in documents if each.key.page_id in late]
 
 
-def settings_of(context: MaintenanceContext, job: Job) -> Settings:
-    """This process's settings with the decision settings of whoever started the job.
-
-    Raises:
-        ConfigError: the job holds settings that this process does not have, or values that it does not allow.
-    """
-    given: Mapping[str, object] = job.options.get("settings", {})
-    unknown = given.keys() - decision_settings(context.settings).keys()
-    if unknown:
-        problems = tuple(f"{name}: no decision setting of this worker" for name in sorted(unknown))
-        raise ConfigError(problems, f"settings of job {job.id}")
-    return with_recorded(context.settings, given)
+def _works(context: MaintenanceContext, job: Job, stage: int) -> list[Mapping[str, Any]]:
+    """What the parts of one of the stages that have begun cover."""
+    if not job.plans:
+        return []
+    return [part.work for part, _ in context.jobs.parts(job.id, job.plans[stage], range(job.parts[stage]))]
 
 
-class WriteDedupFields:
-    """The ``dedup`` field of every document, cluster by cluster."""
-
-    name = "update"
-
-    def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
-        """One part, in order of cluster ids."""
-        return [PartitionPlan({}, context.index.count())]
-
-    def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
-        """One step per some hundred pages; the checkpoint is a cluster id."""
-        for last, pages, counts in update_all_dedup_fields(context, part.checkpoint):
-            yield Step(last, pages, counts)
+def _range_of(shard: Shard, fields: SourceFields, above: int, to: int) -> dict[str, Any]:
+    return {
+        "index": shard.index,
+        "shard": shard.number,
+        "above": above,
+        "to": to,
+        "fields": fields.as_dict(),
+    }
 
 
-class Remaining:
-    """Documents without a ``dedup`` field after these stages, or with outdated features: written in between, or lost by a race.
+def _work_features(context: MaintenanceContext, _job: Job, part: Partition) -> Iterator[Step]:
+    """One step per batch; the checkpoint is a sequence number."""
+    work, batch = part.work, batch_of(context, part)
+    shard = Shard(work["index"], work["shard"], 0, work["to"])
 
-    The stages before store features of what they have read, which a hook may have replaced meanwhile.
-    """
+    def read(names: Sequence[str], checkpoint: Any) -> Batches:
+        above = work["above"] if checkpoint is None else checkpoint
+        for documents in context.source_index.scan(shard, names, above=above, to=work["to"], batch=batch):
+            yield documents, documents[-1].seq_no
 
-    name = "remaining"
-
-    def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
-        """One part per concrete index."""
-        read = _complete(context, job) if job.what == "backfill" else {}
-        return [
-            PartitionPlan(
-                {
-                    "index": index,
-                    "fields": fields.as_dict(),
-                    "positions": read.get(index, Positions()).as_dict() if job.what == "backfill" else None,
-                }
-            )
-            for index, fields in context.indices(job.options.get("target")).items()
-        ]
-
-    def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
-        """One step per batch; documents without a ``dedup`` field are sought from the start each time, as others are not met again.
-
-        The checkpoint is how far the index was read, see ``Positions``.
-        """
-        fields, batch = SourceFields(**part.work["fields"]), batch_of(context, part)
-        context.source_index.refresh(part.work["index"])
-        dead = {letter.page_id for letter in context.jobs.dead()}
-        for found in context.source_index.without_dedup_field(part.work["index"], fields.names, batch=batch):
-            documents = [each for each in found if each.key.page_id not in dead]
-            if documents and hopeless(context, part):
-                put_dead_letters(
-                    context, [documents[0].key.page_id], self.name, part.attempts - 1, part.error
-                )
-                documents = []
-            yield Step(part.checkpoint, len(documents), ingest_documents(context, fields, documents))
-        if part.work.get("positions") is None:
-            return
-        positions = Positions.from_dict(part.checkpoint or part.work["positions"])
-        for documents in _outdated_since(context, part.work["index"], fields, positions, batch):
-            found = [each for each in documents if each.key.page_id not in dead]
-            # before the position, which says that they are done
-            counts = ingest_documents(context, fields, found)
-            yield Step(positions.as_dict(), len(found), counts)
-
-
-class Orphans:
-    """Stored pages whose document was deleted meanwhile, also after its cluster was written: their clusters are repaired."""
-
-    name = "orphans"
-
-    def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
-        """One part, in order of page ids."""
-        return [PartitionPlan({}, context.index.count())]
-
-    def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
-        """One step per some hundred pages; the checkpoint is a page id."""
-        for records in context.index.scan(after=part.checkpoint, batch=GROUP_PAGES):
-            ids = [record.page_id for record in records]
-            yield Step(ids[-1], len(ids), forget_gone(context, ids))
+    return process_batches(context, part, "features", SourceFields(**work["fields"]), read, store_features)
 
 
 def store_features(
@@ -308,17 +133,16 @@ def store_features(
     Returns:
         Counts: ``stored``, ``unchanged``, ``dead`` (cannot be a page), and ``skipped`` (of the stored, without features).
     """
-    chunk, impossible = _features_of(context, fields, documents, named=context.index.keeps_named)
-    failed = {**impossible, **chunk.failed}
+    pages, problems = pages_of(fields, documents)
+    chunk = context.features(pages, named=context.index.keeps_named)
+    failed = {**problems, **chunk.failed}
     stored = context.index.get_many(chunk.records.ids)
     chunk, unchanged = changed(chunk, stored)
     if chunk.records.ids:
-        report = context.index.put_batch(chunk.records)
-        failed.update(report.failed)
-        replaced = [name for name in chunk.records.ids if name in stored]
-        if replaced:
+        failed.update(context.index.put_batch(chunk.records).failed)
+        if replaced := [name for name in chunk.records.ids if name in stored]:
             context.index.drop_edges(replaced)
-    put_failed(context, failed, "features")
+    context.put_dead_letters(failed, "features")
     counts = Counter(stored=len(chunk.records.ids), unchanged=unchanged, dead=len(failed))
     counts["skipped"] = sum(map(bool, chunk.records.skipped))
     return counts
@@ -328,42 +152,246 @@ def outdated(
     context: MaintenanceContext, fields: SourceFields, documents: Sequence[SourceDocument]
 ) -> list[str]:
     """Page ids of documents whose features are stored and are not those of what they hold now."""
-    chunk, _ = _features_of(context, fields, documents, named=False)
+    chunk = context.features(pages_of(fields, documents).pages)
     stored = context.index.get_many(chunk.records.ids)
     return [name for name in changed(chunk, stored)[0].records.ids if name in stored]
 
 
-def _features_of(
-    context: MaintenanceContext, fields: SourceFields, documents: Sequence[SourceDocument], *, named: bool
-) -> tuple[Chunk, dict[str, str]]:
-    """Features of documents, and the reasons of those that cannot be pages."""
-    impossible = {each.key.page_id: each.key.problem for each in documents if each.key.problem}
-    pages = [
-        fields.page(each.key.page_id, each.source) for each in documents if each.key.page_id not in impossible
+def _plan_ignored(context: MaintenanceContext, _job: Job) -> list[PartitionPlan]:
+    """One part, in order of page ids; none without sites of which passages are, or were, ignored."""
+    sites = load_ignored(context.index, undone=True)
+    return [PartitionPlan({"sites": sorted(sites)}, context.index.count())] if sites else []
+
+
+def _work_ignored(context: MaintenanceContext, _job: Job, part: Partition) -> Iterator[Step]:
+    """Features of all pages of these sites from their documents, some hundred at a time; the checkpoint is a page id."""
+    sites = set(part.work["sites"])
+    for records in context.index.scan(after=part.checkpoint, batch=batch_of(context, part)):
+        counts: Counter[str] = Counter()
+        fields_of_page = context.fields_of(each.page_id for each in records if each.site in sites)
+        for fields, _, documents in read_documents(context, fields_of_page):
+            counts.update(store_features(context, fields, list(documents.values())))
+        yield Step(records[-1].page_id, len(records), counts)
+
+
+# Documents that wait for a decision: the hook has indexed them, and what was to decide on them has not, or could not. Their object
+# ``dedup`` says so (``waiting``). It is written with the document, so it outlives every message and every job, and writes for its old
+# cluster do not take it away.
+
+
+def _plan_waiting(context: MaintenanceContext, job: Job) -> list[PartitionPlan]:
+    """One part per concrete index where something waits."""
+    context.claims.forget(int(time.time() * 1000) - CLAIMS_KEPT)
+    plans = []
+    for index, fields in context.indices(job.options.get("target")).items():
+        context.source_index.refresh(index)
+        if count := context.source_index.count_waiting(index):
+            plans.append(PartitionPlan({"index": index, "fields": fields.as_dict()}, count))
+    return plans
+
+
+def _work_waiting(context: MaintenanceContext, _job: Job, part: Partition) -> Iterator[Step]:
+    """One step per batch; it begins from the start each time, as what was decided on is not met again."""
+    batch = batch_of(context, part)
+
+    def read(names: Sequence[str], _checkpoint: Any) -> Batches:
+        for _ in range(PASSES):
+            dead = _dead(context)
+            met = False
+            for documents in context.source_index.waiting(part.work["index"], names):
+                alive = [each for each in documents if each.key.page_id not in dead]
+                met |= bool(alive)
+                for some in chunked(alive, batch):
+                    yield some, None
+            if not met:
+                return
+
+    def decide(
+        context: MaintenanceContext, fields: SourceFields, documents: Sequence[SourceDocument]
+    ) -> Mapping[str, int]:
+        return {**ingest_documents(context, fields, documents), "waited": len(documents)}
+
+    return process_batches(context, part, "waiting", SourceFields(**part.work["fields"]), read, decide)
+
+
+def _dead(context: MaintenanceContext) -> set[str]:
+    return {letter.page_id for letter in context.jobs.dead()}
+
+
+# Pages that somebody has named
+
+
+def parts_of_pages(job: Job) -> list[PartitionPlan]:
+    """One part per hundred page ids of the job."""
+    page_ids = job.options["page_ids"]
+    return [
+        PartitionPlan({"first": first}, len(page_ids[first : first + NAMED_PAGES]))
+        for first in range(0, len(page_ids), NAMED_PAGES)
     ]
-    ignored = load_ignored(context.index)
-    chunk = make_chunk(pages, context.settings, context.extractor, None, named=named, ignored=ignored)
-    return chunk, impossible
 
 
-def _ranges(
-    shard: Shard, fields: SourceFields, complete: tuple[str, int], documents: int
-) -> Iterator[PartitionPlan]:
-    if shard.last < 0:
+def _work_named(context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
+    """One step per batch; the checkpoint is how many pages of the part are done."""
+    first, done = part.work["first"], part.checkpoint or 0
+    page_ids = job.options["page_ids"][first : first + NAMED_PAGES]
+    if gives_up(context, part) and done < len(page_ids):
+        give_up(context, part, "ingest", page_ids[done])
+        done += 1
+        yield Step(done, 1, {"dead": 1})
+    for some in chunked(page_ids[done:], batch_of(context, part)):
+        counts = ingest(context, some)
+        done += len(some)
+        yield Step(done, len(some), counts)
+
+
+# Clusters and ``dedup`` fields
+
+
+def _plan_all(context: MaintenanceContext, _job: Job) -> list[PartitionPlan]:
+    """One part over all stored pages."""
+    return [PartitionPlan({}, context.index.count())]
+
+
+def _work_cluster(context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
+    """Statistics, pairs and clusters of all stored features in one step; its checkpoint says that it was done."""
+    if part.checkpoint is not None:
         return
-    count = max(1, -(-shard.documents // documents))
-    width = -(-(shard.last + 1) // count)
-    for start in range(0, shard.last + 1, width):
-        to = min(start + width - 1, shard.last)
-        work = _work(shard, fields, start - 1, to) | {"complete": complete}
-        yield PartitionPlan(work, -(-shard.documents // count))
+    settings = settings_of(context, job)
+    with write_session(context.index):
+        context.index.set_note(CLUSTERS_PENDING, "1")
+        done = recluster_out_of_core(context.index, settings)
+        context.index.set_note(CLUSTERS_PENDING, None)
+    yield Step(1, done.stored, {"clustered": done.stored, "pairs": done.pairs, "edges": done.related})
 
 
-def _work(shard: Shard, fields: SourceFields, above: int, to: int) -> dict[str, object]:
-    return {
-        "index": shard.index,
-        "shard": shard.number,
-        "above": above,
-        "to": to,
-        "fields": fields.as_dict(),
-    }
+def settings_of(context: MaintenanceContext, job: Job) -> Settings:
+    """This process's settings with the decision settings of whoever started the job.
+
+    Raises:
+        ConfigError: the job holds settings that this process does not have, or values that it does not allow.
+    """
+    given: Mapping[str, object] = job.options.get("settings", {})
+    if unknown := given.keys() - decision_settings(context.settings).keys():
+        problems = tuple(f"{name}: no decision setting of this worker" for name in sorted(unknown))
+        raise ConfigError(problems, f"settings of job {job.id}")
+    return with_recorded(context.settings, given)
+
+
+def _work_update(context: MaintenanceContext, _job: Job, part: Partition) -> Iterator[Step]:
+    """The ``dedup`` fields of some hundred pages at a time; the checkpoint is a cluster id."""
+    for last, pages, counts in update_all_dedup_fields(context, part.checkpoint):
+        yield Step(last, pages, counts)
+
+
+def _plan_remaining(context: MaintenanceContext, job: Job) -> list[PartitionPlan]:
+    """One part per concrete index; after a backfill with the positions up to which the first stage has read what was written."""
+    read: dict[str, Positions] = {}
+    for work in _works(context, job, 0):
+        if "complete" in work:
+            index, (history, complete) = work["index"], work["complete"]
+            read.setdefault(index, Positions()).advance(index, work["shard"], history, complete)
+    backfills = job.what == "backfill"
+    return [
+        PartitionPlan(
+            {
+                "index": index,
+                "fields": fields.as_dict(),
+                "positions": read.get(index, Positions()).model_dump(mode="json") if backfills else None,
+            }
+        )
+        for index, fields in context.indices(job.options.get("target")).items()
+    ]
+
+
+def _work_remaining(context: MaintenanceContext, _job: Job, part: Partition) -> Iterator[Step]:
+    """Documents without a ``dedup`` field, sought from the start each time, then those with features of what they held before.
+
+    They were written in between, or the stages before have stored features of what they had read, which a hook has replaced meanwhile.
+    The checkpoint is how far the index was read, see ``Positions``.
+    """
+    index, fields = part.work["index"], SourceFields(**part.work["fields"])
+    batch = batch_of(context, part)
+    context.source_index.refresh(index)
+
+    def read(names: Sequence[str], checkpoint: Any) -> Batches:
+        dead = _dead(context)
+        for documents in context.source_index.without_dedup_field(index, names, batch=batch):
+            if alive := [each for each in documents if each.key.page_id not in dead]:
+                yield alive, checkpoint
+
+    yield from process_batches(context, part, "remaining", fields, read, ingest_documents)
+    if part.work.get("positions") is None:
+        return
+    dead = _dead(context)
+    positions = Positions.model_validate(part.checkpoint or part.work["positions"])
+    for documents in _outdated_since(context, index, fields, positions, batch):
+        alive = [each for each in documents if each.key.page_id not in dead]
+        # before the position, which says that they are done
+        counts = ingest_documents(context, fields, alive)
+        yield Step(positions.model_dump(mode="json"), len(alive), counts)
+
+
+def _outdated_since(
+    context: MaintenanceContext, index: str, fields: SourceFields, positions: Positions, batch: int
+) -> Iterator[list[SourceDocument]]:
+    """Documents written since these positions whose features are not those of what they hold, until there are none.
+
+    A hook stores features before the document, so what differs is read again after a while.
+
+    Yields:
+        Some documents at a time, also none: the positions are advanced past them and all before them.
+    """
+    for _ in range(PASSES):
+        found = False
+        suspects: dict[str, int] = {}
+        writes = context.source_index.writes([index])
+        for each in changes(context, {index: fields}, positions, writes, batch=batch):
+            late = set(outdated(context, fields, each.documents))
+            suspects |= {one.key.page_id: one.seq_no for one in each.documents if one.key.page_id in late}
+            positions.advance(index, each.shard, each.history, each.reached)
+            if not suspects or len(suspects) >= batch:
+                yield (documents := _still_outdated(context, fields, suspects))
+                found, suspects = found or bool(documents), {}
+        yield (documents := _still_outdated(context, fields, suspects))
+        if not (found or documents):
+            return
+
+
+def _still_outdated(
+    context: MaintenanceContext, fields: SourceFields, suspects: Mapping[str, int]
+) -> list[SourceDocument]:
+    """Those of some outdated documents that were not written again since they were read, after a hook's time.
+
+    Args:
+        context: with its attachments.
+        fields: how the documents are read.
+        suspects: sequence numbers that were read, by page id.
+    """
+    if not suspects:
+        return []
+    time.sleep(HOOK_SECONDS)
+    documents = [
+        each
+        for each in context.source_index.read(list(suspects), fields.names).values()
+        if each.seq_no == suspects[each.key.page_id]
+    ]
+    late = set(outdated(context, fields, documents))
+    return [each for each in documents if each.key.page_id in late]
+
+
+def _work_orphans(context: MaintenanceContext, _job: Job, part: Partition) -> Iterator[Step]:
+    """Pages whose document was deleted meanwhile, also after its cluster was written; the checkpoint is a page id."""
+    for records in context.index.scan(after=part.checkpoint, batch=GROUP_PAGES):
+        ids = [record.page_id for record in records]
+        yield Step(ids[-1], len(ids), forget_gone(context, ids))
+
+
+FEATURES: Final = Stage("features", _plan_features, _work_features)
+CATCH_UP: Final = Stage("catch-up", _plan_catch_up, _work_features)
+IGNORED: Final = Stage("ignored", _plan_ignored, _work_ignored)
+WAITING: Final = Stage("waiting", _plan_waiting, _work_waiting)
+NAMED: Final = Stage("ingest", lambda _context, job: parts_of_pages(job), _work_named)
+CLUSTER: Final = Stage("cluster", _plan_all, _work_cluster)
+UPDATE: Final = Stage("update", _plan_all, _work_update)
+REMAINING: Final = Stage("remaining", _plan_remaining, _work_remaining)
+ORPHANS: Final = Stage("orphans", _plan_all, _work_orphans)

@@ -1,32 +1,82 @@
-"""All that maintenance works on: the feature index, the source indices, the jobs."""
+"""All that maintenance works on: the feature index, the attached source indices, the jobs."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import json
+import time
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from es_dedup.batch.featurise import make_chunk
+from es_dedup.batch.overrides import load_ignored
 from es_dedup.deduplicator.deduplicator import Deduplicator
-from es_dedup.errors import ConfigError, NotAttached
+from es_dedup.errors import ConfigError, MassChange, NotAttached, reading_stored
 from es_dedup.extraction import create_extractor
 from es_dedup.index import factory
-from es_dedup.index.source_index import documents_of
-from es_dedup.maintenance.attachment import load_attachments
+from es_dedup.index.jobs import DeadLetter
+from es_dedup.index.source_index import ATTACHMENTS, SourceFields, documents_of, index_of
 from es_dedup.settings.recorded import STATISTICS, adopted, decisions_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from es_dedup.batch.featurise import Chunk
     from es_dedup.extraction.port import Extractor
     from es_dedup.index.claims import Claims
     from es_dedup.index.jobs import JobStore
     from es_dedup.index.port import Index
-    from es_dedup.index.source_index import SourceFields, SourceIndex
-    from es_dedup.maintenance.attachment import Attachment
+    from es_dedup.index.source_index import SourceDocument, SourceIndex
+    from es_dedup.model import Page
     from es_dedup.settings import Settings
 
+ALWAYS_ALLOWED: Final = 100
+"""Documents that may be changed without being forced, however few there are."""
+ERROR_CHARS: Final = 200
 
-@dataclass(slots=True)
+
+class Attachment(NamedTuple):
+    """One attached target: an index, an alias, a data stream or a pattern, and how its documents are read."""
+
+    target: str
+    fields: SourceFields
+
+
+def load_attachments(index: Index) -> list[Attachment]:
+    """All attachments of an index, by target."""
+    with reading_stored("attachments"):
+        stored = json.loads(index.note(ATTACHMENTS) or "[]")
+        return [Attachment(each["target"], SourceFields(**each["fields"])) for each in stored]
+
+
+def save_attachments(index: Index, attachments: Iterable[Attachment]) -> None:
+    """Replace all attachments."""
+    listed = sorted(attachments, key=lambda each: each.target)
+    rows = [{"target": each.target, "fields": each.fields.as_dict()} for each in listed]
+    index.set_note(ATTACHMENTS, json.dumps(rows))
+
+
+class ReadPages(NamedTuple):
+    """Documents as pages; ``problems`` says why others cannot be pages, by page id."""
+
+    pages: list[Page]
+    problems: dict[str, str]
+
+
+def pages_of(fields: SourceFields, documents: Iterable[SourceDocument]) -> ReadPages:
+    """The pages that some documents hold."""
+    read = ReadPages([], {})
+    for each in documents:
+        if each.key.problem:
+            read.problems[each.key.page_id] = each.key.problem
+        else:
+            read.pages.append(fields.page(each.key.page_id, each.source))
+    return read
+
+
+@dataclass
 class MaintenanceContext:
     """An index on Elasticsearch with its attached source indices.
 
@@ -42,14 +92,11 @@ class MaintenanceContext:
     source_index: SourceIndex
     jobs: JobStore
     claims: Claims
-    _extractor: Extractor | None = field(default=None, repr=False)
 
-    @property
+    @cached_property
     def extractor(self) -> Extractor:
-        """Reads HTML; made once."""
-        if self._extractor is None:
-            self._extractor = create_extractor(self.settings.extraction)
-        return self._extractor
+        """Reads HTML."""
+        return create_extractor(self.settings.extraction)
 
     @property
     def dedup(self) -> Deduplicator:
@@ -71,12 +118,60 @@ class MaintenanceContext:
         Raises:
             NotAttached: there is no such attachment.
         """
-        known = self.attachments
-        if target is not None:
-            known = [each for each in known if each.target == target]
-            if not known:
-                raise NotAttached(target)
-        return {name: each.fields for each in known for name in self.source_index.indices(each.target)}
+        found = [each for each in self.attachments if target in (None, each.target)]
+        if target is not None and not found:
+            raise NotAttached(target)
+        return {name: each.fields for each in found for name in self.source_index.indices(each.target)}
+
+    def fields_of(self, page_ids: Iterable[str]) -> dict[str, SourceFields]:
+        """How each page's document is read; pages of no attached index are absent.
+
+        The server is asked only where the name of an index does not show to which target it belongs, as behind an alias.
+        """
+        by_page = {page_id: index_of(page_id) for page_id in page_ids}
+        indices = set(by_page.values()) - {""}
+        by_index: dict[str, SourceFields] = {}
+        for attachment in reversed(self.attachments):
+            patterns = attachment.target.split(",")
+            named = [index for index in indices if any(fnmatchcase(index, each) for each in patterns)]
+            by_index |= dict.fromkeys(named, attachment.fields)
+        if indices - by_index.keys():
+            by_index = self.indices() | by_index
+        return {page_id: by_index[index] for page_id, index in by_page.items() if index in by_index}
+
+    def features(self, pages: list[Page], *, named: bool = False) -> Chunk:
+        """Features of pages, without the passages that are ignored on their sites.
+
+        Args:
+            pages: some pages.
+            named: also make the fields for people.
+        """
+        ignored = load_ignored(self.index)
+        return make_chunk(pages, self.settings, self.extractor, None, named=named, ignored=ignored)
+
+    def put_dead_letters(self, reasons: Mapping[str, str], task: str, attempts: int = 1) -> None:
+        """Put pages that could not be processed on the list of dead letters, by page id with the reason.
+
+        Args:
+            reasons: an empty one means that the worker died each time.
+            task: what was tried.
+            attempts: how often; once where a repetition would fail in the same way.
+        """
+        now = int(time.time() * 1000)
+        died = "its worker ended without a word (killed, or out of memory)"
+        self.jobs.put_dead_letters(
+            DeadLetter(page_id, task, reason or died, attempts, now) for page_id, reason in reasons.items()
+        )
+
+    def guard(self, what: str, changes: int, total: int, *, force: bool) -> None:
+        """Let a change of many documents pass, or refuse it: most often it is a mistake.
+
+        Raises:
+            MassChange: it is above the limit and not forced.
+        """
+        limit = max(ALWAYS_ALLOWED, int(total * self.settings.maintenance.max_change_share))
+        if changes > limit and not force:
+            raise MassChange(what, changes, limit)
 
 
 @contextmanager
@@ -91,16 +186,15 @@ def open_context(place: str, settings: Settings, *, read_only: bool = False) -> 
         raise ConfigError(
             (f"maintenance needs an index on Elasticsearch, http://host:9200/name, not {place}",)
         )
-    kept = settings.model_copy(update={"index": settings.index.model_copy(update={"keep_text": False})})
-    index = factory.open_index(place, kept, read_only=read_only)
-    kept = adopted(factory.fitted(index, kept, factory.shown(place)), decisions_in(index.note(STATISTICS)))
-    source_index, jobs = (
-        factory.open_source_index(place, kept),
-        factory.open_jobs(place, kept, read_only=read_only),
-    )
-    claims = factory.open_claims(place, kept)
-    try:
-        yield MaintenanceContext(place, kept, index, source_index, jobs, claims)
-    finally:
-        for store in (index, source_index, jobs, claims):
-            store.close()
+    own = settings.model_copy(update={"index": settings.index.model_copy(update={"keep_text": False})})
+    with ExitStack() as stores:
+        index = stores.enter_context(closing(factory.open_index(place, own, read_only=read_only)))
+        own = adopted(factory.fitted(index, own, factory.shown(place)), decisions_in(index.note(STATISTICS)))
+        yield MaintenanceContext(
+            place,
+            own,
+            index,
+            stores.enter_context(closing(factory.open_source_index(place, own))),
+            stores.enter_context(closing(factory.open_jobs(place, own, read_only=read_only))),
+            stores.enter_context(closing(factory.open_claims(place, own))),
+        )

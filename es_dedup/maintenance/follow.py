@@ -1,172 +1,414 @@
-"""Following source indices that others write to, without a hook: starting it, and how far behind it is."""
+"""What is written to source indices, found by the sequence numbers of their shards; the job that follows it has no end.
+
+Each write to a shard has a higher sequence number than those before, whoever wrote: hook, jobs, or a writer that knows nothing of
+es-dedup. A document that is written again is met once, as it is now. What was deleted is not met.
+
+Searches may find a write before another one with a lower sequence number: writers work at the same time, and a refresh may fall in
+between. Therefore nothing is read above the shard's global checkpoint, as it was before the refresh: all writes up to there are found.
+They are also on all copies of the shard, so that what was read is not undone when the primary fails. Sequence numbers of another history
+(a restored index, or one made again under its name) mean other writes, and the shard is read from its beginning.
+"""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from es_dedup.errors import DedupError, NotAttached
-from es_dedup.index.jobs import JobState
-from es_dedup.maintenance.backfill import Remaining
-from es_dedup.maintenance.change_capture import Positions
-from es_dedup.maintenance.follow_stage import Follow, FollowState
-from es_dedup.maintenance.plans import PLANS
-from es_dedup.maintenance.runner import Runner
+from pydantic import BaseModel, Field, RootModel
+
+from es_dedup.errors import reading_stored
+from es_dedup.index.source_index import Shard
+from es_dedup.maintenance.context import pages_of
+from es_dedup.maintenance.documents import forget_gone, ingest_documents
+from es_dedup.maintenance.stage import PartitionPlan, Stage, Step, batch_of, give_up, gives_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from es_dedup.index.jobs import Job
+    from es_dedup.index.jobs import Job, Partition
+    from es_dedup.index.source_index import ShardWrites, SourceDocument, SourceFields
     from es_dedup.maintenance.context import MaintenanceContext
 
-FOLLOW: Final = Follow.name
-"""Name of the job."""
-FIRST_PAUSE: Final = 1.0  # seconds after a failed attempt; doubled each time
-LONGEST_PAUSE: Final = 60.0
+    Writes = Mapping[str, Mapping[int, ShardWrites]]
+
+NOTE: Final = "followed"
+SETTLED_SECONDS: Final = 15.0
+"""Within which all copies have what was written; more than the interval of an asynchronous translog."""
+POLL_SECONDS: Final = 0.05
+COMPARE_SECONDS: Final = 5.0  # for which ids are compared before new writes are looked at again
+COMPARED_PAGES: Final = 1_000  # at a time
+
+DeletionCounts = dict[str, tuple[str, int]]
+"""Name of a count of deletions, and the count, by number of the shard."""
+
+
+class Positions(RootModel[dict[str, dict[str, tuple[str, int]]]]):
+    """How far the shards of source indices were read.
+
+    The root has the name of the history and a sequence number, by index and number of the shard; all writes up to it were read.
+    """
+
+    root: dict[str, dict[str, tuple[str, int]]] = Field(default_factory=dict)
+
+    def above(self, index: str, shard: int, history: str) -> int:
+        """Sequence number above which a shard was not read; -1 when it was not read at all."""
+        known, reached = self.root.get(index, {}).get(str(shard), ("", -1))
+        return reached if known == history else -1
+
+    def advance(self, index: str, shard: int, history: str, to: int) -> None:
+        """Note that a shard was read up to a sequence number."""
+        self.root.setdefault(index, {})[str(shard)] = (history, to)
+
+    def behind(self, writes: Writes) -> int:
+        """Writes above these positions: at least as many as documents that were not read."""
+        return sum(
+            max(0, each.last - self.above(index, number, each.history))
+            for index, shards in writes.items()
+            for number, each in shards.items()
+        )
+
+    def shards(self) -> Iterator[tuple[str, int, str, int]]:
+        """Index, number of the shard, name of the history, and sequence number."""
+        for index, shards in self.root.items():
+            for shard, (history, reached) in shards.items():
+                yield index, int(shard), history, reached
+
+    @classmethod
+    def complete(cls, writes: Writes) -> Positions:
+        """Up to where all writes can be read."""
+        return cls(
+            {
+                index: {str(number): (each.history, each.complete) for number, each in shards.items()}
+                for index, shards in writes.items()
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class FollowStatus:
-    """How far behind following is.
+class Changes:
+    """Some documents of a shard that were written since a position.
 
     Attributes:
-        job, state: id and state of the job.
-        documents: that were written and not dealt with, at most; a document that was written twice counts twice.
-        seconds: since the last time at which everything written so far was dealt with; None when that was never so.
-        deletions_seconds: the same for deletions.
+        index, shard, history: where they are.
+        fields: how they are read.
+        documents: as they are now, by sequence number; may be empty.
+        reached: up to which sequence number the shard is read, when these are dealt with.
     """
 
-    job: str
-    state: str
-    documents: int
-    seconds: float | None
-    deletions_seconds: float | None
-
-    def __str__(self) -> str:
-        """For a person."""
-        if self.seconds is None:
-            return (
-                f"{self.state}, {self.documents:,} documents behind, never up to date so far (job {self.job})"
-            )
-        return f"{self.state}, {self.documents:,} documents and {self.seconds:,.0f} s behind (job {self.job})"
+    index: str
+    shard: int
+    history: str
+    fields: SourceFields
+    documents: Sequence[SourceDocument]
+    reached: int
 
 
-def start_follow(
-    context: MaintenanceContext, *, once: bool = False, rate: float | None = None
-) -> tuple[Job, bool]:
-    """Begin to follow all attached indices from where the last following or backfill ended.
-
-    Documents that neither has read are read from the beginning of their shards, one batch after the other; a ``backfill`` before is faster.
+def changes(
+    context: MaintenanceContext,
+    indices: Mapping[str, SourceFields],
+    positions: Positions,
+    writes: Writes,
+    *,
+    batch: int,
+) -> Iterator[Changes]:
+    """Documents that were written since some positions; whoever has dealt with them advances the positions.
 
     Args:
         context: with its attachments.
-        once: end when everything that was written is dealt with.
-        rate: most documents a second.
+        indices: concrete indices, and how they are read.
+        positions: are not changed.
+        writes: of these indices, as ``SourceIndex.writes`` gave them a moment ago; what was written later is left for the next call.
+        batch: most documents at once.
+    """
+    for index, shards in writes.items():
+        ahead = {
+            number: above
+            for number, each in shards.items()
+            if (above := positions.above(index, number, each.history)) < each.complete
+        }
+        if ahead:
+            context.source_index.refresh(index)
+        for number, above in ahead.items():
+            history, complete = shards[number].history, shards[number].complete
+            shard, fields = Shard(index, number, 0, complete), indices[index]
+            reached = above
+            for documents in context.source_index.scan(
+                shard, fields.names, above=above, to=complete, batch=batch
+            ):
+                reached = documents[-1].seq_no
+                yield Changes(index, number, history, fields, documents, reached)
+            if reached < complete:
+                yield Changes(index, number, history, fields, (), complete)
+
+
+def note_positions(context: MaintenanceContext) -> None:
+    """Remember where the source indices are now, for ``follow``; a second call changes nothing."""
+    if context.index.note(NOTE) is None:
+        writes = context.source_index.writes(context.indices())
+        context.index.set_note(NOTE, Positions.complete(writes).model_dump_json())
+
+
+def follow(context: MaintenanceContext) -> int:
+    """Decide on all documents that were written since the positions that are noted, and note the new ones.
+
+    Indices that were made since are read from their beginning. To repeat it is safe.
 
     Returns:
-        The job and whether it was begun: one that is under way, or paused, goes on, unless ``once``.
-
-    Raises:
-        NotAttached: nothing is attached.
+        Documents that were read.
     """
-    if not context.attachments:
-        raise NotAttached("")
-    runner = Runner(context)
-    jobs = context.jobs.jobs()
-    before = [job for job in jobs if job.what == FOLLOW]
-    unfinished = [job for job in before if not job.state.over]
-    if unfinished and not once:
-        return runner.set_state(unfinished[0].id, JobState.RUNNING), False
-    state = _begin(context, jobs)
-    options: dict[str, Any] = {"state": state.as_dict(), "once": once}
-    job = runner.start(FOLLOW, options | ({"rate": rate} if rate else {}))
-    for old in before:
-        if old.state.over:
-            context.jobs.drop(old.id)
-    return job, True
+    with reading_stored("positions of followed indices"):
+        positions = Positions.model_validate_json(context.index.note(NOTE) or "{}")
+    read = 0
+    indices = context.indices()
+    writes = _settled(context, indices)
+    for found in changes(context, indices, positions, writes, batch=context.settings.maintenance.batch):
+        pages, problems = pages_of(found.fields, found.documents)
+        context.put_dead_letters({**problems, **context.dedup.add_many(pages).failed}, "reindex")
+        positions.advance(found.index, found.shard, found.history, found.reached)
+        read += len(found.documents)
+    context.index.set_note(NOTE, positions.model_dump_json())
+    return read
 
 
-def run_follow(runner: Runner, job_id: str, report_problem: Callable[[str], None] = lambda _: None) -> Job:
-    """Work on a job until it is over or paused, whatever happens to the server meanwhile.
+def _settled(context: MaintenanceContext, indices: Mapping[str, SourceFields]) -> Writes:
+    """Writes of indices, once all copies have what was written before the call, or after a while."""
+    first = writes = context.source_index.writes(indices)
+    end = time.monotonic() + SETTLED_SECONDS
+    while time.monotonic() < end and any(
+        each.complete < first[index][number].last
+        for index, shards in writes.items()
+        for number, each in shards.items()
+        if number in first.get(index, {}) and each.history == first[index][number].history
+    ):
+        time.sleep(POLL_SECONDS)
+        writes = context.source_index.writes(indices)
+    return writes
 
-    Args:
-        runner: of the site.
-        job_id: of the job.
-        report_problem: called with what ended an attempt, and when the next one begins.
 
-    Raises:
-        DedupError: to try again would not help.
+class DeletionWatch(BaseModel):
+    """What is known of the deletions of source indices: a deletion leaves nothing that a search finds.
+
+    Each shard counts its deletions. Where a count has changed, or began anew, the stored pages of that index are compared with its
+    documents by id.
+
+    Attributes:
+        counted: deletions of each index when its pages were last compared with its documents.
+        looked: all documents that were deleted until then are dealt with; milliseconds since 1970.
+        index: whose pages are being compared; empty when none are.
+        counts: its deletions when the comparison began.
+        after: page id up to which they are compared.
     """
-    pause, tried = FIRST_PAUSE, time.monotonic()
+
+    counted: dict[str, DeletionCounts] = Field(default_factory=dict)
+    looked: int = 0
+    index: str = ""
+    counts: DeletionCounts = Field(default_factory=dict)
+    after: str = ""
+
+    def compare(
+        self, context: MaintenanceContext, writes: Writes, deleted: Collection[str], now: int
+    ) -> Iterator[tuple[int, Mapping[str, int]]]:
+        """Compare pages with documents where something was deleted, for ``COMPARE_SECONDS``; the next call goes on.
+
+        Args:
+            context: with its attachments.
+            writes: of the attached indices.
+            deleted: indices that are not there any more.
+            now: when the writes were read, in milliseconds since 1970.
+
+        Yields:
+            How many pages were compared, and what was done, see ``forget_gone``; the state is then as it is to be kept.
+        """
+        end = time.monotonic() + COMPARE_SECONDS
+        counts: dict[str, DeletionCounts] = {
+            index: {str(number): each.deletions for number, each in shards.items()}
+            for index, shards in writes.items()
+        }
+        counts |= {index: {} for index in deleted}
+        while self.index or self._begin(counts):
+            context.index.refresh()
+            for head in (
+                f"{self.index}/",
+                f"{self.index}?",
+            ):  # without and with routing, see ``DocumentKey.page_id``
+                for records in context.index.scan(after=max(self.after, head), batch=COMPARED_PAGES):
+                    ids = [record.page_id for record in records if record.page_id.startswith(head)]
+                    if ids:
+                        self.after = ids[-1]
+                        yield len(ids), forget_gone(context, ids)
+                        if time.monotonic() > end:
+                            return
+                    if len(ids) < len(records):
+                        break
+            self.counted[self.index] = self.counts
+            self.index = self.after = ""
+        self.looked = now
+
+    def _begin(self, counts: Mapping[str, DeletionCounts]) -> bool:
+        """Whether there is an index to be compared next."""
+        for index, present in counts.items():
+            if self.counted.get(index) != present:
+                self.index, self.counts, self.after = index, present, ""
+                return True
+        return False
+
+
+class FollowState(BaseModel):
+    """How far following is.
+
+    Attributes:
+        positions: up to which writes were dealt with.
+        at: everything written until then was dealt with; milliseconds since 1970, 0 when that was never so.
+        begun, until: when the writes that are dealt with now were looked up, and up to where they go; then ``at`` becomes ``begun``.
+        deletions: see ``DeletionWatch``.
+        place: index and shard that were worked on when an attempt failed; they are the first of the next one.
+    """
+
+    positions: Positions = Field(default_factory=Positions)
+    at: int = 0
+    begun: int = 0
+    until: Positions = Field(default_factory=Positions)
+    deletions: DeletionWatch = Field(default_factory=DeletionWatch)
+    place: tuple[str, int] | None = None
+
+    @classmethod
+    def of(cls, part: Partition) -> FollowState:
+        """Where a part is.
+
+        Raises:
+            DamagedData: it is of another form.
+        """
+        with reading_stored("positions of followed indices"):
+            return cls.model_validate(part.checkpoint or part.work["state"])
+
+    def begin(self, writes: Writes, now: int) -> None:
+        """Take these writes as those to be dealt with, if the ones before are; of these drop what is not there any more."""
+        before = Positions()
+        for index, shard, history, last in self.until.shards():
+            present = writes.get(index, {}).get(shard)
+            if present is not None and present.history == history:
+                before.advance(index, shard, history, last)
+        if not before.root:
+            self.begun = now
+        self.until = before if before.root else Positions.complete(writes)
+        self.settle()
+
+    def settle(self) -> None:
+        """Advance ``at`` if the positions have come to where ``until`` is."""
+        if all(
+            self.positions.above(index, shard, history) >= last
+            for index, shard, history, last in self.until.shards()
+        ):
+            self.at, self.until = self.begun, Positions()
+
+    def step(self, done: int = 0, counts: Mapping[str, int] | None = None, *, idle: bool = False) -> Step:
+        """A piece after which following is here."""
+        return Step(self.model_dump(mode="json"), done, counts or {}, idle)
+
+
+def _plan(_context: MaintenanceContext, job: Job) -> list[PartitionPlan]:
+    """One part for all attached indices; its work says where to begin."""
+    return [PartitionPlan({"state": job.options["state"]})]
+
+
+def _work(context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
+    """One step per batch, and one per look at the source indices; the checkpoint is a ``FollowState``."""
+    follower = _Follower(context, part)
+    once = bool(job.options.get("once"))
     while True:
+        yield from follower.look(compare=once)
+        if not follower.busy:
+            time.sleep(0 if once else context.settings.maintenance.follow_seconds)
+        yield follower.state.step(idle=True)
+        if once and not follower.busy:
+            return
+
+
+FOLLOW: Final = Stage("follow", _plan, _work)
+"""New and changed documents are decided on, and pages whose documents were deleted are removed."""
+
+
+class _Follower:
+    """One worker's view of what it follows.
+
+    Attributes:
+        state: how far it is.
+        busy: whether something was found at the last look.
+    """
+
+    def __init__(self, context: MaintenanceContext, part: Partition) -> None:
+        self._context, self._part = context, part
+        self._batch = batch_of(context, part)
+        self._gives_up = gives_up(context, part)
+        self.state = FollowState.of(part)
+        self.busy = False
+
+    def look(self, *, compare: bool) -> Iterator[Step]:
+        """Deal with deletions where it is time for that, or ``compare``, then with what was written until now."""
+        context, state = self._context, self.state
+        now, self.busy = int(time.time() * 1000), False
+        indices = context.indices()
+        context.source_index.prepare(index for index in indices if index not in state.positions.root)
+        writes = context.source_index.writes(indices)
+        deleted = self._forget_detached(indices)
+        interval = context.settings.maintenance.deletions_seconds * 1000
+        if compare or deleted or state.deletions.index or now - state.deletions.looked >= interval:
+            # first: where writes never cease, the time for a part is over before they are dealt with
+            for compared, counts in state.deletions.compare(context, writes, deleted, now):
+                yield state.step(0, {**counts, "compared": compared})
+            self.busy |= bool(state.deletions.index)
+            for index in () if state.deletions.index else deleted:
+                self._drop(index)
+        state.begin(writes, now)
+        for found in changes(context, indices, state.positions, self._ordered(writes), batch=self._batch):
+            yield from self._deal_with(found)
+        state.place = None
+
+    def _drop(self, index: str) -> None:
+        self.state.positions.root.pop(index, None)
+        self.state.deletions.counted.pop(index, None)
+
+    def _forget_detached(self, indices: Mapping[str, SourceFields]) -> list[str]:
+        """Indices that were followed and have been deleted; what is known of indices that are not attached any more is dropped."""
+        source = self._context.source_index
+        absent = [index for index in self.state.positions.root if index not in indices]
+        for index in absent:
+            if source.indices(index):  # it is open
+                self._drop(index)
+        return [index for index in absent if not source.exists(index)]  # the others are closed
+
+    def _ordered(self, writes: Writes) -> Writes:
+        """The same, with the place where an attempt failed first."""
+        index, shard = self.state.place or ("", 0)
+        if shard not in writes.get(index, ()):
+            return writes
+        shards = writes[index]
+        return {index: {shard: shards[shard], **shards}} | {
+            name: each for name, each in writes.items() if name != index
+        }
+
+    def _deal_with(self, found: Changes) -> Iterator[Step]:
+        context, state = self._context, self.state
+        documents = [each for each in found.documents if not context.source_index.knows(each)]
+        place = (found.index, found.shard)
+        if self._part.attempts > 1 and documents:
+            if self._gives_up and state.place == place:
+                self._gives_up = False
+                give_up(context, self._part, FOLLOW.name, documents[0].key.page_id)
+                state.positions.advance(found.index, found.shard, found.history, documents[0].seq_no)
+                yield state.step(1, {"dead": 1})
+                documents = documents[1:]
+            state.place = place
+            yield state.step()
+        context.source_index.remember(documents)
         try:
-            return runner.run(job_id)
-        except Exception as error:
-            if isinstance(error, DedupError) and not error.retryable:
-                raise
-            if time.monotonic() - tried > LONGEST_PAUSE + pause:
-                pause = FIRST_PAUSE
-            report_problem(f"{error}; tried again in {pause:.0f} s")
-        time.sleep(pause)
-        pause, tried = min(2 * pause, LONGEST_PAUSE), time.monotonic()
-
-
-def follow_status(context: MaintenanceContext) -> FollowStatus | None:
-    """How far behind following is; None when nothing was ever followed."""
-    job = _last(context.jobs.jobs())
-    if job is None:
-        return None
-    state = _state_of(context, job)
-    behind = state.positions.behind(context.source_index.writes(context.indices()))
-    return FollowStatus(job.id, str(job.state), behind, _since(state.at), _since(state.deletions.looked))
-
-
-def followed_until(context: MaintenanceContext) -> int | None:
-    """Time until which all writes are dealt with, in milliseconds since 1970; None when that was never so."""
-    job = _last(context.jobs.jobs())
-    return None if job is None else _state_of(context, job).at or None
-
-
-def _last(jobs: Iterable[Job]) -> Job | None:
-    """The job that follows, or the last one that did."""
-    found = (job for job in jobs if job.what == FOLLOW)
-    return max(found, key=lambda job: (not job.state.over, job.changed), default=None)
-
-
-def _since(at: int) -> float | None:
-    return max(0.0, time.time() - at / 1000) if at else None
-
-
-def _state_of(context: MaintenanceContext, job: Job) -> FollowState:
-    ((part, _),) = context.jobs.parts(job.id, job.plans[-1], [0])
-    return FollowState.from_dict(part.checkpoint or part.work["state"])
-
-
-def _begin(context: MaintenanceContext, jobs: list[Job]) -> FollowState:
-    """Where the last following, and backfills since then, have ended."""
-    last = max((job for job in jobs if job.what == FOLLOW), key=lambda job: job.changed, default=None)
-    state, since = (_state_of(context, last), last.created) if last else (FollowState(), 0)
-    for job in sorted(jobs, key=lambda each: each.changed):
-        if job.what == "backfill" and job.state is JobState.DONE and job.created >= since:
-            for positions in _backfilled(context, job):
-                _join(state.positions, positions)
-    return state
-
-
-def _backfilled(context: MaintenanceContext, job: Job) -> list[Positions]:
-    number = next(at for at, stage in enumerate(PLANS[job.what]) if isinstance(stage, Remaining))
-    found = []
-    for plan, parts in zip(job.plans, job.parts, strict=True):
-        if plan.startswith(f"{number}."):
-            for part, _ in context.jobs.parts(job.id, plan, range(parts)):
-                if part.checkpoint:
-                    found.append(Positions.from_dict(part.checkpoint))
-    return found
-
-
-def _join(into: Positions, later: Positions) -> None:
-    """The higher of two positions of each shard; the later one where the history is another."""
-    for index, shards in later.reached.items():
-        for shard, (history, at) in shards.items():
-            into.advance(index, int(shard), history, max(at, into.above(index, int(shard), history)))
+            counts = ingest_documents(context, found.fields, documents)
+        except BaseException:
+            context.source_index.forget(documents)
+            raise
+        self.busy |= bool(documents)
+        state.positions.advance(found.index, found.shard, found.history, found.reached)
+        state.settle()
+        known = len(found.documents) - len(documents)
+        yield state.step(len(documents), {**counts, "known": known})

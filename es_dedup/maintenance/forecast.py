@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.batch.featurise import make_chunk
-from es_dedup.batch.overrides import load_ignored
 from es_dedup.errors import ConfigError
 from es_dedup.index.jobs import JobState
-from es_dedup.maintenance.plans import PLANS
-from es_dedup.maintenance.preflight import sample
+from es_dedup.maintenance.attach import sample
+from es_dedup.maintenance.backfill import CLUSTER, FEATURES, ORPHANS, REMAINING, UPDATE
+from es_dedup.maintenance.context import pages_of
+from es_dedup.maintenance.runner import parts_by_stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,11 +30,9 @@ LOADED_RATIO: Final = 3.4
 """The same right after a load, with clusters and what is not merged yet, which has to fit on the disk, too."""
 TEMPORARY_BYTES: Final = 3_000
 """Of temporary files a page, while everything is clustered."""
-STORE_SECONDS: Final = 0.0004
-"""To read a document and to write its features, beside computing them; of each worker."""
-CLUSTER_SECONDS: Final = 0.0002
-UPDATE_SECONDS: Final = 0.0003
-"""To cluster a page, and to write its ``dedup`` field and look at its document once more; of one worker, as these stages are one partition.
+BENCHMARKS: Final = {"store": 0.0004, "cluster": 0.0002, "update": 0.0003}
+"""Seconds a page: to read a document and to write its features, beside computing them, of each worker; to cluster a page, and to write its
+``dedup`` field and look at its document once more, of one worker, as these stages are one partition.
 
 With 0.0002 for features these three come to 0.8 ms a page with two workers; ``bench_backfill.py`` measured 0.98 ms (10,000 items, start of the
 processes included) to 0.63 ms (100,000 items)."""
@@ -46,24 +45,18 @@ class Forecast:
     Attributes:
         documents: of each index.
         sampled: documents that were computed.
-        feature_seconds: of one process, to compute the features of a document.
-        store_seconds, cluster_seconds, update_seconds: the same, to read it and store them; to cluster it; to write its ``dedup`` field.
-        feature_bytes: of the packed features of a document.
-        merged_bytes, loaded_bytes, temporary_bytes: a page: of the feature index once merged; right after the load; of temporary files.
-        source: where the seconds beside ``feature_seconds`` and the bytes come from, in plain words.
+        page_seconds: seconds of one process a page: to compute its ``features``, to read it and ``store`` them, to ``cluster`` it, and to
+            ``update`` its ``dedup`` field.
+        page_bytes: bytes a page: of packed ``features``; of the feature index once ``merged`` and right ``after_load``; of ``temporary``
+            files.
+        source: where the seconds beside those of features and the bytes come from, in plain words.
     """
 
     documents: Mapping[str, int]
     sampled: int
-    feature_seconds: float
-    store_seconds: float
-    cluster_seconds: float
-    update_seconds: float
-    feature_bytes: float
-    merged_bytes: float
-    loaded_bytes: float
+    page_seconds: Mapping[str, float]
+    page_bytes: Mapping[str, float]
     source: str
-    temporary_bytes: int = TEMPORARY_BYTES
 
     @property
     def total(self) -> int:
@@ -72,32 +65,20 @@ class Forecast:
 
     def seconds(self, workers: int) -> float:
         """Duration with so many workers on as many idle cores, and a server that is not the bottleneck."""
-        parallel = (self.feature_seconds + self.store_seconds) / max(1, workers)
-        return self.total * (parallel + self.cluster_seconds + self.update_seconds)
+        a_page = self.page_seconds
+        parallel = (a_page["features"] + a_page["store"]) / max(1, workers)
+        return self.total * (parallel + a_page["cluster"] + a_page["update"])
 
     def as_dict(self, workers: int) -> dict[str, Any]:
         """JSON-ready form, with what it comes to with so many workers."""
+        stored = {name: each for name, each in self.page_bytes.items() if name != "features"}
         return {
             "documents": dict(self.documents),
             "total": self.total,
             "sampled": self.sampled,
-            "seconds_a_page": {
-                "features": round(self.feature_seconds, 6),
-                "store": round(self.store_seconds, 6),
-                "cluster": round(self.cluster_seconds, 6),
-                "update": round(self.update_seconds, 6),
-            },
-            "bytes_a_page": {
-                "features": round(self.feature_bytes),
-                "merged": round(self.merged_bytes),
-                "after_load": round(self.loaded_bytes),
-                "temporary": self.temporary_bytes,
-            },
-            "bytes": {
-                "merged": round(self.total * self.merged_bytes),
-                "after_load": round(self.total * self.loaded_bytes),
-                "temporary": self.total * self.temporary_bytes,
-            },
+            "seconds_a_page": {name: round(each, 6) for name, each in self.page_seconds.items()},
+            "bytes_a_page": {name: round(each) for name, each in self.page_bytes.items()},
+            "bytes": {name: round(self.total * each) for name, each in stored.items()},
             "workers": workers,
             "seconds": round(self.seconds(workers), 1),
             "source": self.source,
@@ -120,51 +101,50 @@ def forecast(context: MaintenanceContext, target: str | None = None) -> Forecast
     }
     size = max(LEAST, SAMPLE // max(1, len(indices)))
     pages = [
-        fields.page(each.key.page_id, each.source)
+        page
         for index, fields in indices.items()
-        for each in sample(context, index, fields.names, size)
-        if not each.key.problem
+        for page in pages_of(fields, sample(context, index, fields.names, size)).pages
     ]
     if not pages:
         raise ConfigError(("there are no documents to be sampled: attach an index with documents first",))
-    ignored, named = load_ignored(context.index), context.index.keeps_named
-    settings, extractor = context.settings, context.extractor
-    make_chunk(pages[:WARM], settings, extractor, None, named=named, ignored=ignored)
+    named = context.index.keeps_named
+    context.features(pages[:WARM], named=named)
     begun = time.process_time()
-    records = make_chunk(pages, settings, extractor, None, named=named, ignored=ignored).records
+    records = context.features(pages, named=named).records
     seconds = (time.process_time() - begun) / len(pages)
+    rates, source = _rates(context, seconds)
     feature_bytes = sum(map(len, records.payloads)) / max(1, len(records.ids))
-    store, cluster, update, source = _rates(context, seconds)
-    merged, loaded = feature_bytes * MERGED_RATIO, feature_bytes * LOADED_RATIO
-    stored = context.index.count()
+    merged, stored = feature_bytes * MERGED_RATIO, context.index.count()
     if stored >= ENOUGH:
         merged = context.index.sizes()["total"] / stored
-        loaded = merged * LOADED_RATIO / MERGED_RATIO
         source += f"; bytes of the {stored:,} pages of this index"
-    return Forecast(
-        documents, len(pages), seconds, store, cluster, update, feature_bytes, merged, loaded, source
-    )
+    a_page = {"features": feature_bytes, "merged": merged, "after_load": merged * LOADED_RATIO / MERGED_RATIO}
+    a_page["temporary"] = TEMPORARY_BYTES
+    return Forecast(documents, len(pages), {"features": seconds, **rates}, a_page, source)
 
 
-def _rates(context: MaintenanceContext, feature_seconds: float) -> tuple[float, float, float, str]:
+def _rates(context: MaintenanceContext, feature_seconds: float) -> tuple[dict[str, float], str]:
     """Seconds a page to store, cluster and update, and where they come from."""
-    done = [job for job in context.jobs.jobs() if job.what == "backfill" and job.state is JobState.DONE]
-    for job in done:
-        took = _stages(context, job)
-        if took["features"][1] >= ENOUGH:
-            a_page = {name: seconds / max(1, pages) for name, (seconds, pages) in took.items()}
-            store = max(0.0, a_page["features"] - feature_seconds)
-            update = sum(a_page.get(name, 0.0) for name in ("update", "remaining", "orphans"))
-            return store, a_page.get("cluster", 0.0), update, f"seconds of job {job.id}"
-    return STORE_SECONDS, CLUSTER_SECONDS, UPDATE_SECONDS, "seconds and bytes of the documented benchmarks"
+    for job in context.jobs.jobs():
+        if job.what != "backfill" or job.state is not JobState.DONE:
+            continue
+        documents, seconds = _stages(context, job)
+        if documents >= ENOUGH:
+            rates = {
+                "store": max(0.0, seconds[FEATURES.name] - feature_seconds),
+                "cluster": seconds[CLUSTER.name],
+                "update": sum(seconds[stage.name] for stage in (UPDATE, REMAINING, ORPHANS)),
+            }
+            return rates, f"seconds of job {job.id}"
+    return BENCHMARKS, "seconds and bytes of the documented benchmarks"
 
 
-def _stages(context: MaintenanceContext, job: Job) -> dict[str, tuple[float, int]]:
-    """Seconds of all workers, and documents, of each stage of a job; the documents of the last stages are those of the first."""
-    found: dict[str, tuple[float, int]] = {"features": (0.0, 0)}
-    for plan, count in zip(job.plans, job.parts, strict=True):
-        parts = [part for part, _ in context.jobs.parts(job.id, plan, range(count))]
-        name = PLANS[job.what][int(plan.partition(".")[0])].name
-        pages = sum(part.done for part in parts)
-        found[name] = (sum(part.seconds for part in parts), max(pages, found["features"][1]))
-    return found
+def _stages(context: MaintenanceContext, job: Job) -> tuple[int, defaultdict[str, float]]:
+    """Documents of the first stage of a job, and seconds of all workers a document of each stage; the last ones have at least as many."""
+    documents, seconds = 0, defaultdict[str, float](float)
+    for stage, parts in parts_by_stage(context, job):
+        done = max(documents, sum(part.done for part, _ in parts))
+        seconds[stage.name] = sum(part.seconds for part, _ in parts) / max(1, done)
+        if stage is FEATURES:
+            documents = done
+    return documents, seconds

@@ -1,10 +1,13 @@
-"""Erasing pages of a site: in the index, among dead letters, in restore files and, where wanted, in the source index."""
+"""Erasing pages: in the index, among dead letters and jobs, in restore files and, where wanted, in the source index; expiry of old pages."""
 
 from __future__ import annotations
 
+import logging
 import os
+import time
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +15,21 @@ from es_dedup.batch.forgetting import erase
 from es_dedup.batch.forgetting import traces as stored_traces
 from es_dedup.errors import NotAnIndex
 from es_dedup.index import factory
-from es_dedup.maintenance.dedup_field_writes import remove_pages, update_dedup_fields
+from es_dedup.maintenance.documents import remove_pages, update_dedup_fields
+from es_dedup.maintenance.purge import remove_documents, restore_files
 from es_dedup.maintenance.reindex import PREVIOUS
-from es_dedup.maintenance.restore_files import remove_documents, restore_files
+from es_dedup.maintenance.runner import parts_by_stage
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from es_dedup.batch.forgetting import ForgetReport
-    from es_dedup.index.jobs import Partition, Version
+    from es_dedup.index.jobs import Job, Partition, Version
     from es_dedup.index.port import Index
     from es_dedup.maintenance.context import MaintenanceContext
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +79,15 @@ def forget_pages(
                 *_, problem = erase(previous, page_ids)
             erased = replace(erased, problem=erased.problem or problem)
     wanted = set(page_ids)
-    for part, version in _parts_that_name(context, wanted):
-        if not part.owner:
-            context.jobs.change_partition(
-                replace(part, checkpoint=_without(part.checkpoint, wanted)), version
-            )
+    for job, version, parts in _jobs_that_name(context, wanted):
+        if "page_ids" in job.options:
+            # the place of a page in the list says to which part it belongs
+            rest = ["" if page_id in wanted else page_id for page_id in job.options["page_ids"]]
+            context.jobs.change(replace(job, options={**job.options, "page_ids": rest}), version)
+        for part, part_version in parts:
+            if not part.owner:
+                checkpoint = _without(part.checkpoint, wanted)
+                context.jobs.change_partition(replace(part, checkpoint=checkpoint), part_version)
     letters = [each for each in context.jobs.dead() if each.page_id in wanted]
     context.jobs.drop_dead(letters)
     files = [Path(name) for name in restore_files(context.index)]
@@ -93,7 +104,7 @@ def traces(context: MaintenanceContext, page_id: str) -> list[str]:
         found.append("document in the source index")
     if any(each.page_id == page_id for each in context.jobs.dead()):
         found.append("dead letter")
-    found += [f"position of job {part.job}" for part, _ in _parts_that_name(context, {page_id})]
+    found += [f"position of job {job.id}" for job, _, _ in _jobs_that_name(context, {page_id})]
     with _previous(context) as previous:
         if previous is not None:
             found += [f"{each} of the previous generation" for each in stored_traces(previous, page_id)]
@@ -119,19 +130,56 @@ def _previous(context: MaintenanceContext) -> Iterator[Index | None]:
         yield index
 
 
-def _parts_that_name(
-    context: MaintenanceContext, page_ids: Collection[str]
-) -> Iterator[tuple[Partition, Version]]:
-    """Parts of jobs that are, or ended, at one of the pages."""
-    for job in context.jobs.jobs():
-        for plan, count in zip(job.plans, job.parts, strict=True):
-            for part, version in context.jobs.parts(job.id, plan, range(count)):
-                if _without(part.checkpoint, page_ids) != part.checkpoint:
-                    yield part, version
+def _jobs_that_name(
+    context: MaintenanceContext, page_ids: AbstractSet[str]
+) -> Iterator[tuple[Job, Version, list[tuple[Partition, Version]]]]:
+    """Jobs that are to decide on one of the pages, or with parts that are, or ended, at one; with these parts."""
+    for listed in context.jobs.jobs():
+        if (found := context.jobs.job(listed.id)) is None:
+            continue
+        job, version = found
+        parts = [
+            (part, part_version)
+            for _, stored in parts_by_stage(context, job)
+            for part, part_version in stored
+            if _without(part.checkpoint, page_ids) != part.checkpoint
+        ]
+        if parts or not page_ids.isdisjoint(job.options.get("page_ids", ())):
+            yield job, version, parts
 
 
-def _without(checkpoint: Any, page_ids: Collection[str]) -> Any:
+def _without(stored: Any, page_ids: Collection[str]) -> Any:
     """A checkpoint with the empty id, before which there is no page, in place of some: what was done is then done again."""
-    if isinstance(checkpoint, dict):
-        return {name: _without(value, page_ids) for name, value in checkpoint.items()}
-    return "" if isinstance(checkpoint, str) and checkpoint in page_ids else checkpoint
+    if isinstance(stored, dict):
+        return {name: _without(value, page_ids) for name, value in stored.items()}
+    return "" if isinstance(stored, str) and stored in page_ids else stored
+
+
+def first_day_kept(days: int) -> str:
+    """The day of UTC so many days ago (``2026-08-26``): pages published before it are older.
+
+    Raises:
+        OverflowError: that is before all times.
+    """
+    return (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
+
+
+def expire(context: MaintenanceContext) -> bool:
+    """Remove pages published more than ``maintenance.keep_days`` ago and repair their clusters, for about ``maintenance.step_seconds``.
+
+    Does nothing, and logs a warning, where source indices are attached: their documents are the source of truth, and a page that was
+    removed while its document is there would be stored again by the next audit or backfill.
+
+    Returns:
+        Whether some may be left; the next call goes on.
+    """
+    limits = context.settings.maintenance
+    if not limits.keep_days:
+        return False
+    if context.attachments:
+        logger.warning(
+            "maintenance.keep_days is ignored, as indices are attached: delete their documents, and `es-dedup elastic audit --repair` removes the pages"
+        )
+        return False
+    end = time.monotonic() + limits.step_seconds
+    return any(time.monotonic() > end for _ in context.dedup.remove_before(first_day_kept(limits.keep_days)))

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from prometheus_client.core import GaugeMetricFamily
 
-from es_dedup.maintenance.follow import follow_status
-from es_dedup.maintenance.status import last_times, source_counts
+from es_dedup.maintenance.status import follow_status, last_times, source_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,32 +21,27 @@ def stored_families(context: MaintenanceContext) -> Iterator[GaugeMetricFamily]:
         IndexError_: the server does not answer.
     """
     counts = source_counts(context)
-    yield _labelled(
-        "es_dedup_source_documents",
-        "Documents of attached indices: all, with a dedup field, and waiting for a decision",
-        "state",
-        counts,
-    )
+    text = "Documents of attached indices: all, with a dedup field, and waiting for a decision"
+    yield _labelled("es_dedup_source_documents", text, "state", counts)
+    single: dict[str, tuple[str, float]] = {
+        "es_dedup_pages": ("Stored pages", context.index.count()),
+        "es_dedup_dead_letters": ("Dead letters", context.jobs.count_dead()),
+    }
     if counts["all"]:
         share = counts["with_dedup_field"] / counts["all"]
-        yield GaugeMetricFamily(
-            "es_dedup_dedup_field_share", "Share of these documents that have a dedup field", value=share
-        )
-    yield GaugeMetricFamily("es_dedup_pages", "Stored pages", value=context.index.count())
-    yield GaugeMetricFamily("es_dedup_dead_letters", "Dead letters", value=context.jobs.count_dead())
+        text = "Share of these documents that have a dedup field"
+        single["es_dedup_dedup_field_share"] = text, share
     if following := follow_status(context):
-        yield GaugeMetricFamily(
-            "es_dedup_follow_documents_behind",
-            "Documents that were written to attached indices and that following has not processed, at most",
-            value=following.documents,
-        )
-    yield _labelled(
-        "es_dedup_last_timestamp_seconds",
+        text = "Documents that were written to attached indices and that following has not processed, at most"
+        single["es_dedup_follow_documents_behind"] = text, following.documents
+    for name, (text, value) in single.items():
+        yield GaugeMetricFamily(name, text, value=value)
+    text = (
         "When a periodic task last ran (beat), when the last reclustering and the last audit ended, and until when all writes are "
-        "processed by following (follow); seconds since 1970",
-        "what",
-        {what: at / 1000 for what, at in last_times(context).items() if at is not None},
+        "processed by following (follow); seconds since 1970"
     )
+    times = {what: at / 1000 for what, at in last_times(context).items() if at is not None}
+    yield _labelled("es_dedup_last_timestamp_seconds", text, "what", times)
 
 
 def _labelled(name: str, text: str, label: str, values: Mapping[str, float]) -> GaugeMetricFamily:

@@ -22,7 +22,7 @@ from es_dedup.errors import ConfigError, DedupError, WriteFailed
 from es_dedup.index import factory
 from es_dedup.index.records import RecordBatch
 from es_dedup.index.source_index import ATTACHMENTS
-from es_dedup.maintenance import change_capture
+from es_dedup.maintenance.follow import NOTE as FOLLOWED
 from es_dedup.model import Content, Progress
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ PASSES: Final = 5  # over both, until nothing differs any more
 COPYING: Final = "copy"
 """Value of the note of pending clusters while a copy is made: other pages of the index have other values."""
 OF_THE_PLACE: Final = frozenset(
-    {CLUSTERS_PENDING, SESSION, ATTACHMENTS, DOCUMENTS_PENDING, change_capture.NOTE, "reindex"}
+    {CLUSTERS_PENDING, SESSION, ATTACHMENTS, DOCUMENTS_PENDING, FOLLOWED, "reindex"}
 )
 """Notes that are about the index in its place, its source indices and its jobs; all others are copied."""
 NO_TEXTS: Final = (
@@ -135,7 +135,7 @@ def copy_index(
             target.refresh()
             copied += run.changed["pages"]
             if not sum(run.changed.values()):
-                _counts_agree(source, target, run, factory.shown(origin))
+                _counts_agree(source, target, run.found["pages"], factory.shown(origin))
                 target.set_note(CLUSTERS_PENDING, None)
                 return run.report(copied)
     problem = ", ".join(f"{count} {what}" for what, count in run.changed.items() if count)
@@ -210,40 +210,36 @@ class _Pass:
             self._count((each, texts.get(each.page_id, "")))
 
     def _put(self, records: Sequence[FeatureRecord], texts: Mapping[str, str]) -> None:
-        made = RecordBatch.of([replace(each, text=texts.get(each.page_id, "")) for each in records])
-        table = unpack(made.payloads)
+        batch = RecordBatch.of([replace(each, text=texts.get(each.page_id, "")) for each in records])
+        table = unpack(batch.payloads)
         terms, offsets = stored_terms(table, self._settings)
         named: Sequence[Mapping[str, Any]] = ()
         if self._target.keeps_named and self._source.keeps_named:
-            there = self._source.named(made.ids)
-            named = [there.get(page_id, {}) for page_id in made.ids]
+            stored = self._source.named(batch.ids)
+            named = [stored.get(page_id, {}) for page_id in batch.ids]
         elif self._target.keeps_named:
             for each in records:
                 if each.content_hash and not texts.get(each.page_id):
                     raise ConfigError((NO_TEXTS.format(each.page_id),), "copy")
-            contents = [
-                compared(
-                    Content(text=texts.get(each.page_id, ""), title=each.title, site=each.site), self._ignored
-                )
+            contents = (
+                Content(text=texts.get(each.page_id, ""), title=each.title, site=each.site)
                 for each in records
-            ]
+            )
+            shown = [compared(each, self._ignored).text for each in contents]
             also = self._settings.elastic.also_stored
-            shown = [each.text for each in contents]
-            named = named_fields(shown, list(made.titles), self._settings, table, also=also)
-        report = self._target.put_batch(replace(made, terms=terms, term_offsets=offsets, named=named))
+            named = named_fields(shown, list(batch.titles), self._settings, table, also=also)
+        report = self._target.put_batch(replace(batch, terms=terms, term_offsets=offsets, named=named))
         for page_id, reason in report.failed.items():
             raise WriteFailed(page_id, reason)
 
     def _edges(self, ids: Sequence[str]) -> None:
         own = set(ids)
-        wanted, there = self._source.edges_of(ids), self._target.edges_of(ids)
-        if extra := set(there) - set(wanted):
-            self._target.drop_edges(
-                own.intersection(name for edge in extra for name in (edge.left, edge.right))
-            )
-            there = self._target.edges_of(ids)
+        wanted, stored = self._source.edges_of(ids), set(self._target.edges_of(ids))
+        if extra := stored - set(wanted):
+            self._target.drop_edges(own & {name for edge in extra for name in (edge.left, edge.right)})
+            stored = set(self._target.edges_of(ids))
             self.changed["edges"] += len(extra)
-        if missing := sorted(set(wanted) - set(there), key=lambda edge: (edge.left, edge.right)):
+        if missing := sorted(set(wanted) - stored, key=lambda edge: (edge.left, edge.right)):
             self._target.put_edges(missing)
             self.changed["edges"] += len(missing)
         for edge in wanted:
@@ -252,8 +248,8 @@ class _Pass:
                 self._count(edge)
 
     def _assignments(self, ids: Sequence[str]) -> None:
-        wanted, there = self._source.assignments(ids), self._target.assignments(ids)
-        differ = [each for page_id, each in wanted.items() if there.get(page_id) != each]
+        wanted, stored = self._source.assignments(ids), self._target.assignments(ids)
+        differ = [each for page_id, each in wanted.items() if stored.get(page_id) != each]
         if differ:
             self._target.assign_many(differ)
             self.changed["assignments"] += len(differ)
@@ -268,19 +264,19 @@ class _Pass:
         self._target.refresh()
         for records in self._target.scan(batch=BATCH):
             ids = [each.page_id for each in records]
-            there = self._source.get_many(ids)
-            if gone := [page_id for page_id in ids if page_id not in there]:
+            stored = self._source.get_many(ids)
+            if gone := [page_id for page_id in ids if page_id not in stored]:
                 self._target.delete_many(gone)
                 self.changed["removed pages"] += len(gone)
 
 
-def _counts_agree(source: Index, target: Index, run: _Pass, name: str) -> None:
+def _counts_agree(source: Index, target: Index, pages_read: int, name: str) -> None:
     """Compare counts that the last pass has not met page by page."""
-    counts = {
-        "pages": (source.count(), target.count()),
-        "clusters": (source.cluster_sizes(), target.cluster_sizes()),
-        "pages read": (run.found["pages"], target.count()),
-    }
-    for what, (wanted, there) in counts.items():
-        if wanted != there:
-            raise NotCopied(name, f"{what}: {wanted}, in the copy {there}")
+    pages, clusters = target.count(), target.cluster_sizes()
+    for what, wanted, found in (
+        ("pages", source.count(), pages),
+        ("clusters", source.cluster_sizes(), clusters),
+        ("pages read", pages_read, pages),
+    ):
+        if wanted != found:
+            raise NotCopied(name, f"{what}: {wanted}, in the copy {found}")

@@ -1,29 +1,39 @@
-"""Deleting marked copies from source indices, and writing them back."""
+"""Deleting marked copies from source indices, and writing them back from files, which are bodies of ``_bulk``."""
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import time
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
+import xxhash
+
+from es_dedup.errors import InputError, reading_stored
 from es_dedup.index.dedup_field import dedup_fields_of_groups
-from es_dedup.index.source_index import DEDUP, DocumentKey, documents_of, index_of
+from es_dedup.index.source_index import (
+    DEDUP,
+    DocumentKey,
+    RestoredDocument,
+    document_key,
+    documents_of,
+    index_of,
+)
 from es_dedup.maintenance.backfill import outdated
-from es_dedup.maintenance.dedup_field_writes import GROUP_PAGES, forget_gone
-from es_dedup.maintenance.ingest import ingest_documents
-from es_dedup.maintenance.mass_change_guard import guard
-from es_dedup.maintenance.restore_files import append_documents, open_restore_file, read_versions
+from es_dedup.maintenance.documents import GROUP_PAGES, forget_gone, ingest_documents, read_documents
 from es_dedup.maintenance.stage import throttle
 from es_dedup.model.batches import chunked, chunked_by_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
 
-    from es_dedup.index.port import Assignment
-    from es_dedup.index.source_index import DedupField, RestoredDocument, SourceDocument, SourceFields
+    from es_dedup.index.port import Assignment, Index
+    from es_dedup.index.source_index import DedupField, SourceDocument, SourceFields
     from es_dedup.maintenance.context import MaintenanceContext
 
 BATCH: Final = 256  # documents read and deleted at a time
@@ -33,6 +43,10 @@ WAITS: Final = "waits for a decision"
 NO_CANONICAL: Final = "its canonical document is not there"
 OUTDATED: Final = "it was changed since it was decided on"
 CANONICAL_OUTDATED: Final = "its canonical document was changed since it was decided on"
+RESTORE_FILES: Final = "restore-files"
+"""Note of the feature index: paths of the files that hold deleted documents."""
+_HEADS: Final = (b'{"create":{"_index":', b'{"index":{"_index":')
+_BACKING: Final = re.compile(r"(?:partial-|restored-)?\.ds-(.+)-\d{4}\.\d{2}\.\d{2}-\d{6}")
 
 
 @dataclass(slots=True)
@@ -52,7 +66,7 @@ class PurgeReport:
     kept: Counter[str] = field(default_factory=Counter)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RestoreReport:
     """What ``restore`` did.
 
@@ -62,9 +76,9 @@ class RestoreReport:
         failed: page id to what the server said.
     """
 
-    restored: int
-    there: int
-    failed: Mapping[str, str]
+    restored: int = 0
+    there: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
 
 
 def purge(
@@ -101,107 +115,112 @@ def purge(
     context.source_index.refresh(target)
     if not dry_run:
         marked = context.source_index.count(target, {"term": {f"{DEDUP}.canonical": False}})
-        guard("purge", marked, context.index.count(), context.settings, force=force)
+        context.guard("purge", marked, context.index.count(), force=force)
         if restore_file is not None:
             context.source_index.check(indices, readable=True)
             open_restore_file(context.index, restore_file)
-    work = _Purge(context, indices, restore_file, dry_run=dry_run, rate=rate)
+    work = _Purge(context, indices, restore_file, dry_run, rate)
     context.index.refresh_clusters()
-    total, seen = context.index.count(), 0
+    total, done = context.index.count(), 0
     for groups in chunked_by_size(context.index.clusters(min_size=2), GROUP_PAGES, len):
         work.delete(groups)
-        seen += sum(map(len, groups))
+        done += sum(map(len, groups))
         if progress is not None:
-            progress(seen, total)
+            progress(done, total)
     return work.report
 
 
+@dataclass
 class _Purge:
-    def __init__(
-        self,
-        context: MaintenanceContext,
-        indices: Collection[str],
-        restore_file: Path | None,
-        *,
-        dry_run: bool,
-        rate: float | None,
-    ) -> None:
-        self.report = PurgeReport(context.dedup.preset)
-        self._context, self._indices, self._file = context, indices, restore_file
-        self._fields = context.indices()
-        self._dry_run, self._rate = dry_run, rate
+    context: MaintenanceContext
+    indices: Collection[str]
+    restore_file: Path | None
+    dry_run: bool
+    rate: float | None
+
+    def __post_init__(self) -> None:
+        self.report = PurgeReport(self.context.dedup.preset)
+        self.fields = self.context.indices()
 
     def delete(self, groups: Sequence[Sequence[Assignment]]) -> None:
         """Delete the copies of some clusters, then remove their pages."""
-        edges = self._context.index.edges_of(each.page_id for group in groups for each in group)
+        edges = self.context.index.edges_of(each.page_id for group in groups for each in group)
         copies = {
             name: each
             for name, each in dedup_fields_of_groups(groups, edges).items()
-            if not each.canonical and index_of(name) in self._indices
+            if not each.canonical and index_of(name) in self.indices
         }
         gone: list[str] = []
         for some in chunked(copies, BATCH):
             gone += self._delete({name: copies[name] for name in some})
-        if gone and not self._dry_run:
-            forget_gone(self._context, gone)
+        if gone:
+            forget_gone(self.context, gone)
 
     def _delete(self, copies: Mapping[str, DedupField]) -> list[str]:
-        """Page ids of copies whose documents are not there any more."""
+        """Page ids of copies whose documents are not there any more; none on a dry run."""
         began = time.monotonic()
-        source_index, report = self._context.source_index, self.report
+        source_index, report = self.context.source_index, self.report
         documents = source_index.read(copies, None)
-        wanted = []
-        for document, reason in self._reasons_to_keep(documents, copies):
-            if reason:
-                report.kept[reason] += 1
-            else:
-                wanted.append(document)
-        gone = [name for name in copies if name not in documents]
-        if self._dry_run:
-            report.deleted += len(wanted)
-            report.gone += len(gone)
-            return []
-        if wanted and self._file is not None:
-            append_documents(self._file, wanted, source_index.external_versions)
-        outcomes = source_index.delete_unchanged(wanted)
+        reasons = self._reasons_to_keep(documents, copies)
+        wanted = [document for name, document in documents.items() if name not in reasons]
+        if wanted and self.restore_file is not None and not self.dry_run:
+            append_documents(self.restore_file, wanted, source_index.external_versions)
+        outcomes = (
+            dict.fromkeys((each.key.page_id for each in wanted), "")
+            if self.dry_run
+            else source_index.delete_unchanged(wanted)
+        )
         deleted = [name for name, outcome in outcomes.items() if not outcome]
-        for outcome in outcomes.values():
-            if outcome not in ("", "gone"):
-                report.kept[CHANGED if outcome == "conflict" else outcome] += 1
+        gone = [name for name in copies if name not in documents]
         gone += [name for name, outcome in outcomes.items() if outcome == "gone"]
         report.deleted += len(deleted)
         report.gone += len(gone)
-        throttle(self._rate, len(deleted), time.monotonic() - began)
+        report.kept.update(reasons.values())
+        report.kept.update(
+            CHANGED if outcome == "conflict" else outcome
+            for outcome in outcomes.values()
+            if outcome not in ("", "gone")
+        )
+        if self.dry_run:
+            return []
+        throttle(self.rate, len(deleted), time.monotonic() - began)
         return deleted + gone
 
     def _reasons_to_keep(
         self, documents: Mapping[str, SourceDocument], copies: Mapping[str, DedupField]
-    ) -> Iterator[tuple[SourceDocument, str]]:
-        """Each document with the reason why it stays; empty where there is none."""
-        heads = {copies[name].duplicate_of for name in documents}
-        names = dict.fromkeys(name for each in self._fields.values() for name in each.names)
-        there = self._context.source_index.read(documents_of(heads), tuple(names))
-        changed = self._changed({**documents, **there})
+    ) -> dict[str, str]:
+        """Why some of the documents stay, by page id."""
+        canonical = {copies[name].duplicate_of for name in documents}
+        names = dict.fromkeys(name for each in self.fields.values() for name in each.names)
+        present = self.context.source_index.read(documents_of(canonical), tuple(names))
+        changed = self._changed({**documents, **present})
+        reasons: dict[str, str] = {}
         for name, document in documents.items():
-            current = copies[name]
-            reason = _reason_to_keep(document, current, there)
-            if not reason and name in changed:
-                reason = OUTDATED
-            elif not reason and current.duplicate_of in changed:
-                reason = CANONICAL_OUTDATED
-            yield document, reason
+            current, stored = copies[name], document.dedup or {}
+            decided = tuple(stored.get(each) for each in ("cluster_id", "canonical", "duplicate_of"))
+            if document.waits:
+                reasons[name] = WAITS
+            elif decided != (current.cluster_id, False, current.duplicate_of):
+                reasons[name] = OTHERWISE
+            elif current.duplicate_of not in present:
+                reasons[name] = NO_CANONICAL
+            elif name in changed:
+                reasons[name] = OUTDATED
+            elif current.duplicate_of in changed:
+                reasons[name] = CANONICAL_OUTDATED
+        return reasons
 
     def _changed(self, documents: Mapping[str, SourceDocument]) -> set[str]:
         """Page ids of documents that no longer hold what was decided on, as others wrote them past the hook."""
         found: set[str] = set()
         by_fields: dict[SourceFields, list[SourceDocument]] = {}
         for document in documents.values():
-            if fields := self._fields.get(document.key.index):
+            if fields := self.fields.get(document.key.index):
                 by_fields.setdefault(fields, []).append(document)
             elif not (document.dedup or {}).get("canonical"):  # of no attached index
                 found.add(document.key.page_id)
         for fields, some in by_fields.items():
-            found.update(outdated(self._context, fields, some))
+            found.update(outdated(self.context, fields, some))
         return found
 
 
@@ -225,27 +244,31 @@ def restore(
     Raises:
         InputError: a line is not as ``purge`` writes it; what comes before was restored.
     """
-    restored = there = read = 0
-    failed: dict[str, str] = {}
-    size = restore_file.stat().st_size
+    report = RestoreReport()
+    read, size = 0, restore_file.stat().st_size
     for some in chunked(read_versions(restore_file), BATCH):
         began = time.monotonic()
         documents = [document for document, _, last in some if last]
-        known = _there(context, documents)
-        outcomes = context.source_index.create(each for each in documents if each not in known)
+        present = _present(context, documents)
+        outcomes = context.source_index.create(each for each in documents if each not in present)
         done = [name for name, outcome in outcomes if not outcome]
-        there += len(known) + sum(outcome == "conflict" for _, outcome in outcomes)
-        failed |= {name: outcome for name, outcome in outcomes if outcome not in ("", "conflict")}
-        restored += len(done)
-        _decide(context, done)
+        report.restored += len(done)
+        report.there += len(present)
+        for name, outcome in outcomes:
+            if outcome == "conflict":
+                report.there += 1
+            elif outcome:
+                report.failed[name] = outcome
+        for fields, _, decided_on in read_documents(context, context.fields_of(done)):
+            ingest_documents(context, fields, list(decided_on.values()))
         read += sum(length for _, length, _ in some)
         if progress is not None:
             progress(read, size)
         throttle(rate, len(done), time.monotonic() - began)
-    return RestoreReport(restored, there, failed)
+    return report
 
 
-def _there(context: MaintenanceContext, documents: Sequence[RestoredDocument]) -> list[RestoredDocument]:
+def _present(context: MaintenanceContext, documents: Sequence[RestoredDocument]) -> list[RestoredDocument]:
     """Documents that are there where `create` would not see it.
 
     Of a data stream it would only look into the index that takes new ones, and of an external version only at whether it is higher.
@@ -259,26 +282,137 @@ def _there(context: MaintenanceContext, documents: Sequence[RestoredDocument]) -
         ]
         for each in documents
     ]
-    there = context.source_index.read(chain.from_iterable(places), ()) if any(places) else {}
-    return [each for each, names in zip(documents, places, strict=True) if not there.keys().isdisjoint(names)]
+    found = context.source_index.read(chain.from_iterable(places), ()) if any(places) else {}
+    return [each for each, names in zip(documents, places, strict=True) if not found.keys().isdisjoint(names)]
 
 
-def _decide(context: MaintenanceContext, names: Sequence[str]) -> None:
-    """Decide on documents of attached indices."""
-    fields_of_index = context.indices()
-    for index in {index_of(name) for name in names} & fields_of_index.keys():
-        fields = fields_of_index[index]
-        documents = context.source_index.read(
-            [name for name in names if index_of(name) == index], fields.names
-        )
-        ingest_documents(context, fields, list(documents.values()))
+# Files of deleted documents
 
 
-def _reason_to_keep(document: SourceDocument, current: DedupField, there: Collection[str]) -> str:
-    said = document.dedup or {}
-    if document.waits:
-        return WAITS
-    decided = (said.get("cluster_id"), said.get("canonical"), said.get("duplicate_of"))
-    if decided != (current.cluster_id, False, current.duplicate_of):
-        return OTHERWISE
-    return "" if current.duplicate_of in there else NO_CANONICAL
+def restore_files(index: Index) -> list[str]:
+    """Paths of all restore files that were written, on the machine where ``purge`` ran."""
+    note = index.note(RESTORE_FILES)
+    if note is None:
+        return []
+    with reading_stored("restore files"):
+        return [str(path) for path in json.loads(note)]
+
+
+def open_restore_file(index: Index, path: Path) -> None:
+    """Make a file where it is missing, record its path in the feature index, and cut off an unfinished document of a killed process.
+
+    Raises:
+        InputError: the file is another one.
+    """
+    path.touch(mode=0o600)
+    whole = sum(length for _, length in documents_in(path))
+    with path.open("rb+") as stream:
+        stream.truncate(whole)
+    with index.writing():
+        known = restore_files(index)
+        if (name := str(path.resolve())) not in known:
+            index.set_note(RESTORE_FILES, json.dumps([*known, name], ensure_ascii=False))
+
+
+def append_documents(
+    path: Path, documents: Sequence[SourceDocument], external: Callable[[str], bool]
+) -> None:
+    """Append documents, and have them on the disk when the call ends."""
+    kept_versions = {name: external(name) for name in {each.key.index for each in documents}}
+    with path.open("ab") as stream:
+        for each in documents:
+            head: dict[str, Any] = {"_index": _stream_of(each.key.index), "_id": each.key.id}
+            head |= {"routing": each.key.routing} if each.key.routing else {}
+            operation = "create"
+            if kept_versions[each.key.index]:
+                operation = "index"
+                head |= {"version": each.version, "version_type": "external_gte"}
+            stream.write(_line({operation: head}) + _line(each.source))
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _line(value: Any) -> bytes:
+    return (
+        json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
+    )
+
+
+def documents_in(path: Path) -> Iterator[tuple[RestoredDocument, int]]:
+    """Documents of a restore file with their length in bytes; one that was not written to its end is left out.
+
+    Raises:
+        InputError: the file is none.
+    """
+    with path.open("rb") as stream:
+        for number, head in enumerate(stream):
+            body = next(stream, b"")
+            if not body.endswith(b"\n") and head.startswith(_HEADS if number == 0 else b""):
+                return
+            try:
+                ((operation, place),) = json.loads(head).items()
+                document = RestoredDocument(
+                    place["_index"],
+                    place["_id"],
+                    place.get("routing", ""),
+                    json.loads(body),
+                    place["version"] if operation == "index" else 0,
+                )
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                problem = "not a restore file of `es-dedup elastic purge`"
+                raise InputError(str(path), 2 * number + 1, problem) from error
+            yield document, len(head) + len(body)
+
+
+def read_versions(path: Path) -> Iterator[tuple[RestoredDocument, int, bool]]:
+    """As ``documents_in``, and whether it is the last version of the document: each run of ``purge`` appends what it finds.
+
+    Raises:
+        InputError: the file is none.
+    """
+    last = {_digest(document): number for number, (document, _) in enumerate(documents_in(path))}
+    for number, (document, length) in enumerate(documents_in(path)):
+        yield document, length, last[_digest(document)] == number
+
+
+def _digest(document: RestoredDocument) -> int:
+    """Identifies a document by 128 bits, so that a file of many millions is read in little memory."""
+    place = json.dumps([document.index, document.id, document.routing])
+    return xxhash.xxh3_128_intdigest(place.encode())
+
+
+def remove_documents(path: Path, page_ids: Collection[str], *, dry_run: bool = False) -> int:
+    """Take the documents of some pages out of a restore file; how many there were.
+
+    Documents of a data stream are told by its name, not by that of the backing index.
+
+    Raises:
+        InputError: the file is none.
+    """
+    keys = {
+        (_stream_of(key.index), key.id, key.routing) for key in map(document_key, filter(index_of, page_ids))
+    }
+    taken = 0
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    with path.open("rb") as stream, (Path(os.devnull) if dry_run else part).open("wb") as rest:
+        for document, length in documents_in(path):
+            lines = stream.read(length)
+            if (document.index, document.id, document.routing) in keys:
+                taken += 1
+            else:
+                rest.write(lines)
+        if not dry_run:
+            rest.flush()
+            os.fsync(rest.fileno())
+    if not dry_run and taken:
+        part.chmod(0o600)
+        part.replace(path)
+    elif not dry_run:
+        part.unlink()
+    return taken
+
+
+def _stream_of(index: str) -> str:
+    """The data stream of a backing index; another index is its own."""
+    backing = _BACKING.fullmatch(index)
+    return backing[1] if backing else index

@@ -1,11 +1,10 @@
 """New features for everything: after a change of settings that shape them.
 
-The new generation is made beside the one in use, from the source indices or, where none is attached, from the texts that the index keeps
-(``texts``). What hook, tasks and others write to them meanwhile is followed
-by sequence numbers (``following``): the source index's own order of writes takes the place of writing everything twice. When little is left,
-the rest is followed and the aliases are swapped while the writer lock of the old generation is held, so that no decision falls in
-between. Who still has the old settings is refused from then on (``index.elastic.generation_watch``), and its documents wait for a decision. The
-old generation is kept for ``roll_back``.
+The new generation is made beside the one in use, from the source indices or, where none is attached, from the texts that the index keeps.
+What hook, jobs and others write to the source indices meanwhile is followed by sequence numbers (``changes``): the source index's own order
+of writes takes the place of writing everything twice. When little is left, the rest is followed and the aliases are swapped while the
+writer lock of the old generation is held, so that no decision falls in between. Who still has the old settings is refused from then on
+(``index.elastic.generation_watch``), and its documents wait for a decision. The old generation is kept for ``roll_back``.
 """
 
 from __future__ import annotations
@@ -16,25 +15,27 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.batch.featurise import make_chunk
-from es_dedup.batch.overrides import load_ignored
+from es_dedup.batch.annotations import load_annotations
+from es_dedup.batch.overrides import load_overrides
+from es_dedup.deduplicator.deduplicator import Deduplicator
+from es_dedup.deduplicator.stored_reader import KEPT, ROOTS
 from es_dedup.errors import DedupError
 from es_dedup.index import factory
 from es_dedup.index.jobs import JobState
-from es_dedup.maintenance.attachment import load_attachments, save_attachments
-from es_dedup.maintenance.change_capture import follow, note_positions
-from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.dedup_field_writes import gone
-from es_dedup.maintenance.runner import Runner
-from es_dedup.maintenance.texts import carry_over, refill
+from es_dedup.maintenance.context import load_attachments, open_context, pages_of, save_attachments
+from es_dedup.maintenance.documents import gone
+from es_dedup.maintenance.follow import follow, note_positions
+from es_dedup.maintenance.runner import KINDS, Runner
+from es_dedup.model import Page
+from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from es_dedup.index.port import Index
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.index.source_index import SourceDocument
-    from es_dedup.maintenance.attachment import Attachment
-    from es_dedup.maintenance.context import MaintenanceContext
+    from es_dedup.maintenance.context import Attachment, MaintenanceContext
     from es_dedup.settings import Settings
 
 NOTE: Final = "reindex"
@@ -43,6 +44,8 @@ PREVIOUS: Final = "previous"
 FEW: Final = 200  # documents that may be left for the time in which writers wait
 ROUNDS: Final = 20  # of following, while others write
 TRIES: Final = 5  # to find as many pages as documents, while others write documents
+BATCH: Final = 500
+KEPT_AT_A_TIME: Final = 50  # an answer that a server keeps has at most 1 MB
 
 
 class NotVerified(DedupError):
@@ -67,9 +70,9 @@ class Reindexed:
     generation: str
     documents: int
     pages: int
-    dead: int
-    sampled: int
-    updated: int
+    dead: int = 0
+    sampled: int = 0
+    updated: int = 0
 
 
 def reindex(
@@ -90,69 +93,58 @@ def reindex(
     """
     with factory.open_stored(place, settings) as old:
         attachments = load_attachments(old)
+        if attachments:
+            _check_sources(place, settings, attachments)
+        ending = old.note(NOTE) or f"g{secrets.token_hex(3)}"
+        old.set_note(NOTE, ending)
+        address, generation = factory.beside(place, ending)
+        report_progress(f"the new generation is {address}")
         if not attachments:
-            return _from_texts(old, place, settings, report_progress)
-        _check_sources(place, settings, attachments)
-        address, generation = _beside(old, place, report_progress)
+            return _from_texts(old, place, address, generation, settings, report_progress)
         with open_context(address, settings) as new:
             save_attachments(new.index, attachments)
             note_positions(new)
-            carry_over(old, new.index, new.dedup)
+            _carry_over(old, new.index, new.dedup)
             _run(new, "refill", report_progress)
             report_progress("taking in later writes")
-            _remove_orphans(new)
+            for records in new.index.scan(batch=BATCH):  # whose document was deleted meanwhile
+                if removed := gone(new, [record.page_id for record in records]):
+                    new.dedup.remove(removed)
             for _ in range(ROUNDS):
                 if follow(new) <= FEW:
                     break
             report_progress("switching")
             with old.writing():  # no decision falls between the last following and the swap
-                documents, pages, dead, sampled = _verified(new)
-                _keep_dead(new, place)
-                carry_over(old, new.index, new.dedup)  # those made meanwhile
+                verified = _verified(new)
+                with closing(factory.open_jobs(place, settings)) as jobs:  # its own are removed by the swap
+                    jobs.put_dead_letters(new.jobs.dead())
+                _carry_over(old, new.index, new.dedup)  # what was made meanwhile
                 factory.swap_generation(place, generation, settings)
     with open_context(place, settings) as context:
         _cancel_jobs(context)
         follow(context)  # decided on with the old settings, written after the swap
         counts = _run(context, "update", report_progress)
         follow(context)
-    return Reindexed(generation, documents, pages, dead, sampled, counts.get("updated", 0))
-
-
-def _beside(old: Index, place: str, report_progress: Callable[[str], None]) -> tuple[str, str]:
-    """Address and name of the generation that is being made, or of one to be made."""
-    ending = old.note(NOTE) or f"g{secrets.token_hex(3)}"
-    old.set_note(NOTE, ending)
-    address, generation = factory.beside(place, ending)
-    report_progress(f"the new generation is {address}")
-    return address, generation
+    return Reindexed(generation, *verified, counts.get("updated", 0))
 
 
 def _from_texts(
-    old: Index, place: str, settings: Settings, report_progress: Callable[[str], None]
+    old: Index,
+    place: str,
+    address: str,
+    generation: str,
+    settings: Settings,
+    report_progress: Callable[[str], None],
 ) -> Reindexed:
     """The same for an index without attached indices, from the texts it keeps; no ``dedup`` field is written."""
-    address, generation = _beside(old, place, report_progress)
     with factory.open_index(address, settings, exact=True) as index:
         report_progress("reading stored texts")
-        refill(old, index, settings)
+        _refill(old, index, settings)
         report_progress("switching")
         with old.writing():
-            pages = _refilled(old, index, settings)  # what was written meanwhile
+            pages = _refill(old, index, settings, must_agree=True)  # what was written meanwhile
             factory.swap_generation(place, generation, settings)
-    return Reindexed(generation, pages, pages, 0, 0, 0)
-
-
-def _refilled(old: Index, new: Index, settings: Settings) -> int:
-    """Bring a generation up to what another one stores, and verify it; the number of pages."""
-    found = refill(old, new, settings)
-    if found.without_text:
-        raise NotVerified(
-            f"the texts of {found.without_text:,} of {found.pages:,} pages are not kept, "
-            f"so scan the pages again into a new index"
-        )
-    if (pages := new.count()) != found.pages:
-        raise NotVerified(f"{found.pages:,} pages gave {pages:,}")
-    return pages
+    return Reindexed(generation, pages, pages)
 
 
 def abandon(place: str, settings: Settings) -> bool:
@@ -187,9 +179,9 @@ def roll_back(
         _check_sources(place, settings, attachments)
         with open_context(address, settings) as previous:
             if attachments:
-                carry_over(present, previous.index, previous.dedup)
+                _carry_over(present, previous.index, previous.dedup)
             else:
-                _refilled(present, previous.index, settings)
+                _refill(present, previous.index, settings, must_agree=True)
         factory.swap_generation(place, generation, settings)
     with open_context(place, settings) as context:
         context.index.set_note(NOTE, None)
@@ -201,6 +193,32 @@ def _check_sources(place: str, settings: Settings, attachments: Sequence[Attachm
     """Raise ``SourceIncomplete`` where documents cannot be updated without losing data, before a generation is changed."""
     with closing(factory.open_source_index(place, settings)) as source_index:
         source_index.check(name for each in attachments for name in source_index.indices(each.target))
+
+
+def _run(context: MaintenanceContext, what: str, report_progress: Callable[[str], None]) -> dict[str, int]:
+    """Run a job to its end in this process and return its counts; one that was interrupted goes on."""
+    reported: set[str] = set()
+
+    def observe(stage: str, _counts: object, _seconds: float) -> None:
+        if stage not in reported:
+            reported.add(stage)
+            report_progress(f"stage {stage}")
+
+    runner = Runner(context, observe)
+    under_way = [each for each in context.jobs.jobs(unfinished=True) if each.what == what]
+    job = under_way[0] if under_way else runner.start(what, {"target": None, "force": True})
+    runner.set_state(job.id, JobState.RUNNING)
+    return dict(runner.run(job.id).counts)
+
+
+def _cancel_jobs(context: MaintenanceContext) -> None:
+    """Cancel the unfinished jobs of an index after a swap: what they have done, they did in the other generation."""
+    for job in context.jobs.jobs(unfinished=True):
+        if not KINDS[job.what].brief:  # these name documents, wherever their features are stored
+            Runner(context).set_state(job.id, JobState.CANCELLED, "another generation is in use")
+
+
+# What is compared before the swap
 
 
 def verify(context: MaintenanceContext) -> tuple[int, int, int, int]:
@@ -234,20 +252,19 @@ def _verified(context: MaintenanceContext) -> tuple[int, int, int, int]:
 
 
 def _sampled(context: MaintenanceContext) -> int:
-    chosen = random.Random(0)  # noqa: S311 - which pages are looked at
+    """Make the features of some documents of each shard again, and return how many there were."""
+    generator = random.Random(0)  # noqa: S311 - which pages are looked at
     compared = 0
     for index, fields in context.indices().items():
         for shard in context.source_index.shards(index):
-            start = chosen.randrange(max(1, shard.last + 1))
+            start = generator.randrange(max(1, shard.last + 1))
             found = next(context.source_index.scan(shard, fields.names, above=start - 1, batch=SAMPLES), [])
-            pages = [fields.page(each.key.page_id, each.source) for each in found if not each.key.problem]
-            ignored = load_ignored(context.index)
-            chunk = make_chunk(pages, context.settings, context.extractor, None, ignored=ignored)
-            stored = context.index.payloads(chunk.records.ids)
-            for name, payload in zip(chunk.records.ids, chunk.records.payloads, strict=True):
+            records = context.features(pages_of(fields, found).pages).records
+            stored = context.index.payloads(records.ids)
+            for name, payload in zip(records.ids, records.payloads, strict=True):
                 if name in stored and stored[name][0] != payload and not _changed(context, name, found):
                     raise NotVerified(f"features of {name} are not those of its document")
-            compared += len(chunk.records.ids)
+            compared += len(records.ids)
     return compared
 
 
@@ -257,37 +274,87 @@ def _changed(context: MaintenanceContext, page_id: str, read: Sequence[SourceDoc
     return now is None or any(each.key.page_id == page_id and each.seq_no != now.seq_no for each in read)
 
 
-def _run(context: MaintenanceContext, what: str, report_progress: Callable[[str], None]) -> dict[str, int]:
-    """Run a job to its end in this process and return its counts; one that was interrupted goes on."""
-    reported: set[str] = set()
-
-    def observe(stage: str, _counts: object, _seconds: float) -> None:
-        if stage not in reported:
-            reported.add(stage)
-            report_progress(f"stage {stage}")
-
-    runner = Runner(context, observe)
-    under_way = [each for each in context.jobs.jobs(unfinished=True) if each.what == what]
-    job = under_way[0] if under_way else runner.start(what, {"target": None, "force": True})
-    if job.state is JobState.PAUSED:
-        runner.set_state(job.id, JobState.RUNNING)
-    return dict(runner.run(job.id).counts)
+# From one generation to the other
 
 
-def _cancel_jobs(context: MaintenanceContext) -> None:
-    """Cancel the unfinished jobs of an index after a swap: what they have done, they did in the other generation."""
-    for job in context.jobs.jobs(unfinished=True):
-        Runner(context).set_state(job.id, JobState.CANCELLED, "another generation is in use")
+def _refill(old: Index, new: Index, settings: Settings, *, must_agree: bool = False) -> int:
+    """Bring an index up to what another one stores, by the texts of that one; to repeat it is safe, and reads what has changed since.
+
+    Args:
+        old: the index whose texts are read.
+        new: the new index.
+        settings: it was opened with these.
+        must_agree: also see that all pages are in the new one.
+
+    Returns:
+        Number of pages.
+
+    Raises:
+        NotVerified: texts of pages with features are not kept, or the counts differ.
+    """
+    pages = without_text = 0
+
+    def changed_pages() -> Iterator[Page]:
+        nonlocal pages, without_text
+        for records in old.scan(batch=BATCH):
+            stored = new.get_many(record.page_id for record in records)
+            changed = [each for each in records if _facts(each) != _facts(stored.get(each.page_id))]
+            texts = old.texts(each.page_id for each in changed)
+            pages += len(records)
+            for each in changed:
+                if each.page_id in texts or not each.content_hash:
+                    yield _page(each, texts.get(each.page_id, ""))
+                else:
+                    without_text += 1
+
+    old.refresh()  # else pages that were removed a moment ago are still found, without their texts
+    new.set_note(ROOTS, old.note(ROOTS))
+    dedup = Deduplicator(new, settings)
+    _carry_over(old, new, dedup)
+    dedup.scan(changed_pages())
+    removed = [page_id for records in new.scan(batch=BATCH) for page_id in _removed(old, records)]
+    if removed:
+        dedup.remove(removed)
+        new.refresh()  # whoever opens the index after the swap sees no removed page
+    if must_agree and without_text:
+        raise NotVerified(
+            f"the texts of {without_text:,} of {pages:,} pages are not kept, so scan the pages again into a new index"
+        )
+    if must_agree and (count := new.count()) != pages:
+        raise NotVerified(f"{pages:,} pages gave {count:,}")
+    return pages
 
 
-def _keep_dead(new: MaintenanceContext, place: str) -> None:
-    """Copy the dead letters of a generation to the index that it is going to replace: its own are removed by the swap."""
-    with closing(factory.open_jobs(place, new.settings)) as jobs:
-        jobs.put_dead_letters(new.jobs.dead())
+def _removed(old: Index, records: Sequence[FeatureRecord]) -> list[str]:
+    stored = old.get_many(record.page_id for record in records)
+    return [record.page_id for record in records if record.page_id not in stored]
 
 
-def _remove_orphans(context: MaintenanceContext) -> None:
-    """Remove pages whose document was deleted while the generation was filled, and repair their clusters."""
-    for records in context.index.scan(batch=500):
-        if removed := gone(context, [record.page_id for record in records]):
-            context.dedup.remove(removed)
+def _carry_over(old: Index, new: Index, dedup: Deduplicator) -> None:
+    """Give a new generation, which ``dedup`` works on, what the old one has beside pages: overrides, annotations, and what programs keep there."""
+    dedup.import_overrides(load_overrides(old).values())
+    dedup.import_annotations(load_annotations(old, removed=True))
+    names = {*old.note_names(), *new.note_names()}
+    for some in chunked(sorted(name for name in names if name.startswith(KEPT.format(""))), KEPT_AT_A_TIME):
+        stored = new.notes(some)
+        for name, text in old.notes(some).items():
+            if text != stored[name]:
+                new.set_note(name, text)
+
+
+def _page(record: FeatureRecord, text: str) -> Page:
+    return Page(
+        record.page_id,
+        text=text,
+        url=record.url or None,
+        title=record.title or None,
+        published=record.published or None,
+        site=record.site or None,
+    )
+
+
+def _facts(record: FeatureRecord | None) -> tuple[object, ...]:
+    """What shows that a page was stored again."""
+    if record is None:
+        return ()
+    return (record.content_hash, record.length, record.title, record.url, record.site, record.published)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.index.jobs import Job, Partition
+    from es_dedup.index.source_index import SourceDocument, SourceFields
     from es_dedup.maintenance.context import MaintenanceContext
 
     Observer: TypeAlias = Callable[[str, Mapping[str, int], float], None]
+    Process: TypeAlias = Callable[
+        [MaintenanceContext, SourceFields, Sequence[SourceDocument]], Mapping[str, int]
+    ]
+    Batches: TypeAlias = Iterable[tuple[Sequence[SourceDocument], Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +46,20 @@ class Step:
     idle: bool = False
 
 
-class Stage(Protocol):
-    """One stage of a plan.
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of a job.
 
-    ``work`` yields after each piece that is written; it may be stopped at any yield, and begun again from the part's
-    checkpoint by another process. To repeat a piece changes nothing.
+    Attributes:
+        name: for people, and as the task of dead letters.
+        plan: gives the parts; none when there is nothing to do.
+        work: works on a part from its checkpoint on, and yields after each piece that is written. It may be stopped at any yield, and
+            begun again from the checkpoint by another process. To repeat a piece changes nothing.
     """
 
     name: str
-
-    def plan(self, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
-        """The parts; none when there is nothing to do."""
-
-    def work(self, context: MaintenanceContext, job: Job, part: Partition) -> Iterator[Step]:
-        """Work on a part from its checkpoint on."""
+    plan: Callable[[MaintenanceContext, Job], Sequence[PartitionPlan]]
+    work: Callable[[MaintenanceContext, Job, Partition], Iterator[Step]]
 
 
 def batch_of(context: MaintenanceContext, part: Partition) -> int:
@@ -65,12 +71,44 @@ def batch_of(context: MaintenanceContext, part: Partition) -> int:
     return max(1, round(float(limits.batch**left)))
 
 
+def gives_up(context: MaintenanceContext, part: Partition) -> bool:
+    """Whether the next document has been tried often enough, alone at last."""
+    return part.attempts > context.settings.maintenance.max_attempts
+
+
+def give_up(context: MaintenanceContext, part: Partition, task: str, page_id: str) -> None:
+    """Make a dead letter of the document that a part could not get past."""
+    context.put_dead_letters({page_id: part.error}, task, part.attempts - 1)
+
+
+def process_batches(
+    context: MaintenanceContext,
+    part: Partition,
+    task: str,
+    fields: SourceFields,
+    read: Callable[[Sequence[str], Any], Batches],
+    process: Process,
+) -> Iterator[Step]:
+    """Process documents batch by batch; the first one becomes a dead letter where it has been tried often enough.
+
+    Args:
+        context: with its attachments.
+        part: what is worked on.
+        task: name of the stage.
+        fields: how the documents are read.
+        read: gives batches with these fields from a checkpoint on, each with the checkpoint after it; without dead letters, or past them.
+        process: what is done with a batch; returns counts.
+    """
+    checkpoint = part.checkpoint
+    if gives_up(context, part):
+        for documents, checkpoint in islice(read((), checkpoint), 1):  # noqa: B020 - reading goes on after it
+            give_up(context, part, task, documents[0].key.page_id)
+            yield Step(checkpoint, 1, {"dead": 1})
+    for documents, after in read(fields.names, checkpoint):
+        yield Step(after, len(documents), process(context, fields, documents))
+
+
 def throttle(rate: float | None, done: int, took: float) -> None:
     """Wait until ``done`` documents, dealt with in ``took`` seconds, are no more than ``rate`` a second; None: no limit."""
     if rate:
         time.sleep(max(0.0, done / rate - took))
-
-
-def hopeless(context: MaintenanceContext, part: Partition) -> bool:
-    """Whether the next document has been tried often enough, alone at last."""
-    return part.attempts > context.settings.maintenance.max_attempts

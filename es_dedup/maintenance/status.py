@@ -11,15 +11,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.index.jobs import JobState
-from es_dedup.maintenance.follow import follow_status, followed_until
-from es_dedup.maintenance.plans import PLANS
-from es_dedup.maintenance.recluster import reclusters
-from es_dedup.settings.recorded import STATISTICS, decision_differences, decisions_in
+from es_dedup.maintenance.runner import KINDS, follow_state, reclusters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.errors import Difference
     from es_dedup.index.jobs import Job, Partition
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.settings.servers import MaintenanceConfig
@@ -82,7 +78,7 @@ class JobStatus:
 
 def job_status(context: MaintenanceContext, job: Job) -> JobStatus:
     """How far a job is."""
-    stages = PLANS[job.what]
+    stages = KINDS[job.what].stages
     parts = (
         [each for each, _ in context.jobs.parts(job.id, job.plans[-1], range(job.parts[-1]))]
         if job.plans
@@ -122,8 +118,9 @@ def _abandoned(context: MaintenanceContext, job: Job, parts: Sequence[Partition]
 
 
 def unfinished_jobs(context: MaintenanceContext) -> list[JobStatus]:
-    """Jobs that are not over."""
-    return [job_status(context, job) for job in context.jobs.jobs(unfinished=True)]
+    """Jobs that are not over, without brief ones: the number of waiting documents shows how these get on."""
+    jobs = context.jobs.jobs(unfinished=True)
+    return [job_status(context, job) for job in jobs if not KINDS[job.what].brief]
 
 
 def site_status(context: MaintenanceContext) -> dict[str, Any]:
@@ -151,11 +148,6 @@ def source_counts(context: MaintenanceContext) -> dict[str, int]:
         "with_dedup_field": source.count(targets, clustered) if targets else 0,
         "waiting": source.count_waiting(targets) if targets else 0,
     }
-
-
-def not_in_force(context: MaintenanceContext) -> tuple[Difference, ...]:
-    """The decision settings of this process that are not in force, because the clusters were made with others."""
-    return decision_differences(decisions_in(context.index.note(STATISTICS)), context.settings)
 
 
 def last_times(context: MaintenanceContext) -> dict[str, int | None]:
@@ -201,3 +193,55 @@ def moment(at: int | None) -> str:
     if at is None:
         return "never"
     return f"{datetime.fromtimestamp(at / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class FollowStatus:
+    """How far behind following is.
+
+    Attributes:
+        job, state: id and state of the job.
+        documents: that were written and not dealt with, at most; a document that was written twice counts twice.
+        seconds: since the last time at which everything written so far was dealt with; None when that was never so.
+        deletions_seconds: the same for deletions.
+    """
+
+    job: str
+    state: str
+    documents: int
+    seconds: float | None
+    deletions_seconds: float | None
+
+    def __str__(self) -> str:
+        """For a person."""
+        if self.seconds is None:
+            behind = f"{self.documents:,} documents behind, never up to date so far"
+        else:
+            behind = f"{self.documents:,} documents and {self.seconds:,.0f} s behind"
+        return f"{self.state}, {behind} (job {self.job})"
+
+
+def follow_status(context: MaintenanceContext) -> FollowStatus | None:
+    """How far behind following is; None when nothing was ever followed."""
+    job = _last(context.jobs.jobs())
+    if job is None:
+        return None
+    state = follow_state(context, job)
+    behind = state.positions.behind(context.source_index.writes(context.indices()))
+    return FollowStatus(job.id, str(job.state), behind, _since(state.at), _since(state.deletions.looked))
+
+
+def followed_until(context: MaintenanceContext) -> int | None:
+    """Time until which all writes are dealt with, in milliseconds since 1970; None when that was never so."""
+    job = _last(context.jobs.jobs())
+    return None if job is None else follow_state(context, job).at or None
+
+
+def _last(jobs: Sequence[Job]) -> Job | None:
+    """The job that follows, or the last one that did."""
+    found = (job for job in jobs if job.what == FOLLOW)
+    return max(found, key=lambda job: (not job.state.over, job.changed), default=None)
+
+
+def _since(at: int) -> float | None:
+    return max(0.0, time.time() - at / 1000) if at else None

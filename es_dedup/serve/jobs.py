@@ -15,9 +15,8 @@ from es_dedup.errors import DedupError, UnknownJob, reading_stored
 from es_dedup.index.factory import is_remote
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.recluster import preview
-from es_dedup.maintenance.replay import replay
-from es_dedup.maintenance.runner import ID_TIME, Runner, new_id
+from es_dedup.maintenance.documents import replay
+from es_dedup.maintenance.runner import ID_TIME, Runner, new_id, preview
 from es_dedup.maintenance.status import JobStatus, job_status
 from es_dedup.serve.idempotency import MOST_SECONDS
 from es_dedup.serve.problems import KeyReused, NotOnThisIndex

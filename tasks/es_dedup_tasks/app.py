@@ -6,17 +6,22 @@ lost stands in Elasticsearch: a flushed or restarted Redis loses messages, and `
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from celery import Celery
 
-from es_dedup_tasks.queues import KINDS, queue_of
+from es_dedup.index.elastic import parse_address
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from es_dedup.settings import Settings
 
 PLACE_VARIABLE: Final = "ES_DEDUP_DB"
 """Address of the index a worker works for; messages never hold it, nor any credentials."""
+KINDS: Final = ("ingest", "maintenance")
+"""Kinds of queues: brief jobs about pages that wait for a decision do not wait behind long ones."""
 RECLUSTER_CHECKS: Final = 900.0  # seconds between looks whether reclustering is due
 EXPIRY_CHECKS: Final = 900.0  # seconds between looks for pages that are too old
 HARD_AFTER: Final = 1.2  # of the soft limit
@@ -25,28 +30,26 @@ MAX_TASKS: Final = 500  # of one worker process, then it is replaced
 MAX_MEMORY_KB: Final = 2_000_000
 
 
+def queue_of(place: str, kind: str) -> str:
+    """Name of a queue: ``ingest`` or ``maintenance`` of one index; several indices may share a Redis."""
+    return f"es-dedup.{parse_address(place).name}.{kind}"
+
+
 def configured(place: str, settings: Settings) -> dict[str, Any]:
     """Celery's settings for one index."""
     limits = settings.maintenance
     soft = limits.task_seconds
-    transport = {
-        "visibility_timeout": int(soft * VISIBLE_AFTER),
-        "socket_timeout": 30,
-        "socket_connect_timeout": 10,
-    }
+    queues = [queue_of(place, kind) for kind in KINDS]  # of a worker to which none are named
     return {
         "broker_url": limits.broker.get_secret_value(),
         "broker_connection_retry_on_startup": True,
-        "broker_transport_options": transport,
+        "broker_transport_options": {
+            "visibility_timeout": int(soft * VISIBLE_AFTER),
+            "socket_timeout": 30,
+            "socket_connect_timeout": 10,
+        },
         "task_default_queue": queue_of(place, "maintenance"),
-        "task_queues": {  # of a worker to which none are named
-            name: {"exchange": name, "routing_key": name}
-            for name in (queue_of(place, kind) for kind in KINDS)
-        },
-        "task_routes": {
-            "es_dedup.ingest": {"queue": queue_of(place, "ingest")},
-            "es_dedup.*": {"queue": queue_of(place, "maintenance")},
-        },
+        "task_queues": {name: {"exchange": name, "routing_key": name} for name in queues},
         "task_serializer": "json",
         "accept_content": ["json"],
         "task_ignore_result": True,
@@ -68,29 +71,17 @@ def configured(place: str, settings: Settings) -> dict[str, Any]:
 def schedule(settings: Settings) -> dict[str, Any]:
     """What beat sends, each message lapsing before the next one."""
     limits = settings.maintenance
-    found: dict[str, Any] = {
-        "tend": {
-            "task": "es_dedup.tend",
-            "schedule": limits.tend_seconds,
-            "options": {"expires": limits.tend_seconds},
-        }
+    intervals = {
+        "tend": limits.tend_seconds,
+        "recheck": limits.recheck_seconds,
+        "recluster": min(limits.recluster_hours * 3600, RECLUSTER_CHECKS),
+        "expiry": EXPIRY_CHECKS if limits.keep_days else 0,
     }
-    if limits.recheck_seconds:
-        found["recheck"] = {
-            "task": "es_dedup.recheck",
-            "schedule": limits.recheck_seconds,
-            "options": {"expires": limits.recheck_seconds},
-        }
-    if limits.recluster_hours:
-        looks = min(limits.recluster_hours * 3600, RECLUSTER_CHECKS)
-        found["recluster"] = {"task": "es_dedup.recluster", "schedule": looks, "options": {"expires": looks}}
-    if limits.keep_days:
-        found["expiry"] = {
-            "task": "es_dedup.expiry",
-            "schedule": EXPIRY_CHECKS,
-            "options": {"expires": EXPIRY_CHECKS},
-        }
-    return found
+    return {
+        name: {"task": f"es_dedup.{name}", "schedule": seconds, "options": {"expires": seconds}}
+        for name, seconds in intervals.items()
+        if seconds
+    }
 
 
 def make_app(place: str, settings: Settings) -> Celery:
@@ -98,3 +89,22 @@ def make_app(place: str, settings: Settings) -> Celery:
     app = Celery("es-dedup")
     app.conf.update(configured(place, settings))
     return app
+
+
+def worker_command(
+    place: str, kinds: Sequence[str], *, processes: int, beat: bool = False, log_level: str = "info"
+) -> list[str]:
+    """The command of one worker.
+
+    Args:
+        place: address of the index; also to be set in the environment as ``ES_DEDUP_DB``.
+        kinds: which queues, ``ingest`` and ``maintenance``.
+        processes: at once.
+        beat: send the periodic tasks too; of one worker only.
+        log_level: of Celery's own log.
+    """
+    queues = ",".join(queue_of(place, kind) for kind in kinds)
+    command = [sys.executable, "-m", "celery", "--app", "es_dedup_tasks", "worker", "--queues", queues]
+    command += ["--concurrency", str(processes), "--loglevel", log_level]
+    command += ["--without-gossip", "--without-mingle"]
+    return [*command, "--periodic"] if beat else command

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 OPTION: Final = "--periodic"
 """Option of ``celery worker``: also run beat."""
+COMMAND: Final = ("-m", "celery", "--app", "es_dedup_tasks", "beat", "--pidfile", "")
+SCHEDULER: Final = "celery.beat:Scheduler"  # without a file: what must outlive it is stored in Elasticsearch
+PARENT_VARIABLE: Final = "ES_DEDUP_BEAT_PARENT"
+"""Process id of the worker that a beat process ends with."""
 FIRST_PAUSE: Final = 1.0  # seconds before it is started again; doubled each time
 LONGEST_PAUSE: Final = 60.0
 POLL_SECONDS: Final = 0.5
@@ -34,7 +39,7 @@ class BeatProcess:
     """
 
     def __init__(self, log_level: str) -> None:
-        self._command = [sys.executable, "-m", "es_dedup_tasks.beat_process", log_level]
+        self._command = [sys.executable, *COMMAND, "--scheduler", SCHEDULER, "--loglevel", log_level]
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True, name="es-dedup-beat")
 
@@ -51,32 +56,30 @@ class BeatProcess:
 
     def _watch(self) -> None:
         pause = FIRST_PAUSE
-        while True:
+        while not self._stopping.is_set():
             started = time.monotonic()
             status = self._run()
-            if status is None:
+            if self._stopping.is_set():
                 return
             if time.monotonic() - started > LONGEST_PAUSE:
                 pause = FIRST_PAUSE
             BEAT_RESTARTS.inc()
             logger.error("beat ended with status %d; it is started again in %.0f s", status, pause)
-            if self._stopping.wait(pause):
-                return
+            self._stopping.wait(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
-    def _run(self) -> int | None:
-        """Run it until it ends, and return its status; None when it was asked to stop."""
-        process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL)  # noqa: S603 - our own module
-        while process.poll() is None:
-            if self._stopping.wait(POLL_SECONDS):
-                process.terminate()
-                try:
-                    process.wait(STOP_SECONDS)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
-                return None
-        return process.returncode
+    def _run(self) -> int:
+        """Run it until it ends or is asked to stop, and return its status."""
+        environment = {**os.environ, PARENT_VARIABLE: str(os.getpid())}
+        process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, env=environment)  # noqa: S603 - Celery
+        while process.poll() is None and not self._stopping.wait(POLL_SECONDS):
+            pass
+        process.terminate()
+        try:
+            return process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
 
 
 class BeatStep(bootsteps.StartStopStep):  # type: ignore[misc]
@@ -100,3 +103,15 @@ def add_option(app: Celery) -> None:
         click.Option((OPTION,), is_flag=True, help="Also send the periodic tasks.")
     )
     app.steps["worker"].add(BeatStep)
+
+
+def end_with_worker() -> None:
+    """End this beat process when the worker that has started it, if one has, dies without stopping it."""
+
+    def watch(parent: int) -> None:
+        while os.getppid() == parent:
+            time.sleep(POLL_SECONDS)
+        os._exit(1)
+
+    if parent := os.environ.get(PARENT_VARIABLE):
+        threading.Thread(target=watch, args=(int(parent),), daemon=True).start()

@@ -13,8 +13,7 @@ from es_dedup.errors import DedupError
 from es_dedup.index.elastic.server import watchers
 from es_dedup.maintenance.gauges import stored_families, up_family
 from es_dedup.model import Outcome
-from es_dedup_tasks.dispatch import CeleryDispatcher
-from es_dedup_tasks.sites import ProcessContext
+from es_dedup_tasks.dispatch import CeleryDispatcher, OpenContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -98,7 +97,7 @@ class QueueGauges:
     """Asks Redis and Elasticsearch at each scrape: messages that wait, and ``stored_families``."""
 
     def __init__(self, place: str, settings: Settings) -> None:
-        self._sites = ProcessContext(place, settings)
+        self._context = OpenContext(place, settings)
         self._queues = CeleryDispatcher(place, settings)
 
     def collect(self) -> Iterator[Any]:
@@ -121,7 +120,7 @@ class QueueGauges:
         yield family
 
     def _stored(self) -> Iterator[Any]:
-        return stored_families(self._sites.context)
+        return stored_families(self._context())
 
 
 def serve(port: int, place: str, settings: Settings) -> None:

@@ -90,8 +90,7 @@ JOBS: Final[Mapping[str, Callable[[Any], object]]] = {
         jobs.change_partition(PART, (1, 1)),
         jobs.create_partitions([PART]),
     ),
-    "drop": lambda jobs: jobs.drop("j1"),
-    "attempts": lambda jobs: (jobs.attempt("x"), jobs.forget_attempts("x")),
+    "drop": lambda jobs: jobs.drop(JOB),
     "dead": lambda jobs: (
         jobs.dead(),
         jobs.count_dead(),

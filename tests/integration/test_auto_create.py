@@ -11,10 +11,9 @@ from elasticsearch.helpers import bulk, scan
 
 from es_dedup.errors import MappingConflict
 from es_dedup.hook import DedupHook, dedup_bulk
-from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.runner import Runner
 from tests.hooked import FIELDS, STORIES, action_of, clusters, five
 from tests.samples import story

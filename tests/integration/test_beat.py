@@ -18,7 +18,7 @@ import redis
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.status import last_times
 from scripts.serversupport.running import free_ports
-from tests.source_indices import attached, documents, source_index
+from tests.source_indices import attached, made_up_documents, source_index
 from tests.traffic import run
 from tests.workers import broker, environment, until, worker
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 PORT: Final = free_ports(20008, 1, (0,))
 DATABASE: Final = 6
-FEW = {key: each for key, each in documents(made_up=6).items() if key.startswith("made-")}
+FEW = made_up_documents(6)
 pytestmark = pytest.mark.slow
 
 

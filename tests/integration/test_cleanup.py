@@ -15,9 +15,9 @@ from es_dedup_tasks.dispatch import CeleryDispatcher
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.hook.redis_window import RedisWindow
 from es_dedup.index.jobs import DeadLetter
+from es_dedup.maintenance.attach import detach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.reindex import reindex
 from es_dedup.settings import load_settings
 from es_dedup.settings.sections import CcdetConfig
@@ -63,7 +63,7 @@ def everything(client: Elasticsearch, name: str) -> None:
         reindex(place, OLD, report_progress=stop)
     dispatcher = CeleryDispatcher(place, load_settings(environ=environment(broker=broker(DATABASE))))
     dispatcher.ingest(ids_of(FEW, name))
-    dispatcher.work("a-job", [0])
+    dispatcher.work("a-job", 1)
     dispatcher.close()
     with open_context(place, new) as site:
         detach(site, name, force=True)

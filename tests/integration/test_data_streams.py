@@ -14,10 +14,9 @@ from elasticsearch.helpers import bulk
 
 from es_dedup.collapse import DedupSearch
 from es_dedup.hook import DedupHook, dedup_bulk, dedup_parallel_bulk
-from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.purge import purge, restore
 from es_dedup.settings import Settings
 from tests.hooked import FIELDS, action_of

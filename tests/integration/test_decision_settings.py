@@ -18,8 +18,7 @@ from es_dedup.index.elastic import ElasticIndex
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.recluster import start_recluster
-from es_dedup.maintenance.runner import Runner
+from es_dedup.maintenance.runner import Runner, start_recluster
 from es_dedup.settings.recorded import STATISTICS
 from tests.source_indices import FIELDS as SOURCE_FIELDS
 from tests.source_indices import attached, canonical_counts, documents, source_index

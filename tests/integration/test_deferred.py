@@ -13,10 +13,9 @@ from es_dedup_tasks.dispatch import CeleryDispatcher
 
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
-from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings import load_settings
 from tests.hooked import FIELDS, STORIES, action_of, clusters, dedup_fields, five

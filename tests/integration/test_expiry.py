@@ -15,7 +15,7 @@ from es_dedup import Deduplicator, Page
 from es_dedup.cli.main import app
 from es_dedup.deduplicator import deduplicator
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.expiry import expire, first_day_kept
+from es_dedup.maintenance.forget import expire, first_day_kept
 from es_dedup.settings import load_settings
 from tests.servers import fresh_name, remove, url_of
 from tests.source_indices import attached, documents, settings, source_index

@@ -10,10 +10,9 @@ from elasticsearch.helpers import bulk, scan
 from es_dedup.errors import IndexRefused, PreflightFailed
 from es_dedup.hook import DedupHook, SourceFields, dedup_bulk
 from es_dedup.index.source_index import DedupField
-from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.detach import detach
 from tests.servers import url_of
 from tests.source_indices import canonical_counts, count_with_dedup_field, settings, source_index
 from tests.texts import article

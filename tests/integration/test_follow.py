@@ -21,18 +21,14 @@ from es_dedup.clustering import update_clusters
 from es_dedup.errors import NotAttached
 from es_dedup.index.jobs import JobState
 from es_dedup.index.source_index import DedupField
-from es_dedup.maintenance import follow_stage
-from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance import follow
+from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.change_capture import Positions, changes
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.dedup_field_writes import update_all_dedup_fields
-from es_dedup.maintenance.detach import detach
-from es_dedup.maintenance.follow import follow_status, followed_until, start_follow
-from es_dedup.maintenance.ingest import ingest_documents
-from es_dedup.maintenance.recluster import start_recluster
-from es_dedup.maintenance.runner import Runner
-from es_dedup.maintenance.status import overdue, site_status
+from es_dedup.maintenance.documents import ingest_documents, update_all_dedup_fields
+from es_dedup.maintenance.follow import Positions, changes
+from es_dedup.maintenance.runner import Runner, start_follow, start_recluster
+from es_dedup.maintenance.status import follow_status, followed_until, overdue, site_status
 from es_dedup.settings.recorded import STATISTICS
 from tests.servers import client_of, fresh_name, url_of
 from tests.source_indices import FIELDS, attached, ids_of, made_up_documents, put, settings, source_index
@@ -274,7 +270,7 @@ def test_a_page_that_always_fails_becomes_a_dead_letter_and_the_others_go_on(
             raise RuntimeError("it cannot be read")
         return ingest_documents(context, fields, found)
 
-    monkeypatch.setattr(follow_stage, "ingest_documents", failing)
+    monkeypatch.setattr(follow, "ingest_documents", failing)
     with source_index(given) as (client, name), attached(name, settings(max_attempts=3, batch=4)) as site:
         job, _ = start_follow(site, once=True)
         failures = 0
@@ -299,7 +295,7 @@ def test_it_says_until_when_all_is_processed_although_each_turn_ends_after_one_b
         before = None
         for turn in range(12):
             put(client, name, {f"more-{turn}": given["1-made-00000"]})  # writers that never cease
-            Runner(site).work(job.id, 0)
+            Runner(site).turn(job.id)
             before = before or followed_until(site)
         status = follow_status(site)
         assert status is not None

@@ -12,11 +12,11 @@ from es_dedup import Deduplicator, Page
 from es_dedup.cli.main import app
 from es_dedup.index.source_index import SourceFields
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.dead_letters import put_dead_letters
-from es_dedup.maintenance.follow import follow_status, start_follow
 from es_dedup.maintenance.forget import forget_pages, traces
 from es_dedup.maintenance.purge import purge
 from es_dedup.maintenance.reindex import reindex
+from es_dedup.maintenance.runner import start_follow
+from es_dedup.maintenance.status import follow_status
 from es_dedup.model.annotations import Label
 from tests.servers import empty
 from tests.source_indices import attached, source_index
@@ -119,7 +119,7 @@ def test_a_site_forgets_documents_dead_letters_and_restore_files(tmp_path: Path)
         client.indices.refresh(index=name)
         kept = {hit["_id"] for hit in client.search(index=name, size=10)["hits"]["hits"]}
         purged, stored = f"{name}/{min(given.keys() - kept)}", f"{name}/{min(kept)}"
-        put_dead_letters(site, [purged], "ingest", 1, "its text cannot be read")
+        site.put_dead_letters({purged: "its text cannot be read"}, "ingest")
         assert traces(site, purged) == ["name in the storage", "dead letter", f"restore file {path}"]
         done = forget_pages(site, [purged, stored], document=True)
         assert (done.removed, done.documents, done.dead_letters, done.restored_from) == (1, (stored,), 1, 1)

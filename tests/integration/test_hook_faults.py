@@ -13,10 +13,9 @@ from elasticsearch import Elasticsearch
 from es_dedup_tasks.dispatch import CeleryDispatcher
 
 from es_dedup.hook import DedupHook, RedisWindow, dedup_bulk
-from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings import load_settings
 from scripts.serversupport.running import free_ports
@@ -304,7 +303,7 @@ def test_clocks_that_are_minutes_apart(tmp_path: Path) -> None:
             dispatcher = CeleryDispatcher(site.place, load_settings(environ=environment()))
             runner = Runner(site)
             job = runner.start("backfill", {"target": None})
-            dispatcher.work(job.id, runner.waiting(job.id))
+            dispatcher.work(job.id, runner.due(job.id))
             with traffic.running():
                 until(lambda: job_over(site, job.id), 120)
             dispatcher.close()

@@ -12,13 +12,11 @@ from es_dedup.errors import SourceIncomplete
 from es_dedup.hook import DedupHook, HookReport, SourceFields, async_dedup_bulk, dedup_bulk
 from es_dedup.index.jobs import DeadLetter
 from es_dedup.index.source_index import DedupField
-from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.detach import detach
-from es_dedup.maintenance.ingest import ingest
+from es_dedup.maintenance.documents import ingest, replay
 from es_dedup.maintenance.reindex import abandon, reindex
-from es_dedup.maintenance.replay import replay
 from tests.servers import async_client_of, client_of, fresh_name, needs_elasticsearch, url_of
 from tests.source_indices import canonical_counts, count_with_dedup_field, remove_templates, settings
 from tests.texts import article

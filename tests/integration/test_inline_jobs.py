@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING, Final
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from es_dedup.errors import UnknownJob
 from es_dedup.index.jobs import DeadLetter, JobState
-from es_dedup.maintenance.runner import Runner
+from es_dedup.maintenance import documents
+from es_dedup.maintenance.runner import Runner, start_follow, start_ingest, start_recheck
 from es_dedup.maintenance.status import BEAT, job_status
 from tests.servers import url_of
-from tests.source_indices import attached, documents, made_up_documents, settings, source_index
+from tests.source_indices import attached, made_up_documents, settings, source_index
 from tests.terminal import CTRL_C, Terminal
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ SMALL_BATCHES: Final = {
 
 @pytest.mark.slow
 def test_an_interrupted_backfill_is_paused_and_goes_on(tmp_path: Path) -> None:
-    with source_index(documents(made_up=100), shards=1) as (_, name), attached(name, settings()) as site:
+    with source_index(made_up_documents(300), shards=1) as (_, name), attached(name, settings()) as site:
         place = f"{url_of('es8')}/{name}"
         with Terminal(
             "--db",
@@ -66,7 +69,7 @@ def test_the_same_command_goes_on_with_a_job_whose_process_was_killed(tmp_path: 
     lease = 20 if at_once else 2
     short = SMALL_BATCHES | {"ES_DEDUP_MAINTENANCE__LEASE_SECONDS": f"{lease}"}
     limits = settings(lease_seconds=lease)
-    with source_index(documents(made_up=100), shards=1) as (_, name), attached(name, limits) as site:
+    with source_index(made_up_documents(300), shards=1) as (_, name), attached(name, limits) as site:
         command = ("--db", f"{url_of('es8')}/{name}", "elastic", "backfill", "--inline")
         with Terminal(*command, "--rate", "60", folder=tmp_path, environment=short) as terminal:
             terminal.until(r"[1-9]\d* of [\d,]+ \([\d,]+/s, [\d,]+ s left\)")
@@ -97,7 +100,10 @@ def test_the_same_command_goes_on_with_a_job_whose_process_was_killed(tmp_path: 
 
 
 def test_a_job_is_begun_once_until_it_is_over() -> None:
-    with source_index(documents(), shards=1) as (_, name), attached(name, settings(lease_seconds=1)) as site:
+    with (
+        source_index(made_up_documents(60), shards=1) as (_, name),
+        attached(name, settings(lease_seconds=1)) as site,
+    ):
         runner = Runner(site)
         job, begun = runner.begin("backfill", {"target": None, "force": False})
         assert begun
@@ -114,6 +120,52 @@ def test_a_job_is_begun_once_until_it_is_over() -> None:
         assert job_status(site, again).state == "running"
         assert runner.run(job.id).state is JobState.DONE
         assert runner.begin("backfill", {})[1]
+
+
+def test_late_duplicate_and_lost_messages_do_no_harm() -> None:
+    """A message names a job and says when it was sent; the job's documents say what is to be done."""
+    given = made_up_documents(6)
+    with source_index(given, shards=1) as (_, name), attached(name, settings(step_seconds=0.001)) as site:
+        runner = Runner(site)
+        job, _ = start_follow(site)
+        sent = int(time.time() * 1000)
+        assert runner.turn(job.id, sent) == (True, 1)
+        assert runner.turn(job.id, sent) == (False, 0), "delivered twice: another message was sent since"
+        assert runner.due(job.id) == 1, "that one is lost"
+        assert [(each.id, due) for each, due in runner.orphans(brief=False)] == [(job.id, 1)]
+        assert runner.turn(job.id, int(time.time() * 1000)) == (True, 1)
+        runner.set_state(job.id, JobState.CANCELLED)
+        assert runner.turn(job.id) == (False, 0), "late"
+        with pytest.raises(UnknownJob):
+            runner.turn("gone")
+
+
+def test_pages_that_are_named_are_decided_on_once_and_the_job_is_removed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = made_up_documents(12)
+    with source_index(given) as (_, name), attached(name, settings(max_attempts=3, batch=8)) as site:
+        ids = [f"{name}/{key}" for key in given]
+        bad = ids[5]
+        decide = documents.ingest_documents
+
+        def failing(context: Any, fields: Any, found: Sequence[SourceDocument]) -> Any:
+            if any(each.key.page_id == bad for each in found):
+                raise RuntimeError("it cannot be read")
+            return decide(context, fields, found)
+
+        monkeypatch.setattr(documents, "ingest_documents", failing)
+        monkeypatch.setattr("es_dedup.maintenance.backfill.NAMED_PAGES", 10)
+        runner = Runner(site)
+        job = start_ingest(site.jobs, [*ids, "another-index/1"])
+        assert start_recheck(site) is None
+        while site.jobs.job(job.id) is not None:
+            with suppress(RuntimeError):
+                runner.run(job.id)
+        assert [(each.page_id, each.attempts) for each in site.jobs.dead()] == [(bad, 3)]
+        assert site.index.count() == len(given) - 1
+        assert site.jobs.jobs() == []
+        assert site.jobs.parts(job.id, job.plans[0], range(job.parts[0])) == []
 
 
 def test_dead_letters_are_left_alone_however_many_there_are() -> None:

@@ -13,14 +13,12 @@ from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import MassChange, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
+from es_dedup.maintenance.attach import detach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.backfill import Remaining
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.dedup_field_writes import finish_clusters
-from es_dedup.maintenance.detach import detach
-from es_dedup.maintenance.recluster import preview
+from es_dedup.maintenance.documents import finish_clusters
 from es_dedup.maintenance.reindex import reindex, roll_back
-from es_dedup.maintenance.runner import Runner
+from es_dedup.maintenance.runner import Runner, preview
 from es_dedup.maintenance.status import job_status
 from es_dedup.settings.sections import CcdetConfig
 from tests.model.material import Version
@@ -44,9 +42,7 @@ from tests.traffic import run
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.index.jobs import Job
     from es_dedup.maintenance.context import MaintenanceContext
-    from es_dedup.maintenance.stage import PartitionPlan
 
 
 def test_a_backfill_marks_every_document_as_the_embedded_index_would() -> None:
@@ -72,12 +68,18 @@ def test_a_backfill_marks_every_document_as_the_embedded_index_would() -> None:
         assert len(expected) > 100
 
 
-@pytest.mark.timeout(60)
-def test_a_backfill_whose_stages_take_longer_than_a_step_ends() -> None:
+def test_a_backfill_whose_turns_end_after_each_batch_does_nothing_twice() -> None:
     """A worker gives a part back after ``step_seconds``; whoever takes it next must not begin from the start."""
-    given = documents(made_up=30)
-    with source_index(given) as (client, name), attached(name, settings(step_seconds=0.001)) as site:
-        filled(site)
+    given = made_up_documents(30)
+    with (
+        source_index(given) as (client, name),
+        attached(name, settings(batch=8, step_seconds=0.001)) as site,
+    ):
+        runner = Runner(site)
+        job = runner.start("backfill", {"target": name})
+        counts = runner.run(job.id).counts
+        assert (counts["stored"], counts["unchanged"]) == (len(given), 0)
+        assert counts["clustered"] == counts["updated"] == len(given)
         assert audit(site).as_dict()["found"] == {}
         assert count_with_dedup_field(client, name) == len(given)
 
@@ -85,7 +87,7 @@ def test_a_backfill_whose_stages_take_longer_than_a_step_ends() -> None:
 def test_a_recluster_sees_what_another_process_has_stored_a_moment_ago() -> None:
     """Searches see a write only after a while, and a page that reclustering does not see would be left without a cluster."""
     late = settings().model_validate({**settings().model_dump(), "elastic": {"refresh": "30m"}})
-    given = documents(made_up=30)
+    given = made_up_documents(30)
     with source_index({}) as (client, name), attached(name, late) as site:
         with DedupHook.open(site.place, FIELDS, settings=late) as hook:
             actions = [{"_index": name, "_id": key, **source} for key, source in given.items()]
@@ -98,24 +100,21 @@ def test_a_recluster_sees_what_another_process_has_stored_a_moment_ago() -> None
         assert count_with_dedup_field(client, name) == len(given)
 
 
-def test_a_document_that_changes_while_a_backfill_stores_what_it_has_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_document_that_changes_while_a_backfill_stores_what_it_has_read() -> None:
     """A worker may store features of what a document held before a hook replaced them: they are compared at the end."""
-    given = documents(made_up=30)
-    key, other = list(given)[:2]
-    planned = Remaining.plan
+    given = made_up_documents(30)
+    key, another = list(given)[:2]
     with source_index(given) as (client, name), attached(name) as site:
 
-        def changed(stage: Remaining, context: MaintenanceContext, job: Job) -> Sequence[PartitionPlan]:
-            client.update(index=name, id=key, doc=given[other], refresh=True)
-            return planned(stage, context, job)
+        def change(stage: str, *_: object) -> None:
+            if stage == "update":
+                client.update(index=name, id=key, doc=given[another], refresh=True)
 
-        monkeypatch.setattr(Remaining, "plan", changed)
-        filled(site)
+        runner = Runner(site, change)
+        assert runner.run(runner.start("backfill", {"target": None}).id).state is JobState.DONE
         assert audit(site).as_dict()["found"] == {}
         clusters = [{each.page_id for each in group} for group in site.index.clusters()]
-        assert any({f"{name}/{key}", f"{name}/{other}"} <= group for group in clusters)
+        assert any({f"{name}/{key}", f"{name}/{another}"} <= group for group in clusters)
 
 
 def filled(site: MaintenanceContext) -> None:
@@ -126,7 +125,7 @@ def filled(site: MaintenanceContext) -> None:
 
 @pytest.mark.slow
 def test_a_reindex_with_new_settings_keeps_what_was_written_meanwhile_and_can_be_taken_back() -> None:
-    given = documents(made_up=30)
+    given = made_up_documents(30)
     old, new = settings(), settings().model_copy(update={"ccdet": CcdetConfig(window=8)})
     with source_index(given) as (client, name):
         with attached(name, old) as site:
@@ -134,8 +133,8 @@ def test_a_reindex_with_new_settings_keeps_what_was_written_meanwhile_and_can_be
             filled(site)
             runner = Runner(site)
             killed = runner.start("backfill", {"target": None})
-            for number in runner.waiting(killed.id):  # it was killed when every document was stored
-                runner.work(killed.id, number)
+            for _ in range(runner.due(killed.id)):  # it was killed when every document was stored
+                runner.turn(killed.id)
         put(client, name, {"later": given["made-00000"]})
         client.delete(index=name, id="made-00003")
         with pytest.raises(SettingsMismatch), open_context(place, new):
@@ -154,7 +153,7 @@ def test_a_reindex_with_new_settings_keeps_what_was_written_meanwhile_and_can_be
 
 
 def test_an_audit_finds_and_repairs_what_others_have_spoilt() -> None:
-    given = documents(made_up=60)
+    given = made_up_documents(60)
     with source_index(given) as (client, name), attached(name) as site:
         filled(site)
         put(client, name, {"made-00001": given["made-00001"]})  # its writer wipes our object
@@ -201,7 +200,7 @@ def test_where_nothing_is_attached_an_audit_looks_at_clusters_alone() -> None:
 def test_the_next_writer_finishes_a_repair_that_died_before_the_documents(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    given = documents(made_up=12)
+    given = made_up_documents(12)
     with source_index(given) as (client, name), attached(name) as site:
         filled(site)
         first = f"{name}/made-00001"
@@ -222,7 +221,7 @@ def _die(*_: object, **__: object) -> None:
 
 def test_an_audit_decides_again_on_documents_whose_text_another_writer_has_changed() -> None:
     """Writing the old mark again would keep a document in a cluster that its text has left."""
-    given = documents(made_up=30)
+    given = made_up_documents(30)
     with source_index(given) as (client, name), attached(name) as site:
         filled(site)
         put(client, name, {"made-00002": given["made-00003"]})  # replaced: our object is wiped
@@ -264,16 +263,16 @@ def _excerpt(start: int, *, day: int) -> dict[str, Any]:
 
 
 def test_a_job_is_paused_resumed_and_cancelled() -> None:
-    given = documents(made_up=60)
+    given = made_up_documents(60)
     with source_index(given) as (_, name), attached(name, settings(batch=8, step_seconds=0.01)) as site:
         runner = Runner(site)
         job = runner.start("backfill", {"target": name})
-        runner.work(job.id, 0)
+        runner.turn(job.id)
         runner.set_state(job.id, JobState.PAUSED)
         stored = site.index.count()
         assert 0 < stored < len(given)
-        assert runner.work(job.id, 0) == []
-        assert runner.waiting(job.id) == []
+        assert runner.turn(job.id) == (False, 0)
+        assert runner.due(job.id) == 0
         assert site.index.count() == stored
         status = job_status(site, runner.set_state(job.id, JobState.RUNNING))
         assert (status.state, status.done) == ("running", stored)
@@ -283,17 +282,8 @@ def test_a_job_is_paused_resumed_and_cancelled() -> None:
         assert runner.set_state(job.id, JobState.RUNNING).state is JobState.CANCELLED
 
 
-def test_steps_that_are_cut_short_do_nothing_twice() -> None:
-    given = documents(made_up=30)
-    with source_index(given) as (_, name), attached(name, settings(batch=64, step_seconds=0.001)) as site:
-        runner = Runner(site)
-        job = runner.run(runner.start("backfill", {"target": name}).id)
-        assert (job.counts["stored"], job.counts["unchanged"]) == (len(given), 0)
-        assert job.counts["clustered"] == job.counts["updated"] == len(given)
-
-
 def test_a_mass_change_has_to_be_forced() -> None:
-    given = documents()
+    given = made_up_documents(120)
     with source_index(given) as (client, name), attached(name) as site:
         filled(site)
         with pytest.raises(MassChange):
@@ -322,7 +312,7 @@ def test_detach_keeps_fields_as_they_are_though_pages_go_in_batches(monkeypatch:
     with source_index(made_up_documents(12)) as (client, name), attached(name) as context:
         run(context, "backfill")
         before = {hit["_id"]: hit["_source"]["dedup"] for hit in scan(client, index=name)}
-        monkeypatch.setattr("es_dedup.maintenance.detach.BATCH", 4)
+        monkeypatch.setattr("es_dedup.maintenance.attach.BATCH", 4)
         detach(context, name, keep_fields=True, force=True)
         client.indices.refresh(index=name)
         assert {hit["_id"]: hit["_source"]["dedup"] for hit in scan(client, index=name)} == before

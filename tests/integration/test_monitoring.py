@@ -15,9 +15,8 @@ from typer.testing import CliRunner
 
 from es_dedup.cli.main import app
 from es_dedup.maintenance import forecast as forecasting
-from es_dedup.maintenance.follow import start_follow
 from es_dedup.maintenance.forecast import forecast
-from es_dedup.maintenance.runner import Runner
+from es_dedup.maintenance.runner import Runner, start_follow
 from es_dedup.serve.metrics import StoredGauges
 from tests.source_indices import attached, made_up_documents, put, settings, source_index
 from tests.workers import broker
@@ -120,14 +119,16 @@ def test_a_backfill_is_forecast_from_a_sample_and_then_from_the_last_one(
         assert (before.total, before.sampled) == (30, 30)
         assert site.index.count() == 0
         assert "benchmarks" in before.source
-        assert 100 < before.feature_bytes < before.merged_bytes < before.loaded_bytes < 50_000
-        assert 0 < before.feature_seconds < 1
-        assert before.seconds(1) > before.seconds(4) > 30 * (before.cluster_seconds + before.update_seconds)
+        a_page = before.page_bytes
+        assert 100 < a_page["features"] < a_page["merged"] < a_page["after_load"] < 50_000
+        seconds = before.page_seconds
+        assert 0 < seconds["features"] < 1
+        assert before.seconds(1) > before.seconds(4) > 30 * (seconds["cluster"] + seconds["update"])
         job = Runner(site).run(Runner(site).start("backfill", {"target": None}).id)
         after = forecast(site)
         assert job.id in after.source
-        assert after.update_seconds > 0
-        assert after.merged_bytes == pytest.approx(site.index.sizes()["total"] / 30, rel=0.5)
+        assert after.page_seconds["update"] > 0
+        assert after.page_bytes["merged"] == pytest.approx(site.index.sizes()["total"] / 30, rel=0.5)
         said = CliRunner().invoke(
             app, ["--db", site.place, "--json", "elastic", "backfill", "--estimate", "--workers", "4"]
         )

@@ -13,16 +13,14 @@ from urllib.parse import urlsplit
 
 import pytest
 import redis
-from es_dedup_tasks.app import make_app
 
 from es_dedup.index.jobs import DeadLetter, JobState
-from es_dedup.maintenance.replay import replay
+from es_dedup.maintenance.documents import replay
 from es_dedup.maintenance.runner import Runner
-from es_dedup.settings import load_settings
 from scripts.serversupport.running import free_ports
 from tests.proxy import Proxy
-from tests.source_indices import attached, documents, ids_of, source_index
-from tests.workers import broker, environment, until, worker
+from tests.source_indices import attached, ids_of, made_up_documents, source_index
+from tests.workers import broker, environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
 DATABASE = 5
 CLOSED = f"redis://127.0.0.1:{free_ports(19908, 1, (0,))}/0"
-FEW = {key: each for key, each in documents(made_up=30).items() if key.startswith("made-")}
+FEW = made_up_documents(30)
 
 
 def command(site: MaintenanceContext, url: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -147,19 +145,6 @@ def test_a_job_whose_parts_cannot_be_sent_is_paused() -> None:
         (job,) = site.jobs.jobs()
         assert job.state is JobState.PAUSED
         assert f"jobs {job.id} --resume" in line
-
-
-@pytest.mark.slow
-def test_a_message_whose_halves_cannot_be_sent_goes_back_into_its_queue(tmp_path: Path) -> None:
-    with site_with(FEW) as (site, name), mute_user(name) as url, (tmp_path / "log").open("wb") as log:
-        for _ in range(site.settings.maintenance.max_attempts):
-            site.jobs.attempt(name)  # the next attempt sends two halves instead
-        app = make_app(site.place, load_settings(environ=environment(broker=broker(DATABASE))))
-        app.send_task("es_dedup.ingest", (ids_of(FEW, name),), task_id=name)
-        with worker(site.place, log, broker=url, task_seconds=10) as mute:
-            mute.process.wait(60)  # it may not put the message back, either: Celery ends
-        with worker(site.place, log, broker=broker(DATABASE), task_seconds=10):
-            until(lambda: site.index.count() == len(FEW), 90)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from es_dedup import Deduplicator
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.dedup_field_writes import change_overrides, finish_overrides, overridden
+from es_dedup.maintenance.documents import finish_overrides, overridden
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings.sections import CcdetConfig
@@ -19,9 +19,12 @@ from tests.servers import fresh_name, remove, url_of
 from tests.source_indices import FIELDS, attached, documents, settings, source_index
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from elasticsearch import Elasticsearch
 
     from es_dedup.maintenance.context import MaintenanceContext
+    from es_dedup.model.overrides import OverrideReport
 
 WHY = {"reason": "read both", "author": "ed"}
 FIRST, COPY, OTHER = "made-00001", "made-00002", "made-00004"
@@ -34,6 +37,13 @@ def dedup_field(client: Elasticsearch, name: str, key: str) -> dict[str, Any]:
 def run(site: MaintenanceContext, what: str) -> None:
     runner = Runner(site)
     runner.run(runner.start(what, {"target": None}).id)
+
+
+def change_overrides(
+    site: MaintenanceContext, change: Callable[[Deduplicator], OverrideReport]
+) -> tuple[OverrideReport, Mapping[str, int]]:
+    """What ``overridden`` does with an open site: the report, and counts of documents."""
+    return change(site.dedup), finish_overrides(site)
 
 
 def agreed(client: Elasticsearch, name: str, site: MaintenanceContext) -> None:

@@ -10,9 +10,8 @@ from typer.testing import CliRunner
 from es_dedup.cli.main import app
 from es_dedup.errors import ConfigError, PreflightFailed
 from es_dedup.index.source_index import SourceFields
-from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.attach import attach, check_sample
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.preflight import check_sample
 from tests.servers import url_of
 from tests.source_indices import count_with_dedup_field, put, settings, source_index
 from tests.texts import article

@@ -24,8 +24,8 @@ from es_dedup.maintenance.purge import (
     WAITS,
     purge,
     restore,
+    restore_files,
 )
-from es_dedup.maintenance.restore_files import restore_files
 from tests.servers import url_of
 from tests.source_indices import attached, settings, source_index
 from tests.texts import article

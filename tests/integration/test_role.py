@@ -10,10 +10,9 @@ from elasticsearch import AuthorizationException, Elasticsearch
 from es_dedup.collapse import DedupSearch, RelationReader
 from es_dedup.collapse.model import START
 from es_dedup.hook import DedupHook, dedup_bulk
-from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.settings import Settings
 from scripts.serversupport.nodes import SEARCHER, WORKER

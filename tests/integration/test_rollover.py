@@ -10,10 +10,9 @@ from elasticsearch import Elasticsearch
 from es_dedup import Deduplicator
 from es_dedup.errors import MappingConflict, UnknownPage
 from es_dedup.hook import BulkResult, DedupHook, dedup_bulk
-from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.detach import detach
 from tests.hooked import FIELDS, action_of, clusters, dedup_fields
 from tests.samples import story
 from tests.servers import client_of, fresh_name, url_of

@@ -17,9 +17,8 @@ from es_dedup_tasks.dispatch import CeleryDispatcher
 
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.follow import follow_status
-from es_dedup.maintenance.recluster import start_recluster
-from es_dedup.maintenance.runner import Runner
+from es_dedup.maintenance.runner import Runner, start_recluster
+from es_dedup.maintenance.status import follow_status
 from es_dedup.settings import load_settings
 from scripts.serversupport.running import free_ports
 from tests.servers import restart
@@ -27,7 +26,7 @@ from tests.source_indices import (
     attached,
     canonical_counts,
     count_with_dedup_field,
-    documents,
+    made_up_documents,
     put,
     source_index,
 )
@@ -66,7 +65,7 @@ def all_is_well(site: MaintenanceContext, client: Elasticsearch, name: str, coun
 
 
 def test_workers_do_a_backfill(tmp_path: Path) -> None:
-    given = documents(made_up=300)
+    given = made_up_documents(300)
     with (
         source_index(given) as (client, name),
         attached(name) as site,
@@ -94,7 +93,7 @@ def test_workers_do_a_backfill(tmp_path: Path) -> None:
 
 
 def test_celery_s_own_commands_find_the_application(tmp_path: Path) -> None:
-    given = documents(made_up=60)
+    given = made_up_documents(60)
     with source_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
         variables = environment() | {"ES_DEDUP_DB": site.place}
         commands = [
@@ -135,7 +134,7 @@ def test_celery_without_an_index_says_so(variables: dict[str, str], said: str) -
 
 def test_a_recluster_comes_by_itself_when_it_is_due(tmp_path: Path) -> None:
     """When the last one ended is read from Elasticsearch, so that a worker restarted each hour reclusters each day."""
-    given = documents(made_up=30)
+    given = made_up_documents(30)
     hours = 8 / 3600
     with (
         source_index(given) as (_, name),
@@ -157,7 +156,7 @@ def begun(site: MaintenanceContext, options: dict[str, object] | None = None) ->
     """A backfill whose parts have been sent."""
     job = Runner(site).start("backfill", {"target": None, **(options or {})})
     with sending(site) as dispatcher:
-        dispatcher.work(job.id, Runner(site).waiting(job.id))
+        dispatcher.work(job.id, Runner(site).due(job.id))
     return job.id
 
 
@@ -171,7 +170,7 @@ def sending(site: MaintenanceContext) -> Iterator[CeleryDispatcher]:
 
 
 def test_workers_that_are_killed_before_they_acknowledge_lose_nothing(tmp_path: Path) -> None:
-    given = documents(made_up=300)
+    given = made_up_documents(300)
     deaths = tmp_path / "deaths"
     deaths.mkdir()
     for number in range(4):
@@ -183,13 +182,13 @@ def test_workers_that_are_killed_before_they_acknowledge_lose_nothing(tmp_path: 
         worker(site.place, log, faults={"FAULTY_KILLS": str(deaths)}),
     ):
         job = begun(site)
-        until(lambda: over(site, job), 120)
+        until(lambda: over(site, job))
         assert not list(deaths.iterdir())
         all_is_well(site, client, name, len(given))
 
 
 def test_a_worker_killed_in_the_middle_is_replaced_by_the_next_one(tmp_path: Path) -> None:
-    given = documents(made_up=300)
+    given = made_up_documents(300)
     with source_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
         job = begun(site)
         with worker(site.place, log, "--beat", "--processes", "2", batch=8) as first:
@@ -202,7 +201,7 @@ def test_a_worker_killed_in_the_middle_is_replaced_by_the_next_one(tmp_path: Pat
 
 
 def test_each_task_delivered_twice_changes_nothing_twice(tmp_path: Path) -> None:
-    given = documents(made_up=60)
+    given = made_up_documents(60)
     with (
         source_index(given) as (client, name),
         attached(name) as site,
@@ -222,13 +221,13 @@ def test_each_task_delivered_twice_changes_nothing_twice(tmp_path: Path) -> None
         all_is_well(site, client, name, len(given))
         job = begun(site)
         with sending(site) as again:
-            again.work(job, Runner(site).waiting(job) * 2)
+            again.work(job, Runner(site).due(job) * 2)
         until(lambda: over(site, job) and not any(dispatcher.depths().values()), 150)
         all_is_well(site, client, name, len(given))
 
 
 def test_a_flushed_redis_loses_no_page(tmp_path: Path, empty_broker: redis.Redis) -> None:
-    given = documents(made_up=300)
+    given = made_up_documents(300)
     with source_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
         job = begun(site)
         with worker(site.place, log, "--beat", "--processes", "2", batch=8):
@@ -242,7 +241,7 @@ def test_following_goes_on_through_deaths_and_lost_messages_with_one_message_at_
     tmp_path: Path, empty_broker: redis.Redis
 ) -> None:
     """A job without an end, on one process, so that looks for work left lying come between its turns."""
-    given = dict(list(documents(made_up=40).items())[-40:])
+    given = made_up_documents(40)
     parts = [dict(list(given.items())[at::4]) for at in range(4)]
     with (
         source_index(parts[0]) as (client, name),
@@ -283,23 +282,23 @@ def test_following_goes_on_through_deaths_and_lost_messages_with_one_message_at_
 
 
 def test_elasticsearch_restarted_during_a_backfill_loses_no_page(tmp_path: Path) -> None:
-    given = documents(made_up=600)
+    given = made_up_documents(600)
     with source_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
         job = begun(site)
         with worker(site.place, log, "--beat", "--processes", "2", batch=8):
             until(lambda: 0 < site.index.count() < len(given) // 2)
             restart("es8")
-            until(lambda: over(site, job), 150)
+            until(lambda: over(site, job))
         all_is_well(site, client, name, len(given))
 
 
 def test_a_page_that_kills_its_worker_goes_to_the_dead_list_and_comes_back(tmp_path: Path) -> None:
-    given = documents(made_up=60)
+    given = made_up_documents(60)
     given["poison"] = {"html": "<p>arsenic " + "and a text of its own. " * 30 + "</p>"}
     with source_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
         job = begun(site)
         with worker(site.place, log, faults={"FAULTY_POISON": "arsenic"}, max_attempts=3, lease_seconds=2):
-            until(lambda: over(site, job), 150)
+            until(lambda: over(site, job))
         (letter,) = site.jobs.dead()
         assert letter.page_id == f"{name}/poison"
         assert letter.attempts == 3

@@ -16,10 +16,9 @@ from typer.testing import CliRunner
 from es_dedup.cli.main import app
 from es_dedup.hook import DedupHook, SourceFields, dedup_bulk
 from es_dedup.index.jobs import JobState
-from es_dedup.maintenance.attach import attach
+from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.detach import detach
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings import Settings, load_settings

@@ -11,7 +11,7 @@ from es_dedup.batch.recluster import DOCUMENTS_PENDING, documents_pending
 from es_dedup.errors import DamagedData
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.source_index import ATTACHMENTS
-from es_dedup.maintenance.attachment import load_attachments
+from es_dedup.maintenance.context import load_attachments
 from es_dedup.readers import Roots
 from es_dedup.settings.recorded import decisions_in
 

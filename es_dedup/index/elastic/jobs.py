@@ -1,4 +1,4 @@
-"""Jobs, their parts, dead letters and counters: documents of one index that are read as they are now."""
+"""Jobs, their parts, dead letters and times: documents of one index that are read as they are now."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.server import Server
 
 BY_JOB: Final = ({"job": "desc"},)
-TRIES: Final = 10  # to count an attempt while others count it
 
 
 @reads_answers()
@@ -94,34 +93,12 @@ class ElasticJobs:
         """See ``JobStore.change_partition``."""
         return self._change(_part_write(part, "index", version))
 
-    def drop(self, job_id: str) -> None:
+    def drop(self, job: Job) -> None:
         """See ``JobStore.drop``."""
-        self._refresh()
-        query = {"bool": {"filter": [{"term": {"job": job_id}}]}}
-        keys: list[str] = []
-        for hits in pages_of_hits(self._server, self._index, query, [{"_seq_no": "asc"}], fields=("kind",)):
-            keys += (hit["_id"] for hit in hits)
+        keys = [f"job:{job.id}"]
+        for plan, count in zip(job.plans, job.parts, strict=True):
+            keys += (_part_key(job.id, plan, number) for number in range(count))
         self._must(self._write(Write("delete", self._index, key) for key in keys))
-
-    def attempt(self, name: str) -> int:
-        """See ``JobStore.attempt``."""
-        key = f"try:{name}"
-        for _ in range(TRIES):
-            found = next(documents(self._server, self._index, [key]), None)
-            count = 1 if found is None else found["_source"]["body"]["count"] + 1
-            body = {"kind": "attempts", "body": {"count": count}}
-            write = (
-                Write("create", self._index, key, body)
-                if found is None
-                else Write("index", self._index, key, body, condition=_version(found))
-            )
-            if self._change(write) is not None:
-                return int(count)
-        raise WriteFailed(self._server.name, f"{name} is counted by too many at once")
-
-    def forget_attempts(self, name: str) -> None:
-        """See ``JobStore.forget_attempts``."""
-        self._must(self._write([Write("delete", self._index, f"try:{name}")]))
 
     def set_time(self, name: str) -> None:
         """See ``JobStore.set_time``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,8 +17,8 @@ from es_dedup.index.jobs import Job, JobState, Partition
 from es_dedup.index.port import Assignment
 from es_dedup.index.source_index import DedupField, DocumentKey, SourceFields, document_key
 from es_dedup.maintenance.audit import agrees
-from es_dedup.maintenance.mass_change_guard import guard
-from es_dedup.maintenance.stage import batch_of, hopeless
+from es_dedup.maintenance.context import MaintenanceContext
+from es_dedup.maintenance.stage import batch_of, gives_up
 from es_dedup.model import Edge, Relation
 from es_dedup.settings import Settings
 
@@ -34,16 +35,16 @@ def test_batches_shrink_to_one_page_before_one_is_given_up(batch: int, most: int
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] == (batch if most > 1 else 1)
     assert sizes[most - 1] == 1
-    assert [hopeless(where, part) for part in parts] == [False] * most + [True]
+    assert [gives_up(where, part) for part in parts] == [False] * most + [True]
 
 
 def test_the_guard_lets_small_changes_pass_and_refuses_large_ones_unless_forced() -> None:
-    settings = Settings.model_validate({"maintenance": {"max_change_share": 0.3}})
-    guard("recluster", 100, 100, settings, force=False)
-    guard("recluster", 300, 1000, settings, force=False)
-    guard("recluster", 1000, 1000, settings, force=True)
+    guard = partial(MaintenanceContext.guard, context(max_change_share=0.3), "recluster")
+    guard(100, 100, force=False)
+    guard(300, 1000, force=False)
+    guard(1000, 1000, force=True)
     with pytest.raises(MassChange, match="301"):
-        guard("recluster", 301, 1000, settings, force=False)
+        guard(301, 1000, force=False)
 
 
 def test_marks_say_who_stands_for_a_cluster_and_what_contains_a_page() -> None:

@@ -1,4 +1,4 @@
-"""Writing clusters into the documents of the source index."""
+"""Documents of the source index into the index, one by one or some, and clusters into the ``dedup`` fields of documents."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from es_dedup.batch.recluster import (
     documents_pending,
     write_session,
 )
+from es_dedup.errors import DedupError
 from es_dedup.index import factory
 from es_dedup.index.dedup_field import dedup_fields_of
-from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.dead_letters import put_failed
-from es_dedup.model.batches import chunked_by_size
+from es_dedup.maintenance.context import ERROR_CHARS, open_context, pages_of
+from es_dedup.model.batches import chunked, chunked_by_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.deduplicator.deduplicator import Deduplicator
-    from es_dedup.index.source_index import DedupField, FieldUpdateReport
+    from es_dedup.index.jobs import DeadLetter
+    from es_dedup.index.source_index import DedupField, SourceDocument, SourceFields
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.model import RemoveReport
     from es_dedup.model.overrides import OverrideReport
@@ -31,6 +32,120 @@ if TYPE_CHECKING:
 TRIES: Final = 5  # of writing clusters that others go on changing
 GROUP_PAGES: Final = 500
 """Pages of clusters whose ``dedup`` fields are written together."""
+SENT_AT_A_TIME: Final = 100  # dead letters
+
+
+def ingest(context: MaintenanceContext, page_ids: Iterable[str]) -> Mapping[str, int]:
+    """Look at documents as they are now: new and changed ones are decided on, those that have gone are taken out.
+
+    Repeating it, and calling it in another order than the documents were written in, leads to the same result: only the present
+    state of the source index counts.
+
+    Args:
+        context: with its attachments.
+        page_ids: see ``DocumentKey.page_id``; at most some hundred.
+
+    Returns:
+        Counts by outcome, and ``gone``, ``updated``, ``dead``, ``foreign`` (of no attached index).
+    """
+    wanted = list(dict.fromkeys(page_ids))
+    fields_of_page = context.fields_of(wanted)
+    counts: Counter[str] = Counter(foreign=len(wanted) - len(fields_of_page))
+    for fields, names, documents in read_documents(context, fields_of_page):
+        counts.update(ingest_documents(context, fields, list(documents.values())))
+        if gone := [name for name in context.index.get_many(names) if name not in documents]:
+            counts.update(forget_gone(context, gone))
+    return +counts
+
+
+def read_documents(
+    context: MaintenanceContext, fields_of_page: Mapping[str, SourceFields]
+) -> Iterator[tuple[SourceFields, list[str], dict[str, SourceDocument]]]:
+    """Documents that are read by the same fields: the fields, the page ids that were asked for, the documents that are there."""
+    for fields in dict.fromkeys(fields_of_page.values()):
+        names = [name for name, each in fields_of_page.items() if each == fields]
+        yield fields, names, context.source_index.read(names, fields.names)
+
+
+def ingest_documents(
+    context: MaintenanceContext, fields: SourceFields, documents: Sequence[SourceDocument]
+) -> Mapping[str, int]:
+    """Decide on documents at hand, and write the ``dedup`` fields of all members of their clusters."""
+    if not documents:
+        return {}
+    context.source_index.check(each.key.index for each in documents)
+    pages, problems = pages_of(fields, documents)
+    finish_clusters(context)
+    context.index.refresh_clusters()  # others may have changed them a moment ago
+    ids = [page.id for page in pages]
+    related = _with_related(context, ids)
+    dedup = context.dedup
+    report = dedup.add_many(pages)
+    failed = {**problems, **report.failed}
+    context.put_dead_letters(failed, "ingest")
+    counts = Counter(report.outcomes)
+    counts.update(
+        pairs=report.pairs, truncated=report.truncated, unchanged=report.unchanged, dead=len(failed)
+    )
+    related |= _with_related(context, ids)
+    counts.update(update_dedup_fields(context, related | dedup.changed))
+    context.source_index.decided(documents, fields.names)
+    return counts
+
+
+def _with_related(context: MaintenanceContext, page_ids: Sequence[str]) -> set[str]:
+    """The pages, and who has an edge to them."""
+    edges = context.index.edges_of(page_ids)
+    return {*page_ids, *(edge.left for edge in edges), *(edge.right for edge in edges)}
+
+
+def dead_letters(context: MaintenanceContext, page_ids: Sequence[str] | None = None) -> list[DeadLetter]:
+    """All dead letters, or those of some pages."""
+    wanted = frozenset(page_ids or ())
+    return [letter for letter in context.jobs.dead() if not wanted or letter.page_id in wanted]
+
+
+def replay(
+    context: MaintenanceContext,
+    page_ids: Sequence[str] | None = None,
+    send: Callable[[Sequence[str]], None] | None = None,
+) -> int:
+    """Process dead letters again, here or by ``send``.
+
+    A dead letter is removed after its page was processed, or after the queue has taken its message. A page that fails again stays on
+    the list with the new error.
+
+    Args:
+        context: with its attachments.
+        page_ids: None: all.
+        send: has workers process pages and raises when the queue has not taken them; None: process them here, one by one.
+
+    Returns:
+        How many pages of the list were tried or sent.
+
+    Raises:
+        DedupError: a server does not answer; the letters that are left stay on the list.
+    """
+    letters = dead_letters(context, page_ids)
+    for some in chunked(letters, SENT_AT_A_TIME if send else 1):
+        if send:
+            send([letter.page_id for letter in some])
+            context.jobs.drop_dead(some)
+        else:
+            _process_again(context, some[0])
+    return len(letters)
+
+
+def _process_again(context: MaintenanceContext, letter: DeadLetter) -> None:
+    try:
+        ingest(context, [letter.page_id])
+    except Exception as error:
+        if isinstance(error, DedupError) and error.retryable:
+            raise
+        reason = f"{type(error).__name__}: {error}"[:ERROR_CHARS]
+        context.put_dead_letters({letter.page_id: reason}, "replay", letter.attempts + 1)
+    else:
+        context.jobs.drop_dead([letter])
 
 
 def update_dedup_fields(
@@ -146,11 +261,11 @@ def remove_pages(
         What was removed, and counts as ``update_dedup_fields``.
     """
     clusters = {each.cluster_id for each in context.index.assignments(page_ids).values()}
-    others = {each.page_id for group in context.index.members(clusters).values() for each in group}
+    related = {each.page_id for group in context.index.members(clusters).values() for each in group}
     for edge in context.index.edges_of(page_ids):
-        others |= {edge.left, edge.right}
+        related |= {edge.left, edge.right}
     report = (dedup := context.dedup).remove(page_ids)
-    counts = Counter(update_dedup_fields(context, (others | dedup.changed) - set(page_ids), leave=leave))
+    counts = Counter(update_dedup_fields(context, (related | dedup.changed) - set(page_ids), leave=leave))
     counts["gone"] += report.removed
     return report, counts
 
@@ -158,7 +273,7 @@ def remove_pages(
 def overridden(
     dedup: Deduplicator, place: str, settings: Settings, change: Callable[[Deduplicator], OverrideReport]
 ) -> OverrideReport:
-    """Change overrides; where source indices are attached, their documents follow.
+    """Change overrides; where source indices are attached, their documents follow, also those of earlier changes that were not written.
 
     Args:
         dedup: opened for writing.
@@ -169,38 +284,23 @@ def overridden(
     if factory.is_remote(place):
         with open_context(place, settings) as context:
             if context.attachments:
-                return change_overrides(context, change)[0]
+                report = change(context.dedup)
+                finish_overrides(context)
+                return report
     return change(dedup)
 
 
 def finish_overrides(context: MaintenanceContext) -> Mapping[str, int]:
-    """Write the documents that overrides have changed and that were not written, as their writer was stopped; counts as ``update_dedup_fields``."""
+    """Write the documents that overrides have changed and that are not written yet, as by a writer that was stopped; counts as ``update_dedup_fields``."""
     counts = Counter(finish_clusters(context))
-    pending = documents_pending(context.index)
-    if not pending:
-        return counts
-    counts.update(update_dedup_fields(context, {page for pages in pending.values() for page in pages}))
-    with write_session(context.index):
-        later = {
-            each: pages for each, pages in documents_pending(context.index).items() if each not in pending
-        }
-        context.index.set_note(DOCUMENTS_PENDING, json.dumps(later, ensure_ascii=False) if later else None)
+    if pending := documents_pending(context.index):
+        counts.update(update_dedup_fields(context, {page for pages in pending.values() for page in pages}))
+        with write_session(context.index):
+            now = documents_pending(context.index)
+            later = {each: pages for each, pages in now.items() if each not in pending}
+            note = json.dumps(later, ensure_ascii=False) if later else None
+            context.index.set_note(DOCUMENTS_PENDING, note)
     return counts
-
-
-def change_overrides(
-    context: MaintenanceContext, change: Callable[[Deduplicator], OverrideReport]
-) -> tuple[OverrideReport, Mapping[str, int]]:
-    """Change overrides, and write the clusters that follow into the documents; those of earlier changes, too, that were not written.
-
-    Args:
-        context: with its attachments.
-        change: calls one method of the deduplicator, such as ``override_same``.
-
-    Returns:
-        What that returned, and counts as ``update_dedup_fields``.
-    """
-    return change(context.dedup), finish_overrides(context)
 
 
 def write_dedup_fields(
@@ -217,13 +317,10 @@ def write_dedup_fields(
     report = context.source_index.write_dedup_fields(
         {name: each for name, each in dedup_fields.items() if name in names}
     )
-    put_failed(context, _lasting(report), "update")
+    # a conflict is healed by the next audit; other failures would be repeated
+    lasting = {name: reason for name, reason in report.failed.items() if not reason.startswith("conflict")}
+    context.put_dead_letters(lasting, "update")
     counts = Counter(updated=report.changed, current=report.unchanged, refused=len(report.failed))
     if report.gone:
         counts.update(forget_gone(context, report.gone))
     return counts
-
-
-def _lasting(report: FieldUpdateReport) -> Mapping[str, str]:
-    """Failures that a repetition does not heal; a conflict is healed by the next audit."""
-    return {name: reason for name, reason in report.failed.items() if not reason.startswith("conflict")}
