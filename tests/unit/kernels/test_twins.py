@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 pytest.importorskip("numba")
 
 Draw = Any
+WEIGHTS: Final = np.array([0, 0.0625, 0.25, 0.5, 0.75, 1], dtype=np.float32)
+"""Of grams and clauses: those that bounds stand at, too."""
 SETTINGS: Final = Settings()
 ALPHABET: Final = "泵站检修完成八月十五日电讯年两台〇，。！？；…、\n\t 　aB1.5:3-é“Ω𫢸😀\x00\u200b臺瞭解ﬁ①"
 TEXTS: Final = st.lists(page_texts | st.text(st.sampled_from(ALPHABET), max_size=120), max_size=5)
@@ -74,10 +76,7 @@ def measures(draw: Draw) -> Callable[[], Any]:
     source = np.random.default_rng(draw(st.integers(0, 99)))
     rows = [source.integers(0, len(side), 9) for side in sides]
     weights = [
-        Weights(
-            source.random(len(side.grams), dtype=np.float32),
-            source.random(len(side.clauses), dtype=np.float32),
-        )
+        Weights(source.choice(WEIGHTS, len(side.grams)), source.choice(WEIGHTS, len(side.clauses)))
         for side in sides
     ]
     return lambda: measure(sides[0], rows[0], sides[1], rows[1], weights[0], weights[1])
