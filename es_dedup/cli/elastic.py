@@ -16,13 +16,13 @@ from es_dedup.cli.group import ExitCode
 from es_dedup.cli.session import Session
 from es_dedup.cli.targets import output_target
 from es_dedup.errors import DedupError, NotAnIndex, QueueUnavailable
+from es_dedup.index.jobs import Job, JobState
 from es_dedup.temporary import folder_of_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from es_dedup.deduplicator.deduplicator import ReclusterReport
-    from es_dedup.index.jobs import Job
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.maintenance.runner import Runner
 
@@ -338,7 +338,6 @@ def jobs(
         resume: Resume.
         cancel: Cancel; what is written stays.
     """
-    from es_dedup.index.jobs import JobState
     from es_dedup.maintenance.runner import Runner
 
     asked = {JobState.PAUSED: pause, JobState.RUNNING: resume, JobState.CANCELLED: cancel}
@@ -412,7 +411,6 @@ def _check_queue(session: Session) -> None:
 
 def _dispatch(session: Session, site: MaintenanceContext, job: Job, *, inline: bool) -> Job:
     """Work on a job here, or send its parts to workers; a job whose parts cannot be sent is paused."""
-    from es_dedup.index.jobs import JobState
     from es_dedup.maintenance.runner import KINDS, Runner
 
     runner = Runner(site)
@@ -436,7 +434,6 @@ def _work_here(
     resume: str = "",
 ) -> Job:
     """Work on a job until it is over, with progress; Ctrl-C pauses it, and ``resume`` is the command that goes on."""
-    from es_dedup.index.jobs import JobState
     from es_dedup.maintenance.runner import Runner
     from es_dedup.maintenance.status import job_status
 

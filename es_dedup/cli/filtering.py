@@ -17,7 +17,10 @@ from es_dedup.cli.inputs import SHOWN_FAILURES, kinds_of
 from es_dedup.cli.session import UNCLUSTERED, Session
 from es_dedup.cli.targets import Target, output_target
 from es_dedup.readers import ReadOptions
-from es_dedup.readers.streams import is_pipe
+from es_dedup.readers.dump_filter import DUMPS
+from es_dedup.readers.locations import Address, located
+from es_dedup.readers.port import kind_of
+from es_dedup.readers.streams import BEGINNINGS, PACKED, READ_ERRORS, is_pipe, open_unpacked, suffix_of
 
 if TYPE_CHECKING:
     from es_dedup.dumps import FilterReport
@@ -137,15 +140,12 @@ def _is_stdout(dump: str) -> bool:
 
 
 def _named(name: str) -> Named:
-    from es_dedup.readers.locations import located
 
     return located([name])[0]
 
 
 def _below(folder: str, dumps: list[str], option: str) -> list[Named | None]:
     """Files of a folder, which is made where it is missing, or addresses below one."""
-    from es_dedup.readers.locations import Address
-
     place, names = _named(folder), [Path(dump).name for dump in dumps]
     if isinstance(place, Address):
         return [Address(f"{place.url.rstrip('/')}/{name}") for name in names]
@@ -159,10 +159,6 @@ def _target(
     place: Named | None, dump: str, dumps: list[str], session: Session, option: str, options: ReadOptions
 ) -> Target | None:
     """An output of a dump; a usage error where it cannot be one, or its name promises another format or compression."""
-    from es_dedup.readers.dump_filter import DUMPS
-    from es_dedup.readers.port import kind_of
-    from es_dedup.readers.streams import PACKED, suffix_of
-
     if place is None:
         return None
     path = Path(str(place))
@@ -182,9 +178,6 @@ def _target(
 
 def _beginning(dump: str, suffix: str) -> bytes:
     """How copies of a dump begin: as dumps of its format do, tables with the same line."""
-    from es_dedup.readers.locations import Address
-    from es_dedup.readers.streams import BEGINNINGS, READ_ERRORS, open_unpacked
-
     if suffix not in (".csv", ".tsv"):
         return BEGINNINGS[suffix or ".jsonl"]
     if is_pipe(dump):  # what is read of it now is lost

@@ -12,13 +12,15 @@ from typing import IO, TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from es_dedup.cli.session import MEMORY
+from es_dedup.cli.session import MEMORY, Session
+from es_dedup.readers.locations import Address, is_pattern, located, matches
+from es_dedup.readers.streams import READ_ERRORS, open_unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from es_dedup.cli.session import Session
     from es_dedup.readers.locations import Named, Source
+
 
 OutputFile = Annotated[
     str | None, typer.Option("-o", help="Output file or address (default: standard output).")
@@ -86,8 +88,6 @@ def output_target(
         typer.BadParameter: it is a folder, part of an index, an input, or something else that would be lost; its folder is missing; or
             its storage cannot be had.
     """
-    from es_dedup.readers.locations import located
-
     (place,) = located([name])
 
     def look() -> None:
@@ -104,7 +104,6 @@ def output_target(
 
 def _problem(place: Named, session: Session, holds: bytes, inputs: list[str | Path]) -> str:
     """Why an output must not be written there; empty where it may."""
-    from es_dedup.readers.locations import Address
     from es_dedup.report.target import is_replaced
 
     there: Source | None
@@ -138,7 +137,6 @@ def _of_an_index(file: Path, session: Session) -> bool:
 
 
 def _is_input(place: Named, inputs: list[str | Path]) -> bool:
-    from es_dedup.readers.locations import Address, is_pattern, located, matches
 
     if isinstance(place, Address):
         return str(place) in map(str, inputs)
@@ -163,8 +161,6 @@ def _head(file: Path) -> bytes:
 
 def _begins(there: Source, holds: bytes) -> bool:
     """Whether a file is empty, or one that ``holds`` describes."""
-    from es_dedup.readers.streams import READ_ERRORS, open_unpacked
-
     try:
         with open_unpacked(there) as stream:
             found = stream.read(_HEAD_BYTES)
