@@ -116,13 +116,6 @@ def test_one_command_finds_the_duplicates_and_writes_the_report(folder: Path) ->
     assert "lifeboats" in report
 
 
-def test_a_file_of_several_pages_is_no_page_to_explain(folder: Path) -> None:
-    rows = [{"id": name, "text": "一段不长的正文。" * 9} for name in ("a", "b")]
-    (folder / "two.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    done = run("explain", "two.jsonl", "pages/zh/a.html", folder=folder, code=1)
-    assert "holds several pages" in done.stderr
-
-
 @pytest.mark.slow
 def test_the_commands_work_together(folder: Path) -> None:
     run("scan", "pages", folder=folder)
@@ -167,17 +160,6 @@ def test_with_other_feature_settings_an_index_is_read_and_not_written(folder: Pa
 def test_what_is_no_index_is_refused(folder: Path) -> None:
     (folder / "es-dedup.db").write_text("no index at all" * 100, encoding="utf-8")
     assert "is not a readable es-dedup index" in run("index", "stats", folder=folder, code=1).stderr
-
-
-def test_bad_input_is_left_out_and_the_rest_goes_on(folder: Path) -> None:
-    corpus = write_corpus(folder / "corpus.jsonl", 30)
-    with corpus.open("ab") as stream:
-        stream.write(b'broken\n{"id": "x"}\n\xff\xfe\n{"id": "p000001", "text": "other"}\n')
-    done = run("scan", "corpus.jsonl", "--json", folder=folder, code=3)
-    (summary,) = lines(done)
-    assert (summary["stored"], summary["input"]["left_out"]) == (30, 3)
-    assert [failure["line"] for failure in summary["input"]["failures"]] == [31, 32, 33]
-    assert (summary["superseded"], summary["read"]) == (1, 31)
 
 
 def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
@@ -304,16 +286,3 @@ def test_two_writers_do_not_harm_each_other(folder: Path) -> None:
     run("scan", "one.jsonl", "two.jsonl", folder=folder)
     assert lines(run("index", "stats", "--json", folder=folder))[0]["pages"] == 1800
     run("index", "doctor", folder=folder)
-
-
-def test_labels_are_evaluated(folder: Path) -> None:
-    rows = [
-        "id_a\tid_b\tlabel",
-        "zh/a.html\tzh/b.html\tdup",
-        "en/a.html\ten/b.html\tdup",
-        "zh/a.html\tzh/c.html\tdiff",
-    ]
-    (folder / "labels.tsv").write_text("\n".join(rows), encoding="utf-8")
-    (found,) = lines(run("quality", "eval", "labels.tsv", "--corpus", "pages", "--json", folder=folder))
-    assert found["methods"]["rules"]["pairs"]["f1"] == 1.0
-    assert not (folder / "es-dedup.db").exists()
