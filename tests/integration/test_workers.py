@@ -187,7 +187,9 @@ def test_workers_that_are_killed_before_they_acknowledge_lose_nothing(tmp_path: 
         all_is_well(site, client, name, len(given))
 
 
-def test_a_worker_killed_in_the_middle_is_replaced_by_the_next_one(tmp_path: Path) -> None:
+def test_a_worker_killed_in_the_middle_and_a_flushed_redis_lose_no_page(
+    tmp_path: Path, empty_broker: redis.Redis
+) -> None:
     given = made_up_documents(300)
     with source_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
         job = begun(site)
@@ -195,6 +197,7 @@ def test_a_worker_killed_in_the_middle_is_replaced_by_the_next_one(tmp_path: Pat
             until(lambda: 0 < site.index.count() < len(given))
             first.kill()
         assert site.index.count() < len(given)
+        empty_broker.flushdb()
         with worker(site.place, log, "--beat", "--processes", "2"):
             until(lambda: over(site, job))
         all_is_well(site, client, name, len(given))
@@ -223,17 +226,6 @@ def test_each_task_delivered_twice_changes_nothing_twice(tmp_path: Path) -> None
         with sending(site) as again:
             again.work(job, Runner(site).due(job) * 2)
         until(lambda: over(site, job) and not any(dispatcher.depths().values()), 150)
-        all_is_well(site, client, name, len(given))
-
-
-def test_a_flushed_redis_loses_no_page(tmp_path: Path, empty_broker: redis.Redis) -> None:
-    given = made_up_documents(300)
-    with source_index(given) as (client, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
-        job = begun(site)
-        with worker(site.place, log, "--beat", "--processes", "2", batch=8):
-            until(lambda: 0 < site.index.count() < len(given))
-            empty_broker.flushdb()
-            until(lambda: over(site, job))
         all_is_well(site, client, name, len(given))
 
 
