@@ -113,11 +113,13 @@ class Column:
         return (np.concatenate(parts) if parts else np.zeros(0, dtype=self._kind)), offsets
 
     def sample(self) -> NDArray[np.uint64]:
-        """Some thousand of all values, every so many a one."""
-        step = max(1, int(self.offsets[-1]) // SAMPLE)
+        """Some thousand of all values, from places drawn at random: in rows of one length, every so many a one is the same of each row."""
+        total = int(self.offsets[-1])
+        places = np.sort(np.random.default_rng(0).integers(max(total, 1), size=min(SAMPLE, total)))
         parts = [np.zeros(0, dtype=np.uint64)]
-        for first, _, some in self.pieces():
-            parts.append(some[-int(self.offsets[first]) % step :: step].astype(np.uint64))
+        for first, last, some in self.pieces():
+            start, end = np.searchsorted(places, self.offsets[[first, last]])
+            parts.append(some[places[start:end] - self.offsets[first]].astype(np.uint64))
         return np.concatenate(parts)
 
     def _read(self, start: int, end: int) -> NDArray[Any]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -15,8 +19,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from es_dedup import Deduplicator, Page
+from es_dedup.batch import columns, whole_corpus
 from es_dedup.batch import corpus as corpus_module
-from es_dedup.batch import whole_corpus
 from es_dedup.batch.columns import Column, value_ranges
 from es_dedup.batch.components import Components, batches
 from es_dedup.batch.corpus import load_corpus
@@ -146,6 +150,19 @@ def test_no_more_rows_are_held_than_are_asked_for(tmp_path: Path, monkeypatch: p
     assert held[1]["terms"] <= 1.5 * held[0]["terms"]
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(3_600)
+def test_of_a_million_pages_some_numbers_are_in_memory() -> None:
+    """``whole_corpus`` says which: about 200 bytes of each page, 50 of each related pair, and what the sample for statistics needs."""
+    count, pairs = 1_000_000, 1_500_000
+    command = [sys.executable, "-m", "tests.unit.batch.large_corpus", str(count)]
+    environment = {**os.environ, "ES_DEDUP_COMPILED": "off"}  # kernels may be compiled, which takes memory
+    printed = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
+    made = json.loads(printed)
+    assert (made["related"], made["written"]) == (pairs, count + pairs)
+    assert made["peak"] - made["before"] < 300 * 2**20 + 200 * count + 50 * pairs
+
+
 rows = st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=6), max_size=40)
 
 
@@ -178,6 +195,19 @@ def test_a_column_gives_back_what_was_added(
     bound = np.uint32(2**31)
     below = column.below(chosen, np.full(len(chosen), bound))
     assert below.tolist() == [sum(value <= bound for value in row) for row in given_[::2]]
+    column.close()
+
+
+def test_ranges_of_values_are_of_one_size_where_rows_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columns, "SAMPLE", 500)
+    values = np.sort(np.random.default_rng(1).integers(2**32, size=(1_000, 10)), axis=1)
+    column = Column(tmp_path, "c", np.uint32)
+    column.add(values.ravel(), [10] * 1_000)
+    sizes = [len(column.between(*each)[0]) for each in value_ranges([column], 1_000)]
+    assert sum(sizes) == values.size
+    assert max(sizes) < 1_500
     column.close()
 
 
