@@ -76,10 +76,6 @@ class JoinMethod:
     by_fact: bool = False
     sampled: bool = False
 
-    def rule(self, facts: NDArray[np.uint64], stored: Column) -> Callable[[Hits], Keys]:
-        """``keys`` for rows with these facts and stored terms."""
-        return lambda hits: self.keys(hits, facts, stored)
-
     @property
     def least(self) -> int:
         """Postings from which a term can bring a pair together."""

@@ -51,9 +51,19 @@ def batch_of(**columns: Any) -> pa.RecordBatch:
 
 
 def whole_runs(
-    batches: Iterable[pa.RecordBatch], names: tuple[str, ...], least: int
+    batches: Iterable[pa.RecordBatch],
+    names: tuple[str, ...],
+    least: int,
+    again: Callable[[pa.RecordBatch], pa.RecordBatch | None] = lambda _: None,
 ) -> Iterator[pa.RecordBatch]:
-    """Ordered batches put together, so that rows with equal values of these columns are in one; ``least`` rows or more, but the last."""
+    """Ordered batches put together, so that rows with equal values of some columns are in one.
+
+    Args:
+        batches: ordered by these columns.
+        names: of the columns.
+        least: rows of a batch, or more; but of the last.
+        again: of a run of equal rows those that the next batch begins with again, where the run may be cut; None: it is kept whole.
+    """
     waiting: list[pa.RecordBatch] = []
     rows, wanted = 0, least
     for batch in batches:
@@ -62,16 +72,19 @@ def whole_runs(
         if rows < wanted:
             continue
         whole = joined(waiting)
-        end = last_run(whole, names)
+        end = _last_run(whole, names)
+        last = whole.slice(end)
+        if (repeated := again(last)) is not None:
+            end, last = whole.num_rows, repeated
         if end:
             yield whole.slice(0, end)
-        waiting, rows = [whole.slice(end)], whole.num_rows - end
+        waiting, rows = [last], last.num_rows
         wanted = max(least, 2 * rows)  # a long run is not put together anew for each of its batches
     if rows:
         yield joined(waiting)
 
 
-def last_run(batch: pa.RecordBatch, names: tuple[str, ...]) -> int:
+def _last_run(batch: pa.RecordBatch, names: tuple[str, ...]) -> int:
     """First of the rows that have the values of the last one in these columns, in an ordered batch with rows."""
     differ = np.zeros(batch.num_rows - 1, dtype=np.bool_)
     for name in names:

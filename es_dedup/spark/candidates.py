@@ -19,8 +19,6 @@ from es_dedup.detectors.features import unpack
 from es_dedup.spark import tables
 from es_dedup.spark.batches import (
     batch_of,
-    joined,
-    last_run,
     lists,
     mapped,
     numbers,
@@ -170,7 +168,7 @@ def _hits(settings: Settings, batches: Batches) -> Made:
             for counted in join.run(values[order], offsets_from(owners[order], len(known))):
                 hits = counted
                 if method.by_fact:  # most pairs share a band by chance
-                    low, high = rows_of(method.rule(fact, Column(None, "", method.kind))(counted))
+                    low, high = rows_of(method.keys(counted, fact, Column(None, "", method.kind)))
                     hits = Counted(low, high, np.ones_like(low))
                 some = np.flatnonzero(asked[hits.query] | asked[hits.stored])
                 needed = method.needed(of_query[hits.query[some]], of_stored[hits.stored[some]])
@@ -189,27 +187,16 @@ def term_runs(batches: Batches, most: int) -> Made:
     A term of more rows is cut: later pieces begin with its first ``MAX_POSTINGS`` stored rows again, which are all that can answer, and which
     query nothing there.
     """
-    waiting: list[pa.RecordBatch] = []
-    rows, wanted = 0, most
-    for batch in batches:
-        waiting.append(batch)
-        rows += batch.num_rows
-        if rows < wanted:
-            continue
-        whole = joined(waiting)
-        start = last_run(whole, ("method", "term"))
-        last = whole.slice(start)
-        answers = np.flatnonzero(numbers(last, "stored"))[:MAX_POSTINGS]
-        if len(answers) == MAX_POSTINGS:
-            start, last = whole.num_rows, last.take(answers)
-            silent = np.zeros(MAX_POSTINGS, dtype=np.bool_)
-            last = batch_of(**dict(zip(last.schema.names, last.columns, strict=True)) | {"queried": silent})
-        if start:
-            yield whole.slice(0, start)
-        waiting, rows = [last], last.num_rows
-        wanted = max(most, 2 * rows)
-    if rows:
-        yield joined(waiting)
+    return whole_runs(batches, ("method", "term"), most, _answering_rows)
+
+
+def _answering_rows(run: pa.RecordBatch) -> pa.RecordBatch | None:
+    """The rows of a term that answer, if no later ones can."""
+    answers = np.flatnonzero(numbers(run, "stored"))[:MAX_POSTINGS]
+    if len(answers) < MAX_POSTINGS:
+        return None
+    columns = dict(zip(run.schema.names, run.take(answers).columns, strict=True))
+    return batch_of(**columns | {"queried": np.zeros(MAX_POSTINGS, dtype=np.bool_)})
 
 
 def _approved(settings: Settings, batches: Batches) -> Made:
@@ -228,7 +215,6 @@ def _approved(settings: Settings, batches: Batches) -> Made:
             kept.add(values.astype(method.kind), np.concatenate((np.zeros_like(counts), counts)))
             place = np.arange(mine.num_rows)
             hits = Counted(place, place + mine.num_rows, numbers(mine, "shared"))
-            rule = method.rule(facts.view(np.uint64).reshape(2 * mine.num_rows, -1), kept)
-            pair, _ = rows_of(rule(hits))
+            pair, _ = rows_of(method.keys(hits, facts.view(np.uint64).reshape(2 * mine.num_rows, -1), kept))
             query, stored = numbers(mine, "query")[pair], numbers(mine, "stored")[pair]
             yield batch_of(left=np.minimum(query, stored), right=np.maximum(query, stored))

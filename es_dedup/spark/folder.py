@@ -77,11 +77,7 @@ class TableFolder:
 
     def recorded(self) -> Mapping[str, Any]:
         """What the tables were made with; empty where there are none."""
-        if not self._finished("settings"):
-            return {}
-        row = self._spark.read.schema(NOTES).parquet(f"{self.path}/settings").first()
-        with reading_stored("settings"):
-            return dict(json.loads(row.value))
+        return self._noted("settings") or {}
 
     def check_replaceable(self, inputs: Sequence[str]) -> None:
         """Check that the folder holds tables, or nothing, and no input.
@@ -118,15 +114,18 @@ class TableFolder:
 
     def input_of(self, day: str) -> Mapping[str, int] | None:
         """How many files and bytes the features of a day were made from; None: not written down."""
-        if not self._finished(f"inputs/{DAY}{day}"):
-            return None
-        row = self._spark.read.schema(NOTES).parquet(f"{self.path}/inputs/{DAY}{day}").first()
-        with reading_stored("inputs"):
-            return dict(json.loads(row.value))
+        return self._noted(f"inputs/{DAY}{day}")
 
     def record_input(self, day: str, size: Mapping[str, int]) -> None:
         """Write down how many files and bytes the features of a day are made from."""
         self._note(f"inputs/{DAY}{day}", size)
+
+    def _noted(self, name: str) -> Mapping[str, Any] | None:
+        if not self._finished(name):
+            return None
+        row = self._spark.read.schema(NOTES).parquet(f"{self.path}/{name}").first()
+        with reading_stored(name):
+            return dict(json.loads(row.value))
 
     def _note(self, name: str, value: Mapping[str, Any]) -> None:
         rows = self._spark.createDataFrame([(json.dumps(value, sort_keys=True),)], NOTES)

@@ -217,8 +217,7 @@ def test_rules_refuse_what_shares_fewer_terms_than_needed() -> None:
         facts = rng.integers(1, 1 << 32 if width == 2 else 9, size=(rows, width)).astype(np.uint64)
         if width == 2:
             facts[:, 1] = third_value(values, offsets_from(owners, rows))
-        rule = method.rule(facts, column)
         few = shared < method.needed(facts[query, 0], facts[stored, -1])
         assert few.any() != method.by_fact
-        assert not len(rule(Hits(query[few], stored[few], shared[few])))
-        assert len(rule(Hits(query[~few], stored[~few], shared[~few])))
+        assert not len(method.keys(Hits(query[few], stored[few], shared[few]), facts, column))
+        assert len(method.keys(Hits(query[~few], stored[~few], shared[~few]), facts, column))
