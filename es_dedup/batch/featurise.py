@@ -14,6 +14,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from functools import partial
 from itertools import chain, islice
 from pickle import PicklingError
 from typing import TYPE_CHECKING, Any, Final
@@ -35,7 +36,7 @@ from es_dedup.model.batches import chunked_by_size
 from es_dedup.text.passages import without_passages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from es_dedup.extraction.port import Extractor
     from es_dedup.settings import Settings
@@ -95,16 +96,17 @@ def chunks(
         ignored: by site the passages that never count.
     """
     groups = page_groups(iter(pages))
-    first = list(islice(groups, _pool_groups()))
+    first = list(islice(groups, -(-POOL_FROM_PAGES // CHUNK_PAGES)))
     workers = settings.workers or os.cpu_count() or 1
-    extractor = create_extractor(settings.extraction)
+    given: dict[str, Any] = {"settings": settings, "codec": codec, "named": named, "ignored": ignored}
+    make: Callable[[list[Page]], Chunk] = partial(
+        make_chunk, extractor=create_extractor(settings.extraction), **given
+    )
     if workers < 2 or sum(map(len, first)) < POOL_FROM_PAGES:  # noqa: PLR2004 - one worker is this process
-        for group in chain(first, groups):
-            yield make_chunk(group, settings, extractor, codec, named=named, ignored=ignored)
+        yield from map(make, chain(first, groups))
         return
     if warm_up():  # before the processes are forked, so that each is born with the kernels loaded
-        make_chunk(first[0][:1], settings, extractor, codec, named=named)
-    given = {"settings": settings, "codec": codec, "named": named, "ignored": ignored}
+        make(first[0][:1])
     with _pool(workers, given) as pool:
         waiting: deque[tuple[list[Page], Future[Chunk]]] = deque()
 
@@ -112,12 +114,8 @@ def chunks(
             group, made = waiting.popleft()
             try:
                 return made.result()
-            except (
-                PicklingError,
-                TypeError,
-                AttributeError,
-            ):  # a page holds what cannot be sent to a process
-                return make_chunk(group, settings, extractor, codec, named=named, ignored=ignored)
+            except (PicklingError, TypeError, AttributeError):  # a page has what cannot be sent to a process
+                return make(group)
 
         for group in chain(first, groups):
             with _interrupts_held():
@@ -202,7 +200,7 @@ def make_chunk(
         urls=[(content.url or "")[:MAX_URL_CHARS] for content in contents],
         sites=[content.site for content in contents],
         titles=[content.title[:MAX_TITLE_CHARS] for content in contents],
-        named=_named(counted, table, settings) if named else (),
+        named=_named(counted, table, settings, also=settings.elastic.also_stored) if named else (),
         published=list(map(_time, contents)),
         languages=[content.language for content in contents],
         skipped=[
@@ -210,7 +208,8 @@ def make_chunk(
             for (page, _, skipped), has in zip(kept, words, strict=True)
         ],
     )
-    unread = sum(_unread_time(page.published) for page, _, _ in kept)
+    given = [page.published for page, _, _ in kept]
+    unread = sum(isinstance(each, str) and bool(each.strip()) and _moment(each) is None for each in given)
     return Chunk(records, table, failed, len(pages), unread)
 
 
@@ -235,7 +234,7 @@ def pages_of(
     contents = [compared(content, ignored) for _, content, _ in kept]
     table = _table(contents, settings)
     days = np.array([day_of(_time(content)) for content in contents], dtype=np.int64)
-    fields = named_fields(*_texts_and_titles(contents), settings, table) if named else ()
+    fields = _named(contents, table, settings) if named else ()
     return Pages([page.id for page, _, _ in kept], table, days, fields), failed
 
 
@@ -266,13 +265,12 @@ def _table(contents: list[Content], settings: Settings) -> FeatureTable:
     return table if len(places) == len(rows) else table.take(np.array(rows, dtype=np.int64))
 
 
-def _named(contents: list[Content], table: FeatureTable, settings: Settings) -> list[dict[str, Any]]:
-    """Named features as they are stored: those of methods that are stored only among them."""
-    return named_fields(*_texts_and_titles(contents), settings, table, also=settings.elastic.also_stored)
-
-
-def _texts_and_titles(contents: list[Content]) -> tuple[list[str], list[str]]:
-    return [each.text for each in contents], [each.title for each in contents]
+def _named(
+    contents: list[Content], table: FeatureTable, settings: Settings, also: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """Named features of contents, also those of methods that are stored only among them."""
+    texts, titles = [each.text for each in contents], [each.title for each in contents]
+    return named_fields(texts, titles, settings, table, also=also)
 
 
 def _time(content: Content) -> str:
@@ -281,7 +279,6 @@ def _time(content: Content) -> str:
 
 def content_of(page: Page, extractor: Extractor) -> tuple[Content, str]:
     """Content of a page and, when it has none, the reason; values the caller gave win over extracted ones."""
-    skipped = ""
     if page.has_text:
         text = _clean(page.text or "")
         content = Content(
@@ -292,15 +289,13 @@ def content_of(page: Page, extractor: Extractor) -> tuple[Content, str]:
             site=page.site or (site_of(page.url) if page.url else ""),
             published=_moment(page.published),
         )
-        return content, skipped
-    if page.html is None:
-        content, skipped = Content("", url=page.url), "no-input"
-    else:
+        return content, ""
+    found: Content | Skipped = Skipped("no-input")
+    if page.html is not None:
         found = extractor.extract(page.html, url=page.url, http_charset=page.http_charset)
-        if isinstance(found, Skipped):
-            content, skipped = Content("", url=page.url), found.reason
-        else:
-            content = found
+    skipped, content = (
+        (found.reason, Content("", url=page.url)) if isinstance(found, Skipped) else ("", found)
+    )
     given = replace(
         content,
         title=_clean(page.title) if page.title else content.title,
@@ -395,22 +390,13 @@ def problem_of(page: Page) -> str:
     return "neither text nor html" if page.text is None and page.html is None else ""
 
 
-def _unread_time(value: str | datetime | None) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and _moment(value) is None
-
-
-def _size(page: Page) -> int:
-    """Characters or bytes of a page's input."""
-    return len((page.text if page.has_text else page.html) or "")
-
-
 def page_groups(pages: Iterator[Page]) -> Iterator[list[Page]]:
     """Pages in chunks of bounded number and size."""
-    return chunked_by_size(pages, CHUNK_CHARS, _size, count=CHUNK_PAGES)
 
+    def size(page: Page) -> int:
+        return len((page.text if page.has_text else page.html) or "")
 
-def _pool_groups() -> int:
-    return -(-POOL_FROM_PAGES // CHUNK_PAGES)
+    return chunked_by_size(pages, CHUNK_CHARS, size, count=CHUNK_PAGES)
 
 
 def _context() -> multiprocessing.context.BaseContext:
