@@ -10,8 +10,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from es_dedup import errors
 from es_dedup.batch import annotations as labels
-from es_dedup.batch.annotations import load_annotations
+from es_dedup.batch import recluster as upkeep
 from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.dry_run import dry_run_report
 from es_dedup.batch.featurise import checked_id, checked_ids, checked_page, checked_pages, chunks, name_of
@@ -20,33 +21,13 @@ from es_dedup.batch.ignored import apply_ignored
 from es_dedup.batch.ingest import INTERRUPTED_SECONDS, Ingest, PageInput
 from es_dedup.batch.journal import problem_of as problem_of_entries
 from es_dedup.batch.overrides import load_constraints, load_ignored, load_overrides, merged, same_in_force
-from es_dedup.batch.recluster import (
-    CLUSTERS_PENDING,
-    QUICK_PAGES,
-    ClusteringResult,
-    attached,
-    change_overrides,
-    clusters_pending,
-    edge_neighbours,
-    repair_around,
-    silent,
-    write_session,
-)
+from es_dedup.batch.recluster import CLUSTERS_PENDING, QUICK_PAGES, write_session
 from es_dedup.batch.whole_corpus import decide_corpus, recluster_stored
 from es_dedup.clustering import cluster_all
 from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.deduplicator.index_reader import IndexReader
 from es_dedup.deduplicator.stored_reader import KEPT, ROOTS
-from es_dedup.errors import (
-    DuplicatePage,
-    IndexLocked,
-    InvalidAnnotation,
-    InvalidOverride,
-    NotAnIndex,
-    RootsChanged,
-    UnknownOverride,
-    wrong_type,
-)
+from es_dedup.errors import IndexLocked, InvalidAnnotation, InvalidOverride, NotAnIndex
 from es_dedup.index import factory
 from es_dedup.index.texts import compress_text
 from es_dedup.model import AddReport, Decision, Page, Progress, RemoveReport, WritePolicy
@@ -135,7 +116,7 @@ class Deduplicator(IndexReader):
             TypeError: an argument is of a wrong type.
         """
         if not isinstance(path, str | Path):
-            raise wrong_type("path", "a file or an address", path, 'Deduplicator.open("pages.db")')
+            raise errors.wrong_type("path", "a file or an address", path, 'Deduplicator.open("pages.db")')
         settings = settings_in_force(settings)
         index = factory.open_index(path, settings, read_only=read_only)
         try:
@@ -219,12 +200,12 @@ class Deduplicator(IndexReader):
             unknown = tuple(name for name in ids if name not in known)
             if not known:
                 return RemoveReport(0, unknown)
-            touched = edge_neighbours(self._index, known)
-            clusters = {each.cluster_id for each in self._index.assignments(known).values()}
-            touched |= {each.page_id for group in self._index.members(clusters).values() for each in group}
-            with clusters_pending(self._index):
+            touched = upkeep.edge_neighbours(self._index, known)
+            theirs = {each.cluster_id for each in self._index.assignments(known).values()}
+            touched |= {each.page_id for group in self._index.members(theirs).values() for each in group}
+            with upkeep.clusters_pending(self._index):
                 removed = self._index.delete_many(known)
-                changed, repaired = repair_around(
+                changed, repaired = upkeep.repair_around(
                     self._index, touched - known, self._lookup(), self._settings
                 )
             self.changed = frozenset(changed)
@@ -308,7 +289,7 @@ class Deduplicator(IndexReader):
         with write_session(self._index):
             known = load_overrides(self._index)
             if override_id not in known:
-                raise UnknownOverride(override_id)
+                raise errors.UnknownOverride(override_id)
             undone = replace(known[override_id], undone=just_now(), undone_by=author, undone_reason=reason)
             changed = self._merge_overrides([undone]).changed
             return OverrideReport((load_overrides(self._index)[override_id],), changed)
@@ -362,7 +343,7 @@ class Deduplicator(IndexReader):
         """Take back what a reader said of two pages, which stays in the record; whether there was something."""
         key = (*sorted(map(checked_id, (left, right))), reader)
         with self._index.writing():
-            known = [each for each in load_annotations(self._index) if each.key == key]
+            known = [each for each in labels.load_annotations(self._index) if each.key == key]
             if known:
                 self._record_labels([replace(known[0], removed=just_now())])
         return bool(known)
@@ -377,14 +358,14 @@ class Deduplicator(IndexReader):
             InvalidAnnotation: a string is too long, or no text; nothing was stored.
         """
         with self._index.writing():
-            changes = labels.merged(load_annotations(self._index, removed=True), annotations)
+            changes = labels.merged(labels.load_annotations(self._index, removed=True), annotations)
             if changes:
                 self._record_labels(changes)
         return len(changes)
 
     def keep(self, name: str, text: str | None) -> None:
         """Keep a small text beside the index under a name, for a program that uses the library; None removes it."""
-        self._index.set_note(KEPT.format(name), text)
+        self._index.set_note(KEPT + name, text)
 
     def _record_labels(self, changes: Sequence[Annotation]) -> None:
         if problem := problem_of_entries(changes):
@@ -410,7 +391,7 @@ class Deduplicator(IndexReader):
         if not changes:
             return OverrideReport(())
         return OverrideReport(
-            tuple(changes), change_overrides(self._index, changes, constraints, self._settings)
+            tuple(changes), upkeep.change_overrides(self._index, changes, constraints, self._settings)
         )
 
     def record_roots(self, roots: Roots) -> None:
@@ -426,7 +407,7 @@ class Deduplicator(IndexReader):
             return
         with write_session(self._index):
             if self.roots().roots not in (roots.recorded, roots.roots):
-                raise RootsChanged(self._name)
+                raise errors.RootsChanged(self._name)
             self._index.set_note(ROOTS, roots.as_json())
 
     def recluster(
@@ -452,19 +433,17 @@ class Deduplicator(IndexReader):
         settings = settings or self._wanted()
         if dry_run:
             corpus, before = load_corpus(self._index), self._canonical()
-            found = decide_corpus(corpus, settings, progress or silent)
-            constraints = load_constraints(self._index)
-            then = cluster_all(corpus.keys, found.edges, settings.cluster, constraints)
-            return _compared(before, _canonical_of(then.values()))
+            edges = decide_corpus(corpus, settings, progress or upkeep.silent).edges
+            then = cluster_all(corpus.keys, edges, settings.cluster, load_constraints(self._index))
+            return _report(before, _canonical_of(then.values()))
         with write_session(self._index):
             before = self._canonical()
             self._index.set_note(CLUSTERS_PENDING, "1")
             without_text = apply_ignored(self._index, settings, compress_text)
-            assigned = self._recluster(settings, progress).assigned
+            assigned = self._recluster(settings, progress)
             self._index.set_note(CLUSTERS_PENDING, None)
             now = self._canonical() if assigned is None else _canonical_of(assigned.values())
-        report = _compared(before, now)
-        return replace(report, without_text=without_text)
+        return _report(before, now, without_text)
 
     def recluster_as_before(self, *, keep_pending: bool = False) -> None:
         """``recluster`` with the settings that the clusters were made with: for repair.
@@ -478,12 +457,14 @@ class Deduplicator(IndexReader):
             if not keep_pending:
                 self._index.set_note(CLUSTERS_PENDING, None)
 
-    def _recluster(self, settings: Settings, progress: Callable[[Progress], None] | None) -> ClusteringResult:
-        """Cluster everything anew; the caller removes the note ``CLUSTERS_PENDING``."""
+    def _recluster(
+        self, settings: Settings, progress: Callable[[Progress], None] | None
+    ) -> Mapping[str, Assignment] | None:
+        """Cluster everything anew; all assignments where they are at hand. The caller removes the note ``CLUSTERS_PENDING``."""
         self._index.set_note(CLUSTERS_PENDING, "1")
-        reclustered = recluster_stored(self._index, settings, progress)
-        self._basis = None
-        return reclustered
+        assigned = recluster_stored(self._index, settings, progress).assigned
+        self._looked = 0.0
+        return assigned
 
     def _canonical(self) -> dict[str, str]:
         """The canonical document of each clustered page, by page id."""
@@ -494,7 +475,7 @@ class Deduplicator(IndexReader):
 
         With attached source indices the next job or ``audit --repair`` does so, and writes the documents that change.
         """
-        unfinished = self._index.note(CLUSTERS_PENDING) is not None and not attached(self._index)
+        unfinished = self._index.note(CLUSTERS_PENDING) is not None and not upkeep.attached(self._index)
         if (not unfinished and self._readable()) or self._index.count() > QUICK_PAGES:
             return
         with suppress(IndexLocked), self._index.writing():
@@ -535,23 +516,24 @@ class Deduplicator(IndexReader):
         whole: bool,
     ) -> AddReport:
         settings, other = self._written_with(whole=whole)
-        codec = None if dry_run else factory.text_codec(settings)
         source = checked_pages(pages)
         reading = PageInput(source)
-        ignored = load_ignored(self._index)
-        named = self._index.keeps_named
         made: Iterable[Chunk] = chunks(
-            source if self._temporary else reading, settings, codec, named=named, ignored=ignored
+            source if self._temporary else reading,
+            settings,
+            None if dry_run else factory.text_codec(settings),
+            named=self._index.keeps_named,
+            ignored=load_ignored(self._index),
         )
         if dry_run or policy is WritePolicy.FAIL:
             made = list(made)
             if reading.error is not None:
                 raise reading.error
-            report = dry_run_report(made, self._index, settings, self._lookup(settings), progress or silent)
-            if policy is WritePolicy.FAIL:
-                for page_id, decision in report.decisions.items():
-                    if decision.duplicate_of:
-                        raise DuplicatePage(page_id, decision.duplicate_of)
+            lookup = self._lookup(settings)
+            report = dry_run_report(made, self._index, settings, lookup, progress or upkeep.silent)
+            for page_id, decision in report.decisions.items():
+                if policy is WritePolicy.FAIL and decision.duplicate_of:
+                    raise errors.DuplicatePage(page_id, decision.duplicate_of)
             if dry_run:
                 return report
         with write_session(self._index):
@@ -565,7 +547,7 @@ class Deduplicator(IndexReader):
                 report = ingest.finish(policy, whole=whole)
                 self.changed = ingest.changed
             finally:
-                self._basis = None
+                self._looked = 0.0  # statistics are read again where the note of them has changed
             if whole:  # another command may follow at once
                 self._index.refresh()
         return report
@@ -575,9 +557,10 @@ def _canonical_of(assigned: Iterable[Assignment]) -> dict[str, str]:
     return {each.page_id: each.canonical for each in assigned}
 
 
-def _compared(before: Mapping[str, str], now: Mapping[str, str]) -> ReclusterReport:
+def _report(before: Mapping[str, str], now: Mapping[str, str], without_text: int = 0) -> ReclusterReport:
+    """What has changed between two sets of canonical documents, by page id."""
     changed = sum(before.get(page_id) != canonical for page_id, canonical in now.items())
-    return ReclusterReport(len(now), changed, _several(before), _several(now))
+    return ReclusterReport(len(now), changed, _several(before), _several(now), without_text)
 
 
 def _several(canonical: Mapping[str, str]) -> int:

@@ -10,20 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_dedup.batch import overrides, page_lookup
+from es_dedup.batch import featurise, overrides, page_lookup
 from es_dedup.batch.cluster_evidence import clusters_with_evidence
 from es_dedup.batch.effective_settings import EffectiveSettings
-from es_dedup.batch.featurise import (
-    checked_id,
-    checked_page,
-    checked_pages,
-    compared,
-    content_of,
-    day_of,
-    name_of,
-    pages_of,
-    problem_of,
-)
+from es_dedup.batch.featurise import checked_id, day_of
 from es_dedup.batch.loose_clusters import loose_clusters
 from es_dedup.decision.alignment import aligned
 from es_dedup.decision.candidate_search import CandidateSearch
@@ -33,23 +23,13 @@ from es_dedup.decision.method_rules import decided
 from es_dedup.decision.page_decisions import decide, overruled, with_overridden
 from es_dedup.decision.rules import BY_RULES, without_rules
 from es_dedup.decision.thresholds import thresholds_of
-from es_dedup.deduplicator.change_reader import ChangeReader
 from es_dedup.deduplicator.stored_reader import StoredReader
 from es_dedup.detectors.features import unpack
 from es_dedup.detectors.page_features import of_stored, of_text
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError, NotAnIndex, SearchRefused, SettingsDiffer, UnknownPage, wrong_type
 from es_dedup.extraction import create_extractor
-from es_dedup.model import (
-    Cluster,
-    Content,
-    Decision,
-    Page,
-    PairDecision,
-    SearchHit,
-    SearchResult,
-    Skipped,
-)
+from es_dedup.model import Cluster, Content, Decision, Page, PairDecision, SearchHit, SearchResult, Skipped
 from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import STATISTICS, decision_settings, with_recorded
 from es_dedup.text.passages import closed_up, without_passages
@@ -76,7 +56,7 @@ GROUPED = 10_000  # matches of a search that are read at once, and of which grou
 STATISTICS_SECONDS = 0.5  # used so long before a check whether another process has learned new ones
 
 
-class IndexReader(ChangeReader, StoredReader):
+class IndexReader(StoredReader):
     """All queries of an index; nothing here writes. A ``Deduplicator`` is this, and opens an index and writes."""
 
     def __init__(self, index: Index, settings: Settings) -> None:
@@ -117,15 +97,13 @@ class IndexReader(ChangeReader, StoredReader):
 
     def check(self, page: Page) -> Decision:
         """What a page is against all that is stored; nothing is written."""
-        return self.check_many([checked_page(page)])[0]
+        return self.check_many([featurise.checked_page(page)])[0]
 
     def check_many(self, pages: Iterable[Page]) -> list[Decision]:
         """``check`` for several pages, in order; they are not compared with each other."""
         self._warn()
-        decisions: list[Decision] = []
-        for some in chunked(checked_pages(pages), CHECKED_AT_A_TIME):
-            decisions += self._check_some(some)
-        return decisions
+        groups = chunked(featurise.checked_pages(pages), CHECKED_AT_A_TIME)
+        return [decision for some in groups for decision in self._check_some(some)]
 
     def _check_some(self, pages: list[Page]) -> list[Decision]:
         while True:
@@ -138,18 +116,16 @@ class IndexReader(ChangeReader, StoredReader):
                 break  # they have not changed since the last check
         by_people = self._decided_by_people(asked, known.constraints)
         assigned = {**compared.assigned, **self._index.assignments(chain.from_iterable(by_people))}
-        decisions = []
-        row = 0
+        decisions, rows = [], iter(range(len(asked.ids)))
         for page in pages:
-            if problem := problem_of(page):
-                decisions.append(decide(name_of(page), [], {}, problem=problem))
+            if problem := featurise.problem_of(page):
+                decisions.append(decide(featurise.name_of(page), [], {}, problem=problem))
                 continue
+            row = next(rows)
+            related = with_overridden(by_people[row], compared.related(row))
+            notes = (*overruled(by_people[row]), *compared.use[row].notes())
             cut = compared.inconclusive.get(row, "")
-            decided, related = by_people[row], compared.related(row)
-            notes = (*overruled(decided), *compared.use[row].notes())
-            related = with_overridden(decided, related)
             decisions.append(decide(page.id, related, assigned, inconclusive=cut, notes=notes))
-            row += 1
         return decisions
 
     def _decided_by_people(self, asked: Pages, constraints: Constraints) -> list[dict[str, PairDecision]]:
@@ -209,53 +185,52 @@ class IndexReader(ChangeReader, StoredReader):
         comparison = compare(sides[0], row, sides[1], row, statistics, thresholds)
         decision = pair_decision(decided(comparison, settings, statistics), 0, settings, statistics)
         stored = settings.elastic.also_stored if self._index.keeps_named else ()
-        further = dict.fromkeys((*stored, *also))
-        verdicts = (*decision.verdicts, *self._verdicts_of(further, left, right))
-        silent = dict.fromkeys((*settings.detectors, *further)).keys() - {each.detector for each in verdicts}
+        enabled = {each.detector for each in decision.verdicts}
+        names = [name for name in dict.fromkeys((*settings.detectors, *stored, *also)) if name not in enabled]
+        verdicts, skipped = self._by_texts(names, left, right)
         explained = replace(
             decision,
-            verdicts=verdicts,
+            verdicts=(*decision.verdicts, *verdicts),
             rules=next(rule_results(comparison)) if settings.decision.method == BY_RULES else (),
-            skipped=self._why_skipped(sorted(silent), left, right),
+            skipped=skipped,
         )
         return self._overridden(explained)
 
-    def _verdicts_of(self, names: Iterable[str], *sides: str | Page) -> Iterator[Verdict]:
-        """What methods that are not enabled say of a pair; nothing of one that skips a page or cannot have its text."""
-        wanted = tuple(name for name in names if name not in self._settings.detectors)
-        contents = [self.content_of(side) for side in sides] if wanted else []
-        known = [content for content in contents if content is not None]
-        if not wanted or len(known) < len(contents):
-            return
-        for detector in create_detectors(self._settings.model_copy(update={"detectors": wanted})).values():
-            left, right = detector.featurise_many(known)
-            if not isinstance(left, Skipped) and not isinstance(right, Skipped):
-                yield detector.verify(left, right)
-
-    def _why_skipped(self, names: Sequence[str], *sides: str | Page) -> dict[str, str]:
-        """Why methods give no verdict on a pair, by method."""
+    def _by_texts(self, names: Sequence[str], *sides: str | Page) -> tuple[list[Verdict], dict[str, str]]:
+        """What methods that are not enabled say of a pair, and why the others, and the enabled ones of these names, give no verdict."""
         if not names:
-            return {}
+            return [], {}
         contents = [(side.id if isinstance(side, Page) else side, self.content_of(side)) for side in sides]
+        verdicts: list[Verdict] = []
         why: dict[str, str] = {}
-        for name, detector in create_detectors(
-            self._settings.model_copy(update={"detectors": tuple(names)})
-        ).items():
-            reasons = []
-            for page, content in contents:
-                made = Skipped("its text is not kept") if content is None else detector.featurise(content)
-                if isinstance(made, Skipped):
-                    reasons.append(f"{made.detail or made.reason} in {page}")
-            why[name] = "; ".join(reasons) or "nothing to compare"
-        return why
+        settings = self._settings.model_copy(update={"detectors": tuple(names)})
+        for name, detector in create_detectors(settings).items():
+            sides_ = [
+                Skipped("its text is not kept") if content is None else detector.featurise(content)
+                for _, content in contents
+            ]
+            reasons = [
+                f"{each.detail or each.reason} in {page}"
+                for (page, _), each in zip(contents, sides_, strict=True)
+                if isinstance(each, Skipped)
+            ]
+            if reasons or name in self._settings.detectors:
+                why[name] = "; ".join(reasons) or "nothing to compare"
+            else:
+                verdicts.append(detector.verify(*sides_))
+        return verdicts, dict(sorted(why.items()))
 
     def content_of(self, side: str | Page) -> Content | None:
         """Content of a page, stored (by id) or given; None where its text is not kept."""
         if isinstance(side, Page):
-            return compared(content_of(side, self._extractor)[0], overrides.load_ignored(self._index))
+            return self._content(side)
         record = self.record(side)
         text = self._counted_text(record)
         return Content(text, title=record.title) if text else None
+
+    def _content(self, page: Page) -> Content:
+        content, _ = featurise.content_of(page, self._extractor)
+        return featurise.compared(content, overrides.load_ignored(self._index))
 
     def _counted_text(self, record: FeatureRecord) -> str:
         """The kept text of a page, with blanks for the passages of its site that never count; empty where texts are not kept."""
@@ -369,9 +344,9 @@ class IndexReader(ChangeReader, StoredReader):
         settings = self._settings
         methods = (*settings.elastic.also_stored, *also)
         if isinstance(page, Page):
-            if problem := problem_of(page):
+            if problem := featurise.problem_of(page):
                 raise ValueError(problem)
-            content = compared(content_of(page, self._extractor)[0], overrides.load_ignored(self._index))
+            content = self._content(page)
             return of_text(page.id, content.text, content.title, settings, methods)
         record = self.record(page)
         content_of_page = self._counted_text(record), record.title
@@ -544,7 +519,7 @@ class IndexReader(ChangeReader, StoredReader):
     def _featurise(self, pages: list[Page], ignored: Ignored | None = None) -> tuple[Pages, dict[str, str]]:
         """Features of pages without the passages that never count; None: as the index has them now."""
         ignored = overrides.load_ignored(self._index) if ignored is None else ignored
-        return pages_of(
+        return featurise.pages_of(
             pages, self._settings, self._extractor, named=self._index.keeps_named, ignored=ignored
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +15,7 @@ from es_dedup.errors import UnknownPage
 from es_dedup.index.closing import Closing
 from es_dedup.model import RemoveReport
 from es_dedup.model.batches import chunked
+from es_dedup.model.cluster_changes import Cursor
 from es_dedup.readers import Roots
 
 if TYPE_CHECKING:
@@ -23,11 +25,12 @@ if TYPE_CHECKING:
     from es_dedup.index.port import Index
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model.annotations import Annotation
+    from es_dedup.model.cluster_changes import ClusterChange
     from es_dedup.model.overrides import Override
 
 IDS_AT_A_TIME: Final = 500
-KEPT = "kept:{}"
-"""Notes of programs that use the library."""
+KEPT = "kept:"
+"""Names of notes of programs that use the library begin with it."""
 ROOTS = "roots"
 """The note that has the roots of page files."""
 
@@ -62,13 +65,13 @@ class StoredReader(Closing):
 
     def kept(self, names: Iterable[str]) -> dict[str, str]:
         """Small texts that a program has kept beside the index by ``Deduplicator.keep``; absent where there is none of a name."""
-        found = self._index.notes([KEPT.format(name) for name in names])
-        return {name.removeprefix(KEPT.format("")): text for name, text in found.items() if text is not None}
+        found = self._index.notes([KEPT + name for name in names])
+        return {name.removeprefix(KEPT): text for name, text in found.items() if text is not None}
 
     def kept_names(self, prefix: str = "") -> list[str]:
         """Names under which something is kept and that begin with ``prefix``, ascending."""
-        start, names = KEPT.format(""), self._index.note_names()
-        return [name.removeprefix(start) for name in names if name.startswith(start + prefix)]
+        names = self._index.note_names()
+        return [name.removeprefix(KEPT) for name in names if name.startswith(KEPT + prefix)]
 
     def overrides_of(self, page_ids: Iterable[str]) -> dict[str, tuple[Override, ...]]:
         """Overrides in force that name a page, by time, for each of some pages that has any."""
@@ -94,6 +97,36 @@ class StoredReader(Closing):
         if page_id not in found:
             raise UnknownPage(page_id)
         return found[page_id]
+
+    def changes(
+        self, since: str | None = None, *, poll_seconds: float | None = None
+    ) -> Iterator[ClusterChange]:
+        """Pages whose cluster has changed, with the present one; for keeping a copy of all clusters elsewhere.
+
+        Keep ``ClusterChange.cursor`` once a change is applied, and pass the last one to go on. Changes may come again, never in part:
+        to apply one twice changes nothing. A change with ``reset`` says to forget all pages; all that are clustered follow.
+
+        Args:
+            since: cursor of the last change that was applied; None gives all clusters.
+            poll_seconds: go on for ever and look for changes so often; None: end after those that there are.
+
+        Raises:
+            ValueError: ``since`` is no cursor.
+        """
+        return self._changes(None if since is None else Cursor.parse(since), poll_seconds)
+
+    def _changes(self, place: Cursor | None, poll_seconds: float | None) -> Iterator[ClusterChange]:
+        while True:
+            for change in self._index.changes(place):
+                place = Cursor.parse(change.cursor)
+                yield change
+            if poll_seconds is None:
+                return
+            time.sleep(poll_seconds)
+
+    def changes_cursor(self) -> str:
+        """The cursor of now: ``changes`` since then gives what changes later. Take it before an export, not after."""
+        return str(self._index.changes_end())
 
     def page_ids(self) -> Iterator[str]:
         """Ids of all stored pages that are clustered, by cluster."""

@@ -335,7 +335,7 @@ def _carry_over(old: Index, new: Index, dedup: Deduplicator) -> None:
     dedup.import_overrides(load_overrides(old).values())
     dedup.import_annotations(load_annotations(old, removed=True))
     names = {*old.note_names(), *new.note_names()}
-    for some in chunked(sorted(name for name in names if name.startswith(KEPT.format(""))), KEPT_AT_A_TIME):
+    for some in chunked(sorted(name for name in names if name.startswith(KEPT)), KEPT_AT_A_TIME):
         stored = new.notes(some)
         for name, text in old.notes(some).items():
             if text != stored[name]:
