@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -28,6 +29,6 @@ def pages() -> tuple[bytes, ...]:
 @cache
 def texts() -> tuple[str, ...]:
     """Running texts in Chinese and English."""
-    files = sorted((ROOT / "samples" / "sources").rglob("*.md"))
-    whole = "\n".join(path.read_text(encoding="utf-8") for path in files)
-    return tuple(part for part in whole.split("\n\n") if len(part) > 40)
+    files = sorted((ROOT / "samples" / "pages").rglob("*.html"))
+    whole = "\n".join(path.read_bytes().decode("utf-8", "ignore") for path in files)
+    return tuple(dict.fromkeys(part for part in re.split(r"\s*<[^>]*>\s*", whole) if len(part) > 40))
