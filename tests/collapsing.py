@@ -85,8 +85,7 @@ def invented(count: int, seed: int, *, unmarked: float = 0.05) -> Iterator[Store
                     "cluster_id": f"c/{names[canonical]}",
                     "canonical": at == canonical,
                     "relation": "unique" if at == canonical else "duplicate",
-                    "cluster_size": size,
-                }
+                } | ({"cluster_size": size} if at == canonical else {})
             yield Stored(name, document, f"c/{names[canonical]}" if marked else name, at == canonical, marked)
         made += size
 

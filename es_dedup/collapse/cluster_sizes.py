@@ -1,10 +1,11 @@
-"""Number of other pages of a cluster: counted in the index, or among the matches."""
+"""Number of other pages of a cluster: as its canonical document says, counted in the index, or among the matches."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.collapse import queries
+from es_dedup.collapse.hits import values_of
 from es_dedup.collapse.model import Similar
 from es_dedup.collapse.operations import MultiSearch, checked, problems_of
 
@@ -17,26 +18,32 @@ if TYPE_CHECKING:
 
 WITHIN: Final = "es_dedup_within"
 CLUSTERS: Final = "es_dedup_clusters"
+SIZE: Final = "es_dedup_size"
 
 
 def other_page_counts(request: Request, groups: Sequence[HitGroup]) -> Plan[tuple[dict[str, int], list[str]]]:
-    """Number of other pages by cluster id, and problems; no request where stored sizes are asked for."""
-    ids = sorted(
-        {each.cluster_id for group in groups for each in (group, *group.contained) if each.cluster_id}
-    )
+    """Number of other pages by cluster id, and problems; no request where the heads of all groups say it themselves."""
     options = request.options
-    if options.similar is Similar.STORED or not ids:
+    shown = [each for group in groups for each in (group, *group.contained) if each.cluster_id]
+    if options.similar is Similar.STORED:
+        shown = [each for each in shown if not values_of(each.head, options.size_field)]
+    ids = sorted({each.cluster_id for each in shown if each.cluster_id})
+    if not ids:
         return {}, []
     wanted = queries.in_clusters(ids, options)
     within = [wanted]
-    if options.similar is Similar.ALL:
-        body = {"query": {"bool": {"filter": [wanted]}}, "size": 0}
-    else:
+    if options.similar is Similar.MATCHING:
         # Aggregations do not see a post_filter.
         within += [request.body["post_filter"]] if "post_filter" in request.body else []
         body = queries.narrowed(queries.matching(request.body), wanted)
-    counting = {"terms": {"field": options.cluster_field, "size": len(ids)}}
+    else:
+        body = {"query": {"bool": {"filter": [wanted]}}, "size": 0}
+    counting: dict[str, Any] = {"terms": {"field": options.cluster_field, "size": len(ids)}}
+    if options.similar is Similar.STORED:
+        counting["aggs"] = {SIZE: {"max": {"field": options.size_field}}}
     body["aggs"] = {WITHIN: {"filter": {"bool": {"filter": within}}, "aggs": {CLUSTERS: counting}}}
     (answer,) = yield MultiSearch([body | {"track_total_hits": False}], request.index, request.header)
     buckets = checked(answer)["aggregations"][WITHIN][CLUSTERS]["buckets"]
-    return {bucket["key"]: bucket["doc_count"] - 1 for bucket in buckets}, problems_of(answer)
+    # The canonical document, which knows the size, may be in an index that is not searched.
+    sizes = {each["key"]: int(each.get(SIZE, {}).get("value") or each["doc_count"]) for each in buckets}
+    return {name: size - 1 for name, size in sizes.items()}, problems_of(answer)

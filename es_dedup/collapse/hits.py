@@ -51,11 +51,8 @@ def values_of(hit: Hit, name: str) -> list[Any]:
 def group_of(group: HitGroup, request: Request, counts: Mapping[str, int]) -> Group:
     """The group that a group becomes; ``counts`` has other pages by cluster id, where they were counted."""
     options = request.options
-    if options.similar is Similar.STORED or group.cluster_id is None:
-        stored = next(iter(values_of(group.head, options.size_field)), 1)
-        similar = max(int(stored) - 1, 0)
-    else:
-        similar = counts.get(group.cluster_id, 0)
+    stored = values_of(group.head, options.size_field) if options.similar is Similar.STORED else ()
+    similar = max(int(stored[0]) - 1, 0) if stored else counts.get(group.cluster_id or "", 0)
     under = tuple(cleaned(other, request) for other in group.hits[1:])
     inside = tuple(group_of(other, request, counts) for other in group.contained)
     return Group(

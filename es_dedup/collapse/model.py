@@ -94,8 +94,8 @@ class Group:
     Attributes:
         hit: the hit shown for the group: its canonical document or its best match, depending on the mode.
         cluster_id: None for a page that has no ``dedup`` object; each such page is a group of its own.
-        similar_count: other pages of the cluster, at least 0. ``stored``: by the ``cluster_size`` of the hit, free of cost;
-            ``all``: counted in the index now; ``matching``: of those that match the query. In mode ``group`` not less than
+        similar_count: other pages of the cluster, at least 0. ``stored``: by the ``cluster_size`` of the canonical document, free of
+            cost where that is the hit, else for one more request; ``all``: counted in the index now; ``matching``: of those that match the query. In mode ``group`` not less than
             the ``other_hits``.
         other_hits: further fetched hits of the group, best first (mode ``group``).
         contained: groups whose page is contained in a page of this one (``nest_contained``).
@@ -168,7 +168,8 @@ class SearchOptions:
         group_total: see ``GroupTotal``; the other modes have their total anyway.
         document_total: count the documents that match too; in mode ``canonical`` this is a second, cheap search.
         similar: see ``Group.similar_count``.
-        boost: at least 0; scores are multiplied by 1 + boost · log10(1 + cluster size).
+        boost: at least 0; scores are multiplied by 1 + boost · log10(1 + cluster size). Canonical documents know the size; a
+            copy, which mode ``collapse`` may show in the place of one that does not match, counts as a page alone.
         nest_contained: nest a page below a result that contains it, within ``window`` groups.
         head_sort: a sort, as in a body: the page shown for a group is its first by this sort, such as the newest or the cheapest,
             in place of the one that the mode shows; groups keep their order. One more request.
@@ -232,7 +233,7 @@ class SearchOptions:
 
     @property
     def size_field(self) -> str:
-        """The field with the cluster's size."""
+        """The field with the cluster's size, in its canonical document only."""
         return f"{self.field}.cluster_size"
 
     @property

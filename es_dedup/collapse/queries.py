@@ -127,7 +127,7 @@ def unassigned(options: SearchOptions) -> Body:
 
 
 def shared(options: SearchOptions) -> Body:
-    """Filter: pages whose cluster may have further pages (``cluster_size`` is not 1)."""
+    """Filter: pages whose cluster may have further pages (``cluster_size`` is not 1; copies have none)."""
     alone = {"term": {options.size_field: 1}}
     return {"bool": {"filter": [assigned(options)], "must_not": [alone]}}
 

@@ -25,6 +25,10 @@ class ClusterCache:
     Args:
         index: what is cached of: an index, or changes to it that are kept together.
         notes: those that are known.
+
+    Attributes:
+        reassigned: pages whose assignment was changed through this cache.
+        left: clusters that they were in before.
     """
 
     def __init__(self, index: ClusterBatch, notes: Mapping[str, str | None] = MappingProxyType({})) -> None:
@@ -33,6 +37,8 @@ class ClusterCache:
         self._records: dict[str, FeatureRecord] = {}
         self._assigned: dict[str, Assignment | None] = {}
         self._groups: dict[str, dict[str, Assignment]] = {}
+        self.reassigned: set[str] = set()
+        self.left: set[str] = set()
 
     def learn(
         self,
@@ -143,6 +149,10 @@ class ClusterCache:
     def assign_many(self, assignments: Iterable[Assignment]) -> None:
         """See ``ClusterStore.assign_many``."""
         given = {each.page_id: each for each in assignments}
+        before = self.assignments(given)
+        changed = {name for name, each in given.items() if before.get(name) != each}
+        self.reassigned |= changed
+        self.left |= {before[name].cluster_id for name in changed if name in before}
         self._index.assign_many(given.values())
         for group in self._groups.values():
             for page_id in group.keys() & given.keys():

@@ -52,7 +52,7 @@ from es_dedup.hook.batch_steps import (
 from es_dedup.hook.claims import first_with
 from es_dedup.hook.cluster_cache import ClusterCache
 from es_dedup.hook.redis_window import WindowUnavailable
-from es_dedup.index.dedup_field import dedup_fields_of, dedup_fields_of_groups
+from es_dedup.index.dedup_field import dedup_fields_after, dedup_fields_of, dedup_fields_of_groups
 from es_dedup.index.port import Assignment, WriteReport
 from es_dedup.model import Decision, Outcome, Relation, WritePolicy
 from es_dedup.settings.recorded import STATISTICS
@@ -327,7 +327,7 @@ class BatchDecider:
         if before and replaced_since is not None:  # another may have stored some of them since
             again = lookup.among(compared.pages, not_compared(compared, other, before, replaced))
             pairs, edges = pairs + again.pairs, distinct([*searched, *again.edges()])
-        alone, moved = self._place(todo.records, touched, edges, cache, lookup) if new else ([], set())
+        alone = self._place(todo.records, touched, edges, cache, lookup) if new else []
         cut = {compared.pages.ids[row]: why for row, why in compared.inconclusive.items()}
         stored_now = StoredBatch(new, replaced, cut)
         of_same = decided_edges(index, index.edges_of(same), same) if same else []
@@ -340,10 +340,11 @@ class BatchDecider:
         add_evidence(decisions, compared)
         for name in set(compared.pages.ids).intersection(other):
             decisions[name] = Decision(name, Outcome.INCONCLUSIVE, name, notes=(MEANWHILE,))
-        others = {name for edge in (*edges, *before) for name in (edge.left, edge.right)}
+        containing = [edge for edge in (*edges, *before) if not edge.relation.same]
+        containing_pages = {name for edge in containing for name in (edge.left, edge.right)}
         dedup_fields = dedup_fields_of_groups([[each] for each in alone], edges)
-        if changed := {*new, *same, *touched, *others, *moved} - dedup_fields.keys():
-            dedup_fields.update(dedup_fields_of(index, changed))
+        if changed := {*new, *same, *containing_pages, *cache.reassigned} - dedup_fields.keys():
+            dedup_fields.update(dedup_fields_after(index, changed, cache.left))
         return BatchDecisions(
             decisions=decisions,
             dedup_fields=dedup_fields,
@@ -487,12 +488,8 @@ class BatchDecider:
         edges: Sequence[Edge],
         cache: ClusterCache,
         lookup: CandidateSearch,
-    ) -> tuple[list[Assignment], set[str]]:
-        """Store edges and clusters: pages without relatives stand alone, around all others clusters are repaired.
-
-        Returns:
-            Assignments of those that stand alone; and pages as of ``repair_around``.
-        """
+    ) -> list[Assignment]:
+        """Store edges and clusters: pages without relatives stand alone, around all others clusters are repaired; gives those that stand alone."""
         index, touched = cache, {*records.ids, *beside}
         ends = {name for edge in edges for name in (edge.left, edge.right)}
         cache.learn(records_of(records), {})
@@ -511,4 +508,6 @@ class BatchDecider:
         alone = [Assignment(name, name, name, Relation.EXACT, 1.0) for name in sorted(touched - linked)]
         index.put_edges(edges)
         index.assign_many(alone)
-        return alone, repair_around(index, linked, lookup, lookup.settings)[0] if linked else set()
+        if linked:
+            repair_around(index, linked, lookup, lookup.settings)
+        return alone

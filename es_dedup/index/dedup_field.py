@@ -8,7 +8,7 @@ from es_dedup.index.source_index import DedupField, documents_of
 from es_dedup.model import Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from es_dedup.index.port import Assignment, ClusterUpdates
     from es_dedup.model import Edge
@@ -22,6 +22,33 @@ def dedup_fields_of(index: ClusterUpdates, page_ids: Iterable[str]) -> dict[str,
     clusters = {each.cluster_id for each in index.assignments(page_ids).values()}
     groups = list(index.members(clusters).values())
     return dedup_fields_of_groups(groups, index.edges_of(each.page_id for group in groups for each in group))
+
+
+def dedup_fields_after(
+    index: ClusterUpdates, page_ids: Iterable[str], cluster_ids: Collection[str]
+) -> dict[str, DedupField]:
+    """``dedup`` fields that a change of clusters may have changed: of these pages, and of the canonical documents, which know the sizes.
+
+    Args:
+        index: with the clusters after the change.
+        page_ids: pages that got another cluster or another canonical document, or an edge; those that are not clustered are absent.
+        cluster_ids: clusters that pages have left.
+    """
+    assigned = index.assignments(page_ids)
+    sizes = {
+        group[0].canonical: len(group)
+        for group in index.members(
+            {each.cluster_id for each in assigned.values()}.union(cluster_ids)
+        ).values()
+    }
+    assigned |= index.assignments(sizes)
+    names = documents_of(assigned)
+    within = contained_in(index.edges_of(names))
+    return {
+        name: dedup_field_of(each, sizes[each.canonical], within.get(name, ()))
+        for name, each in assigned.items()
+        if name in names
+    }
 
 
 def dedup_fields_of_groups(
@@ -54,7 +81,7 @@ def dedup_field_of(assignment: Assignment, size: int, inside: Sequence[str] = ()
         relation=relation,
         duplicate_of="" if canonical else assignment.canonical,
         contained_in=tuple(sorted(inside)),
-        cluster_size=size,
+        cluster_size=size if canonical else 0,
     )
 
 

@@ -204,7 +204,8 @@ class DedupField:
             contains it, else ``unique``.
         duplicate_of: page id of the canonical document; empty for the canonical document itself.
         contained_in: pages that contain this one, by id.
-        cluster_size: pages in the cluster, at least 1.
+        cluster_size: pages in the cluster, at least 1, in its canonical document; 0 in all others, which therefore stay as they are
+            while the cluster grows.
         waiting: the document, as it is now, waits for a decision; False leaves as it is what the document says.
     """
 
@@ -225,7 +226,7 @@ class DedupField:
             "relation": self.relation,
             "duplicate_of": self.duplicate_of or None,
             "contained_in": list(self.contained_in) or None,
-            "cluster_size": self.cluster_size,
+            "cluster_size": self.cluster_size or None,
         }
 
 

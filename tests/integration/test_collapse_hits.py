@@ -117,6 +117,25 @@ def test_similar_pages_are_counted(client: Elasticsearch, corpus: Corpus, mode: 
             assert group.similar_count == wanted - 1
 
 
+def test_stored_sizes_may_lag_and_counted_ones_do_not(client: Elasticsearch) -> None:
+    index = fresh_name()
+    create(client, index)
+    try:
+        sizes: dict[str, dict[str, Any]] = {"a": {"canonical": True, "cluster_size": 2}, "b": {}, "c": {}}
+        for name, size in sizes.items():
+            mark = {"cluster_id": "c", "canonical": False, **size}
+            client.index(index=index, id=name, document={"body": f"tea {name}", "dedup": mark}, refresh=True)
+        search = DedupSearch(client, index)
+        for body in (
+            {},
+            {"query": {"match": {"body": "b"}}},
+        ):  # the canonical document, and a copy in its place
+            found = [search.search(body, mode="collapse", similar=way).groups for way in ("stored", "all")]
+            assert [[group.similar_count for group in groups] for groups in found] == [[1], [2]]
+    finally:
+        client.indices.delete(index=index)
+
+
 def test_a_boost_multiplies_scores_by_cluster_size(client: Elasticsearch, corpus: Corpus) -> None:
     body = {"query": {"match": {"body": "bridge"}}, "size": 500}
     plain = {hit["_id"]: hit["_score"] for hit in ranked(client, corpus.index, body)}
@@ -125,7 +144,7 @@ def test_a_boost_multiplies_scores_by_cluster_size(client: Elasticsearch, corpus
         assert page.groups
         for group in page.groups:
             name = group.hit["_id"]
-            size = corpus.documents[name].source.get("dedup", {}).get("cluster_size", 1)
+            size = corpus.documents[name].source.get("dedup", {}).get("cluster_size", 1)  # copies know none
             assert group.hit["_score"] == pytest.approx(
                 plain[name] * (1 + 2 * math.log10(1 + size)), rel=1e-5
             )

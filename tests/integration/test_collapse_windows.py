@@ -160,7 +160,6 @@ def test_a_container_is_known_by_its_cluster(client: Elasticsearch, index: str) 
             "cluster_id": "k",
             "canonical": False,
             "duplicate_of": f"{index}/whole",
-            "cluster_size": 2,
         },
         "part": {"cluster_id": "p", "canonical": True, "contained_in": [f"{index}/whole"], "cluster_size": 1},
         "whole": {"cluster_id": "k", "canonical": True, "cluster_size": 2},

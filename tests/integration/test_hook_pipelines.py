@@ -121,8 +121,8 @@ def test_each_processor_does_the_same_behind_the_hook(
             assert found == found_in(client, theirs)
             for place, mark in marks.items():
                 kept = {other for other, source in found.items() if source["text"] == found[place]["text"]}
-                assert mark["cluster_size"] == len(kept)
                 assert mark["canonical"] == (mark["relation"] == "unique")
+                assert mark.get("cluster_size") == (len(kept) if mark["canonical"] else None)
                 assert mark["cluster_id"] in {f"{ours}{name}/{_id}" for name, _id in kept}
         finally:
             remove(f"{url}/{ours}-features")
@@ -207,7 +207,7 @@ def check_dedup_fields(index: str, documents: Mapping[tuple[str, str], Mapping[s
         assert {each["dedup"]["cluster_id"] for each in same.values()} == {dedup["cluster_id"]}, (case, place)
         canonical = [other for other, each in same.items() if each["dedup"]["canonical"]]
         assert len(canonical) == 1, (case, place)
-        assert dedup["cluster_size"] == len(same), (case, place)
+        assert dedup.get("cluster_size") == (len(same) if dedup["canonical"] else None), (case, place)
         assert dedup["relation"] == ("unique" if [place] == canonical else "exact"), (case, place)
         if [place] != canonical:
             assert dedup["duplicate_of"] in {f"{index}{name}/{_id}" for name, _id in same}, (case, place)
@@ -395,7 +395,12 @@ def test_documents_whose_content_is_renamed_stay_in_their_clusters(
                     report = dedup_bulk(client, stories(), index=index, hook=hook, **options).report
                 assert "content field 'text'" in report.pipelines[index]
                 before = found_in(client, index)
-                assert [each["dedup"]["cluster_size"] for each in before.values()] == [2] * 4
+                assert sorted(each["dedup"].get("cluster_size", 0) for each in before.values()) == [
+                    0,
+                    0,
+                    2,
+                    2,
+                ]
                 updates = [{"_op_type": "update", "_id": name, "doc": {"n": 1}} for name in "abcd"]
                 report = dedup_bulk(client, updates, index=index, hook=hook).report
                 assert (report.without_text, report.pipelines) == (0, {})

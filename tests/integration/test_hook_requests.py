@@ -13,7 +13,8 @@ from elastic_transport import Transport
 from es_dedup import Deduplicator, Settings
 from es_dedup.deduplicator import index_reader
 from es_dedup.hook import DedupHook, dedup_bulk
-from tests.hooked import FIELDS, action_of
+from es_dedup.model.batches import chunked
+from tests.hooked import FIELDS, action_of, dedup_fields
 from tests.samples import story
 from tests.servers import empty
 
@@ -96,3 +97,19 @@ def test_a_check_takes_three_requests(
         asked.clear()
         assert dedup.check(story(1, "copy", day=2)).duplicate_of == f"{name}/story-1"
         assert len(asked) == MOST_OF_A_CHECK, asked
+
+
+def test_a_growing_cluster_leaves_its_copies_as_they_are(
+    hook: DedupHook, client: Elasticsearch, name: str
+) -> None:
+    count = 60
+    actions = [action_of(story(0, f"copy-{number}", day=1 + number % 28), name) for number in range(count)]
+    for some in chunked(actions, BATCH):
+        dedup_bulk(client, some, hook=hook)
+    written = client.indices.stats(index=name)["_all"]["total"]["indexing"]
+    calls = count // BATCH
+    assert (written["index_total"], written["noop_update_total"]) == (count + calls - 1, 0)
+    found = dedup_fields(client, name)
+    assert {each: found[each]["cluster_size"] for each in found if "cluster_size" in found[each]} == {
+        "copy-0": count
+    }

@@ -75,7 +75,7 @@ def wanted(expected: Mapping[str, Expected]) -> dict[str, dict[str, Any]]:
             "relation": each.relation,
             "duplicate_of": None if each.canonical == name else each.canonical,
             "contained_in": list(each.contained_in) or None,
-            "cluster_size": counted[each.canonical],
+            "cluster_size": counted[name] if each.canonical == name else None,
             "waiting": None,
         }
         for name, each in expected.items()

@@ -55,7 +55,7 @@ def test_marks_say_who_stands_for_a_cluster_and_what_contains_a_page() -> None:
     edges = [Edge("i/a", "i/z", Relation.CONTAINED, 0.8), Edge("i/b", "i/y", Relation.CONTAINS, 0.8)]
     assert dedup_fields_of_groups([group], edges) == {
         "i/a": DedupField("c", canonical=True, relation="contained", contained_in=("i/z",), cluster_size=2),
-        "i/b": DedupField("c", canonical=False, relation="duplicate", duplicate_of="i/a", cluster_size=2),
+        "i/b": DedupField("c", canonical=False, relation="duplicate", duplicate_of="i/a", cluster_size=0),
     }
 
 
