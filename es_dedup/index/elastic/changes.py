@@ -6,15 +6,19 @@ assignment leaves a document without cluster (``clusters.removals``). An index t
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.errors import IndexError_, IndexUnavailable
 from es_dedup.index.elastic.clusters import assignments_in
 from es_dedup.index.elastic.reading import WINDOW, whole
+from es_dedup.index.elastic.server import Unanswered
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from elasticsearch import Elasticsearch
 
     from es_dedup.index.elastic.server import Server
 
@@ -53,13 +57,20 @@ def _end(server: Server, alias: str) -> tuple[str, Cursor, int]:
     Numbers are given before documents are written: beyond the checkpoint one may still be missing, and one may be given again
     when the server fails.
     """
-    said = server.call(lambda client: client.indices.stats(index=alias, level="shards"))
-    ((name, index),) = said["indices"].items()
+    ((name, index),) = server.call(partial(_statistics, alias)).items()
     if len(index["shards"]) != 1:
         raise IndexUnavailable(server.name, f"{name} has several shards, so its changes have no one order")
     (copies,) = index["shards"].values()
     (primary,) = (copy["seq_no"] for copy in copies if copy["routing"]["primary"])
     return name, Cursor(index["uuid"], primary["global_checkpoint"]), primary["max_seq_no"]
+
+
+def _statistics(alias: str, client: Elasticsearch) -> dict[str, Any]:
+    """Statistics of the shards of the index behind an alias, by its name."""
+    found: dict[str, Any] = client.indices.stats(index=alias, level="shards")["indices"]
+    if not found:  # another index has taken its place since the name was resolved
+        raise Unanswered("the index of clusters was being replaced")
+    return found
 
 
 def _after(server: Server, index: str, place: Cursor, last: Cursor) -> Iterator[ClusterChange]:
