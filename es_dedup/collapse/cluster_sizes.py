@@ -25,12 +25,15 @@ def other_page_counts(request: Request, groups: Sequence[HitGroup]) -> Plan[tupl
     """Number of other pages by cluster id, and problems; no request where the heads of all groups say it themselves."""
     options = request.options
     shown = [each for group in groups for each in (group, *group.contained) if each.cluster_id]
+    ids = {each.cluster_id for each in shown if each.cluster_id}
+    known: dict[str, int] = {}
     if options.similar is Similar.STORED:
-        shown = [each for each in shown if not values_of(each.head, options.size_field)]
-    ids = sorted({each.cluster_id for each in shown if each.cluster_id})
+        sizes = ((each.cluster_id, values_of(each.head, options.size_field)) for each in shown)
+        known = {name: max(int(size[0]) - 1, 0) for name, size in sizes if name and size}
+        ids -= known.keys()
     if not ids:
-        return {}, []
-    wanted = queries.in_clusters(ids, options)
+        return known, []
+    wanted = queries.in_clusters(sorted(ids), options)
     within = [wanted]
     if options.similar is Similar.MATCHING:
         # Aggregations do not see a post_filter.
@@ -45,5 +48,5 @@ def other_page_counts(request: Request, groups: Sequence[HitGroup]) -> Plan[tupl
     (answer,) = yield MultiSearch([body | {"track_total_hits": False}], request.index, request.header)
     buckets = checked(answer)["aggregations"][WITHIN][CLUSTERS]["buckets"]
     # The canonical document, which knows the size, may be in an index that is not searched.
-    sizes = {each["key"]: int(each.get(SIZE, {}).get("value") or each["doc_count"]) for each in buckets}
-    return {name: size - 1 for name, size in sizes.items()}, problems_of(answer)
+    found = {each["key"]: int(each.get(SIZE, {}).get("value") or each["doc_count"]) for each in buckets}
+    return known | {name: size - 1 for name, size in found.items()}, problems_of(answer)

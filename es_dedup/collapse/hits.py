@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.collapse.model import Group, Similar
+from es_dedup.collapse.model import Group
 from es_dedup.index.source_index import DocumentKey
 
 if TYPE_CHECKING:
@@ -49,10 +49,8 @@ def values_of(hit: Hit, name: str) -> list[Any]:
 
 
 def group_of(group: HitGroup, request: Request, counts: Mapping[str, int]) -> Group:
-    """The group that a group becomes; ``counts`` has other pages by cluster id, where they were counted."""
-    options = request.options
-    stored = values_of(group.head, options.size_field) if options.similar is Similar.STORED else ()
-    similar = max(int(stored[0]) - 1, 0) if stored else counts.get(group.cluster_id or "", 0)
+    """The result for a group of hits; ``counts``: other pages by cluster id."""
+    similar = counts.get(group.cluster_id or "", 0)
     under = tuple(cleaned(other, request) for other in group.hits[1:])
     inside = tuple(group_of(other, request, counts) for other in group.contained)
     return Group(
