@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from es_dedup import Deduplicator, Page
+from es_dedup.deduplicator.index_reader import STATISTICS_SECONDS
 from es_dedup.model.plain import plain
 from tests.serving import EVERYWHERE, OTHER, TEXT, Api, serving
 
@@ -39,6 +40,7 @@ def seen(api: Api, pages: int) -> None:
     while (found := api.get("/v1/search", params={"q": "ferry mayor"}).json())["total_documents"] < pages:
         assert time.monotonic() < end, found
         time.sleep(0.2)
+    time.sleep(STATISTICS_SECONDS)  # for so long the server may decide with the statistics of before
 
 
 @EVERYWHERE
