@@ -1,1 +1,1 @@
-"""The whole-corpus plan: features in worker processes, self-join, verification in batches, clusters."""
+"""Many pages at once: features in worker processes, self-join, verification, clusters; and what people have decided, as journals in the index."""

@@ -159,14 +159,14 @@ def repair(near: Neighbourhood, config: ClusterConfig, *, loose: Collection[str]
         constraints = constraints.seen_at(stay_at) if constraints.touch(free) else constraints
     stars = join_stars(names, edges, constraints)
     star_of = dict(zip(names, stars.canonical, strict=True))
-    titles, retired = _titles(star_of, near.current, free)
+    ids, retired = _cluster_ids(star_of, near.current, free)
     fresh = [
-        Assignment(name, titles[star_of[name]], star_of[name], relation, score)
+        Assignment(name, ids[star_of[name]], star_of[name], relation, score)
         for name, relation, score in zip(names, stars.relation, stars.score, strict=True)
         if name in free
     ]
     stay = [each for name, each in near.current.items() if name not in free]
-    fresh += [replace(each, cluster_id=titles.get(each.canonical, each.cluster_id)) for each in stay]
+    fresh += [replace(each, cluster_id=ids.get(each.canonical, each.cluster_id)) for each in stay]
     changed = [each for each in fresh if near.current.get(each.page_id) != each]
     return Change(tuple(sorted(changed, key=lambda each: each.page_id)), retired)
 
@@ -188,45 +188,56 @@ def _touching(edges: Iterable[Edge], free: Collection[str]) -> list[Edge]:
     return [edge for edge in edges if edge.left in free or edge.right in free]
 
 
-def _titles(
+def _cluster_ids(
     star_of: Mapping[str, str], current: Mapping[str, Assignment], free: Collection[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Cluster id by canonical document, and the retired ids with their successors."""
-    keepers = {each.cluster_id: each.canonical for name, each in current.items() if name not in free}
-    owner = _owners(star_of, current, keepers)
+    """Cluster id by canonical document, and the retired ids with their successors.
+
+    Args:
+        star_of: canonical document of each page that was placed anew, or is canonical and stays.
+        current: assignments before.
+        free: pages that were placed anew.
+    """
+    staying = {each.cluster_id: each.canonical for name, each in current.items() if name not in free}
+    heir_of = _heirs(star_of, current, staying)
     sizes = Counter(star_of.values())
     sizes.update(each.canonical for name, each in current.items() if name not in free and name not in star_of)
     left = {each.cluster_id for name, each in current.items() if name in free}
-    claims: dict[str, list[str]] = {}
-    for title, star in owner.items():
-        claims.setdefault(star, []).append(title)
-    staying = set(keepers.values())
-    titles: dict[str, str] = {}
-    for star in sizes:
-        # A present star is known in full only if a loose page was in it; then it may have been left alone.
-        held = [title for title in claims.get(star, ()) if star not in staying or keepers.get(title) == star]
-        alone = sizes[star] == 1 and (star not in staying or not left.isdisjoint(held))
-        titles[star] = star if alone or not held else min(held)
-    used = set(titles.values())
-    return titles, {title: titles[star] for title, star in sorted(owner.items()) if title not in used}
+    inherited: dict[str, list[str]] = {}
+    for cluster_id, canonical in heir_of.items():
+        inherited.setdefault(canonical, []).append(cluster_id)
+    canonical_and_staying = set(staying.values())
+    ids: dict[str, str] = {}
+    for canonical, size in sizes.items():
+        stays = canonical in canonical_and_staying
+        own = [each for each in inherited.get(canonical, ()) if not stays or staying.get(each) == canonical]
+        # All pages of a star that stays are known only if a page that was placed anew was in it; then it may have been left alone.
+        alone = size == 1 and (not stays or not left.isdisjoint(own))
+        ids[canonical] = canonical if alone or not own else min(own)
+    used = set(ids.values())
+    return ids, {each: ids[canonical] for each, canonical in sorted(heir_of.items()) if each not in used}
 
 
-def _owners(
-    star_of: Mapping[str, str], current: Mapping[str, Assignment], keepers: Mapping[str, str]
+def _heirs(
+    star_of: Mapping[str, str], current: Mapping[str, Assignment], staying: Mapping[str, str]
 ) -> dict[str, str]:
-    """For each cluster id in use, the canonical document of the star that has the first claim on it."""
-    rank = {star: at for at, star in enumerate(dict.fromkeys(star_of.values()))}
-    parts: dict[str, dict[str, int]] = {}
+    """For each cluster id in use, the canonical document whose star inherits it.
+
+    That is the star of the page which the id names, else the one that stays under this id, else the one with most pages of the
+    cluster; of several the first in canonical order.
+    """
+    rank = {canonical: at for at, canonical in enumerate(dict.fromkeys(star_of.values()))}
+    parts: dict[str, Counter[str]] = {}
     for name, each in current.items():
-        shares = parts.setdefault(each.cluster_id, {})
+        shares = parts.setdefault(each.cluster_id, Counter())
         if name in star_of:
-            shares[star_of[name]] = shares.get(star_of[name], 0) + 1
-    owner: dict[str, str] = {}
-    for title, shares in parts.items():
-        if title in star_of:
-            owner[title] = star_of[title]
-        elif title in keepers:
-            owner[title] = keepers[title]
+            shares[star_of[name]] += 1
+    heir_of: dict[str, str] = {}
+    for cluster_id, shares in parts.items():
+        if cluster_id in star_of:
+            heir_of[cluster_id] = star_of[cluster_id]
+        elif cluster_id in staying:
+            heir_of[cluster_id] = staying[cluster_id]
         else:
-            owner[title] = min(shares, key=lambda star: (-shares[star], rank[star]))
-    return owner
+            heir_of[cluster_id] = min(shares, key=lambda canonical: (-shares[canonical], rank[canonical]))
+    return heir_of
