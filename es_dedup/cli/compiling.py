@@ -35,11 +35,11 @@ EN: Final = (
 )
 
 
-def compile_(session: Session, *, beside: Annotated[int, typer.Option(hidden=True)] = 0) -> None:
+def compile_(session: Session, *, parent: Annotated[int, typer.Option(hidden=True)] = 0) -> None:
     """Compile the kernels of the extra `fast` ahead of their first use: about 20 seconds, once per installation.
 
     Args:
-        beside: Stop when the process with this id ends.
+        parent: Stop when the process with this id ends.
     """
     from filelock import FileLock
 
@@ -52,8 +52,8 @@ def compile_(session: Session, *, beside: Annotated[int, typer.Option(hidden=Tru
     folder = dispatch.cache_folder()
     if folder is None:
         raise CommandFailed("there is no folder to keep compiled code in: set NUMBA_CACHE_DIR")
-    if beside:
-        threading.Thread(target=_end_with, args=(beside,), daemon=True).start()
+    if parent:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     started = time.perf_counter()
     before = dispatch.is_compiled()
     if not before:

@@ -57,7 +57,7 @@ def eval_(
     Partial pairs count neither for nor against; they are reported apart.
 
     Args:
-        method: Method to report beside the decision rules (default: all).
+        method: Method to report in addition to the decision rules (default: all).
         without: Also decide without this rule or group of rules; may be repeated.
     """
     from es_dedup.decision.voting import decided_by

@@ -56,8 +56,8 @@ def filter_(
         dumps: JSONL, JSON, CSV, TSV, Parquet, WARC or WET files (compressed too), quoted patterns, addresses such as s3://…, pipes, or - for standard input.
         output: Output file or address (default: standard output).
         output_dir: Folder or address for the outputs of several dumps, each under its name.
-        dropped: Write what is left out there: a file or, with --output-dir, a folder.
-        reasons: Write there, as JSON lines, what each dropped record repeats, and why.
+        dropped: File for the records that are left out; with --output-dir a folder.
+        reasons: File that says of each record left out, as JSON lines, which record it repeats and why.
         stored: Take the clusters of the index, into which the dumps were scanned or added.
         drop_contained: Also leave out pages that are contained in a longer page.
         drop_empty: Also leave out records whose text is empty.
@@ -125,7 +125,7 @@ def _kept_places(dumps: list[str], output: str | None, folder: str | None) -> li
 
 
 def _dropped_places(dumps: list[str], dropped: str | None, folder: str | None) -> list[Named | None]:
-    """For each dump where goes what is left out; None: nowhere."""
+    """For each dump the place of the records that are left out; None where they are not kept."""
     if dropped is None:
         return [None] * len(dumps)
     return [_named(dropped)] if folder is None else _below(dropped, dumps, "--dropped")

@@ -131,7 +131,9 @@ def _import(session: Session, source: Path) -> None:
 def _ask(output: Output, dedup: Deduplicator, pairs: list[Uncertain], target: Target, chars: int) -> int:
     """Ask about each pair until all are answered, or the reader stops; gives the number of labels written."""
     file = Path(str(target))
-    answered: list[tuple[int, bytes]] = []  # places in ``pairs``, and what the file held before each answer
+    answered: list[
+        tuple[int, bytes]
+    ] = []  # index of each pair in ``pairs``, and the content of the file before its answer
     place = 0
     while place < len(pairs):
         _show(output, dedup, pairs[place], f"{place + 1} of {len(pairs)}", chars)

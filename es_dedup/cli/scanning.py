@@ -168,7 +168,7 @@ def _storing(
 ) -> Iterator[_Work]:
     """The index opened for the pages of the input, the first of which is read at once.
 
-    When the block is interrupted, the session is told how many pages are stored.
+    If the block is interrupted, the number of stored pages is recorded in the session, which reports it.
     """
     pages = intake.pages()
     first = next(pages, None)

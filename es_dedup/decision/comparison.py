@@ -135,7 +135,7 @@ def decide_rows(
 def context_of(
     left: Pages, left_rows: NDArray[np.int64], right: Pages, right_rows: NDArray[np.int64]
 ) -> PairContext:
-    """Context of pairs for the decision rules: titles, days, lengths and the like, beside the measures."""
+    """Context of pairs for the decision rules: titles, days, lengths and other facts that the measures do not contain."""
     ours, theirs = left.table, right.table
     same = (ours.hashes[left_rows] == theirs.hashes[right_rows]) & (ours.hashes[left_rows] != 0)
     in_words, menus = _untitled_in_words(ours, left_rows, theirs, right_rows)

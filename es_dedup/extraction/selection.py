@@ -30,9 +30,7 @@ _HEADLINE_UNITS: Final = 6.0
 _MANY_HEADLINES: Final = 10
 _LITTLE_UNITS: Final = 200.0
 SHORT_UNITS: Final = 100.0
-_SURE: Final = (
-    0.8  # mean probability of the selected blocks: beside many headlines they are an article all the same
-)
+_SURE: Final = 0.8  # mean probability of the selected blocks: from here on they are an article, even among many headlines
 _PIECES: Final = 4
 _LARGEST: Final = 0.5
 

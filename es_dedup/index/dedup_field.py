@@ -27,7 +27,7 @@ def dedup_fields_of(index: ClusterUpdates, page_ids: Iterable[str]) -> dict[str,
 def dedup_fields_after(
     index: ClusterUpdates, page_ids: Iterable[str], cluster_ids: Collection[str]
 ) -> dict[str, DedupField]:
-    """``dedup`` fields that a change of clusters may have changed: of these pages, and of the canonical documents, which know the sizes.
+    """``dedup`` fields that follow from a change of clusters: of these pages, and of the canonical documents of all clusters concerned, which hold the sizes.
 
     Args:
         index: with the clusters after the change.
@@ -45,7 +45,7 @@ def dedup_fields_after(
     names = documents_of(assigned)
     within = contained_in(index.edges_of(names))
     return {
-        name: dedup_field_of(each, sizes[each.canonical], within.get(name, ()))
+        name: dedup_field_of(each, sizes.get(each.canonical, 1), within.get(name, ()))
         for name, each in assigned.items()
         if name in names
     }

@@ -141,7 +141,7 @@ def _compile_beside() -> None:
         _log.warning(
             "compiling kernels beside this work, once per installation; `es-dedup compile` does it ahead"
         )
-        command = [sys.executable, "-m", "es_dedup.cli", "--quiet", "compile", "--beside", str(os.getpid())]
+        command = [sys.executable, "-m", "es_dedup.cli", "--quiet", "compile", "--parent", str(os.getpid())]
         _State.compiler = subprocess.Popen(  # noqa: S603 - our own command
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
         )
