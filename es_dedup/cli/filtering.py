@@ -57,7 +57,7 @@ def filter_(
         output: Output file or address (default: standard output).
         output_dir: Folder or address for the outputs of several dumps, each under its name.
         dropped: File for the records that are left out; with --output-dir a folder.
-        reasons: File that says of each record left out, as JSON lines, which record it repeats and why.
+        reasons: Output file of JSON lines that say of each record left out which record it repeats, and why.
         stored: Take the clusters of the index, into which the dumps were scanned or added.
         drop_contained: Also leave out pages that are contained in a longer page.
         drop_empty: Also leave out records whose text is empty.
