@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import shutil
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS: Final = (

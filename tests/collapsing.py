@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
 from es_dedup.index.elastic.mappings import load_mapping
 from es_dedup.index.opensearch import is_opensearch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from elasticsearch import Elasticsearch
 
 WORDS: Final = (
     "山水 风云 日月 城乡 桥梁 车船 学校 工厂 商店 银行 bridge ferry school market tea river".split()

@@ -1,7 +1,5 @@
 """Random coverage tables, and rows of them in plain sets and lists."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Final
 

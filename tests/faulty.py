@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from celery.signals import task_postrun
 from es_dedup_tasks import main
 
 from es_dedup.maintenance import backfill, documents
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 if CLOCK := float(os.environ.get("FAULTY_CLOCK", "0")):  # seconds by which this machine's clock is wrong
     _right = time.time

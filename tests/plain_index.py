@@ -5,25 +5,19 @@ It shows how little an adapter has to be, and answers candidate queries by count
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from es_dedup.index import validation
 from es_dedup.index.base import IndexBase
-from es_dedup.index.port import WriteReport
-from es_dedup.index.records import FeatureRecord
-from es_dedup.model import Candidate, CandidateResult, Scope
+from es_dedup.index.port import Assignment, WriteReport
+from es_dedup.index.records import FeatureRecord, RecordBatch
+from es_dedup.model import Candidate, CandidateQuery, CandidateResult, Edge, Scope
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
 from es_dedup.text.tokens import characters_apart
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from es_dedup.index.port import Assignment
-    from es_dedup.index.records import RecordBatch
-    from es_dedup.model import CandidateQuery, Edge
 
 
 class PlainIndex(IndexBase):

@@ -1,7 +1,5 @@
 """A small TCP proxy of our own that can be told to refuse, stall, cut or delay: faults between client and server."""
 
-from __future__ import annotations
-
 import socket
 import threading
 import time

@@ -6,15 +6,13 @@ import json
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.extraction import extract
 from es_dedup.model import Content, Page
 from es_dedup.readers import InputFailure, read_pages
 from tests.texts import article
-
-if TYPE_CHECKING:
-    from es_dedup.deduplicator.deduplicator import Deduplicator
 
 SAMPLES: Final = Path(__file__).parents[1] / "samples"
 

@@ -1,7 +1,5 @@
 """The real servers that tests run on: named by the environment, or started by ``scripts/servers up``."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from typing import Any, Final, NoReturn

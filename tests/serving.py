@@ -7,15 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import httpx
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 PROGRAM: Final = str(Path(sys.executable).with_name("es-dedup"))
 SECONDS: Final = 120

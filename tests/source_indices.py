@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
 from es_dedup.index.source_index import SourceFields
 from es_dedup.maintenance.attach import attach
-from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.context import MaintenanceContext, open_context
 from es_dedup.settings import Settings
 from tests.samples import pages
 from tests.servers import client_of, fresh_name, url_of
 from tests.texts import article
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from elasticsearch import Elasticsearch
-
-    from es_dedup.maintenance.context import MaintenanceContext
 
 FIELDS = SourceFields("html", html=True, published="at")
 

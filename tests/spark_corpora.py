@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from es_dedup import Deduplicator, Page
 from es_dedup.settings import Settings
 from tests.samples import story
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SCHEMA = "id string, text string, title string, url string, site string, published string"
 SETTINGS = Settings(workers=1)

@@ -9,11 +9,9 @@ import select
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Final, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Self
 
 CTRL_C: Final = b"\x03"
 _STEERING: Final = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")

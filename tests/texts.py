@@ -1,7 +1,5 @@
 """Texts that several test files share: sentences of our own, alphabets for random texts, articles from a seed."""
 
-from __future__ import annotations
-
 import random
 import sys
 import unicodedata

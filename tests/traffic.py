@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from elasticsearch import ApiError, Elasticsearch, TransportError
 from elasticsearch.helpers import BulkIndexError, scan
 
 from es_dedup.errors import IndexError_
-from es_dedup.hook import DedupHook, HookReport, dedup_bulk
+from es_dedup.hook import DedupHook, Dispatcher, HookReport, Window, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.context import MaintenanceContext
 from es_dedup.maintenance.runner import Runner
+from es_dedup.settings import Settings
 from tests.source_indices import FIELDS, canonical_counts, count_with_dedup_field, documents
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from es_dedup.hook import Dispatcher, Window
-    from es_dedup.maintenance.context import MaintenanceContext
-    from es_dedup.settings import Settings
 
 PAUSE: Final = 0.2  # seconds before a batch is sent again
 FAILURES: Final = (ApiError, TransportError, BulkIndexError, IndexError_)

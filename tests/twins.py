@@ -1,7 +1,5 @@
 """What the plain implementations in ``tests/reference`` say, in the terms of es_dedup, of which they import nothing."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from es_dedup.model import Relation

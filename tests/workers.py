@@ -7,16 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from es_dedup_tasks.app import worker_command
 
 from tests.servers import url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 def broker(database: int = 3) -> str:

@@ -6,8 +6,6 @@ Blocks marked ``console`` and ``python`` are run, all of one document in order i
 anything. Blocks of every other kind must be of a kind that is listed here as shown only.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import re
 import threading
+from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from typer.testing import CliRunner
 
 from es_dedup.cli.main import app
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "pages" / "zhportal" / "marathon.html"
 

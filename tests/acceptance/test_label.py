@@ -1,7 +1,5 @@
 """``es-dedup quality label`` as a process: answers, taking back, going on, and what the file is good for."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

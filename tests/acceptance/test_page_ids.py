@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from es_dedup import Deduplicator
 from es_dedup.cli.main import app
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from typer.testing import Result
 
 
 def run(*arguments: str | Path, place: str, folder: Path, code: int = 0) -> tuple[dict[str, Any], Result]:

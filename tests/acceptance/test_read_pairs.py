@@ -1,7 +1,5 @@
 """Pairs that were read for this project: what is kept of them is sound, and the decision rules hold on them."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from pathlib import Path

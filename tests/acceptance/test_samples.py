@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 import pytest
 
 from es_dedup import Deduplicator
 from tests.samples import Label, Truth, edges, labels, pages, truths
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 EXACT_PAIRS: Final = 30
 """Labelled pairs for which the relation ``exact`` is reached; the others' extracted texts differ by a line or two."""

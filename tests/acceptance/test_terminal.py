@@ -6,15 +6,13 @@ import json
 import re
 import sqlite3
 import time
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from tests.terminal import CTRL_C, Terminal
 from tests.texts import article
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAGES: Final = 40_000
 STOP_SECONDS: Final = 30.0

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import json
 import random
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import bench_candidates
 import harness
@@ -17,9 +18,6 @@ import w1
 from es_dedup import Page
 from tests.servers import fresh_name, url_of
 from tests.small_sets import text, write_sets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 BENCHMARKS: Final = sorted(
     path.stem

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 import pytest
 
 from tests.browsing import Tab, chromium
 from tests.servers import fresh_name, remove, url_of
 from tests.serving import OTHER, TEXT, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 MEMBERS: Final = 205
 """Pages of the large cluster: more than are listed at a time."""

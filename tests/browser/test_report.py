@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,10 +13,6 @@ from es_dedup.report import ReportLimits, write_report
 from tests.browser.conftest import HOSTILE
 from tests.browsing import Tab
 from tests.texts import article
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 HALL, BRIDGE, SHIP = "made/hall", "made/bridge", "made/ship"

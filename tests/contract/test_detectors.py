@@ -1,7 +1,5 @@
 """The detectors keep the contract of their port."""
 
-from __future__ import annotations
-
 import pytest
 
 from es_dedup.detectors.ccdet import Ccdet

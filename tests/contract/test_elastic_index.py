@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
@@ -15,9 +15,6 @@ from es_dedup.testing.index_contract import (
     StatisticsStoreContract,
 )
 from tests.servers import empty, fresh_name, remove, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FEATURES = {"ccdet.window": 10}
 FIELDS = TermFields(term_fields(Settings()), field_types(Settings(), also=("dwdcs",)))

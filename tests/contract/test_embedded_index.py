@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,10 +31,6 @@ from es_dedup.testing.index_contract import (
     StatisticsStoreContract,
 )
 from tests.plain_index import PlainIndex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 FEATURES = {"ccdet.window": 10}
 

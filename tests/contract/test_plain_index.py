@@ -1,7 +1,5 @@
 """An adapter that has the abstract methods of the port alone keeps its contracts, by what ``IndexBase`` builds on them."""
 
-from __future__ import annotations
-
 import pytest
 
 from es_dedup.index.base import IndexBase

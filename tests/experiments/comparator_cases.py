@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from hypothesis import strategies as st
 
+from es_dedup.detectors.port import Detector
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.model import Content
 from es_dedup.text.normalise import normalise
 from es_dedup.text.segment import segmenter
 from experiments.settings import settings_of
 from tests.reference.words import PlacedWord, placed_words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from es_dedup.detectors.port import Detector
 
 TRUTH: Final = Path(__file__).parents[2] / "samples" / "truth.jsonl"
 _WORDS: Final = (

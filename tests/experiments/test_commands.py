@@ -1,7 +1,5 @@
 """The commands of the experiments, as processes."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.detectors.registry import create_detectors, detector_names
 from es_dedup.evaluation import Goal, labelled
+from es_dedup.evaluation.labels import LabelledPair
 from es_dedup.model import CandidateQuery, Page, Relation, TermGroup, Verdict
 from es_dedup.model.annotations import Label
 from es_dedup.settings import Settings
@@ -21,11 +23,6 @@ from experiments.methods import Cost, MethodRun, run_method, run_rules
 from experiments.self_join import self_join
 from tests.experiments.comparator_cases import real_pages
 from tests.texts import article
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from es_dedup.evaluation.labels import LabelledPair
 
 FREE: Final = Cost(1.0, 8.0, 4.0, 2.0, 0.5, 100.0)
 

@@ -7,11 +7,12 @@ import json
 import os
 import random
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 from pydantic import ValidationError
 
+from es_dedup.detectors.port import Detector
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.model import CandidateQuery, Content, Skipped
 from es_dedup.settings import Settings
@@ -21,10 +22,6 @@ from experiments.methods import Learner
 from experiments.settings import COMPARATORS, ExperimentSettings, settings_of
 from tests.experiments.comparator_cases import detector
 from tests.texts import EN, FULL_WIDTH, MIXED, TRADITIONAL, ZH
-
-if TYPE_CHECKING:
-    from es_dedup.detectors.port import Detector
-
 
 SEED: Final = 20261121
 FUNCTION_ZH: Final = "的 了 是 在 和 与 也 就 都".split()

@@ -1,7 +1,5 @@
 """The edit-distance tree of character frequency, and posting lists that find the same."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Labels of blocks, labelled pages with their sites and weights, trees grown on them, and the command that does it."""
 
-from __future__ import annotations
-
 import base64
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """``python -m experiments extractors``: main texts of a folder by several extractors, with figures."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

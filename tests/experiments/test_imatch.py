@@ -1,7 +1,5 @@
 """I-Match, its lexicons and its variants, and LSH over the same signatures, against the reference."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Edited copies: from a seed, of the kinds that are asked for, and never more than they say."""
 
-from __future__ import annotations
-
 import random
 from typing import Final
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -13,10 +14,6 @@ from experiments.papers.__main__ import EXPERIMENTS
 from experiments.papers.__main__ import main as run_experiment
 from experiments.papers.runs import read
 from tests.small_sets import write_sets
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 
 @pytest.fixture(scope="module")

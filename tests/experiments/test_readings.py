@@ -1,7 +1,5 @@
 """Other readings of the described systems: against the slow reference, and where they differ from the package's."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Shingling, super-shingles and minima, against sets of shingles and against each other."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

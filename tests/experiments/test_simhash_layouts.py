@@ -1,7 +1,5 @@
 """Block layouts: what they store and ask for, the guarantee, and the figures of the documents."""
 
-from __future__ import annotations
-
 import random
 from itertools import combinations
 from typing import Final

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from hypothesis import given, settings
@@ -22,10 +24,6 @@ from tests.experiments.comparator_cases import (
     words,
 )
 from tests.reference import spotsigs as slow
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Mapping
 
 ANTECEDENTS: Final = ANTECEDENTS_ZH | ANTECEDENTS_EN
 MULTISETS: Final = st.lists(

@@ -1,7 +1,5 @@
 """CoDet-like nodes, common subsequence, feature sentences and punctuation strings, against the reference."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from typing import Any, Final
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -11,9 +12,6 @@ from es_dedup import Deduplicator, Relation
 from es_dedup.batch.annotations import ANNOTATIONS, FORMAT, JOURNAL, from_dict, read_jsonl
 from es_dedup.errors import DamagedData, InputError, SchemaMismatch
 from es_dedup.model.annotations import Annotation, Label
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LINES: Final = (
     '{"id_a": "b", "id_b": "一", "label": "contain", "relation": "contained", "reader": "mz", "time": "2026-11-23T10:00:00Z"}',

@@ -9,7 +9,9 @@ import json
 import lzma
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -21,10 +23,6 @@ from es_dedup.cli.main import app
 from es_dedup.dumps import DumpCopy, FilterReport, filter_dumps
 from es_dedup.errors import InputError
 from es_dedup.readers import Fields, ReadOptions, read_pages
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
 FERRY = (
     "The ferry ran aground on a sandbank shortly before six on Tuesday morning, the coast guard said. "

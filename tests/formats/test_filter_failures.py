@@ -1,7 +1,5 @@
 """What cannot be read or written while a dump is copied: no damaged record is written, and the cause is told."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from es_dedup.cli.main import app
 from tests.formats.test_filter import FERRY, LIBRARY, json_line, warc_record
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 WHY = [("a", FERRY), ("b", LIBRARY), ("c", FERRY), ("d", ""), ("e", FERRY.replace("ninety", "forty"))]
 WHY += [

@@ -7,7 +7,8 @@ import io
 import json
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,9 +16,6 @@ from es_dedup import Deduplicator, Page, deduplicate
 from es_dedup.errors import InputError
 from es_dedup.readers import read_pages
 from tests.formats.test_filter import FERRY, LIBRARY, ROWS, filtered, json_line
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

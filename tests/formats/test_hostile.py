@@ -1,7 +1,5 @@
 """Hostile input: whatever the bytes, a reader gives pages and failures, and never raises."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

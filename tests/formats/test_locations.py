@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import zipfile
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
 
 import fsspec
 import pyarrow as pa
@@ -15,10 +17,6 @@ from es_dedup.errors import MissingExtra
 from es_dedup.model import Page
 from es_dedup.readers import Fields, InputFailure, ReadOptions, read_pages
 from es_dedup.readers.estimate import estimated_pages
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 HTML = b"<html><body><p>A ferry runs again.</p></body></html>"
 LINE = b'{"id": "line", "text": "A ferry runs again."}\n'

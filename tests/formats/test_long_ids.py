@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -13,9 +13,6 @@ from es_dedup.cli.main import app
 from es_dedup.errors import UnknownPage
 from es_dedup.model import MAX_ID_BYTES, fitted_id, id_problem
 from es_dedup.readers import ReadOptions, read_pages
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TEXT = "The ferry ran aground on a sandbank shortly before six on Tuesday morning, the coast guard said. " * 3
 URLS = {

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from es_dedup import Deduplicator, Override, OverrideKind
 from es_dedup.batch.overrides import FORMAT, JOURNAL, OVERRIDES, load_overrides, read_jsonl
 from es_dedup.errors import InputError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LINES: Final = (
     '{"id": "a1", "kind": "different", "pages": ["b", "一"], "reason": "r", "author": "ed", "time": "2026-11-23T10:00:00Z"}',

@@ -1,7 +1,5 @@
 """Ids of page files over random trees: the same file has one id, however it is reached; different files never share one."""
 
-from __future__ import annotations
-
 import os
 import random
 from dataclasses import replace

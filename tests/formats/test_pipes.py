@@ -12,16 +12,13 @@ import os
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from es_dedup.model import Page
 from es_dedup.readers import InputFailure, ReadOptions, read_pages
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 TEXTS = [f"{number}: The ferry ran aground on a sandbank shortly before six." for number in range(300)]
 

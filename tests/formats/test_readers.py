@@ -12,16 +12,14 @@ import os
 import re
 import sys
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
 
 from es_dedup.model import Page
 from es_dedup.readers import Fields, InputFailure, ReadOptions, read_pages
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def read(*paths: Path | str, options: ReadOptions | None = None) -> tuple[list[Page], list[InputFailure]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from typer.testing import CliRunner
@@ -17,10 +19,6 @@ from es_dedup.maintenance.reindex import reindex
 from es_dedup.settings import Settings
 from tests.hooked import FIELDS
 from tests.servers import client_of, fresh_name, remove, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 KINDS: Final = ("features", "clusters", "texts", "meta")
 ADVICE: Final = r"holds format .*another name .*`es-dedup scan`"

@@ -1,7 +1,5 @@
 """Input that is easily lost without a word: each file and record is read, or named with its place and counted."""
 
-from __future__ import annotations
-
 import bz2
 import codecs
 import gzip

@@ -8,17 +8,15 @@ import lzma
 import random
 import tracemalloc
 import zlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
 
 from es_dedup.model import Page
 from es_dedup.readers import InputFailure, ReadOptions, read_pages
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 brotli = pytest.importorskip("brotli")
 pytest.importorskip("fastwarc")

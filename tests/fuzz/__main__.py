@@ -3,8 +3,6 @@
 A process that dies or stands still is a finding, too; the run goes on behind the input that did it.
 """
 
-from __future__ import annotations
-
 import argparse
 import faulthandler
 import json

@@ -1,7 +1,5 @@
 """What is damaged: pages of the samples and of the golden tests, and those of labelled sets where there are any."""
 
-from __future__ import annotations
-
 import os
 import re
 from functools import cache

@@ -5,21 +5,19 @@ Input ``n`` of a target depends on the seed, the target's name and ``n`` alone, 
 
 from __future__ import annotations
 
+import mmap
 import random
 import resource
 import signal
 import time
 import traceback
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from types import FrameType
+from typing import Any, Final
 
 from es_dedup.errors import DedupError
-
-if TYPE_CHECKING:
-    import mmap
-    from collections.abc import Callable, Iterable, Iterator
-    from types import FrameType
 
 SECONDS: Final = 2.0
 """Processor time of one input."""

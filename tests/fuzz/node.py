@@ -8,7 +8,8 @@ from __future__ import annotations
 import base64
 import json
 import random
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
 from elastic_transport import ApiResponseMeta, BaseNode, HttpHeaders
@@ -24,9 +25,6 @@ from es_dedup.index.texts import compress_text
 from es_dedup.settings import Settings
 from es_dedup.settings.recorded import clustered_with
 from tests.fuzz.mutate import as_bytes, damaged, damaged_json
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SEED: Final = "0"
 ERRORS: Final = (

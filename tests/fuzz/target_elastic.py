@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Mapping
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from unittest.mock import patch
 
 from elasticsearch import Elasticsearch
@@ -22,10 +23,6 @@ from es_dedup.testing.builders import assignment, candidate_query, copies, edge,
 from tests.fuzz.harness import Target
 from tests.fuzz.node import DEAD, JOB, PART, Node
 from tests.fuzz.target_formats import contents, payloads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
 
 ADDRESS: Final = "http://localhost:9200/i"
 FIELDS: Final = TermFields(term_fields(Settings()), field_types(Settings()))

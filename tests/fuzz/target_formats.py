@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 import sqlite3
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,6 +21,8 @@ from es_dedup.decision.comparison import Pages, compare, pair_decision
 from es_dedup.decision.statistics import Statistics
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.detectors import features
+from es_dedup.detectors.features import FeatureTable
+from es_dedup.detectors.port import Detector
 from es_dedup.detectors.registry import create_detectors, detector_names
 from es_dedup.errors import DedupError
 from es_dedup.index.elastic.tokens import hash_of, hash_token
@@ -32,13 +36,6 @@ from tests.fuzz.corpus import texts
 from tests.fuzz.harness import Target
 from tests.fuzz.mutate import VALUES, damaged, damaged_json, window
 from tests.fuzz.target_readers import folder
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Iterator, Sequence
-
-    from es_dedup.detectors.features import FeatureTable
-    from es_dedup.detectors.port import Detector
 
 PLAIN: Final = Settings()
 FURTHER: Final = Settings(

@@ -1,7 +1,5 @@
 """Targets: bulk actions of any form into the hook, and answers of Elasticsearch to what it writes and reads."""
 
-from __future__ import annotations
-
 import copy
 import random
 import traceback

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from es_dedup.detectors.features import featurise, pack, stored_terms
 from es_dedup.detectors.named_fields import field_types, labels_of, named_fields, term_fields
@@ -19,9 +20,6 @@ from es_dedup.testing.builders import record
 from tests.fuzz.corpus import texts
 from tests.fuzz.harness import Target
 from tests.fuzz.mutate import damaged
-
-if TYPE_CHECKING:
-    import random
 
 METHODS: Final = ("ccdet", "simhash", "coverage", "dwdcs", "multi_simhash", "char_frequency")
 SETTINGS: Final = Settings.model_validate(

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from es_dedup.extraction import create_extractor
+from es_dedup.extraction import HtmlExtractor, create_extractor
 from es_dedup.extraction.reading.charset import decode
 from es_dedup.model import Content, Skipped
 from es_dedup.settings.loading import ExtractionConfig
 from tests.fuzz.corpus import pages
 from tests.fuzz.harness import Target
 from tests.fuzz.mutate import TOKENS, damaged, window
-
-if TYPE_CHECKING:
-    import random
-
-    from es_dedup.extraction import HtmlExtractor
 
 MOST_BYTES: Final = 9_000
 """Of most pages, so that a second has room for hundreds."""

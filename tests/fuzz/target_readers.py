@@ -8,14 +8,16 @@ import csv
 import gzip
 import io
 import lzma
+import random
 import shutil
 import sys
 import tempfile
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,10 +28,6 @@ from es_dedup.readers import Fields, InputFailure, ReadOptions, read_pages
 from tests.fuzz.corpus import pages, texts
 from tests.fuzz.harness import Target
 from tests.fuzz.mutate import as_bytes, damaged, damaged_json, value_of, window
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable
 
 PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
     ".gz": partial(gzip.compress, compresslevel=1),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from elasticsearch import Elasticsearch
 
@@ -15,9 +16,6 @@ from es_dedup.errors import IndexUnavailable, UnreadableAnswer
 from tests.fuzz.harness import Target
 from tests.fuzz.mutate import damaged_json, nested, value_of
 from tests.fuzz.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 TERMS: Final = {"terms": {"field": "site"}}
 BODY: Final[Mapping[str, Any]] = {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import random
 import zlib
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from es_dedup.collapse.cursors import Cursor, pack, unpack
 from es_dedup.collapse.model import Bound, Total
@@ -16,9 +17,6 @@ from es_dedup.settings.loading import Settings, describe, load_settings
 from tests.fuzz.harness import Target
 from tests.fuzz.mutate import VALUES, as_bytes, damaged, damaged_json, nested, value_of
 from tests.fuzz.target_readers import folder
-
-if TYPE_CHECKING:
-    import random
 
 ADDRESSES: Final = (
     "http://u:p@localhost:9200/pages",

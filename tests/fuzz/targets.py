@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tests.fuzz import (
     target_elastic,
@@ -14,9 +14,7 @@ from tests.fuzz import (
     target_search,
     target_texts,
 )
-
-if TYPE_CHECKING:
-    from tests.fuzz.harness import Target
+from tests.fuzz.harness import Target
 
 TARGETS: Final[tuple[Target, ...]] = (
     *target_pages.TARGETS,

@@ -1,7 +1,5 @@
 """The short form of ``make fuzz``: some inputs of every target, with fixed seeds."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

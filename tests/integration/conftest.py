@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
+from elasticsearch import Elasticsearch
 
 from es_dedup.hook import DedupHook
 from tests.hooked import FIELDS
 from tests.servers import client_of, empty, fresh_name, remove, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from elasticsearch import Elasticsearch
 
 
 @pytest.fixture(scope="module", params=["es8", "es9"])

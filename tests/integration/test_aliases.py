@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from elasticsearch import Elasticsearch
 
 from es_dedup.errors import ConfigError, IndexRefused
 from es_dedup.hook import DedupHook, dedup_bulk
@@ -15,11 +17,6 @@ from es_dedup.maintenance.context import open_context
 from tests.hooked import FIELDS, action_of, clusters, dedup_fields
 from tests.samples import story
 from tests.source_indices import remove_templates, settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from elasticsearch import Elasticsearch
 
 STORIES = 4
 SHARDS = {"number_of_shards": 3}

@@ -1,7 +1,5 @@
 """The hook and indices that do not exist: it makes those that a plain write would make."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, ClassVar
 

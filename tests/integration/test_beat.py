@@ -9,24 +9,20 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 import redis
 
 from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.context import MaintenanceContext
 from es_dedup.maintenance.status import last_times
 from scripts.serversupport.running import free_ports
 from tests.source_indices import attached, made_up_documents, source_index
 from tests.traffic import run
-from tests.workers import broker, environment, until, worker
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from es_dedup.maintenance.context import MaintenanceContext
-    from tests.workers import Worker
+from tests.workers import Worker, broker, environment, until, worker
 
 PORT: Final = free_ports(20008, 1, (0,))
 DATABASE: Final = 6

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 import redis
+from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 from es_dedup_tasks.dispatch import CeleryDispatcher
 
@@ -20,19 +23,11 @@ from es_dedup.index.elastic.server import watchers
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.runner import Runner
-from es_dedup.settings import load_settings
+from es_dedup.settings import Settings, load_settings
 from tests.servers import url_of
 from tests.source_indices import FIELDS, attached, documents, settings, source_index
 from tests.traffic import all_is_well, run
 from tests.workers import broker, environment, until, worker
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from elasticsearch import Elasticsearch
-
-    from es_dedup.settings import Settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.other_servers]
 SHARDS: Final = 8

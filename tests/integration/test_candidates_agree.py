@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
@@ -13,17 +14,13 @@ from es_dedup import Deduplicator, Page
 from es_dedup.detectors import char_frequency
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.evaluation import Label, LabelledPair, read_labels
+from es_dedup.evaluation.labels import Pair
 from es_dedup.evaluation.runner import INDEX, measure
 from es_dedup.model import Content
 from es_dedup.readers import read_pages
 from es_dedup.settings import Settings, load_settings
 from experiments.methods import run_method
 from tests.texts import topical
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from es_dedup.evaluation.labels import Pair
 
 METHODS: Final = ("char_frequency", "dwdcs")
 NEAR: Final = (

@@ -6,10 +6,10 @@ import re
 import subprocess
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import redis
+from elasticsearch import Elasticsearch
 from es_dedup_tasks.dispatch import CeleryDispatcher
 
 from es_dedup.hook import DedupHook, dedup_bulk
@@ -25,9 +25,6 @@ from tests.servers import url_of
 from tests.source_indices import FIELDS, attached, documents, ids_of, settings, source_index
 from tests.traffic import run
 from tests.workers import broker, environment
-
-if TYPE_CHECKING:
-    from elasticsearch import Elasticsearch
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "use-elasticsearch.md"
 DATABASE = 7

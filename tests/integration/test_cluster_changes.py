@@ -6,26 +6,21 @@ import json
 import random
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
+from elasticsearch import Elasticsearch
 
 from es_dedup import Deduplicator, Page
 from es_dedup.errors import DedupError
-from es_dedup.hook import dedup_bulk
+from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.factory import open_index
 from es_dedup.settings import Settings
 from tests.hooked import action_of, five
 from tests.samples import story
 from tests.servers import fresh_name, remove, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from elasticsearch import Elasticsearch
-
-    from es_dedup.hook import DedupHook
 
 Clusters = dict[str, tuple[str, str]]
 STEPS = 12

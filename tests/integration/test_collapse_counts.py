@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
+from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
 from es_dedup.collapse import Bound, DedupSearch, Total
 from tests.collapsing import create
 from tests.servers import client_of, fresh_name, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from elasticsearch import Elasticsearch
 
 PAGES = 160_000  # a server gives each of its threads 50,000 or more
 CLUSTERS = 90_000

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
+from elasticsearch import Elasticsearch
 
 from es_dedup.collapse import START, DedupSearch
 from es_dedup.errors import CursorLost, SearchRefused
 from tests.collapsing import Corpus, create, fill, first_of_each, invented, ranked
 from tests.servers import client_of, fresh_name, needs_elasticsearch, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from elasticsearch import Elasticsearch
 
 BODIES: dict[str, dict[str, Any]] = {
     "score": {"query": {"match": {"body": "bridge"}}, "sort": ["_score", {"n": "asc"}]},

@@ -1,7 +1,5 @@
 """The programs that the documents show for collapsed searches, run on a real server."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

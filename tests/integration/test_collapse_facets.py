@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
+from elasticsearch import Elasticsearch
 
 from es_dedup.collapse import DedupSearch
 from tests.collapsing import Corpus, create, fill, invented, ranked
 from tests.servers import client_of, fresh_name, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from elasticsearch import Elasticsearch
 
 QUERY = {"query": {"match": {"body": "bridge 桥梁 river"}}, "size": 3}
 AGGS: dict[str, Any] = {

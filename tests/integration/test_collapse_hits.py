@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_dedup.collapse import START, AsyncDedupSearch, DedupSearch
+from es_dedup.collapse import START, AsyncDedupSearch, DedupSearch, GroupPage, OptionOverrides
 from es_dedup.errors import IndexUnavailable, SearchRefused
 from tests.collapsing import Corpus, create, fill, first_of_each, invented, ranked
 from tests.servers import async_client_of, client_of, fresh_name, needs_elasticsearch, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from es_dedup.collapse import GroupPage, OptionOverrides
 
 QUERY: dict[str, Any] = {"query": {"match": {"body": "bridge 桥梁"}}, "sort": ["_score", {"n": "asc"}]}
 VECTOR = [0.4, 0.6, 0.5, 0.5]

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
+from elasticsearch import Elasticsearch
 
 from es_dedup.collapse import START, DedupSearch, Expansion, GroupPage
 from es_dedup.errors import IndexUnavailable, SearchRefused
 from es_dedup.index.opensearch import is_opensearch
 from tests.collapsing import Corpus, create, fill, invented
 from tests.servers import client_of, fresh_name, needs_elasticsearch, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from elasticsearch import Elasticsearch
 
 MODES = ["canonical", "collapse", "group", "off"]
 QUERY: dict[str, Any] = {"match": {"body": {"query": "bridge", "_name": "words"}}}

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from elasticsearch import Elasticsearch
 
-from es_dedup.collapse import Bound, DedupSearch
+from es_dedup.collapse import Bound, DedupSearch, Group
 from es_dedup.errors import SearchRefused
 from tests.collapsing import Corpus, Stored, create, fill, invented, ranked
 from tests.servers import client_of, fresh_name, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from elasticsearch import Elasticsearch
-
-    from es_dedup.collapse import Group
 
 BODY: dict[str, Any] = {
     "query": {"match": {"body": "river ferry"}},

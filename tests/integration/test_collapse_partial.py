@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from elasticsearch import Elasticsearch
 
-from es_dedup.collapse import DedupSearch, totals
+from es_dedup.collapse import DedupSearch, GroupPage, totals
 from tests.collapsing import Corpus, Stored, create, fill, first_of_each, invented, ranked
 from tests.servers import client_of, fresh_name, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from elasticsearch import Elasticsearch
-
-    from es_dedup.collapse import GroupPage
 
 BODY: dict[str, Any] = {
     "query": {"match": {"body": "bridge"}},

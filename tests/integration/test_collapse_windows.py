@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from elasticsearch import Elasticsearch
 
 from es_dedup import Deduplicator, Page
-from es_dedup.collapse import DedupSearch, RelationReader
+from es_dedup.collapse import DedupSearch, GroupPage, RelationReader
 from tests.collapsing import WORDS, Corpus, create, fill, first_of_each, invented, ranked
 from tests.servers import client_of, fresh_name, remove, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from elasticsearch import Elasticsearch
-
-    from es_dedup.collapse import GroupPage
 
 SORTED: dict[str, Any] = {"sort": [{"n": "asc"}]}
 

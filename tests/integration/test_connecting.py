@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -11,15 +12,10 @@ from typer.testing import CliRunner
 from es_dedup.cli.main import app
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import ConfigError, IndexRefused, IndexUnavailable
-from es_dedup.settings import load_settings
+from es_dedup.settings import Settings, load_settings
 from tests.gateway import Certificates, gateway, make_certificates
 from tests.samples import story
 from tests.servers import fresh_name, remove, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from es_dedup.settings import Settings
 
 PREFIX = "/es/prod"
 

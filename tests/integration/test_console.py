@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
 
 from es_dedup.console.frame import file_address
 from tests.serving import OTHER, TEXT, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HOSTILE = "<script>alert(1)</script>\u202e\x00\" onload='x' "
 

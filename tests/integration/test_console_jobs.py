@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+
+import httpx
 
 from es_dedup.index.jobs import DeadLetter
 from tests.servers import fresh_name, remove, url_of
 from tests.serving import TEXT, browsing, serving
 from tests.source_indices import attached, canonical_counts, settings, source_index
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import httpx
 
 PAGES = {name: {"html": f"<p>{TEXT}</p>", "at": "2026-01-01"} for name in ("a", "b")}
 NOTHING = {"go": ""}

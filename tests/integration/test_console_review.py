@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
+import httpx
 import pytest
 
 from es_dedup.evaluation import parse_labels
 from tests.samples import pages
 from tests.servers import fresh_name, remove, url_of
 from tests.serving import Api, browsing, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import httpx
 
 
 @pytest.fixture(scope="module", params=["file", "es8"])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -17,10 +18,6 @@ from tests.samples import pages
 from tests.servers import fresh_name, remove, url_of
 from tests.serving import browsing, serving
 from tests.source_indices import attached, canonical_counts, documents, settings, source_index
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 ALONE = Settings(workers=1)
 STRICT = {"decision.preset": "strict"}

@@ -6,7 +6,9 @@ The servers of the tests have data streams but not the requests that remove them
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from elasticsearch import Elasticsearch
@@ -23,10 +25,6 @@ from tests.hooked import FIELDS, action_of
 from tests.samples import story
 from tests.servers import client_of, fresh_name, remove, url_of
 from tests.traffic import run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Settings that shape decisions: what the clusters of an index were made with, and what happens when they change."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

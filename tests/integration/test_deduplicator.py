@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,10 +12,6 @@ from es_dedup.errors import DuplicatePage, RootsChanged, UnknownPage
 from es_dedup.readers import ReadOptions, read_pages
 from tests.samples import edges, partition, story
 from tests.texts import article
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 ALONE = Settings(workers=1)
 

@@ -9,9 +9,10 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -24,9 +25,6 @@ from es_dedup.deduplicator import deduplicator
 from es_dedup.errors import ConfigError, IndexUnavailable, NotAnIndex
 from es_dedup.settings.loading import IndexConfig
 from tests.samples import edges, partition, story
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 ALONE = Settings(workers=1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,9 +16,6 @@ from es_dedup.errors import IndexLocked
 from es_dedup.settings.loading import IndexConfig
 from tests.samples import partition, story
 from tests.texts import article
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ALONE = Settings(workers=1)
 ROOT = Path(__file__).parents[2]

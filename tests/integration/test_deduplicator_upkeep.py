@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,10 +16,6 @@ from es_dedup.errors import UnknownPage
 from es_dedup.readers import read_pages
 from es_dedup.settings.loading import IndexConfig
 from tests.samples import edges, pages, partition, small_pages, story
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 ALONE = Settings(workers=1)
 

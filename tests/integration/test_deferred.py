@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import redis
+from elasticsearch import Elasticsearch
 from es_dedup_tasks.dispatch import CeleryDispatcher
 
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.context import MaintenanceContext, open_context
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings import load_settings
 from tests.hooked import FIELDS, STORIES, action_of, clusters, dedup_fields, five
@@ -23,14 +24,6 @@ from tests.samples import story
 from tests.servers import client_of, fresh_name, remove, url_of
 from tests.source_indices import settings
 from tests.workers import broker, environment, until, worker
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from elasticsearch import Elasticsearch
-
-    from es_dedup.maintenance.context import MaintenanceContext
-
 
 ROOT = Path(__file__).parents[2]
 

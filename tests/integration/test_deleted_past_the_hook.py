@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self, cast
 
 import pytest
+from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
 from es_dedup import Deduplicator
@@ -17,11 +19,6 @@ from es_dedup.maintenance.context import open_context
 from tests.hooked import action_of, clusters, dedup_fields
 from tests.samples import story
 from tests.source_indices import settings
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from elasticsearch import Elasticsearch
 
 STORIES = 6
 

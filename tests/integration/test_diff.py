@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from es_dedup import Deduplicator, Page
 from tests.serving import PROGRAM
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LEFT = "本报讯，长江三桥昨日通车，全长2100米。市民纷纷前往，交通十分顺畅。"
 RIGHT = (

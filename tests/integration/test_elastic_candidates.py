@@ -1,7 +1,5 @@
 """Candidate queries on Elasticsearch where statistics of terms are not the whole truth: several shards, deleted pages, other answers beside."""
 
-from __future__ import annotations
-
 import pytest
 
 from es_dedup.index.elastic import ElasticIndex, Options, parse_address

@@ -6,16 +6,14 @@ import json
 import lzma
 import os
 import random
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from es_dedup import Deduplicator, Page
 from tests.servers import fresh_name, remove, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "pages"
 DATA = Path(os.environ.get("ES_DEDUP_DATA", "no such folder"))

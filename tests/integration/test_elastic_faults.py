@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -29,10 +31,6 @@ from es_dedup.testing.builders import assignment, candidate_query, copies, edge,
 from scripts.serversupport.nodes import WORKER
 from tests.proxy import Proxy
 from tests.servers import client_of, fresh_name, needs_elasticsearch, our_urls, remove, server_of, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 FEATURES = {"ccdet.window": 10}
 IMPATIENT = Options(request_seconds=2.0, retry_seconds=1.0, lock_seconds=0.3)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import pytest
 
 from es_dedup.index.elastic import ElasticIndex, Options, parse_address
+from es_dedup.index.elastic.fields import Value
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import CandidateQuery, TermGroup
 from es_dedup.testing.builders import (
@@ -20,11 +21,6 @@ from es_dedup.testing.builders import (
     record,
 )
 from tests.servers import client_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from es_dedup.index.elastic.fields import Value
 
 FEATURES = {"ccdet.window": 10}
 

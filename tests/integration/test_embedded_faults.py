@@ -9,8 +9,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -23,10 +25,6 @@ from es_dedup.errors import (
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import Page
 from es_dedup.testing.builders import candidate_query, posting_counts, random_records, record
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.timeout(120)
 

@@ -8,8 +8,8 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,9 +17,6 @@ from es_dedup.errors import IndexUnavailable, NotAnIndex, SchemaMismatch
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.embedded.schema import SCHEMA_VERSION
 from es_dedup.testing.builders import random_records, record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture

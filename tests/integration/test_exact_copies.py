@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from elasticsearch import Elasticsearch
 
 from es_dedup import Deduplicator, Outcome, Page, Relation, deduplicate
 from es_dedup.dumps import DumpCopy, filter_dumps
@@ -14,11 +16,6 @@ from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.settings import Settings
 from tests.hooked import FIELDS, action_of, clusters
 from tests.servers import empty
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from elasticsearch import Elasticsearch
 
 THAI = "ร้านนี้เปิดทุกวันตั้งแต่เช้าถึงเย็น"
 FERRY = "The ferry ran aground at noon on Monday. All 214 passengers were taken off safely by evening, the harbour office said."

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from es_dedup_tasks.app import make_app, schedule
@@ -14,7 +16,7 @@ from typer.testing import CliRunner
 from es_dedup import Deduplicator, Page
 from es_dedup.cli.main import app
 from es_dedup.deduplicator import deduplicator
-from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.context import MaintenanceContext, open_context
 from es_dedup.maintenance.forget import expire, first_day_kept
 from es_dedup.settings import load_settings
 from tests.servers import fresh_name, remove, url_of
@@ -22,12 +24,6 @@ from tests.source_indices import attached, documents, settings, source_index
 from tests.texts import article
 from tests.traffic import run
 from tests.workers import broker, environment, until, worker
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from es_dedup.maintenance.context import MaintenanceContext
 
 DATABASE = 7
 

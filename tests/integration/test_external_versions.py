@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk, scan
 
 from es_dedup.errors import IndexRefused, PreflightFailed
@@ -17,9 +18,6 @@ from tests.servers import url_of
 from tests.source_indices import canonical_counts, count_with_dedup_field, settings, source_index
 from tests.texts import article
 from tests.traffic import run
-
-if TYPE_CHECKING:
-    from elasticsearch import Elasticsearch
 
 FIELDS = SourceFields("body")
 COUNT = 100

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Iterator
 from contextlib import closing
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
-from elasticsearch import AsyncElasticsearch
+from elasticsearch import AsyncElasticsearch, Elasticsearch
 
 from es_dedup.errors import NotDecided
 from es_dedup.hook import DedupHook, async_dedup_bulk, dedup_bulk, dedup_parallel_bulk, dedup_streaming_bulk
@@ -19,11 +19,6 @@ from es_dedup.settings import load_settings
 from tests.hooked import FIELDS, STORIES, clusters, dedup_fields, five
 from tests.proxy import Proxy
 from tests.servers import client_of, fresh_name, remove, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from elasticsearch import Elasticsearch
 
 
 @pytest.fixture(scope="module")

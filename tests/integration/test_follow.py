@@ -7,24 +7,26 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
 from es_dedup.batch.overrides import load_constraints
 from es_dedup.batch.recluster import CLUSTERS_PENDING, page_keys, write_session
 from es_dedup.clustering import update_clusters
 from es_dedup.errors import NotAttached
-from es_dedup.index.jobs import JobState
+from es_dedup.index.jobs import Job, JobState
 from es_dedup.index.source_index import DedupField
 from es_dedup.maintenance import follow
 from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.context import MaintenanceContext, open_context
 from es_dedup.maintenance.documents import ingest_documents, update_all_dedup_fields
 from es_dedup.maintenance.follow import Positions, changes
 from es_dedup.maintenance.runner import Runner, start_follow, start_recluster
@@ -33,14 +35,6 @@ from es_dedup.settings.recorded import STATISTICS
 from tests.servers import client_of, fresh_name, url_of
 from tests.source_indices import FIELDS, attached, ids_of, made_up_documents, put, settings, source_index
 from tests.workers import environment, until
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from elasticsearch import Elasticsearch
-
-    from es_dedup.index.jobs import Job
-    from es_dedup.maintenance.context import MaintenanceContext
 
 PROGRAM = str(Path(sys.executable).with_name("es-dedup"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from typer.testing import CliRunner
 
@@ -22,9 +22,6 @@ from tests.servers import empty
 from tests.source_indices import attached, source_index
 from tests.texts import article
 from tests.traffic import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "http://site.example/people/anna-zweig"
 TITLE = "Anna Zweig receives the prize"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ from es_dedup.console import views
 from es_dedup.index.embedded import EmbeddedIndex, fulltext
 from es_dedup.model import Progress
 from tests.texts import article
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ALONE = Settings(workers=1)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +15,6 @@ from es_dedup.settings import Settings
 from es_dedup.text.hashing import TERM_BITS
 from experiments.settings import COMPARATORS
 from tests.samples import pages as sample_pages
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FURTHER = ("char_frequency", "dwdcs", "multi_simhash")
 SETTINGS = Settings(detectors=("ccdet", "simhash", "coverage", *FURTHER))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -23,10 +24,6 @@ from tests.samples import partition, story
 from tests.servers import fresh_name, remove, url_of
 from tests.source_indices import attached, settings, source_index
 from tests.texts import article
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 ALONE = Settings(workers=1)
 WHY = {"reason": "stands on every page", "author": "ed"}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
+from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
 from es_dedup.errors import SourceIncomplete
@@ -14,20 +16,13 @@ from es_dedup.index.jobs import DeadLetter
 from es_dedup.index.source_index import DedupField
 from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.context import MaintenanceContext, open_context
 from es_dedup.maintenance.documents import ingest, replay
 from es_dedup.maintenance.reindex import abandon, reindex
 from tests.servers import async_client_of, client_of, fresh_name, needs_elasticsearch, url_of
 from tests.source_indices import canonical_counts, count_with_dedup_field, remove_templates, settings
 from tests.texts import article
 from tests.traffic import run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from elasticsearch import Elasticsearch
-
-    from es_dedup.maintenance.context import MaintenanceContext
 
 FIELDS = SourceFields("body")
 PROPERTIES = {

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
 from es_dedup.errors import UnknownJob
 from es_dedup.index.jobs import DeadLetter, JobState
+from es_dedup.index.source_index import SourceDocument
 from es_dedup.maintenance import documents
+from es_dedup.maintenance.context import MaintenanceContext
 from es_dedup.maintenance.runner import Runner, start_follow, start_ingest, start_recheck
 from es_dedup.maintenance.status import BEAT, job_status
 from tests.servers import url_of
 from tests.source_indices import attached, made_up_documents, settings, source_index
 from tests.terminal import CTRL_C, Terminal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from es_dedup.index.source_index import SourceDocument
-    from es_dedup.maintenance.context import MaintenanceContext
 
 SMALL_BATCHES: Final = {
     "ES_DEDUP_MAINTENANCE__BATCH": "16",

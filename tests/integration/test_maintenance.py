@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from elasticsearch.helpers import scan
@@ -15,7 +16,7 @@ from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attach import detach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.context import MaintenanceContext, open_context
 from es_dedup.maintenance.documents import finish_clusters
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner, preview
@@ -38,11 +39,6 @@ from tests.source_indices import (
 )
 from tests.texts import article
 from tests.traffic import run
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from es_dedup.maintenance.context import MaintenanceContext
 
 
 def test_a_backfill_marks_every_document_as_the_embedded_index_would() -> None:

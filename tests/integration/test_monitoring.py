@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
@@ -20,9 +21,6 @@ from es_dedup.maintenance.runner import Runner, start_follow
 from es_dedup.serve.metrics import StoredGauges
 from tests.source_indices import attached, made_up_documents, put, settings, source_index
 from tests.workers import broker
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MONITORING = Path(__file__).parents[2] / "monitoring"
 NAME = re.compile(r"\bes_dedup_[a-z_]+")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -16,18 +17,13 @@ from es_dedup.detectors import registry
 from es_dedup.detectors.named_fields import named_fields
 from es_dedup.detectors.page_features import STORED
 from es_dedup.errors import ConfigError, SettingsMismatch
-from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
+from es_dedup.model import CandidateQuery, Content, Relation, Skipped, TermGroup, Verdict
 from es_dedup.settings import Settings
 from es_dedup.text.hashing import hash64, tagged_terms
 from es_dedup.text.normalise import normalise
 from experiments.comparators.minhash import Minhash
 from tests.samples import pages as sample_pages
 from tests.servers import client_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from es_dedup.model import Content
 
 METHODS = ("ccdet", "simhash", "coverage", "dwdcs", "multi_simhash", "char_frequency", Minhash.name)
 HIDDEN = ("coverage_grams", "coverage_clauses", "other_terms", "payload")

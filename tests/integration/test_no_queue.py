@@ -6,26 +6,22 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 import redis
 
 from es_dedup.index.jobs import DeadLetter, JobState
+from es_dedup.maintenance.context import MaintenanceContext
 from es_dedup.maintenance.documents import replay
 from es_dedup.maintenance.runner import Runner
 from scripts.serversupport.running import free_ports
 from tests.proxy import Proxy
 from tests.source_indices import attached, ids_of, made_up_documents, source_index
 from tests.workers import broker, environment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from es_dedup.maintenance.context import MaintenanceContext
 
 DATABASE = 5
 CLOSED = f"redis://127.0.0.1:{free_ports(19908, 1, (0,))}/0"

@@ -10,10 +10,12 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from elasticsearch import Elasticsearch
 from opensearchpy import AsyncOpenSearch, OpenSearch
 from typer.testing import CliRunner
 
@@ -31,11 +33,6 @@ from tests.hooked import FIELDS, STORIES, clusters, five
 from tests.samples import SAMPLES
 from tests.servers import fresh_name, url_of
 from tests.source_indices import documents, made_up_documents, put, remove_templates
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from elasticsearch import Elasticsearch
 
 GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "use-opensearch.md"
 

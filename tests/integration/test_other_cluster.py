@@ -1,7 +1,5 @@
 """A client of another cluster than the hook's is refused before anything is written on either."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -7,10 +7,10 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from es_dedup import cli
 from es_dedup.cli.main import app
@@ -19,9 +19,6 @@ from es_dedup.model.annotations import Label
 from scripts.docssupport import reference
 from tests.samples import SAMPLES, story
 from tests.servers import fresh_name, url_of
-
-if TYPE_CHECKING:
-    from typer.testing import Result
 
 DUMPS = {
     "jsonl": b"".join(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -24,10 +25,6 @@ from es_dedup.errors import (
 from es_dedup.report.clusters import cluster_as_dict
 from tests.samples import partition, story
 from tests.servers import fresh_name, remove, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 ALONE = Settings(workers=1)
 WHY = {"reason": "read both", "author": "ed"}

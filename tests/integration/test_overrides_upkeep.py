@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
+from elasticsearch import Elasticsearch
 
 from es_dedup import Deduplicator
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.context import MaintenanceContext, open_context
 from es_dedup.maintenance.documents import finish_overrides, overridden
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner
+from es_dedup.model.overrides import OverrideReport
 from es_dedup.settings.sections import CcdetConfig
 from tests.samples import partition, story
 from tests.servers import fresh_name, remove, url_of
 from tests.source_indices import FIELDS, attached, documents, settings, source_index
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from elasticsearch import Elasticsearch
-
-    from es_dedup.maintenance.context import MaintenanceContext
-    from es_dedup.model.overrides import OverrideReport
 
 WHY = {"reason": "read both", "author": "ed"}
 FIRST, COPY, OTHER = "made-00001", "made-00002", "made-00004"

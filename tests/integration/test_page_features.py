@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -12,13 +13,8 @@ from es_dedup import Deduplicator, Page
 from es_dedup.cli.main import app
 from es_dedup.detectors.page_features import FROM_FEATURES, FROM_TEXT, GIVEN
 from es_dedup.errors import ConfigError, UnknownPage
-from es_dedup.settings import load_settings
+from es_dedup.settings import Settings, load_settings
 from tests.texts import topical
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from es_dedup.settings import Settings
 
 TEXT = topical(7, sentences=30)
 PAPERS = {"period_signatures", "simhash", "simhash_band_0", "simhash_band_3", "key_concepts"}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -13,9 +14,6 @@ from es_dedup import Deduplicator, Page
 from es_dedup.cli.main import app
 from es_dedup.model import Edge, Relation
 from tests.texts import article
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 URL = "http://site.example/page"
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from typer.testing import CliRunner
@@ -14,9 +15,6 @@ from es_dedup.settings.decision import VOTES, DecisionConfig
 from es_dedup.settings.presets import PAPERS
 from tests.samples import SAMPLES, truths
 from tests.texts import ZH, topical
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WHOLE = max((truth.text for truth in truths() if "。" in truth.text), key=len)
 PAGES = (

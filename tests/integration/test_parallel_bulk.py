@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from elasticsearch import Elasticsearch
 from elasticsearch.helpers import BulkIndexError, parallel_bulk
 
 from es_dedup.errors import DuplicatePage
@@ -14,11 +16,6 @@ from es_dedup.settings import Settings
 from tests.hooked import FIELDS, STORIES, action_of, clusters, five
 from tests.samples import story
 from tests.servers import client_of, fresh_name, remove, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from elasticsearch import Elasticsearch
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """Fields that documents do not have: said by a sample before anything is written."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

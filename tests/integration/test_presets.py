@@ -1,7 +1,5 @@
 """A preset holds wherever pairs are decided on: scan, add, check and explain say the same."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pytest

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
+from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 from typer.testing import CliRunner
 
@@ -14,7 +17,7 @@ from es_dedup.errors import InputError, MassChange, NotAttached
 from es_dedup.index.source_index import SourceFields
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.context import MaintenanceContext, open_context
 from es_dedup.maintenance.purge import (
     CANONICAL_OUTDATED,
     CHANGED,
@@ -30,14 +33,6 @@ from tests.servers import url_of
 from tests.source_indices import attached, settings, source_index
 from tests.texts import article
 from tests.traffic import run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from elasticsearch import Elasticsearch
-
-    from es_dedup.maintenance.context import MaintenanceContext
 
 BODY = SourceFields("body")
 

@@ -1,7 +1,5 @@
 """The methods of the sources against their slow references on 200 real pages, and pairs of them: nothing may differ."""
 
-from __future__ import annotations
-
 import json
 import lzma
 import os

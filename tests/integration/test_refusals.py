@@ -1,7 +1,5 @@
 """What the server refuses: the advice fits the cause, and ``--json`` has it in one object."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 from typer.testing import CliRunner
 
@@ -19,6 +21,7 @@ from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.documents import remove_pages
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner
+from es_dedup.settings import Settings
 from es_dedup.settings.sections import CcdetConfig
 from tests.source_indices import (
     FIELDS,
@@ -33,13 +36,6 @@ from tests.source_indices import (
 )
 from tests.traffic import run
 from tests.workers import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from elasticsearch import Elasticsearch
-
-    from es_dedup.settings import Settings
 
 OLD = settings(batch=16)
 NEW = OLD.model_copy(update={"ccdet": CcdetConfig(window=8)})

@@ -1,7 +1,5 @@
 """A reindex while others write: through a hook with the old settings, and without any thought of us."""
 
-from __future__ import annotations
-
 import pytest
 
 from es_dedup.errors import SettingsMismatch

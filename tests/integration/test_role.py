@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import pytest
 from elasticsearch import AuthorizationException, Elasticsearch
@@ -20,9 +20,6 @@ from tests.hooked import FIELDS, STORIES, action_of, clusters, five
 from tests.samples import story
 from tests.servers import server_of
 from tests.traffic import run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.other_servers
 INDEX = "pages"  # as in the role

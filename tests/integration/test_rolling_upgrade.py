@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from elasticsearch import Elasticsearch
 
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import IndexRefused, SettingsMismatch
@@ -23,11 +25,6 @@ from tests.samples import story
 from tests.servers import client_of, fresh_name, remove, url_of
 from tests.source_indices import remove_templates
 from tests.traffic import run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from elasticsearch import Elasticsearch
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import pytest
 from elasticsearch import Elasticsearch
@@ -17,9 +18,6 @@ from tests.hooked import FIELDS, action_of, clusters, dedup_fields
 from tests.samples import story
 from tests.servers import client_of, fresh_name, url_of
 from tests.source_indices import remove_templates, settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PROPERTIES = {
     "text": {"type": "text"},

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -12,10 +13,6 @@ from es_dedup.cli.main import app
 from es_dedup.decision.conditions import IS
 from es_dedup.decision.match_rules import RULES
 from tests.unit.decision.decision_cases import lines, numbered
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 NUMBERS, TITLE = "numbers differ throughout", "same title on another day with other numbers"
 STORY = lines(1, 12)

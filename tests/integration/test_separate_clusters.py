@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from elasticsearch import Elasticsearch
@@ -20,9 +21,6 @@ from tests.hooked import FIELDS, STORIES, action_of, clusters, five
 from tests.samples import story
 from tests.servers import client_of, fresh_name, remove, server_of, url_of
 from tests.traffic import run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.other_servers
 INDEX = "pages"  # as in the role of the user

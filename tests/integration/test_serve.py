@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -13,10 +15,6 @@ from es_dedup import Deduplicator, Page
 from es_dedup.deduplicator.index_reader import STATISTICS_SECONDS
 from es_dedup.model.plain import plain
 from tests.serving import EVERYWHERE, OTHER, TEXT, Api, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 IDS = ("https://a.example/1?x=1&y=ü", "b/../c", "plain")
 

@@ -1,7 +1,5 @@
 """The client that the guide shows, in Node, against a real server; skipped where Node is missing."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

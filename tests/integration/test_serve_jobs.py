@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,6 @@ from es_dedup.settings import Settings
 from tests.servers import fresh_name, remove, url_of
 from tests.serving import TEXT, Api, serving
 from tests.source_indices import attached, canonical_counts, settings, source_index
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAGES = {name: {"html": f"<p>{TEXT}</p>", "at": "2026-01-01"} for name in ("a", "b")}
 MANY = {

@@ -7,14 +7,11 @@ import json
 import sqlite3
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from es_dedup import Deduplicator
 from es_dedup.serve.idempotency import MOST_KEYS, NAME
 from tests.serving import OTHER, TEXT, problem, serving
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAGE = {"id": "a", "text": TEXT}
 

@@ -13,19 +13,16 @@ import stat
 import subprocess
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
 from es_dedup import Deduplicator, Page
 from tests.serving import OTHER, PROGRAM, TEXT, Api, problem, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PAGE = {"id": "a", "text": TEXT}
 

@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from es_dedup import Deduplicator
 from es_dedup.errors import ConfigError, IndexRefused, MissingExtra, ServerTooOld
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 
 NODES = "/_nodes/os"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -12,9 +12,6 @@ from typer.testing import CliRunner
 from es_dedup import Deduplicator, Page
 from es_dedup.cli.main import app
 from tests.texts import article
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 STORY = [article(place, sentences=1) for place in range(12)]
 TITLE = STORY[0][:10]

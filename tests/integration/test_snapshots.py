@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from es_dedup.maintenance.audit import audit
 from tests.servers import needs_elasticsearch, server_of, url_of
 from tests.source_indices import attached, documents, put, source_index
 from tests.traffic import run
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "how-to" / "move-an-index.md"

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from elasticsearch import Elasticsearch
 
 from es_dedup.errors import IndexRefused
+from es_dedup.index.elastic import ElasticSourceIndex
 from es_dedup.index.elastic.reading import documents
 from es_dedup.index.factory import open_source_index
 from es_dedup.index.source_index import DedupField, DocumentKey, SourceFields, document_key
 from es_dedup.settings import Settings
 from tests.servers import client_of, fresh_name, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from elasticsearch import Elasticsearch
-
-    from es_dedup.index.elastic import ElasticSourceIndex
 
 FIELDS = SourceFields("body", published="at")
 

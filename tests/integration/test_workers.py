@@ -7,16 +7,19 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 import redis
+from elasticsearch import Elasticsearch
 from es_dedup_tasks.dispatch import CeleryDispatcher
 
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
+from es_dedup.maintenance.context import MaintenanceContext
 from es_dedup.maintenance.runner import Runner, start_recluster
 from es_dedup.maintenance.status import follow_status
 from es_dedup.settings import load_settings
@@ -31,13 +34,6 @@ from tests.source_indices import (
     source_index,
 )
 from tests.workers import broker, environment, until, worker
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from elasticsearch import Elasticsearch
-
-    from es_dedup.maintenance.context import MaintenanceContext
 
 PORT: Final = free_ports(19808, 1, (0,))
 pytestmark = pytest.mark.slow

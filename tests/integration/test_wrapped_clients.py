@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Self, cast
+from collections.abc import Callable
+from typing import Any, Self, cast
 
 import pytest
+from elasticsearch import AsyncElasticsearch, Elasticsearch
 from elasticsearch.helpers import bulk
 
 from es_dedup.hook import (
@@ -17,11 +19,6 @@ from es_dedup.hook import (
 )
 from tests.hooked import STORIES, clusters, five
 from tests.servers import async_client_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from elasticsearch import AsyncElasticsearch, Elasticsearch
 
 
 class Wrapped:

@@ -7,9 +7,10 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import httpx
 import pytest
@@ -18,9 +19,6 @@ from elasticsearch import Elasticsearch, helpers
 from tests.hooked import STORIES, clusters, dedup_fields, five
 from tests.servers import client_of, fresh_name, url_of
 from tests.serving import OTHER, TEXT, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 GUIDE: Final = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "connect-writers.md"
 SECONDS: Final = 60

@@ -6,16 +6,14 @@ import gzip
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 moto = pytest.importorskip("moto.server", reason="the extra integrations is not installed")
 s3fs = pytest.importorskip("s3fs", reason="the extra s3 is not installed")
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = [
     pytest.mark.integrations,

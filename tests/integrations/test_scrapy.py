@@ -9,10 +9,11 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
@@ -20,9 +21,6 @@ from es_dedup import Deduplicator, Page
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.settings import Settings
 from tests.samples import SAMPLES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytest.importorskip("scrapy", reason="the extra scrapy is not installed")
 pytestmark = [

@@ -8,20 +8,15 @@ import random
 import tempfile
 import time
 import traceback
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.model.driver import replay, sequence, shortest, tell
 from tests.model.library import Library
 from tests.model.site import SiteSystem
-from tests.model.system import Finding
+from tests.model.system import Finding, System
 from tests.servers import fresh_name, url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.model.system import System
 
 
 def systems(folder: str, *, restarts: bool, workers: bool) -> dict[str, Callable[[], System]]:

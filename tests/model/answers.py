@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from es_dedup.collapse import DedupSearch
+from tests.model.material import Version
+from tests.model.place import Place
+from tests.model.plain import Expected
 from tests.model.system import demand, equal, partition
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tests.model.material import Version
-    from tests.model.place import Place
-    from tests.model.plain import Expected
 
 MARKED: Final = ("canonical", "relation", "duplicate_of", "contained_in", "cluster_size", "waiting")
 

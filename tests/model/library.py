@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import DuplicatePage, OverrideConflict, UnknownPage
@@ -27,9 +28,6 @@ from tests.model.system import (
     versions,
 )
 from tests.servers import remove
-
-if TYPE_CHECKING:
-    import random
 
 SETTINGS: Final = Settings.model_validate({"workers": 1, "index": {"lock_seconds": 60}})
 WEIGHTS: Final = {

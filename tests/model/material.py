@@ -18,15 +18,13 @@ template    8 sentences of its own, 12 that all templates share               di
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from es_dedup.model import Page
 from tests.texts import article
-
-if TYPE_CHECKING:
-    import random
 
 FAMILIES: Final = 5
 EDITS: Final = 4

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from elasticsearch.helpers import bulk
 from es_dedup_tasks.dispatch import CeleryDispatcher
@@ -18,7 +19,7 @@ from es_dedup.hook import DedupHook, SourceFields, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.context import MaintenanceContext, open_context
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings import Settings, load_settings
@@ -28,11 +29,6 @@ from tests.model.material import Version, text_of
 from tests.model.system import Step, demand, equal
 from tests.servers import client_of, url_of
 from tests.workers import environment, until, worker
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from es_dedup.maintenance.context import MaintenanceContext
 
 FIELDS: Final = SourceFields("body", url="", published="at")
 SHAPES: Final[tuple[dict[str, int], ...]] = ({}, {"window": 8})

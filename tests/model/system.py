@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import random
 import signal
 import sqlite3
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from es_dedup.model.batches import chunked
 from tests.model.material import Version
-from tests.model.plain import SAME
+from tests.model.plain import SAME, Expected, Plain
 from tests.servers import restart
 from tests.traffic import FAILURES
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from collections.abc import Set as AbstractSet
-
-    from tests.model.plain import Expected, Plain
 
 Step = dict[str, Any]
 """One step: ``op``, and what it needs, JSON-ready; it means something after any other steps, so that a sequence can be cut."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,10 +18,6 @@ from tests.model.plain import Oracle, Plain
 from tests.model.site import SiteSystem
 from tests.model.system import Finding
 from tests.servers import fresh_name, url_of
-
-if TYPE_CHECKING:
-    import random
-    from pathlib import Path
 
 STEPS = 15
 

@@ -1,7 +1,5 @@
 """White space and line ends as one expression each says it."""
 
-from __future__ import annotations
-
 import re
 
 _IDEOGRAPH = "[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]"

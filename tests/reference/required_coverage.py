@@ -1,7 +1,5 @@
 """The cover that the decision rules require of one pair, straight from docs/algorithms/decision-rules.md; imports nothing of es_dedup."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from es_dedup.errors import MissingExtra, MissingJava
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CONFIG = {
     "spark.ui.enabled": "false",

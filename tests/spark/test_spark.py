@@ -8,9 +8,10 @@ import os
 import random
 import re
 from collections import Counter
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import hypothesis
 import numpy as np
@@ -24,9 +25,6 @@ from es_dedup.errors import ConfigError
 from es_dedup.settings import Settings
 from tests.samples import pages, story, truths
 from tests.spark_corpora import SETTINGS, found, scanned, table, varied
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 pytestmark = [
     pytest.mark.spark,

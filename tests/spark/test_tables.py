@@ -6,9 +6,10 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import hypothesis
 import pytest
@@ -18,13 +19,9 @@ from hypothesis import strategies as st
 import es_dedup.spark
 from es_dedup import Page
 from es_dedup.errors import ConfigError, InputError, SettingsMismatch
+from es_dedup.settings import Settings
 from tests.samples import story
 from tests.spark_corpora import SETTINGS, corpus, found, scanned, table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from es_dedup.settings import Settings
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900), pytest.mark.filterwarnings("ignore")]
 

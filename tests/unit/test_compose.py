@@ -1,7 +1,5 @@
 """``docker-compose.yml``: pinned, checked, kept, local, and without a default password."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

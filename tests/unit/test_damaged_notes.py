@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +14,6 @@ from es_dedup.index.source_index import ATTACHMENTS
 from es_dedup.maintenance.context import load_attachments
 from es_dedup.readers import Roots
 from es_dedup.settings.recorded import decisions_in
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DAMAGED = ["{", "1", '"x"', "[1]", "[[1]]", '[{"fields": {"a": 1}}]']
 

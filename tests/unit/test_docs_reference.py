@@ -1,7 +1,5 @@
 """Reference text that is made from code names every option, setting and public name."""
 
-from __future__ import annotations
-
 import re
 import zlib
 from pathlib import Path

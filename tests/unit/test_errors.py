@@ -1,7 +1,5 @@
 """Errors: the same after pickling, and what advises to repeat a call may be repeated."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import fields
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Files for public hosting: they parse, and name stages, versions and extras that exist."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What Prometheus is told of a batch, of a call of the hook, and of each answer of Elasticsearch."""
 
-from __future__ import annotations
-
 from es_dedup_tasks import metrics
 from prometheus_client import REGISTRY
 

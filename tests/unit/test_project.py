@@ -10,17 +10,15 @@ import subprocess
 import sys
 import tokenize
 import tomllib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import es_dedup
 from es_dedup.settings.loading import OTHER_VARIABLES, PREFIX, Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PACKAGE: Final = sorted((ROOT / "es_dedup").rglob("*.py"))

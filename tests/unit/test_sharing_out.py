@@ -1,7 +1,5 @@
 """How tests are shared out among processes."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Final
 

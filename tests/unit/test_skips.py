@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from scripts.serversupport.profiles import PROFILES, REDIS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TESTS: Final = Path(__file__).parents[1]
 ELSEWHERE: Final = re.compile(

@@ -1,7 +1,5 @@
 """Temporary folders: removed at their end, or after a kill by a later process; nothing else is removed."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

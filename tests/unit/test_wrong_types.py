@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,6 @@ from es_dedup.collapse import AsyncDedupSearch, DedupSearch, RelationReader
 from es_dedup.errors import ConfigError
 from es_dedup.hook import DedupHook, SourceFields, dedup_bulk, dedup_streaming_bulk
 from es_dedup.index.embedded import EmbeddedIndex
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 NOBODY: Any = None
 WRONG: Any = object()

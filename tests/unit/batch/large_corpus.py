@@ -6,9 +6,10 @@ import json
 import resource
 import sys
 import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,9 +18,6 @@ from es_dedup.batch.whole_corpus import MOST, recluster_corpus
 from es_dedup.clustering import PageKey
 from es_dedup.detectors.features import FeatureTable, featurise, pack
 from es_dedup.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 PART: Final = 1_000
 CHARS: Final = 40

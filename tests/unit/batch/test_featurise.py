@@ -1,7 +1,5 @@
 """Chunks of features: the same from worker processes as from one, for every form of input."""
 
-from __future__ import annotations
-
 import multiprocessing
 import signal
 from concurrent.futures import ProcessPoolExecutor

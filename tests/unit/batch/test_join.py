@@ -1,7 +1,5 @@
 """The self-join against a slow reference written from its documentation, on random feature tables."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections import Counter

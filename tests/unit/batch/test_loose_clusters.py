@@ -1,7 +1,5 @@
 """Large clusters with little text in common are named, by ``scan`` and ``doctor`` alike."""
 
-from __future__ import annotations
-
 import pytest
 
 from es_dedup import Deduplicator, Page, Settings

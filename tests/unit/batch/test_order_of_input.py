@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import random
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -13,10 +15,6 @@ from es_dedup import Deduplicator, Page, deduplicate
 from es_dedup.dumps import DumpCopy, filter_dumps
 from es_dedup.readers import ReadOptions, read_pages
 from tests.texts import article
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
 
 BANNER: Final = "".join(article(at, sentences=1) for at in range(900, 905))
 

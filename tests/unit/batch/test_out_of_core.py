@@ -8,9 +8,11 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -24,16 +26,11 @@ from es_dedup.batch import corpus as corpus_module
 from es_dedup.batch.columns import Column, value_ranges
 from es_dedup.batch.components import Components, batches
 from es_dedup.batch.corpus import load_corpus
+from es_dedup.batch.recluster import ClusteringResult
 from es_dedup.batch.whole_corpus import recluster_corpus, recluster_out_of_core
+from es_dedup.index.port import Index
 from es_dedup.settings import Settings
 from tests.texts import article
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from es_dedup.batch.recluster import ClusteringResult
-    from es_dedup.index.port import Index
 
 COUNT: Final = 250
 

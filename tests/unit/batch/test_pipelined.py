@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
@@ -12,14 +12,12 @@ from es_dedup import Deduplicator, Page
 from es_dedup.batch import ingest, pipelined, whole_corpus
 from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.pipelined import PipelinedDecisions
+from es_dedup.batch.whole_corpus import RelatedPairs
 from es_dedup.index.port import WriteReport
+from es_dedup.index.records import RecordBatch
+from es_dedup.model import Progress
 from es_dedup.settings import Settings
 from tests.texts import article
-
-if TYPE_CHECKING:
-    from es_dedup.batch.whole_corpus import RelatedPairs
-    from es_dedup.index.records import RecordBatch
-    from es_dedup.model import Progress
 
 COUNT: Final = 60
 

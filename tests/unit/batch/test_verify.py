@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.verify import Verified, verify
@@ -16,11 +17,6 @@ from es_dedup.decision.statistics import Statistics
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.detectors.coverage_pairs import measure
 from tests.samples import pages
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
 pytestmark = pytest.mark.usefixtures("both_paths")
 

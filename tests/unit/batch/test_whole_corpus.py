@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from es_dedup import Deduplicator, WritePolicy
 from es_dedup.batch import ingest, whole_corpus
 from es_dedup.batch.ingest import Ingest
+from es_dedup.batch.recluster import ClusteringResult
 from es_dedup.batch.whole_corpus import recluster_out_of_core
 from tests.unit.batch.test_out_of_core import corpus, state
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from es_dedup.batch.recluster import ClusteringResult
 
 
 def history(place: Path, policy: WritePolicy) -> list[Any]:

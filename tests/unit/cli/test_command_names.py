@@ -1,7 +1,5 @@
 """Commands that texts name exist: messages, help, docs, alerts and container files."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Final

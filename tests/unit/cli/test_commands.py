@@ -10,11 +10,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from es_dedup.cli.group import Terminated, globals_first
 from es_dedup.cli.main import app
@@ -24,9 +24,6 @@ from es_dedup.model import WritePolicy
 from es_dedup.model.plain import plain
 from scripts.docssupport import reference
 from tests.texts import article
-
-if TYPE_CHECKING:
-    from typer.testing import Result
 
 STORY, OTHER, THIRD, NEW, *MORE = (article(seed, sentences=8) for seed in range(7))
 PAGES = [("a", STORY), ("b", STORY), ("c", OTHER), ("d", THIRD)]

@@ -1,7 +1,5 @@
 """Progress and tables: drawn on a terminal, plain elsewhere, silent when asked."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys

@@ -8,17 +8,13 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from es_dedup.cli.main import app
 from es_dedup.cli.output import readable
 from tests.texts import article
-
-if TYPE_CHECKING:
-    from typer.testing import Result
 
 
 def run(*arguments: str, stdin: str | None = None) -> Result:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from es_dedup.clustering import PageKey, constraints_of, same_neighbours, sort_key, update_clusters
+from es_dedup.clustering import Change, PageKey, constraints_of, same_neighbours, sort_key, update_clusters
+from es_dedup.index.port import Assignment
 from es_dedup.model import Edge, Relation
 from es_dedup.model.overrides import Override, OverrideKind
 from es_dedup.settings.loading import ClusterConfig
 from tests.reference.star_clusters import star_clusters
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from es_dedup.clustering import Change
-    from es_dedup.index.port import Assignment
 
 EARLIEST = ClusterConfig()
 TIMES = (

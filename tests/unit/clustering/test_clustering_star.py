@@ -1,7 +1,5 @@
 """The canonical order and the partition of a whole set of pages."""
 
-from __future__ import annotations
-
 import random
 from datetime import UTC, datetime
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import pytest
 from clustering_cases import EARLIEST, Store, partition, random_edges, random_pages
@@ -11,9 +11,6 @@ from clustering_cases import EARLIEST, Store, partition, random_edges, random_pa
 from es_dedup.clustering import Neighbourhood, PageKey, component, place, repair
 from es_dedup.model import Edge, Relation
 from es_dedup.settings.loading import ClusterConfig
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 CONFIGS = (
     EARLIEST,

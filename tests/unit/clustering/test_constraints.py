@@ -1,7 +1,5 @@
 """Overrides in clustering: what holds, what cannot hold, and that any history gives the full run."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

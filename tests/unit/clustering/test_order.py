@@ -1,7 +1,5 @@
 """What puts a page first in canonical order."""
 
-from __future__ import annotations
-
 import pytest
 
 from es_dedup.clustering.order import Criterion, PageKey, canonical_order, decisive

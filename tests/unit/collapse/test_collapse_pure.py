@@ -1,7 +1,5 @@
 """The pure parts of collapsing: bodies, folding, containment, cursors, reading of answers."""
 
-from __future__ import annotations
-
 import base64
 import copy
 import json

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,16 +13,11 @@ from es_dedup.batch.learning import learn
 from es_dedup.clustering import PageKey
 from es_dedup.decision.comparison import Pages, compare, pair_decision
 from es_dedup.decision.statistics import Statistics
-from es_dedup.decision.thresholds import BALANCED
+from es_dedup.decision.thresholds import BALANCED, Thresholds
 from es_dedup.detectors.features import FeatureTable, featurise
+from es_dedup.model import PairDecision
 from es_dedup.settings import Settings
 from tests.texts import article
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from es_dedup.decision.thresholds import Thresholds
-    from es_dedup.model import PairDecision
 
 SETTINGS = Settings()
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 from hypothesis import given, settings
 
-from es_dedup.decision.alignment import aligned, distinguishing_words
+from es_dedup.decision.alignment import AlignedRow, aligned, distinguishing_words
 from es_dedup.decision.clauses import clauses_of
 from es_dedup.decision.statistics import Statistics
 from es_dedup.text.normalise import normalise
 from tests.texts import mixed_texts, pages_of_texts
 from tests.unit.decision.decision_cases import Small, learned, lines
-
-if TYPE_CHECKING:
-    from es_dedup.decision.alignment import AlignedRow
-
 
 NOTHING: Final = Statistics.empty()
 SECONDS: Final = 60

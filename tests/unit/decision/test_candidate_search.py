@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 import pytest
 
@@ -12,9 +13,6 @@ from es_dedup.decision.statistics import Statistics
 from es_dedup.settings.loading import IndexConfig
 from tests.samples import story
 from tests.unit.decision.decision_cases import lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 WIRE: Final = lines(78, 12)
 NOTICE: Final = lines(77, 12)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,17 +12,13 @@ from es_dedup.decision.explanation import rule_results
 from es_dedup.decision.match_rules import RULES
 from es_dedup.decision.rules import without_rules
 from es_dedup.decision.statistics import Statistics
-from es_dedup.decision.thresholds import BALANCED, SERIES, VERSIONS
+from es_dedup.decision.thresholds import BALANCED, SERIES, VERSIONS, Thresholds
 from es_dedup.errors import ConfigError
 from es_dedup.model import PairDecision, Relation
 from es_dedup.model.explanation import RuleOutcome
 from es_dedup.report.evidence import rule_rows
 from tests.unit.decision.decision_cases import SETTINGS, Small, lines, numbered, rows_of
-from tests.unit.decision.test_rules import CASES
-
-if TYPE_CHECKING:
-    from es_dedup.decision.thresholds import Thresholds
-    from tests.unit.decision.test_rules import Case
+from tests.unit.decision.test_rules import CASES, Case
 
 STORY = lines(1, 12)
 TITLE = STORY[0][:10]

@@ -1,7 +1,5 @@
 """Votes of remainders: what the arrays give is what plain sets of grams say."""
 
-from __future__ import annotations
-
 from itertools import permutations
 from typing import Any, Final
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -12,12 +12,9 @@ from es_dedup.decision.required_coverage import required_coverage
 from es_dedup.decision.rules import apply_rules
 from es_dedup.decision.thresholds import BALANCED, PRESETS
 from es_dedup.detectors.coverage_pairs import PairMeasures, Side
-from es_dedup.model import Relation
+from es_dedup.model import PairDecision, Relation
 from tests.reference.required_coverage import demand
 from tests.unit.decision.decision_cases import Small, decide_pair, lines
-
-if TYPE_CHECKING:
-    from es_dedup.model import PairDecision
 
 PAIRS: Final = 4000
 LONG: Final = lines(2, 36)

@@ -1,7 +1,5 @@
 """Each rule of the decision rules on a pair that it decides, beside the same pair without the cause, which is accepted."""
 
-from __future__ import annotations
-
 import random
 import re
 from dataclasses import dataclass, replace

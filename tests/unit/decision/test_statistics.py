@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from contextlib import closing
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -27,10 +28,6 @@ from tests.unit.decision.decision_cases import (
     lines,
     table_of,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 NOTICE: Final = lines(77, 6)
 WIRE: Final = lines(78, 10)

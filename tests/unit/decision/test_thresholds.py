@@ -1,7 +1,5 @@
 """Thresholds of the decision rules: those of presets, and single ones that are set."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, fields, replace
 from typing import Final
 

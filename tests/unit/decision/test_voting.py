@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -26,10 +27,6 @@ from es_dedup.settings.recorded import decision_settings, with_recorded
 from es_dedup.text.normalise import normalise
 from tests.samples import some_pages
 from tests.texts import ZH
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 SAME: Final = Verdict("ccdet", Relation.CONTAINED, 0.9, {})
 ALIKE: Final = Verdict("simhash", Relation.DUPLICATE, 0.97, {})

@@ -1,7 +1,5 @@
 """CCDet: signatures, pruning and decisions, against the slow reference."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

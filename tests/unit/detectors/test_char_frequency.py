@@ -1,7 +1,5 @@
 """Character frequency: numbering, strings, similarities and both searches, against the slow reference."""
 
-from __future__ import annotations
-
 import random
 from functools import cache
 from typing import Final

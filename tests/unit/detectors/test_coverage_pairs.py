@@ -1,7 +1,5 @@
 """Measures of pairs on random tables, against the slow reference and against plain sets."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Coverage features: samples that are complete below their threshold, and what that is good for."""
 
-from __future__ import annotations
-
 import random
 from typing import Final
 

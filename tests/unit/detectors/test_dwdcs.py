@@ -1,7 +1,5 @@
 """DWDCS: merging, networks, path lengths, key concepts and both similarities, against the slow reference."""
 
-from __future__ import annotations
-
 import random
 from typing import Any, Final, Literal
 

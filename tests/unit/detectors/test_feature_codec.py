@@ -1,7 +1,5 @@
 """Features as bytes: round trips of every value, and refusal of bytes that were not made here."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import fields, is_dataclass
 from typing import Any, Final

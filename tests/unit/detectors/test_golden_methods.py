@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
 from es_dedup.detectors.char_frequency import CharFrequency
 from es_dedup.detectors.dwdcs import Dwdcs
 from es_dedup.detectors.multi_simhash import MultiSimhash
+from es_dedup.detectors.port import Detector
 from es_dedup.model import Content, Skipped
 from es_dedup.settings.sections import CharFrequencyConfig, DwdcsConfig, MultiSimhashConfig, SimhashConfig
 from es_dedup.text.synonyms import of_groups
@@ -24,9 +25,6 @@ from experiments.readings.dwdcs import Dwswn
 from experiments.readings.multi_simhash import MultiSimhashTfidf
 from experiments.simhash_layouts import LAYOUTS, LayoutSimhash
 from tests.texts import EN, MIXED, TRADITIONAL, ZH, topical
-
-if TYPE_CHECKING:
-    from es_dedup.detectors.port import Detector
 
 FILE: Final = Path(__file__).parents[2] / "golden" / "source_methods.json"
 UPDATE: Final = "UPDATE_GOLDEN_METHODS"

@@ -1,7 +1,5 @@
 """Multi-SimHash: weights, windows, codes and the rule, against the slow reference."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any, Final
 

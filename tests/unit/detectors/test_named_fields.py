@@ -1,7 +1,5 @@
 """Features as named fields, and the text of each stored term."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

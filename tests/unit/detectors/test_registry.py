@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,9 +16,6 @@ from es_dedup.index import factory
 from es_dedup.model import Page
 from es_dedup.settings import Settings
 from es_dedup.settings.recorded import decision_settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_detectors_come_in_the_order_of_the_settings_and_know_their_section() -> None:

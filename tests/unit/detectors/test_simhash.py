@@ -1,7 +1,5 @@
 """SimHash: fingerprints, bands and the guarantee of its candidate queries, against the slow reference."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from typing import Final

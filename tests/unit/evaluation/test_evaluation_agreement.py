@@ -1,7 +1,5 @@
 """How far readers agree, by a worked example, and the labels on which they do."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

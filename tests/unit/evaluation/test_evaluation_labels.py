@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,10 +14,6 @@ from es_dedup.errors import InputError
 from es_dedup.evaluation import Label, LabelledPair, LabelsError, labelled, parse_labels, read_labels
 from es_dedup.evaluation.labels import digest
 from es_dedup.model import Relation
-
-if TYPE_CHECKING:
-    import random
-    from pathlib import Path
 
 HEADER = "id_a\tid_b\tjaccard5\tlabel\trelation\n"
 

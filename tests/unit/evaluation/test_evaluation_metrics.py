@@ -1,7 +1,5 @@
 """Measures against figures computed by hand and against naive implementations."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pytest
 
 from es_dedup.evaluation import Goal, Label, LabelledPair, tune
+from es_dedup.evaluation.labels import Pair
 from es_dedup.evaluation.rule_thresholds import deciding_conditions, sweeps_of
+from es_dedup.model import Number
 from es_dedup.model.explanation import ConditionResult, RuleOutcome, RuleResult
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from es_dedup.evaluation.labels import Pair
-    from es_dedup.model import Number
 
 
 def condition(fact: str, value: Number, sign: str, threshold: float) -> ConditionResult:

@@ -1,7 +1,5 @@
 """Threshold sweeps: what is chosen, what is held out, and what would change."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 import pytest
 
 from es_dedup.evaluation.uncertain import PAGES, POOL, doubt_of, uncertain_pairs
 from es_dedup.model import PairDecision, Relation, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 YES, NO = Relation.DUPLICATE, Relation.DIFFERENT
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
@@ -11,9 +11,6 @@ from es_dedup.evaluation import Label, LabelledPair
 from es_dedup.evaluation.runner import Threshold, measure, report
 from es_dedup.model import Page
 from tests.texts import article
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LABELS = (
     LabelledPair("a", "b", Label.DUP),

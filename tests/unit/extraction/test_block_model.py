@@ -1,7 +1,5 @@
 """The block model: its trees, its file, what it makes of pages."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

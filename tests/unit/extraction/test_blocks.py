@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html
+from lxml.etree import _Element
 
 from es_dedup.extraction.blocks import (
     _BREAKS,
@@ -24,11 +25,6 @@ from es_dedup.extraction.reading.guard import Deadline
 from es_dedup.extraction.text import clean, fold
 from es_dedup.settings.loading import ExtractionConfig
 from tests.reference.cleaning import cleaned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from lxml.etree import _Element
 
 
 def _events(

@@ -1,7 +1,5 @@
 """Who wrote a page: declared, marked, or named in a byline; and who is nobody."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

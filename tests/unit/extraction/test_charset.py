@@ -1,7 +1,5 @@
 """Charsets: what the bytes are outranks what they are said to be."""
 
-from __future__ import annotations
-
 import codecs
 import encodings.aliases
 

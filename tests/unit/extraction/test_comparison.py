@@ -1,7 +1,5 @@
 """Extractors of other packages: they extract where they are installed, and raise a plain error where they are not."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 import pytest

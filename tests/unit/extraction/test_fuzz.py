@@ -1,7 +1,5 @@
 """Random pages: never an exception, never a lone surrogate. Damaged pages are a part of ``make fuzz`` (``tests/fuzz``)."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Limits before the parser: what could hurt it is taken out, in linear time, and the text stays."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

@@ -1,7 +1,5 @@
 """Pages whose text stands where a parser does not look first, in data of scripts, too; documents that are no pages."""
 
-from __future__ import annotations
-
 import json
 import zlib
 

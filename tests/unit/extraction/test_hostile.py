@@ -5,15 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 import pytest
 
 from es_dedup.extraction import extract
 from es_dedup.settings.loading import ExtractionConfig
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MAX_SECONDS = 30.0  # of processor time; the slowest takes below 3 s, several times that under coverage
 MANY = 300_000

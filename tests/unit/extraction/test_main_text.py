@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pytest
 
@@ -11,9 +11,6 @@ from es_dedup.extraction.notices import is_notice, without_notices
 from es_dedup.model import PageKind
 from es_dedup.settings.loading import ExtractionConfig
 from tests.texts import FERRY
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 PARAGRAPHS = (
     "市气象台说，受冷空气影响，今天夜间到明天白天，全市大部分地区将有小到中雨，局部地区有大雨。",

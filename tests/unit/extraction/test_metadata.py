@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,9 +10,7 @@ from es_dedup.extraction import extract
 from es_dedup.extraction.language import language_of
 from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.metadata.dates import labelled_moment, parse_moment, url_moment
-
-if TYPE_CHECKING:
-    from es_dedup.model import Content
+from es_dedup.model import Content
 
 BODY = "<p>这里是正文，有逗号，也有句号，一共有不少的字，可以算作正文了。</p>"
 CHINA = timezone(timedelta(hours=8))

@@ -6,7 +6,7 @@ import io
 import json
 import zipfile
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,9 +17,6 @@ from es_dedup.extraction import create_extractor, extract
 from es_dedup.extraction.model import BlockModel, default_model, load_model
 from es_dedup.settings.loading import ExtractionConfig
 from experiments.extraction.model_file import model_bytes
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HTML = (
     "<body><ul><li><a href=/>Home</a></ul><p>The ferry runs again from Monday, the council said.</p></body>"

@@ -5,8 +5,6 @@ before the page is read. Of a page that is drawn by a script the text stands in 
 ``benchmarks/bench_extract.py``: character 5-grams without white space, as multisets.
 """
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from pathlib import Path

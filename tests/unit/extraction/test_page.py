@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,13 +16,10 @@ from es_dedup.extraction import (
     registry,
 )
 from es_dedup.extraction.page import HtmlExtractor
+from es_dedup.extraction.reading.document import Document
 from es_dedup.extraction.reading.guard import DeadlineExceeded
 from es_dedup.model import Content, PageKind, Skipped
 from es_dedup.settings.loading import ExtractionConfig
-
-if TYPE_CHECKING:
-    from es_dedup.extraction.reading.document import Document
-
 
 LINE = "这里是正文，有逗号，也有句号，一共有不少的字，可以算作正文了。"
 PAGE = f"<html><head><meta charset=gbk><title>标题</title></head><body><p>{LINE}</p></body></html>"

@@ -1,7 +1,5 @@
 """When a page was published, where it does not say so for machines; and what is no such time."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import pytest

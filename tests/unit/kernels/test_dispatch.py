@@ -6,16 +6,14 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
 from es_dedup.kernels import dispatch
 from es_dedup.kernels.dispatch import _State
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytest.importorskip("numba")
 

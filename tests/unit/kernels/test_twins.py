@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -24,9 +25,6 @@ from es_dedup.text.tokens import tokenise
 from tests.coverage_tables import rows_lists, table_of
 from tests.samples import truths
 from tests.texts import page_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytest.importorskip("numba")
 

@@ -1,7 +1,5 @@
 """Rules of maintenance that need no server: batches after failures, the guard, marks, fields of documents."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from functools import partial
 from types import SimpleNamespace

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from es_dedup.model.batches import chunked, chunked_by_size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @given(st.lists(st.integers()), st.integers(1, 5))

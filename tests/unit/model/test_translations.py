@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,9 +19,6 @@ from es_dedup.model.translations import CHINESE, accepted_language, catalogue, t
 from es_dedup.report.evidence import rule_rows
 from es_dedup.settings.decision import ThresholdsConfig
 from tests.samples import pages
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FIELDS = re.compile(r"\{\w+\}")
 LATIN = re.compile(r"[A-Za-z]{2,}")

@@ -1,7 +1,5 @@
 """The references themselves, against examples worked by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.reference import ccdet, coverage

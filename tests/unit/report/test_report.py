@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -18,10 +20,6 @@ from es_dedup.report import ReportLimits, write_report
 from es_dedup.report.alignment import side_by_side
 from es_dedup.report.evidence import measures
 from es_dedup.report.features import FieldPair, compared_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 HOSTILE = '<script>alert("1")</script><img src=x onerror=a()>\x00\x1b[31m\u202e'
 

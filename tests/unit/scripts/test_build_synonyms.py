@@ -5,14 +5,12 @@ from __future__ import annotations
 import importlib.util
 import lzma
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from types import ModuleType
+from typing import Final
 
 import pytest
 
 from es_dedup.text.synonyms import load
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 SCRIPT: Final = Path(__file__).parents[3] / "scripts" / "build_synonyms.py"
 SOURCE: Final = """# Chinese Open Wordnet\tcmn\thttp://example.com/\twordnet

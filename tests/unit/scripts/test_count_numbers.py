@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING
+
+import pytest
 
 from es_dedup.decision.thresholds import BALANCED
 from scripts.count_numbers import DECISION, main, numbers_in
-
-if TYPE_CHECKING:
-    import pytest
 
 SOURCE = """
 LONG: Final = 400

@@ -1,7 +1,5 @@
 """The diagrams of the documents are those that the script draws."""
 
-from __future__ import annotations
-
 from scripts.diagrams import DIAGRAMS, IMAGES
 
 

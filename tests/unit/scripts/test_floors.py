@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,9 +12,6 @@ from es_dedup.errors import InputError
 from es_dedup.evaluation import EvaluationReport, Label, LabelledPair, MethodDecisions, evaluate
 from es_dedup.model import Relation
 from scripts.floors import FloorLowered, Floors, check, pin, read_floors
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LABELS = [LabelledPair(f"{at:02}a", f"{at:02}b", Label.DUP if at < 10 else Label.DIFF) for at in range(20)]
 MERGED = MethodDecisions(Relation.DUPLICATE, 0.9)

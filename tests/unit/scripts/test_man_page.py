@@ -1,7 +1,5 @@
 """The man page has every command and option, and is what its program takes."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 

@@ -1,7 +1,5 @@
 """``scripts/render_pages``: gold texts, sources in the markup languages, and the check of a rendered page; no program runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from random import Random
 

@@ -1,7 +1,5 @@
 """The pure parts of ``scripts/servers``: settings, choice of a Java, configuration, state, archives."""
 
-from __future__ import annotations
-
 import io
 import os
 import platform

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import pickle
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from es_dedup.errors import ConfigError
 from es_dedup.settings.loading import Settings, describe, load_settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """What an index records of settings: which shape features, which shape decisions, and how others differ."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any, Final
 

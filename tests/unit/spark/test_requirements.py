@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import es_dedup.spark
 from es_dedup.errors import MissingExtra, MissingJava
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_without_pyspark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -18,9 +19,6 @@ from es_dedup.batch.copies import DistinctPages
 from es_dedup.errors import UnknownPage
 from es_dedup.settings import Settings
 from tests.samples import pages
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FERRY = (
     "The ferry ran aground at noon on Monday near the old lighthouse. All 214 passengers were taken off safely by evening. "

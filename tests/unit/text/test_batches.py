@@ -1,7 +1,5 @@
 """A page's tokens, hashes and features never depend on its neighbours in a batch."""
 
-from __future__ import annotations
-
 import random
 from typing import Final
 

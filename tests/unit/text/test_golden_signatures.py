@@ -6,8 +6,6 @@ then write the file anew with ``UPDATE_GOLDEN_SIGNATURES=1 pytest tests/unit/tex
 in the changelog. Writing is refused while the file holds other answers under the same version.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from es_dedup.errors import ConfigError, SettingsMismatch
 from es_dedup.index.factory import features_of
 from es_dedup.text.idf import chosen, general, load
 from experiments.idf import as_text, learned
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAGES = (["水泵", "设备"], ["水泵", "检修"], ["水泵"])
 

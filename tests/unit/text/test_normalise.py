@@ -1,7 +1,5 @@
 """Normalising: equal to the slow reference on every kind of text, and what that means in examples."""
 
-from __future__ import annotations
-
 import unicodedata
 from functools import cache
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import random
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -13,9 +13,6 @@ from es_dedup.text.normalise import normalise, normalise_many
 from es_dedup.text.numbers import masked_clause_hashes, number_runs, number_tokens
 from es_dedup.text.tokens import tokenise
 from tests.reference import coverage as slow
-
-if TYPE_CHECKING:
-    import random
 
 
 def numbers_of(text: str) -> list[str]:

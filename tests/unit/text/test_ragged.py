@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from es_dedup.text.hashing import SIGNATURE_SEED, hash64, mix64, powers, tagged_terms
 from es_dedup.text.ragged import (
@@ -23,12 +25,6 @@ from es_dedup.text.ragged import (
     rank_within,
     take,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
 
 SEED: Final = 20261121
 Rows = list[list[int]]

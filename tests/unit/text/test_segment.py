@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -16,14 +16,9 @@ from es_dedup.index.factory import features_of
 from es_dedup.model import Content
 from es_dedup.settings import load_settings
 from es_dedup.text.normalise import normalise
-from es_dedup.text.segment import JiebaSegmenter, RjiebaSegmenter, search_text, segmenter, words
+from es_dedup.text.segment import JiebaSegmenter, RjiebaSegmenter, Segmenter, search_text, segmenter, words
 from es_dedup.text.words import speech_of
 from tests.texts import ZH, page_texts
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from es_dedup.text.segment import Segmenter
 
 NAMES = ("jieba", "jieba-hmm")
 """Values of the setting."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import lzma
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +14,6 @@ from es_dedup.index.factory import features_of
 from es_dedup.model import Content, Skipped
 from es_dedup.settings import Settings
 from es_dedup.text.synonyms import NONE, WORDNET_FILES, in_text_form, load, named, of_groups, parse, wordnet
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CILIN = """Aa01A01= 人 士 人物 人士
 Aa01A02# 人类 生人 全人类

@@ -4,8 +4,6 @@
 ``ES_DEDUP_FUZZ_SEED`` changes the seed. A failure names the numbers of its batch: inputs depend on the seed alone.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import time

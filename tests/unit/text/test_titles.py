@@ -1,7 +1,5 @@
 """Titles: the headline, its terms, and where they begin in the body."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

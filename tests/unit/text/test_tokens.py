@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,9 +25,6 @@ from es_dedup.text.tokens import (
 )
 from tests.reference import coverage as slow
 from tests.texts import SENTENCES, page_texts, pages_of_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def cut(text: str) -> tuple[TextBatch, TokenBatch]:

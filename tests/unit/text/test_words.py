@@ -1,7 +1,5 @@
 """Content words: what is kept, stems, parts of speech, independence of the batch; rarity of words."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
