@@ -108,7 +108,7 @@ class Part:
         found = [
             getattr(facts, name)
             for name in type(facts).__slots__
-            if name not in ("left_cover", "right_cover", "thresholds")
+            if name not in ("left_cover", "right_cover", "min_both", "min_tokens", "thresholds")
         ]
         found += [measures.shared_clauses, measures.discounted_clauses]
         better = measures.left.cover >= measures.right.cover

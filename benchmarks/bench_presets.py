@@ -123,12 +123,12 @@ def errors(each: Measured, thresholds: Thresholds) -> list[Row]:
             "pair": f"{names[each.left[pair]]} {names[each.right[pair]]}",
             "read as": str(each.labels[pair]),
             "rule": REASONS[decisions.rule[pair]],
-            "covers": f"{decisions.left_cover[pair]:.2f} {decisions.right_cover[pair]:.2f}",
-            "needed": round(float(decisions.needed[pair]), 2),
+            "covers": f"{decisions.facts.left_cover[pair]:.2f} {decisions.facts.right_cover[pair]:.2f}",
+            "needed": round(float(decisions.facts.min_cover[pair]), 2),
             "units": round(float(measures.shared_tokens[pair])),
             "titles": round(float(measures.title_overlap[pair]), 2),
-            "about": round(float(decisions.about[pair]), 2),
-            "distinguishing": round(float(decisions.distinguishing[pair]), 2),
+            "about": round(float(decisions.facts.about_title[pair]), 2),
+            "distinguishing": round(float(decisions.facts.distinguishing[pair]), 2),
             "other numbers": f"{measures.left.lost_numbers[pair]} {measures.right.lost_numbers[pair]}",
         }
         for pair in wrong

@@ -9,8 +9,7 @@ import numpy as np
 
 from es_dedup.decision import rules
 from es_dedup.decision.pair_context import PairContext
-from es_dedup.decision.pair_facts import least_both
-from es_dedup.decision.thresholds import BALANCED
+from es_dedup.decision.thresholds import BALANCED, Thresholds
 from es_dedup.decision.voting import decided_by, reason
 from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.coverage import Coverage
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
     from es_dedup.decision.rules import PairDecisions
     from es_dedup.decision.statistics import Statistics
-    from es_dedup.decision.thresholds import Thresholds
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.model import Number
     from es_dedup.settings import Settings
@@ -57,7 +55,7 @@ class Pages:
 
 @dataclass(frozen=True, slots=True)
 class PairComparison:
-    """Compared pairs: the decisions with the measures and thresholds they follow from, and the rows of both pages."""
+    """Compared pairs: the decisions with the measures they follow from, and the rows of both pages."""
 
     left: Pages
     left_rows: NDArray[np.int64]
@@ -65,7 +63,6 @@ class PairComparison:
     right_rows: NDArray[np.int64]
     measures: PairMeasures
     decisions: PairDecisions
-    thresholds: Thresholds
 
     def related_pairs(self) -> Iterator[tuple[int, str]]:
         """The left row and the right page's id of each related pair."""
@@ -88,15 +85,16 @@ def concatenated(first: PairComparison, second: PairComparison) -> PairCompariso
         np.concatenate((first.right_rows, second.right_rows + len(one.ids))),
         _stacked((first.measures, second.measures)),
         _stacked((first.decisions, second.decisions)),
-        first.thresholds,
     )
 
 
 def _stacked(parts: Sequence[Any]) -> Any:
-    """Arrays, or dataclasses of arrays, one after the other; None where there are none."""
+    """Arrays, or dataclasses of arrays, one after the other; None and thresholds, which hold for all pairs, as they are."""
     first = parts[0]
-    if first is None or isinstance(first, np.ndarray):
-        return None if first is None else np.concatenate(parts)
+    if first is None or isinstance(first, Thresholds):
+        return first
+    if isinstance(first, np.ndarray):
+        return np.concatenate(parts)
     return replace(
         first, **{each.name: _stacked([getattr(part, each.name) for part in parts]) for each in fields(first)}
     )
@@ -117,7 +115,7 @@ def compare(
         left.table.coverage, left_rows, right.table.coverage, right_rows, left_weights, right_weights
     )
     decisions = decide_rows(measures, left, left_rows, right, right_rows, thresholds)
-    return PairComparison(left, left_rows, right, right_rows, measures, decisions, thresholds)
+    return PairComparison(left, left_rows, right, right_rows, measures, decisions)
 
 
 def decide_rows(
@@ -203,28 +201,28 @@ def pair_decision(
 
 
 def _evidence(comparison: PairComparison, pair: int, statistics: Statistics) -> dict[str, Number]:
-    measures, decisions = comparison.measures, comparison.decisions
+    measures, facts = comparison.measures, comparison.decisions.facts
     overlap = float(measures.title_overlap[pair])
-    lost = (int(measures.left.lost_numbers[pair]), int(measures.right.lost_numbers[pair]))
-    left, right = comparison.left_rows[[pair]], comparison.right_rows[[pair]]
-    days = _days_between(comparison.left.days[left], comparison.right.days[right])
-    dated = comparison.left.days[left[0]] > 0 and comparison.right.days[right[0]] > 0
+    dated = (
+        comparison.left.days[comparison.left_rows[pair]] > 0
+        and comparison.right.days[comparison.right_rows[pair]] > 0
+    )
     return {
-        "left_cover": round(float(decisions.left_cover[pair]), 4),
-        "right_cover": round(float(decisions.right_cover[pair]), 4),
-        "min_cover": round(float(decisions.needed[pair]), 4),
-        "min_both": float(least_both(days, comparison.thresholds)[0]),
+        "left_cover": round(float(facts.left_cover[pair]), 4),
+        "right_cover": round(float(facts.right_cover[pair]), 4),
+        "min_cover": round(float(facts.min_cover[pair]), 4),
+        "min_both": round(float(facts.min_both[pair]), 4),
         "shared_tokens": round(float(measures.shared_tokens[pair])),
-        "min_tokens": comparison.thresholds.fewest_units,
+        "min_tokens": facts.min_tokens[pair].item(),
         "shared_clauses": int(measures.shared_clauses[pair]),
         "discounted_clauses": int(measures.discounted_clauses[pair]),
         "title_overlap": round(overlap, 4) if overlap >= 0 else None,
-        "days_apart": int(days[0]) if dated else None,
-        "about_title": round(float(decisions.about[pair]), 4),
-        "min_about_title": comparison.thresholds.about_title,
-        "distinguishing": round(float(decisions.distinguishing[pair]), 4),
-        "left_other_numbers": lost[0],
-        "right_other_numbers": lost[1],
+        "days_apart": int(facts.days[pair]) if dated else None,
+        "about_title": round(float(facts.about_title[pair]), 4),
+        "min_about_title": facts.thresholds.about_title,
+        "distinguishing": round(float(facts.distinguishing[pair]), 4),
+        "left_other_numbers": int(measures.left.lost_numbers[pair]),
+        "right_other_numbers": int(measures.right.lost_numbers[pair]),
         "clauses_with_other_numbers": int(measures.other_numbers[pair]),
         "statistics": statistics.version,
     }

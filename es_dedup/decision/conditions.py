@@ -30,18 +30,22 @@ class Fact:
     """A fact about pairs, or a threshold that depends on the preset or the pair; comparing one gives a condition.
 
     Attributes:
-        name: in the explanation of a pair.
-        of: its values for some pairs; shape (pairs,), or one value for all.
+        name: in the explanation of a pair; a field of ``PairFacts`` unless ``compute`` is given.
         words: what it is, for readers.
         otherwise: of a yes-or-no fact, what is true of pairs on which it is not.
         settings: of a threshold, the names in the section ``decision.thresholds`` that it follows from.
+        compute: its values, where they are no field.
     """
 
     name: str
-    of: Callable[[PairFacts], Any]
     words: str = ""
     otherwise: str = ""
     settings: tuple[str, ...] = ()
+    compute: Callable[[PairFacts], Any] | None = None
+
+    def of(self, facts: PairFacts) -> Any:
+        """Its values for some pairs; shape (pairs,), or one value for all."""
+        return self.compute(facts) if self.compute else getattr(facts, self.name)
 
     def __ge__(self, bound: float | Fact) -> Condition:
         return Condition(self, AT_LEAST, bound)
@@ -123,7 +127,7 @@ class Rule:
 
 def all_hold(conditions: tuple[Condition, ...], facts: PairFacts) -> Mask:
     """On which pairs all conditions hold; shape (pairs,)."""
-    found = np.ones(len(facts.better), dtype=np.bool_)
+    found = np.ones(len(facts.better_cover), dtype=np.bool_)
     for each in conditions:
         found &= each.holds(facts)
     return found

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_dedup.decision.comparison import context_of, pair_decision
+from es_dedup.decision.comparison import pair_decision
 from es_dedup.decision.conditions import all_hold
 from es_dedup.decision.match_rules import RULES
-from es_dedup.decision.pair_facts import facts_of
 from es_dedup.decision.rules import BY_RULES, RELATIONS
 from es_dedup.model import Relation
 from es_dedup.model.explanation import ConditionResult, RuleOutcome, RuleResult
@@ -32,8 +31,7 @@ def rule_results(
     comparison: PairComparison, pairs: NDArray[np.int64] | None = None
 ) -> Iterator[tuple[RuleResult, ...]]:
     """Results of all rules, in order, on some compared pairs, or on all of them."""
-    known = context_of(comparison.left, comparison.left_rows, comparison.right, comparison.right_rows)
-    facts = facts_of(comparison.measures, known, comparison.thresholds)
+    facts = comparison.decisions.facts
     some = np.arange(len(comparison.left_rows)) if pairs is None else pairs
     return zip(*(_results(rule, facts, some) for rule in RULES), strict=True)
 
@@ -80,7 +78,7 @@ def _conditions(
 
 
 def _condition(condition: Condition, facts: PairFacts, some: NDArray[np.int64]) -> Iterator[ConditionResult]:
-    fact, pairs = condition.fact, len(facts.better)
+    fact, pairs = condition.fact, len(facts.better_cover)
     found = (fact.of(facts), condition.threshold(facts), condition.holds(facts))
     values = (np.broadcast_to(each, pairs)[some].tolist() for each in found)
     for value, threshold, holds in zip(*values, strict=True):

@@ -30,118 +30,73 @@ RECURRING_DAYS: Final = 30
 SHORT_UNITS: Final = 100  # below: a notice
 
 
-def _least_units(facts: PairFacts) -> Floats:
-    thresholds = facts.thresholds
-    copies = ~facts.titled & (facts.both >= thresholds.copied_cover)
-    return np.where(copies, thresholds.fewest_of_copies, thresholds.fewest_units)
-
-
 def _contained_without_titles(facts: PairFacts) -> Floats:
     thresholds = facts.thresholds
-    in_words = np.where(facts.menus, thresholds.near_copy, facts.needed)
+    in_words = np.where(facts.menus, thresholds.near_copy, facts.min_cover)
     return np.where(facts.in_words, in_words, thresholds.untitled_contained)
 
 
 def _least_without_titles(facts: PairFacts) -> Floats:
-    return untitled_cover(facts.amount, facts.in_words, facts.thresholds)
+    return untitled_cover(facts.shared_tokens, facts.in_words, facts.thresholds)
 
 
-BETTER: Final = Fact("better_cover", lambda facts: facts.better, "coverage of the better covered page")
-LESSER: Final = Fact("lesser_cover", lambda facts: facts.both, "coverage of the less covered page")
-UNITS: Final = Fact("shared_tokens", lambda facts: facts.amount, "units in common, boilerplate discounted")
-DAYS: Final = Fact("days", lambda facts: facts.days, "days between the publications; 0 when one is unknown")
-TITLED: Final = Fact("titled", lambda facts: facts.titled, "both pages have titles", "a title is missing")
-TITLE_OVERLAP: Final = Fact("title_overlap", lambda facts: facts.title_overlap, "overlap of the titles")
-ABOUT_TITLE: Final = Fact(
-    "about_title", lambda facts: facts.about, "how much the shared text is about the titles"
-)
+BETTER: Final = Fact("better_cover", "coverage of the better covered page")
+LESSER: Final = Fact("lesser_cover", "coverage of the less covered page")
+UNITS: Final = Fact("shared_tokens", "units in common, boilerplate discounted")
+DAYS: Final = Fact("days", "days between the publications; 0 when one is unknown")
+TITLED: Final = Fact("titled", "both pages have titles", "a title is missing")
+TITLE_OVERLAP: Final = Fact("title_overlap", "overlap of the titles")
+ABOUT_TITLE: Final = Fact("about_title", "how much the shared text is about the titles")
 DISTINGUISHED: Final = Fact(
-    "distinguishing",
-    lambda facts: facts.distinguishing,
-    "share of the title-distinguishing terms that occur only in unshared text",
+    "distinguishing", "share of the title-distinguishing terms that occur only in unshared text"
 )
-NUMBERS: Final = Fact(
-    "conflicting_numbers",
-    lambda facts: facts.lost,
-    "numbers that the other page lacks, the fewer of both pages",
-)
-NUMBERS_SHARE: Final = Fact(
-    "conflicting_share", lambda facts: facts.least_lost, "their share of a page's numbers, the lesser of both"
-)
-OTHER_CLAUSES: Final = Fact(
-    "clauses_with_other_numbers", lambda facts: facts.other_numbers, "clauses equal but for their numbers"
-)
-SAME_CLAUSES: Final = Fact(
-    "clauses_with_same_numbers", lambda facts: facts.same_numbers, "clauses with numbers that are equal"
-)
+NUMBERS: Final = Fact("conflicting_numbers", "numbers that the other page lacks, the fewer of both pages")
+NUMBERS_SHARE: Final = Fact("conflicting_share", "their share of a page's numbers, the lesser of both")
+OTHER_CLAUSES: Final = Fact("clauses_with_other_numbers", "clauses equal but for their numbers")
+SAME_CLAUSES: Final = Fact("clauses_with_same_numbers", "clauses with numbers that are equal")
 NUMBERS_AGREE: Final = Fact(
-    "numbers_agree",
-    lambda facts: facts.numbers_agree,
-    "numbers of the common clauses agree",
-    "numbers of the common clauses do not agree",
+    "numbers_agree", "numbers of the common clauses agree", "numbers of the common clauses do not agree"
 )
-RENAMED: Final = Fact(
-    "renamed",
-    lambda facts: facts.renamed,
-    "titles differ in a name only",
-    "titles do not differ in a name only",
-)
+RENAMED: Final = Fact("renamed", "titles differ in a name only", "titles do not differ in a name only")
 DUPLICATES: Final = Fact(
     "would_be_duplicates",
-    lambda facts: facts.same,
     "both pages are covered enough for duplicates",
     "a page is covered too little for duplicates",
 )
-EXACT: Final = Fact("exact", lambda facts: facts.exact, "texts are equal", "texts differ")
-COPY: Final = Fact(
-    "copy",
-    lambda facts: facts.copy,
-    "texts are equal, and titles do not differ",
-    "texts or titles differ",
-)
-NOTE: Final = Fact("quotation", lambda facts: facts.note, "a quotation", "no quotation")
-PASSAGE: Final = Fact("passage", lambda facts: facts.passage, "a passage", "no passage")
-MENUS: Final = Fact("menus", lambda facts: facts.menus, "both pages carry menus", "a page carries no menus")
-
-TEMPLATE: Final = Fact(
-    "template",
-    lambda facts: facts.template,
-    "most common clauses are boilerplate",
-    "most common clauses are content",
-)
+EXACT: Final = Fact("exact", "texts are equal", "texts differ")
+COPY: Final = Fact("copy", "texts are equal, and titles do not differ", "texts or titles differ")
+NOTE: Final = Fact("quotation", "a quotation", "no quotation")
+PASSAGE: Final = Fact("passage", "a passage", "no passage")
+MENUS: Final = Fact("menus", "both pages carry menus", "a page carries no menus")
+TEMPLATE: Final = Fact("template", "most common clauses are boilerplate", "most common clauses are content")
 
 REQUIRED: Final = Fact(
     "min_cover",
-    lambda facts: facts.needed,
     "required coverage",
-    settings=(
-        "needed_cover",
-        "scattered",
-        "words_cover",
-        "same_cover",
-        "near_copy",
-    ),
+    settings=("needed_cover", "scattered", "words_cover", "same_cover", "near_copy"),
 )
 LEAST_UNITS: Final = Fact(
-    "min_tokens",
-    _least_units,
-    "least units in common",
-    settings=("fewest_units", "fewest_of_copies", "copied_cover"),
+    "min_tokens", "least units in common", settings=("fewest_units", "fewest_of_copies", "copied_cover")
 )
 NEAR_COPY: Final = Fact(
-    "near_copy", lambda facts: facts.thresholds.near_copy, "coverage of a near copy", settings=("near_copy",)
+    "near_copy",
+    "coverage of a near copy",
+    settings=("near_copy",),
+    compute=lambda facts: facts.thresholds.near_copy,
 )
-SAME_COVER: Final = Fact("same_cover", lambda facts: facts.thresholds.same_cover, settings=("same_cover",))
+SAME_COVER: Final = Fact(
+    "same_cover", settings=("same_cover",), compute=lambda facts: facts.thresholds.same_cover
+)
 LEAST_ABOUT: Final = Fact(
-    "min_about_title", lambda facts: facts.thresholds.about_title, settings=("about_title",)
+    "min_about_title", settings=("about_title",), compute=lambda facts: facts.thresholds.about_title
 )
 CONTAINED: Final = Fact(
     "untitled_contained",
-    _contained_without_titles,
     settings=("untitled_contained", "needed_cover", "scattered", "words_cover", "near_copy"),
+    compute=_contained_without_titles,
 )
 LEAST_UNTITLED: Final = Fact(
-    "min_both_untitled", _least_without_titles, settings=("untitled_cover", "words_cover")
+    "min_both_untitled", settings=("untitled_cover", "words_cover"), compute=_least_without_titles
 )
 RULES: Final = (
     Rule(

@@ -33,44 +33,49 @@ class PairFacts:
     """Facts about pairs; every array has shape (pairs,).
 
     Attributes:
-        left_cover, right_cover: weighted cover, in [0, 1]; ``better`` is the greater one, ``both`` the lesser one.
-        needed: cover that the better covered page has to reach.
-        about: how much the shared text is about the titles, from 0; 1.5 when it is and the titles are equal.
+        left_cover, right_cover: weighted cover, in [0, 1]; ``better_cover`` is the greater one, ``lesser_cover`` the lesser one.
+        min_cover: cover that the better covered page has to reach.
+        min_both: cover that the less covered page has to reach for a duplicate rather than containment.
+        min_tokens: shared units that the pair has to reach.
+        about_title: how much the shared text is about the titles, from 0; 1.5 when it is and the titles are equal.
         distinguishing: share of the title-distinguishing terms that occur only in unshared text, the smaller of both sides.
-        amount: shared units, template discounted.
+        shared_tokens: shared units, template discounted.
         title_overlap: of the titles; negative where one is missing.
-        lost: numbers that the other page lacks, the smaller of both sides; ``least_lost`` their share of a page's numbers, the smaller of
-            both sides.
-        same_numbers, other_numbers: clauses that are equal but for their numbers, with equal and with other numbers.
+        conflicting_numbers: numbers that the other page lacks, the smaller of both sides; ``conflicting_share`` their share of a page's
+            numbers, the smaller of both sides.
+        clauses_with_same_numbers, clauses_with_other_numbers: clauses that are equal but for their numbers, with equal and with other
+            numbers.
         numbers_agree: three clauses or more of both pages have the same numbers, and at most one in seven other ones: what else differs
             was added or left out, not replaced.
         renamed: the titles are the same but for a name, which stands only in what is not shared.
         template: most clauses in common are boilerplate.
-        same: pairs that would be duplicates rather than containment.
+        would_be_duplicates: both pages are covered enough for duplicates, whatever their lengths.
         copy: exact pairs whose titles are the same, or of which one has none: an equal body under two titles may be a site's notice.
-        note: a note that stands as a whole in a digest; ``passage``: nearly all of one article, in another one.
+        quotation: a note that stands as a whole in a digest; ``passage``: nearly all of one article, in another one.
         titled, days, exact, in_words, menus: see ``PairContext``.
         thresholds: of the decision rules.
     """
 
     left_cover: Floats
     right_cover: Floats
-    better: Floats
-    both: Floats
-    needed: Floats
-    about: Floats
+    better_cover: Floats
+    lesser_cover: Floats
+    min_cover: Floats
+    min_both: Floats
+    min_tokens: Floats
+    about_title: Floats
     distinguishing: Floats
-    amount: Floats
+    shared_tokens: Floats
     title_overlap: Floats
-    lost: NDArray[np.int64]
-    least_lost: Floats
-    same_numbers: NDArray[np.int64]
-    other_numbers: NDArray[np.int64]
+    conflicting_numbers: NDArray[np.int64]
+    conflicting_share: Floats
+    clauses_with_same_numbers: NDArray[np.int64]
+    clauses_with_other_numbers: NDArray[np.int64]
     numbers_agree: Mask
     renamed: Mask
     template: Mask
-    same: Mask
-    note: Mask
+    would_be_duplicates: Mask
+    quotation: Mask
     passage: Mask
     titled: Mask
     days: NDArray[np.int64]
@@ -85,32 +90,37 @@ def facts_of(measures: PairMeasures, known: PairContext, thresholds: Thresholds)
     """The facts about measured pairs."""
     left, right = measures.left, measures.right
     left_cover, right_cover = (np.where(known.exact, 1.0, side.cover) for side in (left, right))
-    better, both = np.maximum(left_cover, right_cover), np.minimum(left_cover, right_cover)
+    better, lesser = np.maximum(left_cover, right_cover), np.minimum(left_cover, right_cover)
+    least_lesser = np.where(known.days >= 1, thresholds.late_same_cover, thresholds.same_cover)
     share = np.maximum(_about(left, known.left_titles), _about(right, known.right_titles))
     overlap = np.maximum(measures.title_overlap, 0.0)
     distinguishing = np.minimum(_distinguishing(left), _distinguishing(right))
-    note, passage = _quoted(measures, known, distinguishing, thresholds)
+    quotation, passage = _quoted(measures, known, distinguishing, thresholds)
     left_lost = left.lost_numbers / np.maximum(left.numbers, 1)
     right_lost = right.lost_numbers / np.maximum(right.numbers, 1)
+    untitled_copies = ~known.titled & (lesser >= thresholds.copied_cover)
     return PairFacts(
         left_cover=left_cover,
         right_cover=right_cover,
-        better=better,
-        both=both,
-        needed=required_coverage(measures, known, thresholds),
-        about=share + np.where((share >= OWN_TITLE) | (overlap >= SAME_TITLE), overlap / 2, 0.0),
+        better_cover=better,
+        lesser_cover=lesser,
+        min_cover=required_coverage(measures, known, thresholds),
+        # Of two pages that are covered equally, neither is contained in the other.
+        min_both=np.minimum(np.maximum(least_lesser, thresholds.same_size * better), better),
+        min_tokens=np.where(untitled_copies, thresholds.fewest_of_copies, thresholds.fewest_units),
+        about_title=share + np.where((share >= OWN_TITLE) | (overlap >= SAME_TITLE), overlap / 2, 0.0),
         distinguishing=distinguishing,
-        amount=measures.shared_tokens,
+        shared_tokens=measures.shared_tokens,
         title_overlap=measures.title_overlap,
-        lost=np.minimum(left.lost_numbers, right.lost_numbers),
-        least_lost=np.minimum(left_lost, right_lost),
-        same_numbers=measures.same_numbers,
-        other_numbers=measures.other_numbers,
+        conflicting_numbers=np.minimum(left.lost_numbers, right.lost_numbers),
+        conflicting_share=np.minimum(left_lost, right_lost),
+        clauses_with_same_numbers=measures.same_numbers,
+        clauses_with_other_numbers=measures.other_numbers,
         numbers_agree=_numbers_agree(measures),
         renamed=_renamed(measures),
         template=2 * measures.discounted_clauses > measures.shared_clauses,
-        same=both >= least_both(known.days, thresholds),
-        note=note,
+        would_be_duplicates=lesser >= least_lesser,
+        quotation=quotation,
         passage=passage,
         titled=known.titled,
         days=known.days,
@@ -120,11 +130,6 @@ def facts_of(measures: PairMeasures, known: PairContext, thresholds: Thresholds)
         menus=known.menus,
         thresholds=thresholds,
     )
-
-
-def least_both(days: NDArray[np.int64], thresholds: Thresholds) -> Floats:
-    """Coverage that both pages must reach to be duplicates, by the days between them; shape (pairs,)."""
-    return np.where(days >= 1, thresholds.late_same_cover, thresholds.same_cover)
 
 
 def _quoted(

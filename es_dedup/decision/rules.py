@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.decision.pair_context import PairContext
+    from es_dedup.decision.pair_facts import PairFacts
     from es_dedup.decision.thresholds import Thresholds
     from es_dedup.detectors.coverage_pairs import PairMeasures
 
@@ -36,28 +37,21 @@ class PairDecisions:
 
     Attributes:
         rule: index into ``REASONS``; 0 accepts. Negative: the method that decides in place of the decision rules rejects.
-        left_cover, right_cover: weighted cover, in [0, 1].
-        needed: cover that the better covered page had to reach.
-        about: how much the shared text is about the titles, from 0; 1.5 when it is and the titles are equal.
-        distinguishing: share of the title-distinguishing terms that occur only in unshared text, the smaller of both sides.
         relation: index into ``RELATIONS``, seen from the left page.
+        facts: what the rules decided by.
         scores: of the method that decides in place of the decision rules; None when the decision rules do.
     """
 
     rule: NDArray[np.int8]
-    left_cover: Floats
-    right_cover: Floats
-    needed: Floats
-    about: Floats
-    distinguishing: Floats
     relation: NDArray[np.int8]
+    facts: PairFacts
     scores: Floats | None = None
 
     def score(self, pairs: int | NDArray[Any]) -> Any:
         """Agreement of one pair or some, in [0, 1]: the better cover when accepted, half of it when not."""
         if self.scores is not None:
             return self.scores[pairs]
-        better = np.maximum(self.left_cover[pairs], self.right_cover[pairs])
+        better = self.facts.better_cover[pairs]
         return np.where(self.rule[pairs] == 0, better, better / 2)
 
 
@@ -97,22 +91,13 @@ def apply_rules(
         thresholds: of the decision rules.
     """
     facts = facts_of(measures, known, thresholds)
-    rule = np.zeros(len(facts.better), dtype=np.int8)
+    rule = np.zeros(len(facts.better_cover), dtype=np.int8)
     for number, each in reversed(
         tuple(enumerate(RULES, 1))
     ):  # the first that rejects is written last, and stays
         if thresholds.without.isdisjoint((each.name, each.group)):
             rule[each.rejects(facts)] = number
-    even = facts.left_cover == facts.right_cover
-    duplicate = (facts.same & (facts.both >= thresholds.same_size * facts.better)) | even
+    duplicate = facts.lesser_cover >= facts.min_both
     relation = np.where(duplicate, 2, np.where(facts.left_cover > facts.right_cover, 4, 3))
-    relation = np.where(known.exact, 1, relation)
-    return PairDecisions(
-        rule=rule,
-        left_cover=facts.left_cover,
-        right_cover=facts.right_cover,
-        needed=facts.needed,
-        about=facts.about,
-        distinguishing=facts.distinguishing,
-        relation=np.where(rule == 0, relation, 0).astype(np.int8),
-    )
+    relation = np.where(facts.exact, 1, relation)
+    return PairDecisions(rule, np.where(rule == 0, relation, 0).astype(np.int8), facts)

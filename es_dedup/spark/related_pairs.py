@@ -97,8 +97,8 @@ def _related(
                     "right": [edge.right for edge in edges],
                     "relation": [str(edge.relation) for edge in edges],
                     "score": [edge.score for edge in edges],
-                    "left_cover": decisions.left_cover[kept].round(4),
-                    "right_cover": decisions.right_cover[kept].round(4),
+                    "left_cover": decisions.facts.left_cover[kept].round(4),
+                    "right_cover": decisions.facts.right_cover[kept].round(4),
                 }
             )
         )

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 import pytest
 
 from es_dedup.decision.comparison import compare, pair_decision
+from es_dedup.decision.conditions import Fact
 from es_dedup.decision.explanation import rule_results
 from es_dedup.decision.match_rules import RULES
 from es_dedup.decision.rules import without_rules
 from es_dedup.decision.statistics import Statistics
-from es_dedup.decision.thresholds import BALANCED, SERIES, VERSIONS, Thresholds
+from es_dedup.decision.thresholds import BALANCED, PRESETS, SERIES, VERSIONS, Thresholds
 from es_dedup.errors import ConfigError
 from es_dedup.model import PairDecision, Relation
 from es_dedup.model.explanation import RuleOutcome
@@ -63,6 +65,33 @@ def test_three_lines_tell_coverage_titles_times_and_numbers() -> None:
     assert first.endswith(" % of B in A")
     assert second == "titles are equal; published 1 day apart; no conflicting numbers"
     assert third.startswith("accepted: no rule rejects; coverage of the better covered page 1 (≥ 0.")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_each_threshold_of_the_evidence_is_the_one_that_decided(preset: str) -> None:
+    part = Small(STORY[:9], TITLE, 100)
+    pairs = [
+        *((each.left, each.right) for each in CASES),
+        *((each.cured_left, each.cured_right) for each in CASES),
+        *((part, Small((*STORY, *lines(3, more)), TITLE, day)) for more in range(9) for day in (0, 100, 130)),
+        (Small(("今天的会议改到下午三点在二楼举行",)), Small(("今天的会议改到下午三点在二楼举行吧",))),
+    ]
+    shown: dict[str, set[object]] = {}
+    for left, right in pairs:
+        pair = explained(left, right, PRESETS[preset])
+        for rule, result in zip(RULES, pair.rules, strict=True):
+            of_rule = chain(rule.applies_if, *rule.rejects_if)
+            for condition, at in zip(of_rule, chain(result.applies_if, *result.rejects_if), strict=True):
+                if isinstance(condition.bound, Fact) and condition.bound.name in pair.evidence:
+                    assert pair.evidence[condition.bound.name] == at.threshold, (pair.reason, at)
+                    shown.setdefault(condition.bound.name, set()).add(at.threshold)
+        assert pair.shares is not None
+        if pair.relation is not Relation.DIFFERENT:
+            least = pair.evidence["min_both"]
+            assert isinstance(least, float)
+            assert pair.relation.same == (min(pair.shares) >= least), pair
+    assert shown.keys() == {"min_cover", "min_tokens", "min_about_title"}
+    assert len(shown["min_tokens"]) == len({PRESETS[preset].fewest_units, PRESETS[preset].fewest_of_copies})
 
 
 def test_what_a_page_lacks_is_not_compared() -> None:

@@ -84,7 +84,7 @@ def test_nothing_below_the_least_cover_is_accepted(preset: str) -> None:
     thresholds = PRESETS[preset]
     measures, known = random_pairs(5)
     decided = apply_rules(measures, known, thresholds)
-    better = np.maximum(decided.left_cover, decided.right_cover)
+    better = decided.facts.better_cover
     accepted = decided.rule == 0
     assert accepted.any()
     assert better[accepted].min() >= thresholds.least_cover

@@ -338,21 +338,6 @@ class TestRelations:
         assert decide_pair(Small(("……",)), Small(("。",))).relation is Relation.DIFFERENT
         assert decide_pair(Small(("",)), Small(("",))).relation is Relation.DIFFERENT
 
-    def test_evidence_names_the_numbers_and_their_limits(self) -> None:
-        evidence = decide_pair(PAGE, Small((*STORY[:4], *lines(3, 8)), TITLE)).evidence
-        assert evidence["left_cover"] == pytest.approx(4 / 12, abs=0.12)
-        assert isinstance(evidence["min_cover"], float)
-        assert evidence["shared_clauses"] == 8
-
-    @pytest.mark.parametrize(
-        ("days", "least"),
-        [((0, 0), "same_cover"), ((7, 7), "same_cover"), ((7, 0), "same_cover"), ((7, 9), "late_same_cover")],
-    )
-    def test_evidence_names_the_cover_that_makes_a_duplicate(self, days: tuple[int, int], least: str) -> None:
-        left, right = (replace(PAGE, day=day) for day in days)
-        assert decide_pair(left, right).evidence["min_both"] == getattr(BALANCED, least)
-        assert BALANCED.same_cover < BALANCED.late_same_cover
-
     def test_each_enabled_detector_gives_its_own_verdict(self) -> None:
         verdicts = decide_pair(PAGE, PAGE).verdicts
         assert {verdict.detector: verdict.relation.same for verdict in verdicts} == {
