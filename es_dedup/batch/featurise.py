@@ -28,7 +28,7 @@ from es_dedup.errors import DamagedData, wrong_type
 from es_dedup.extraction import create_extractor
 from es_dedup.extraction.language import language_of
 from es_dedup.extraction.metadata.addresses import site_of
-from es_dedup.extraction.metadata.dates import parse_moment
+from es_dedup.extraction.metadata.date_parsing import parse_moment
 from es_dedup.index.records import RecordBatch
 from es_dedup.kernels.dispatch import warm_up
 from es_dedup.model import EMPTY, NO_WORDS, Content, Page, Skipped, fitted_id, id_problem

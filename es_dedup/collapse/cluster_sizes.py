@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.collapse import queries
-from es_dedup.collapse.hits import values_of
+from es_dedup.collapse import search_bodies
+from es_dedup.collapse.hit_reading import values_of
 from es_dedup.collapse.model import Similar
 from es_dedup.collapse.operations import MultiSearch, checked, problems_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.collapse.hit_groups import HitGroup
+    from es_dedup.collapse.grouped_hits import HitGroup
     from es_dedup.collapse.operations import Plan
     from es_dedup.collapse.search_request import Request
 
@@ -33,12 +33,12 @@ def other_page_counts(request: Request, groups: Sequence[HitGroup]) -> Plan[tupl
         ids -= known.keys()
     if not ids:
         return known, []
-    wanted = queries.in_clusters(sorted(ids), options)
+    wanted = search_bodies.in_clusters(sorted(ids), options)
     within = [wanted]
     if options.similar is Similar.MATCHING:
         # Aggregations do not see a post_filter.
         within += [request.body["post_filter"]] if "post_filter" in request.body else []
-        body = queries.narrowed(queries.matching(request.body), wanted)
+        body = search_bodies.narrowed(search_bodies.matching(request.body), wanted)
     else:
         body = {"query": {"bool": {"filter": [wanted]}}, "size": 0}
     counting: dict[str, Any] = {"terms": {"field": options.cluster_field, "size": len(ids)}}

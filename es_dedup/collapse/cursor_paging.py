@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.collapse import modes, queries, totals
-from es_dedup.collapse.cursors import Cursor, digest_of, pack, unpack
-from es_dedup.collapse.hit_groups import GroupedHits, HitGroup
-from es_dedup.collapse.hits import cluster_of, hits_of, key_of
+from es_dedup.collapse import modes, search_bodies, totals
+from es_dedup.collapse.cursor_encoding import Cursor, digest_of, pack, unpack
+from es_dedup.collapse.grouped_hits import GroupedHits, HitGroup
+from es_dedup.collapse.hit_reading import cluster_of, hits_of, key_of
 from es_dedup.collapse.model import MAX_WINDOW, START, Mode
 from es_dedup.collapse.offset_paging import page_of
 from es_dedup.collapse.operations import ClosePointInTime, MultiSearch, OpenPointInTime, checked
@@ -87,12 +87,12 @@ def _check(request: Request) -> None:
 
 def _page(request: Request, cursor: Cursor, *, first: bool = False) -> Plan[GroupPage]:
     options = request.options
-    body = queries.without_facets(request.fetched) | {"sort": _total_order(request)}
+    body = search_bodies.without_facets(request.fetched) | {"sort": _total_order(request)}
     body.pop("from", None)
     counts = request.body
     if options.mode is Mode.CANONICAL:
-        body = queries.filtered(body, queries.shown(options))
-        counts = queries.filtered(request.body, queries.shown(options))
+        body = search_bodies.filtered(body, search_bodies.shown(options))
+        counts = search_bodies.filtered(request.body, search_bodies.shown(options))
     walk = _Scan(request, body, cursor.pit, cursor.after, [])
     overview = GroupedHits([], cursor.documents, cursor.groups)
     if first:
@@ -127,7 +127,7 @@ def _overview(walk: _Scan, counts: Body) -> Plan[GroupedHits]:
             name: spec for part in modes.counting_facets(request).values() for name, spec in part.items()
         }
     asked = {name: request.given[name] for name in ("suggest",) if name in request.given}
-    answer = yield from walk.search(queries.tally(counts, facets) | request.counted | asked)
+    answer = yield from walk.search(search_bodies.tally(counts, facets) | request.counted | asked)
     more = {name: answer[name] for name in asked if name in answer}  # nothing is said of an empty one
     if grouped:
         here = replace(request, body=request.body | {"pit": walk.point}, header={})
@@ -135,7 +135,7 @@ def _overview(walk: _Scan, counts: Body) -> Plan[GroupedHits]:
         return modes.counted(request, GroupedHits([], total_groups=groups, more=more), [answer], answer)
     documents = groups = totals.documents_in(answer)
     if options.mode is Mode.CANONICAL and options.document_total:
-        every = yield from walk.search(queries.tally(request.body, {}) | request.counted)
+        every = yield from walk.search(search_bodies.tally(request.body, {}) | request.counted)
         documents = totals.documents_in(every)
     facets = answer.get("aggregations", {})
     return GroupedHits([], documents if options.document_total else None, groups, facets, more=more)
@@ -169,8 +169,8 @@ def _first_of_cluster(walk: _Scan, hits: list[Hit]) -> Plan[list[Hit]]:
     ids = {cluster_of(hit, options) for hit in hits} - {None}
     best: set[tuple[str, str]] = set()
     if ids:
-        keys = queries.keys_only(walk.body) | {"size": len(ids)}
-        body = queries.narrowed(keys, queries.in_clusters(sorted(map(str, ids)), options))
+        keys = search_bodies.keys_only(walk.body) | {"size": len(ids)}
+        body = search_bodies.narrowed(keys, search_bodies.in_clusters(sorted(map(str, ids)), options))
         body["collapse"] = {"field": options.cluster_field}
         answer = yield from walk.search(body, skip_unmatched=True)
         best = {key_of(hit) for hit in hits_of(answer)}

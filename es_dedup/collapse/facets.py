@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.collapse import queries
+from es_dedup.collapse import search_bodies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -78,9 +78,9 @@ def _counting(spec: Body, options: SearchOptions) -> Body:
     made = {name: value for name, value in spec.items() if name != "aggregations"} | {"aggs": inner}
     way = _way_by_count(kind, spec[kind])
     if not way:
-        inner[SHARED] = {"filter": queries.shared(options), "aggs": {GROUPS: distinct}}
+        inner[SHARED] = {"filter": search_bodies.shared(options), "aggs": {GROUPS: distinct}}
     else:
-        inner[GROUPS], inner[LOOSE] = distinct, {"filter": queries.unassigned(options)}
+        inner[GROUPS], inner[LOOSE] = distinct, {"filter": search_bodies.unassigned(options)}
         made[kind] = spec[kind] | {"order": [{GROUPS: way}, {"_key": "asc"}]}
     return made
 

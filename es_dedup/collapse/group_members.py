@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.collapse import queries
-from es_dedup.collapse.hits import cluster_of, hits_of, key_of
+from es_dedup.collapse import search_bodies
+from es_dedup.collapse.hit_reading import cluster_of, hits_of, key_of
 from es_dedup.collapse.model import Bound, MembersOf, Mode, Total
 from es_dedup.collapse.operations import MultiSearch, checked, problems_of
 from es_dedup.errors import SearchRefused
@@ -14,7 +14,7 @@ from es_dedup.errors import SearchRefused
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from es_dedup.collapse.hit_groups import HitGroup
+    from es_dedup.collapse.grouped_hits import HitGroup
     from es_dedup.collapse.model import Body, SearchOptions
     from es_dedup.collapse.operations import Plan
     from es_dedup.collapse.search_request import Request
@@ -53,14 +53,14 @@ def _body(request: Request, ids: Sequence[str]) -> Body:
     options, given = request.options, request.body
     kept = ("pit", "runtime_mappings", "timeout")
     body: dict[str, Any] = {name: given[name] for name in kept if name in given}
-    inside = queries.in_clusters(ids, options)
+    inside = search_bodies.in_clusters(ids, options)
     if options.members_of is MembersOf.MATCHING:
-        if queries.has_vectors(given) or "min_score" in given:
+        if search_bodies.has_vectors(given) or "min_score" in given:
             raise SearchRefused("members_of 'matching' with vectors or min_score", "choose members_of 'all'")
-        body |= queries.filtered({name: given[name] for name in ("query",) if name in given}, inside)
+        body |= search_bodies.filtered({name: given[name] for name in ("query",) if name in given}, inside)
         body |= {name: given[name] for name in ("post_filter",) if name in given}
     else:  # the query finds nothing here, but scores and highlights
-        scored = [given["query"]] if "query" in given and not queries.has_vectors(given) else []
+        scored = [given["query"]] if "query" in given and not search_bodies.has_vectors(given) else []
         body["query"] = {"bool": {"filter": [inside], "should": scored, "minimum_should_match": 0}}
     return body | {
         "size": len(ids),

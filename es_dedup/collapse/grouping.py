@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_dedup.collapse.hit_groups import HitGroup
-from es_dedup.collapse.hits import cluster_of, page_id_of
+from es_dedup.collapse.grouped_hits import HitGroup
+from es_dedup.collapse.hit_reading import cluster_of, page_id_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.collapse import queries, totals
+from es_dedup.collapse import search_bodies, totals
 from es_dedup.collapse.facets import by_document, count_groups, read_groups
+from es_dedup.collapse.grouped_hits import GroupedHits, HitGroup
 from es_dedup.collapse.grouping import group_hits
-from es_dedup.collapse.hit_groups import GroupedHits, HitGroup
-from es_dedup.collapse.hits import cluster_of, hits_of, more_of, page_id_of
+from es_dedup.collapse.hit_reading import cluster_of, hits_of, more_of, page_id_of
 from es_dedup.collapse.model import Mode
 from es_dedup.collapse.operations import (
     FindRelations,
@@ -36,10 +36,14 @@ def plain(request: Request) -> Plan[GroupedHits]:
     """Modes ``canonical`` and ``off``: each hit is a group."""
     options = request.options
     canonical = options.mode is Mode.CANONICAL
-    body = queries.filtered(request.fetched, queries.shown(options)) if canonical else request.fetched
+    body = (
+        search_bodies.filtered(request.fetched, search_bodies.shown(options))
+        if canonical
+        else request.fetched
+    )
     wanted = [body]
     if canonical and options.document_total:
-        wanted.append(queries.tally(request.body, {}) | request.counted)
+        wanted.append(search_bodies.tally(request.body, {}) | request.counted)
     answers = yield MultiSearch(wanted, request.index, request.header)
     found = [checked(answer) for answer in answers]
     problems = problems_in(found)
@@ -65,7 +69,9 @@ def collapse(request: Request) -> Plan[GroupedHits]:
     options = request.options
     main, apart = parts_of(request, counting_facets(request))
     grouped = main | {"collapse": {"field": options.cluster_field}}
-    unassigned = queries.narrowed(queries.matching(request.body), queries.unassigned(options)) | ANY
+    unassigned = (
+        search_bodies.narrowed(search_bodies.matching(request.body), search_bodies.unassigned(options)) | ANY
+    )
     first, *more = yield MultiSearch([grouped, *apart.values(), unassigned], request.index, request.header)
     mapped = not not_mapped(first)
     if not mapped:  # an index that was never attached: none of its documents has a cluster id
@@ -128,12 +134,14 @@ def parts_of(request: Request, facets: Mapping[str, Body]) -> tuple[Body, dict[s
 
     A kNN search runs once: there the search for hits carries the aggregations, too.
     """
-    if queries.has_vectors(request.body):
+    if search_bodies.has_vectors(request.body):
         every = {name: spec for part in facets.values() for name, spec in part.items()}
-        return queries.with_facets(request.fetched, every), {}
+        return search_bodies.with_facets(request.fetched, every), {}
     uncounted = {"track_total_hits": False}
-    apart = {name: queries.tally(request.body, part) | uncounted for name, part in facets.items() if part}
-    return queries.with_facets(request.fetched, {}), apart
+    apart = {
+        name: search_bodies.tally(request.body, part) | uncounted for name, part in facets.items() if part
+    }
+    return search_bodies.with_facets(request.fetched, {}), apart
 
 
 def counted(request: Request, found: GroupedHits, answers: Sequence[Answer], facets: Answer) -> GroupedHits:
@@ -165,12 +173,12 @@ def _with_unassigned(request: Request) -> Plan[tuple[list[Hit], list[Answer]]]:
     highlight and page these.
     """
     options, last = request.options, request.first + request.size
-    keys = queries.keys_only(request.body) | {"from": 0, "size": last}
-    named = queries.named_fields(keys, options, containment=False)
-    heads = queries.narrowed(named, queries.assigned(options)) | {
+    keys = search_bodies.keys_only(request.body) | {"from": 0, "size": last}
+    named = search_bodies.named_fields(keys, options, containment=False)
+    heads = search_bodies.narrowed(named, search_bodies.assigned(options)) | {
         "collapse": {"field": options.cluster_field}
     }
-    unassigned = queries.narrowed(keys, queries.unassigned(options))
+    unassigned = search_bodies.narrowed(keys, search_bodies.unassigned(options))
     one, other = yield MultiSearch([heads, unassigned], request.index, request.header, skip_unmatched=True)
     found = [checked(other)]
     best: list[Hit] = []
@@ -181,7 +189,7 @@ def _with_unassigned(request: Request) -> Plan[tuple[list[Hit], list[Answer]]]:
     best += hits_of(other)
     if not best:
         return [], found
-    body = queries.narrowed(queries.without_facets(request.fetched), queries.these(best))
+    body = search_bodies.narrowed(search_bodies.without_facets(request.fetched), search_bodies.these(best))
     (answer,) = yield MultiSearch([body], request.index, request.header)
     return hits_of(checked(answer)), [*found, answer]
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.collapse import modes, totals
 from es_dedup.collapse.cluster_sizes import other_page_counts
-from es_dedup.collapse.containment import nest_under_containers
 from es_dedup.collapse.group_members import with_members
-from es_dedup.collapse.hits import group_of
+from es_dedup.collapse.hit_reading import group_of
 from es_dedup.collapse.model import MAX_WINDOW, Bound, GroupPage, Mode, Total
+from es_dedup.collapse.nesting import nest_under_containers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.collapse.hit_groups import GroupedHits, HitGroup
+    from es_dedup.collapse.grouped_hits import GroupedHits, HitGroup
     from es_dedup.collapse.operations import Plan
     from es_dedup.collapse.search_request import Request
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.collapse import cluster_members, cursor_paging, offset_paging
+from es_dedup.collapse import cursor_paging, expansion, offset_paging
 from es_dedup.collapse.execution import run, run_async
 from es_dedup.collapse.model import START, SearchOptions
 from es_dedup.collapse.search_request import request_of
@@ -61,7 +61,7 @@ class _Searching:
         return offset_paging.search(request) if cursor is None else cursor_paging.next_page(request, cursor)
 
     def _expand(self, cluster_id: str, body: Body | None, overrides: OptionOverrides) -> Plan[Expansion]:
-        return cluster_members.expand(self._request(body, overrides), cluster_id)
+        return expansion.expand(self._request(body, overrides), cluster_id)
 
 
 class DedupSearch(_Searching):

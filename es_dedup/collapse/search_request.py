@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.collapse import queries
+from es_dedup.collapse import search_bodies
+from es_dedup.collapse.body_validation import refuse_misshapen
 from es_dedup.collapse.model import DEFAULT_SIZE, Mode
-from es_dedup.collapse.validation import refuse_misshapen
 from es_dedup.errors import SearchRefused, wrong_type
 
 if TYPE_CHECKING:
@@ -61,12 +61,12 @@ class Request:
     @property
     def fetched(self) -> Body:
         """The body of a search whose hits are shown."""
-        return queries.named_fields(self.body, self.options, containment=self.options.nest_contained)
+        return search_bodies.named_fields(self.body, self.options, containment=self.options.nest_contained)
 
     @property
     def facets(self) -> Body:
         """The user's aggregations."""
-        return queries.facets_of(self.body)
+        return search_bodies.facets_of(self.body)
 
     @property
     def counted(self) -> Body:
@@ -106,4 +106,4 @@ def request_of(index: str, body: Mapping[str, Any] | None, options: SearchOption
         )
     chosen = {"routing": options.routing, "preference": options.preference}
     header = {} if "pit" in given else {name: value for name, value in chosen.items() if value}
-    return Request(index, given, queries.boosted(given, options), options, header)
+    return Request(index, given, search_bodies.boosted(given, options), options, header)

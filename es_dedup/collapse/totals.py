@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.collapse import queries
+from es_dedup.collapse import search_bodies
 from es_dedup.collapse.facets import GROUPS, SHARED
 from es_dedup.collapse.model import Bound, GroupTotal, Total
 from es_dedup.collapse.operations import MultiSearch, checked
@@ -64,7 +64,7 @@ def counters(request: Request) -> Body:
         one_each = {"shard_size": MOST_TAKEN, "max_docs_per_value": 1, "execution_hint": "global_ordinals"}
         nothing: Body = {"filter": {"match_none": {}}}  # a sampler has to have something inside
         distinct = {"diversified_sampler": field | one_each, "aggs": {GROUPS: nothing}}
-    return _wrapped(request, {SHARED: {"filter": queries.shared(options), "aggs": {GROUPS: distinct}}})
+    return _wrapped(request, {SHARED: {"filter": search_bodies.shared(options), "aggs": {GROUPS: distinct}}})
 
 
 def groups_in(request: Request, answer: Mapping[str, Any]) -> Plan[Total | None]:
@@ -102,8 +102,8 @@ def _in_parts(request: Request, parts: int, *, one_shard: bool) -> Plan[tuple[in
         if parts > 1:
             terms["include"] = {"partition": part, "num_partitions": parts}
         listed = {GROUPS: {"terms": terms}, SEVERAL: {"stats_bucket": {"buckets_path": f"{GROUPS}>_count"}}}
-        facets = _wrapped(request, {SHARED: {"filter": queries.shared(options), "aggs": listed}})
-        made.append(queries.tally(request.body, facets) | {"track_total_hits": False})
+        facets = _wrapped(request, {SHARED: {"filter": search_bodies.shared(options), "aggs": listed}})
+        made.append(search_bodies.tally(request.body, facets) | {"track_total_hits": False})
     answers = yield MultiSearch(made, request.index, request.header, filter_path=BULK)
     found = [_repeats(checked(answer)["aggregations"][WRAP][SHARED]) for answer in answers]
     return sum(repeats for repeats, _ in found), all(complete for _, complete in found)
@@ -117,4 +117,4 @@ def _repeats(found: Mapping[str, Any]) -> tuple[int, bool]:
 
 def _wrapped(request: Request, facets: Body) -> Body:
     """Aggregations about what matches; by themselves they do not see a post_filter."""
-    return {WRAP: {"filter": request.body.get("post_filter", queries.MATCH_ALL), "aggs": facets}}
+    return {WRAP: {"filter": request.body.get("post_filter", search_bodies.MATCH_ALL), "aggs": facets}}

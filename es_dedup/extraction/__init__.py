@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from es_dedup.errors import wrong_type
-from es_dedup.extraction.choice import Choice
+from es_dedup.extraction.main_text import Choice
 from es_dedup.extraction.metadata.addresses import site_of, storable
-from es_dedup.extraction.page import HtmlExtractor, MainText
+from es_dedup.extraction.page_to_content import HtmlExtractor, MainText
 from es_dedup.extraction.port import Extractor
 from es_dedup.extraction.reading.document import Document
 from es_dedup.extraction.registry import DEFAULT_EXTRACTOR, create_extractor, extractor_names, register

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lxml import etree
 
-from es_dedup.extraction.text import fold
+from es_dedup.extraction.white_space import fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.extraction.columns import ALL, DATES, FREE, LINKED, ODDS, ONE, PROSE, SHORT, STOPS, ratio
-from es_dedup.extraction.structure import grouped
+from es_dedup.extraction.containers import grouped
+from es_dedup.extraction.page_columns import ALL, DATES, FREE, LINKED, ODDS, ONE, PROSE, SHORT, STOPS, ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from es_dedup.extraction.block_characters import Characters
     from es_dedup.extraction.blocks import Blocks
-    from es_dedup.extraction.characters import Characters
-    from es_dedup.extraction.columns import Array
-    from es_dedup.extraction.structure import Structure
-    from es_dedup.extraction.tokens import Odds
+    from es_dedup.extraction.containers import Structure
+    from es_dedup.extraction.page_columns import Array
+    from es_dedup.extraction.token_odds import Odds
 
 HEADINGS: Final = ("h1", "h2", "h3", "h4")
 _LEVELS: Final = 5

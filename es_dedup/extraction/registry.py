@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import ConfigError
-from es_dedup.extraction.chosen import block_choice
-from es_dedup.extraction.comparison import readability_method, resiliparse_method, trafilatura_method
-from es_dedup.extraction.model import load_model
-from es_dedup.extraction.page import HtmlExtractor
-from es_dedup.extraction.plain import plain_text
-from es_dedup.extraction.topic import topic_text
+from es_dedup.extraction.block_model import load_model
+from es_dedup.extraction.blocks_extractor import block_choice
+from es_dedup.extraction.dom_block_extractor import topic_text
+from es_dedup.extraction.other_packages import readability_method, resiliparse_method, trafilatura_method
+from es_dedup.extraction.page_to_content import HtmlExtractor
+from es_dedup.extraction.plain_extractor import plain_text
 from es_dedup.settings.loading import ExtractionConfig
 
 if TYPE_CHECKING:
-    from es_dedup.extraction.page import MainText
+    from es_dedup.extraction.page_to_content import MainText
 
 DEFAULT_EXTRACTOR: Final = "blocks"
 

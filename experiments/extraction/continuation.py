@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.errors import InputError
-from es_dedup.extraction.features import block_features
-from es_dedup.extraction.kinds import page_numbers
-from es_dedup.extraction.model import chances
+from es_dedup.extraction.block_features import block_features
+from es_dedup.extraction.block_model import chances
+from es_dedup.extraction.page_features import page_numbers
 from experiments.extraction.evaluate import by_group, page_agreement
 from experiments.extraction.fitting import (
     EVEN,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.extraction.model import BlockModel
+    from es_dedup.extraction.block_model import BlockModel
     from experiments.extraction.pages import LabelledPage
 
 FEWEST_PAGES: Final = 5

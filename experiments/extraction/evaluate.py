@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.extraction.model import Reading
-from es_dedup.extraction.selection import choose
+from es_dedup.extraction.block_model import Reading
+from es_dedup.extraction.block_selection import choose
 from experiments.extractors import agreement
 
 if TYPE_CHECKING:

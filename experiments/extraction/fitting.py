@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.extraction.features import block_features
-from es_dedup.extraction.kinds import NAMES, page_numbers
-from es_dedup.extraction.model import BlockModel, Trees, agreed, chances
+from es_dedup.extraction.block_features import block_features
+from es_dedup.extraction.block_model import BlockModel, Trees, agreed, chances
+from es_dedup.extraction.page_features import NAMES, page_numbers
 from experiments.extraction.odds import ThreadCounts, TokenCounts
 from experiments.extraction.pages import FOLDS, fold_of
 

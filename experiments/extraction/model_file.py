@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_dedup.extraction.model import FORMAT
+from es_dedup.extraction.block_model import FORMAT
 
 if TYPE_CHECKING:
-    from es_dedup.extraction.model import BlockModel
+    from es_dedup.extraction.block_model import BlockModel
 
 
 def model_bytes(model: BlockModel) -> bytes:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from es_dedup.extraction.characters import UNITS
-from es_dedup.extraction.tokens import Odds, part_tokens
+from es_dedup.extraction.block_characters import UNITS
+from es_dedup.extraction.token_odds import Odds, part_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable

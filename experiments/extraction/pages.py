@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from es_dedup.errors import InputError
-from es_dedup.extraction.chosen import page_of
+from es_dedup.extraction.blocks_extractor import page_of
 from es_dedup.extraction.reading.document import read_document
-from es_dedup.extraction.reading.guard import Deadline, DeadlineExceeded
+from es_dedup.extraction.reading.parser_limits import Deadline, DeadlineExceeded
 from es_dedup.settings.loading import ExtractionConfig
 from experiments.extraction.labels import block_labels, head_lines
 from experiments.extractors import agreement
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_dedup.extraction.columns import Page
+    from es_dedup.extraction.page_columns import Page
 
 FOLDS: Final = 5
 _MAX_SECONDS: Final = 60.0

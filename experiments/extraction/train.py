@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.errors import DedupError, InputError
-from es_dedup.extraction.model import load_model
+from es_dedup.extraction.block_model import load_model
 from experiments.extraction import evaluate
 from experiments.extraction.continuation import MORE_TREES, read_pages, retrain
 from experiments.extraction.fitting import EVEN, WITH_COMMENTS, Fitted, Settings, Trainer
@@ -34,7 +34,7 @@ from experiments.extraction.pages import LabelledPage, read_labelled, read_rende
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.extraction.model import BlockModel
+    from es_dedup.extraction.block_model import BlockModel
 
 FEWEST_SITES: Final = 20
 """Sites that training from scratch needs: it learns which names and words hold main text from what several sites share."""

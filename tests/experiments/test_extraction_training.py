@@ -11,7 +11,7 @@ import pytest
 
 from es_dedup.errors import InputError
 from es_dedup.extraction import extract
-from es_dedup.extraction.model import default_model, read_model
+from es_dedup.extraction.block_model import default_model, read_model
 from es_dedup.settings.loading import ExtractionConfig
 from experiments.extraction import train
 from experiments.extraction.continuation import read_pages, retrain

@@ -43,7 +43,7 @@ EXTRA_OF: Final = {
     "es_dedup/kernels/dispatch.py": "fast",
     "es_dedup/kernels/cache.py": "fast",
     "es_dedup/text/segment.py": "fast",
-    "es_dedup/extraction/comparison.py": "compare",
+    "es_dedup/extraction/other_packages.py": "compare",
     "es_dedup/haystack.py": "haystack",
     "es_dedup/langchain.py": "langchain",
     "es_dedup/scrapy.py": "scrapy",

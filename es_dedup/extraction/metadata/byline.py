@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from lxml import etree
 
-from es_dedup.extraction.text import clean
+from es_dedup.extraction.white_space import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

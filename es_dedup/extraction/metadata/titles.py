@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.metadata.byline import MAX_NAME_CHARS
-from es_dedup.extraction.text import clean, text_inside
+from es_dedup.extraction.white_space import clean, text_inside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

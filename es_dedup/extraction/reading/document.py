@@ -11,16 +11,16 @@ from lxml import etree
 from es_dedup.extraction.blocks import Blocks, read_blocks
 from es_dedup.extraction.reading.charset import decode
 from es_dedup.extraction.reading.feeds import feed_markup
-from es_dedup.extraction.reading.guard import FLATTENING, with_fewer_attributes, with_fewer_elements
-from es_dedup.extraction.reading.structured import Structured, parsed, read_structured
-from es_dedup.extraction.text import clean
+from es_dedup.extraction.reading.json_ld import Structured, parsed, read_structured
+from es_dedup.extraction.reading.parser_limits import FLATTENING, with_fewer_attributes, with_fewer_elements
+from es_dedup.extraction.white_space import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lxml.etree import _Element
 
-    from es_dedup.extraction.reading.guard import Deadline
+    from es_dedup.extraction.reading.parser_limits import Deadline
     from es_dedup.settings.loading import ExtractionConfig
 
 _TAG: Final = re.compile(rb"</?[a-zA-Z]|<!")

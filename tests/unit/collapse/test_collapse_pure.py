@@ -13,13 +13,13 @@ from elasticsearch import Elasticsearch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_dedup.collapse import Bound, DedupSearch, SearchOptions, Total, queries
-from es_dedup.collapse.containment import nest_under_containers
-from es_dedup.collapse.cursors import Cursor, digest_of, pack, unpack
+from es_dedup.collapse import Bound, DedupSearch, SearchOptions, Total, search_bodies
+from es_dedup.collapse.cursor_encoding import Cursor, digest_of, pack, unpack
 from es_dedup.collapse.facets import by_document, count_groups, read_groups
+from es_dedup.collapse.grouped_hits import HitGroup
 from es_dedup.collapse.grouping import group_hits
-from es_dedup.collapse.hit_groups import HitGroup
-from es_dedup.collapse.hits import cleaned
+from es_dedup.collapse.hit_reading import cleaned
+from es_dedup.collapse.nesting import nest_under_containers
 from es_dedup.collapse.operations import StoredRelations, checked, not_mapped, problems_of
 from es_dedup.collapse.search_request import request_of
 from es_dedup.errors import CursorLost, IndexUnavailable, SearchRefused, UnreadableAnswer
@@ -52,11 +52,11 @@ def test_the_given_body_is_never_changed() -> None:
     kept = copy.deepcopy(FULL)
     request = request_of("i", FULL, SearchOptions(mode="collapse", boost=1.0, nest_contained=True))
     for made in (
-        queries.filtered(FULL, CONDITION),
-        queries.narrowed(FULL, CONDITION),
-        queries.boosted(FULL, SearchOptions(boost=1.0)),
-        queries.with_facets(FULL, count_groups(FULL["aggs"], OPTIONS)),
-        queries.keys_only(FULL),
+        search_bodies.filtered(FULL, CONDITION),
+        search_bodies.narrowed(FULL, CONDITION),
+        search_bodies.boosted(FULL, SearchOptions(boost=1.0)),
+        search_bodies.with_facets(FULL, count_groups(FULL["aggs"], OPTIONS)),
+        search_bodies.keys_only(FULL),
         request.fetched,
         request.paged(0, 9).body,
     ):
@@ -65,27 +65,27 @@ def test_the_given_body_is_never_changed() -> None:
 
 
 def test_a_filter_reaches_the_query_and_each_knn() -> None:
-    made = queries.filtered(FULL, CONDITION)
+    made = search_bodies.filtered(FULL, CONDITION)
     assert made["query"] == {"bool": {"must": [FULL["query"]], "filter": [CONDITION]}}
     assert [each["filter"] for each in made["knn"]] == [[{"term": {"y": 2}}, CONDITION], [CONDITION]]
-    assert "query" not in queries.filtered({"knn": {"field": "v"}}, CONDITION)
-    assert queries.filtered({}, CONDITION)["query"]["bool"]["must"] == [{"match_all": {}}]
+    assert "query" not in search_bodies.filtered({"knn": {"field": "v"}}, CONDITION)
+    assert search_bodies.filtered({}, CONDITION)["query"]["bool"]["must"] == [{"match_all": {}}]
 
 
 @pytest.mark.parametrize("kind", ["standard", "knn"])
 @pytest.mark.parametrize("before", [{}, {"filter": {"term": {"y": 2}}}, {"filter": [{"term": {"y": 2}}]}])
 def test_a_filter_reaches_a_retriever(kind: str, before: dict[str, Any]) -> None:
-    made = queries.filtered({"retriever": {kind: before}}, CONDITION)
+    made = search_bodies.filtered({"retriever": {kind: before}}, CONDITION)
     expected = [{"term": {"y": 2}}, CONDITION] if before else [CONDITION]
     assert made == {"retriever": {kind: {"filter": expected}}}
 
 
 def test_narrowing_leaves_neighbours_alone() -> None:
-    made = queries.narrowed(FULL, CONDITION)
+    made = search_bodies.narrowed(FULL, CONDITION)
     assert (made["knn"], made["query"]) == (FULL["knn"], FULL["query"])
     assert made["post_filter"] == {"bool": {"filter": [FULL["post_filter"], CONDITION]}}
     inside = {"query": {"bool": {"should": [{"knn": {"field": "v"}}]}}}
-    assert queries.narrowed(inside, CONDITION)["query"] == inside["query"]
+    assert search_bodies.narrowed(inside, CONDITION)["query"] == inside["query"]
 
 
 names = st.sampled_from("abcdefgh")

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html
 
+from es_dedup.extraction.block_characters import UNITS, read_characters
+from es_dedup.extraction.block_features import block_features
+from es_dedup.extraction.block_model import BlockModel, Trees, agreed, default_model, read_model
+from es_dedup.extraction.block_selection import best_set, choose
 from es_dedup.extraction.blocks import read_blocks
-from es_dedup.extraction.characters import UNITS, read_characters
-from es_dedup.extraction.columns import About, Page, read_page
-from es_dedup.extraction.features import block_features
-from es_dedup.extraction.model import BlockModel, Trees, agreed, default_model, read_model
-from es_dedup.extraction.selection import best_set, choose
-from es_dedup.extraction.tokens import Odds, part_tokens
+from es_dedup.extraction.page_columns import About, Page, read_page
+from es_dedup.extraction.token_odds import Odds, part_tokens
 from experiments.extraction.model_file import model_bytes
 
 STORY = "The ferry runs again from Monday, the council said after a long debate. Tickets cost the same as before the storm, and children ride free. "

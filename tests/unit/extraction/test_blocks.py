@@ -21,8 +21,8 @@ from es_dedup.extraction.blocks import (
     read_blocks,
 )
 from es_dedup.extraction.reading.document import Document, read_document
-from es_dedup.extraction.reading.guard import Deadline
-from es_dedup.extraction.text import clean, fold
+from es_dedup.extraction.reading.parser_limits import Deadline
+from es_dedup.extraction.white_space import clean, fold
 from es_dedup.settings.loading import ExtractionConfig
 from tests.reference.cleaning import cleaned
 

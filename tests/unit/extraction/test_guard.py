@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from es_dedup.extraction.reading.guard import (
+from es_dedup.extraction.reading.parser_limits import (
     MOST_ATTRIBUTES,
     binary_kind,
     with_fewer_attributes,

@@ -6,7 +6,7 @@ import zlib
 import pytest
 
 from es_dedup.extraction import create_extractor, extract
-from es_dedup.extraction.reading.hydration import states
+from es_dedup.extraction.reading.script_data import states
 from es_dedup.model import Skipped
 from es_dedup.settings.loading import ExtractionConfig
 from tests.texts import FERRY

@@ -9,7 +9,7 @@ import pytest
 from es_dedup.extraction import extract
 from es_dedup.extraction.language import language_of
 from es_dedup.extraction.metadata.addresses import site_of
-from es_dedup.extraction.metadata.dates import labelled_moment, parse_moment, url_moment
+from es_dedup.extraction.metadata.date_parsing import labelled_moment, parse_moment, url_moment
 from es_dedup.model import Content
 
 BODY = "<p>这里是正文，有逗号，也有句号，一共有不少的字，可以算作正文了。</p>"

@@ -14,7 +14,7 @@ import pytest
 from es_dedup import Deduplicator, Page, load_settings
 from es_dedup.errors import ConfigError, SettingsMismatch
 from es_dedup.extraction import create_extractor, extract
-from es_dedup.extraction.model import BlockModel, default_model, load_model
+from es_dedup.extraction.block_model import BlockModel, default_model, load_model
 from es_dedup.settings.loading import ExtractionConfig
 from experiments.extraction.model_file import model_bytes
 

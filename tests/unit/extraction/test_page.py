@@ -15,9 +15,9 @@ from es_dedup.extraction import (
     register,
     registry,
 )
-from es_dedup.extraction.page import HtmlExtractor
+from es_dedup.extraction.page_to_content import HtmlExtractor
 from es_dedup.extraction.reading.document import Document
-from es_dedup.extraction.reading.guard import DeadlineExceeded
+from es_dedup.extraction.reading.parser_limits import DeadlineExceeded
 from es_dedup.model import Content, PageKind, Skipped
 from es_dedup.settings.loading import ExtractionConfig
 

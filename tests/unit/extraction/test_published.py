@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_dedup.extraction import extract
-from es_dedup.extraction.metadata import dates
-from es_dedup.extraction.metadata.dates import has_cue, parse_moment
+from es_dedup.extraction.metadata import date_parsing
+from es_dedup.extraction.metadata.date_parsing import has_cue, parse_moment
 
 BODY = "<p>The ferry runs again, the council said on Monday, and nobody was surprised by it.</p>"
 DAY = datetime(2026, 3, 4)  # noqa: DTZ001 - the pages name no zone
@@ -101,7 +101,13 @@ def test_a_time_beside_the_heading_counts_more_than_one_elsewhere() -> None:
     assert published(f"{teaser}<h1>The ferry</h1>") is None
 
 
-FORMS = (dates._MOMENT, dates._COMPACT, dates._NAMED_DAY, dates._NUMBERED_DAY, dates._SHORT_YEAR)
+FORMS = (
+    date_parsing._MOMENT,
+    date_parsing._COMPACT,
+    date_parsing._NAMED_DAY,
+    date_parsing._NUMBERED_DAY,
+    date_parsing._SHORT_YEAR,
+)
 
 
 @given(st.one_of(st.just("Mon, 2 Mar 26 10:20 GMT"), *map(st.from_regex, FORMS)))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.collapse.model import Bound, Total
-from es_dedup.collapse.queries import MATCHING, ORDERING
+from es_dedup.collapse.search_bodies import MATCHING, ORDERING
 from es_dedup.errors import SearchRefused
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from es_dedup.model import PageKind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from es_dedup.extraction.model import Reading
+    from es_dedup.extraction.block_model import Reading
 
     Array = NDArray[Any]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Protocol
 
-from es_dedup.extraction.choice import Choice, why_of
 from es_dedup.extraction.language import language_of
+from es_dedup.extraction.main_text import Choice, why_of
 from es_dedup.extraction.metadata.addresses import storable
-from es_dedup.extraction.metadata.metadata import read_metadata
+from es_dedup.extraction.metadata.page_metadata import read_metadata
 from es_dedup.extraction.reading.document import read_document
 from es_dedup.extraction.reading.feeds import is_sitemap
-from es_dedup.extraction.reading.guard import Deadline, DeadlineExceeded, binary_kind
-from es_dedup.extraction.reading.hidden import is_worth, with_hidden_content
+from es_dedup.extraction.reading.hidden_content import is_worth, with_hidden_content
+from es_dedup.extraction.reading.parser_limits import Deadline, DeadlineExceeded, binary_kind
 from es_dedup.model import NO_MAIN_TEXT, Content, PageKind, Skipped
 
 if TYPE_CHECKING:

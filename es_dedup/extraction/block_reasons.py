@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from es_dedup.extraction.model import Trees
+    from es_dedup.extraction.block_model import Trees
 
 SORTS: Final[tuple[tuple[str, str], ...]] = (
     ("probability around it", r"first|mass_|from_(?:first|last)_sure|mean_first"),

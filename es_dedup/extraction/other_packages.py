@@ -15,7 +15,7 @@ from es_dedup.errors import ConfigError, MissingExtra
 from es_dedup.extraction.blocks import read_blocks
 
 if TYPE_CHECKING:
-    from es_dedup.extraction.page import MainText
+    from es_dedup.extraction.page_to_content import MainText
     from es_dedup.extraction.reading.document import Document
     from es_dedup.settings.loading import ExtractionConfig
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.collapse import queries, totals
-from es_dedup.collapse.hits import hits_of
+from es_dedup.collapse import search_bodies, totals
+from es_dedup.collapse.hit_reading import hits_of
 from es_dedup.collapse.model import Expansion, Total
 from es_dedup.collapse.modes import problems_in
 from es_dedup.collapse.operations import MultiSearch, checked
@@ -25,7 +25,7 @@ def expand(request: Request, cluster_id: str) -> Plan[Expansion]:
         raise SearchRefused(
             f"the pages of a cluster come without {', '.join(wrong)}", "leave that out of the body"
         )
-    body = queries.filtered(request.given, {"term": {options.cluster_field: cluster_id}})
+    body = search_bodies.filtered(request.given, {"term": {options.cluster_field: cluster_id}})
     by_place = [
         {options.canonical_field: {"order": "desc", "unmapped_type": "boolean"}},
         {"_score": "desc"},

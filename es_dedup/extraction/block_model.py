@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.errors import ConfigError
+from es_dedup.extraction.block_features import block_features
 from es_dedup.extraction.blocks import Blocks
-from es_dedup.extraction.columns import About, read_page
-from es_dedup.extraction.features import block_features
-from es_dedup.extraction.kinds import NAMES, page_numbers
-from es_dedup.extraction.tokens import Odds
+from es_dedup.extraction.page_columns import About, read_page
+from es_dedup.extraction.page_features import NAMES, page_numbers
+from es_dedup.extraction.token_odds import Odds
 from es_dedup.settings.loading import read_regular
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from es_dedup.extraction.columns import Page
-    from es_dedup.extraction.structure import Columns
+    from es_dedup.extraction.containers import Columns
+    from es_dedup.extraction.page_columns import Page
 
     Array = NDArray[np.float64]
 

@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, Final
 from lxml import etree
 
 from es_dedup.extraction.blocks import HEADING_CONTEXTS
-from es_dedup.extraction.metadata.dates import LABELS, has_cue, labelled_moment, parse_moment, url_moment
-from es_dedup.extraction.text import clean, text_inside
+from es_dedup.extraction.metadata.date_parsing import (
+    LABELS,
+    has_cue,
+    labelled_moment,
+    parse_moment,
+    url_moment,
+)
+from es_dedup.extraction.white_space import clean, text_inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

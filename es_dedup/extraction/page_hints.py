@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.columns import About
+from es_dedup.extraction.page_columns import About
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.extraction.blocks import HIDDEN_CONTEXT, LINK_END, LINK_START, MARKS_REMOVED
-from es_dedup.extraction.plain import plain_text
+from es_dedup.extraction.plain_extractor import plain_text
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

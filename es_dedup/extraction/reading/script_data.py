@@ -9,8 +9,8 @@ import html
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.extraction.reading.structured import DECODER, objects_in
-from es_dedup.extraction.text import clean
+from es_dedup.extraction.reading.json_ld import DECODER, objects_in
+from es_dedup.extraction.white_space import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.extraction.blocks import CONTEXTS, INLINE_MARKS
-from es_dedup.extraction.characters import (
+from es_dedup.extraction.block_characters import (
     COMMA,
     DIGIT,
     IDEOGRAPH,
@@ -19,17 +18,18 @@ from es_dedup.extraction.characters import (
     UPPER,
     hashed_bigrams,
 )  # fmt: skip
-from es_dedup.extraction.columns import ALL, DATES, FREE, ONE, PROSE, SHORT, ratio
+from es_dedup.extraction.blocks import CONTEXTS, INLINE_MARKS
+from es_dedup.extraction.containers import Columns, read_structure
 from es_dedup.extraction.context_features import HEADINGS, ContextFeatures
-from es_dedup.extraction.structure import Columns, read_structure
+from es_dedup.extraction.page_columns import ALL, DATES, FREE, ONE, PROSE, SHORT, ratio
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from es_dedup.extraction.columns import Array, Page
-    from es_dedup.extraction.tokens import Odds
+    from es_dedup.extraction.page_columns import Array, Page
+    from es_dedup.extraction.token_odds import Odds
 
 _TAGS: Final = ("p", "div", "li", "td", "pre", "blockquote")
 _TAG_CODES: Final = {tag: code for code, tag in enumerate((*HEADINGS, *_TAGS))}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from es_dedup.extraction.metadata.addresses import canonical_url, next_page_of, site_of
 from es_dedup.extraction.metadata.byline import author_of
-from es_dedup.extraction.metadata.published import published_of
+from es_dedup.extraction.metadata.publication_time import published_of
 from es_dedup.extraction.metadata.titles import name_beside, plain, site_name_of, title_of
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from es_dedup.collapse.hits import page_id_of, values_of
+from es_dedup.collapse.hit_reading import page_id_of, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from es_dedup.collapse.hit_groups import HitGroup
+    from es_dedup.collapse.grouped_hits import HitGroup
     from es_dedup.collapse.model import SearchOptions
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.extraction.blocks import Blocks
-    from es_dedup.extraction.tokens import Odds
+    from es_dedup.extraction.token_odds import Odds
 
     Array = NDArray[Any]
     Places = NDArray[np.int64]

@@ -10,7 +10,7 @@ from es_dedup.index.source_index import DocumentKey
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from es_dedup.collapse.hit_groups import HitGroup
+    from es_dedup.collapse.grouped_hits import HitGroup
     from es_dedup.collapse.model import Body, Hit, SearchOptions
     from es_dedup.collapse.search_request import Request
 

@@ -9,22 +9,22 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from es_dedup.extraction.about import read_about
-from es_dedup.extraction.characters import UNITS
-from es_dedup.extraction.choice import Choice
-from es_dedup.extraction.columns import read_page
+from es_dedup.extraction.block_characters import UNITS
+from es_dedup.extraction.block_model import load_model
+from es_dedup.extraction.block_reasons import reasons
+from es_dedup.extraction.block_selection import SHORT_UNITS, Declared, choose, page_kind
+from es_dedup.extraction.main_text import Choice
 from es_dedup.extraction.metadata.addresses import canonical_url
-from es_dedup.extraction.model import load_model
 from es_dedup.extraction.notices import without_notices
-from es_dedup.extraction.plain import plain_text
-from es_dedup.extraction.reading.hydration import data_text
-from es_dedup.extraction.reasons import reasons
-from es_dedup.extraction.selection import SHORT_UNITS, Declared, choose, page_kind
+from es_dedup.extraction.page_columns import read_page
+from es_dedup.extraction.page_hints import read_about
+from es_dedup.extraction.plain_extractor import plain_text
+from es_dedup.extraction.reading.script_data import data_text
 from es_dedup.model import PageKind
 
 if TYPE_CHECKING:
-    from es_dedup.extraction.columns import Page
-    from es_dedup.extraction.model import Reading
+    from es_dedup.extraction.block_model import Reading
+    from es_dedup.extraction.page_columns import Page
     from es_dedup.extraction.reading.document import Document
     from es_dedup.settings.loading import ExtractionConfig
 
