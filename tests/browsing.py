@@ -56,10 +56,7 @@ class Tab:
     ) -> None:
         self.wrong: list[str] = []
         self._context = browser.new_context(
-            base_url=address,
-            viewport={"width": width, "height": 800},
-            color_scheme=scheme,
-            locale=language,
+            base_url=address, viewport={"width": width, "height": 800}, color_scheme=scheme, locale=language
         )
         self._context.set_default_timeout(1000 * SECONDS)
         self.page = self._context.new_page()

@@ -95,10 +95,7 @@ def put(client: Elasticsearch, index: str, given: Mapping[str, Mapping[str, Any]
 
 @contextmanager
 def attached(
-    name: str,
-    given: Settings | None = None,
-    target: str | None = None,
-    fields: SourceFields = FIELDS,
+    name: str, given: Settings | None = None, target: str | None = None, fields: SourceFields = FIELDS
 ) -> Iterator[MaintenanceContext]:
     """A site of the source index's own name with the index attached."""
     with open_context(f"{url_of('es8')}/{name}", given or settings()) as site:

@@ -96,8 +96,7 @@ def test_extraction_reads_folders_of_test_pages(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in BENCHMARKS],
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in BENCHMARKS]
 )
 def test_a_benchmark_prints_a_table_and_writes_its_figures(
     name: str, data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

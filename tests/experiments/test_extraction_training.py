@@ -25,13 +25,7 @@ from experiments.extraction.fitting import (
     page_weights,
 )
 from experiments.extraction.labels import block_labels, head_lines
-from experiments.extraction.pages import (
-    FOLDS,
-    LabelledPage,
-    fold_of,
-    read_labelled,
-    site_of,
-)
+from experiments.extraction.pages import FOLDS, LabelledPage, fold_of, read_labelled, site_of
 
 WORDS = "ferry council debate price storm ticket bridge river morning harbour".split()
 

@@ -11,13 +11,7 @@ from es_dedup.text.normalise import normalise
 from experiments.comparators.collection import Collection
 from experiments.comparators.imatch import _random_lexicons, set_signatures
 from experiments.comparators.spots import ANTECEDENTS_EN, ANTECEDENTS_ZH, STOP_WORDS
-from tests.experiments.comparator_cases import (
-    close,
-    detector,
-    features,
-    worded_texts,
-    words,
-)
+from tests.experiments.comparator_cases import close, detector, features, worded_texts, words
 from tests.reference import ccdet, shingling, spotsigs
 from tests.reference import imatch as slow
 

@@ -11,14 +11,7 @@ from es_dedup.model import Relation, Skipped
 from es_dedup.text.normalise import normalise
 from experiments.comparators.hashsets import HashBag
 from experiments.comparators.minhash import MinimaOfPage
-from experiments.comparators.minima import (
-    EMPTY,
-    _functions,
-    _orders,
-    band_hashes,
-    one_permutation,
-    permuted,
-)
+from experiments.comparators.minima import EMPTY, _functions, _orders, band_hashes, one_permutation, permuted
 from experiments.comparators.shingling import GROUP_SIZE, GROUPS, shingles
 from tests.experiments.comparator_cases import close, detector, features
 from tests.reference import shingling as slow

@@ -16,13 +16,7 @@ from experiments.comparators.hashsets import HashBag
 from experiments.comparators.spots import ANTECEDENTS_EN, ANTECEDENTS_ZH, STOP_WORDS
 from experiments.comparators.spotsigs import Spotsigs, fewest_shared
 from experiments.spot_index import SpotIndex
-from tests.experiments.comparator_cases import (
-    close,
-    detector,
-    features,
-    worded_texts,
-    words,
-)
+from tests.experiments.comparator_cases import close, detector, features, worded_texts, words
 from tests.reference import spotsigs as slow
 
 ANTECEDENTS: Final = ANTECEDENTS_ZH | ANTECEDENTS_EN

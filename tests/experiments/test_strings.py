@@ -14,15 +14,7 @@ from experiments.comparators.spots import STOP_WORDS
 from experiments.comparators.strings import MOST_CHARS, Text
 from experiments.comparators.subsequence import common_subsequence
 from experiments.comparators.words import hashes_of
-from tests.experiments.comparator_cases import (
-    close,
-    detector,
-    features,
-    pieces,
-    placed,
-    worded_texts,
-    words,
-)
+from tests.experiments.comparator_cases import close, detector, features, pieces, placed, worded_texts, words
 from tests.reference import imatch as slow_trees
 from tests.reference import sentences as slow
 from tests.texts import page_texts

@@ -18,15 +18,7 @@ from es_dedup.readers import read_pages
 from tests.formats.test_filter import FERRY, LIBRARY, ROWS, filtered, json_line
 
 
-@pytest.mark.parametrize(
-    "columns",
-    [
-        (),
-        ("id",),
-        ("url",),
-        ("id", "url"),
-    ],
-)
+@pytest.mark.parametrize("columns", [(), ("id",), ("url",), ("id", "url")])
 @pytest.mark.parametrize("kind", ["jsonl", "json", "csv", "parquet"])
 def test_a_record_is_what_stands_at_its_place(tmp_path: Path, kind: str, columns: tuple[str, ...]) -> None:
     """Ids and addresses may be missing, repeat, or be no ids: they decide nothing."""

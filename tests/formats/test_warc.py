@@ -128,10 +128,7 @@ RECORDS: dict[str, tuple[bytes, dict[str, Any] | str]] = {
         record(URL, zstandard.compress(BODY)[:20] + b"\xff" * 40, HTML + CODED + "zstd"),
         "!http://a/1: content coding 'zstd' cannot be undone, the body is damaged",
     ),
-    "stacked": (
-        record(URL, brotli.compress(gzip.compress(BODY)), HTML + CODED + "gzip, br"),
-        {"html": BODY},
-    ),
+    "stacked": (record(URL, brotli.compress(gzip.compress(BODY)), HTML + CODED + "gzip, br"), {"html": BODY}),
     "stacked headers": (
         record(URL, zstandard.compress(brotli.compress(BODY)), f"{HTML}{CODED}br\r\n{CODED}zstd"),
         {"html": BODY},
@@ -212,8 +209,7 @@ TEXT = b"<p>" + random.Random(1).randbytes(5000).hex().encode()  # hardly compre
 
 
 @pytest.mark.parametrize(
-    ("coding", "compress"),
-    [("gzip", gzip.compress), ("br", brotli.compress), ("zstd", zstandard.compress)],
+    ("coding", "compress"), [("gzip", gzip.compress), ("br", brotli.compress), ("zstd", zstandard.compress)]
 )
 def test_a_packed_bomb_is_cut(tmp_path: Path, coding: str, compress: Callable[[bytes], bytes]) -> None:
     bomb = compress(b"<p>" + b"a" * 20_000_000)

@@ -212,13 +212,7 @@ class Node(BaseNode):
                 }
                 for field, terms in doc.get("doc", {}).items()
             }
-            docs.append(
-                {
-                    "_index": index,
-                    "found": True,
-                    "term_vectors": counts,
-                }
-            )
+            docs.append({"_index": index, "found": True, "term_vectors": counts})
         return {"docs": docs}
 
     @classmethod

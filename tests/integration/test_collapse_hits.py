@@ -67,8 +67,7 @@ def test_a_hit_is_as_without_collapsing(
     page = DedupSearch(client, corpus.index).search(QUERY | more | {"size": 30}, mode=mode)
     assert page.groups
     one = client.search(
-        index=corpus.index,
-        body=QUERY | more | {"size": 30, "post_filter": {"ids": {"values": ids(page)}}},
+        index=corpus.index, body=QUERY | more | {"size": 30, "post_filter": {"ids": {"values": ids(page)}}}
     )
     shown = [dict(group.hit) for group in page.groups]
     for hit in (*shown, *one["hits"]["hits"]):

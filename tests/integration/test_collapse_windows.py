@@ -151,11 +151,7 @@ def test_a_contained_page_lies_under_the_page_that_contains_it(
 
 def test_a_container_is_known_by_its_cluster(client: Elasticsearch, index: str) -> None:
     marks: dict[str, dict[str, Any]] = {
-        "member": {
-            "cluster_id": "k",
-            "canonical": False,
-            "duplicate_of": f"{index}/whole",
-        },
+        "member": {"cluster_id": "k", "canonical": False, "duplicate_of": f"{index}/whole"},
         "part": {"cluster_id": "p", "canonical": True, "contained_in": [f"{index}/whole"], "cluster_size": 1},
         "whole": {"cluster_id": "k", "canonical": True, "cluster_size": 2},
     }

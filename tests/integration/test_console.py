@@ -132,10 +132,7 @@ def test_who_may_write_decides_and_undoes(api: Any, browser: httpx.Client) -> No
         assert client.post("/console/overrides", data={**pages, "kind": "x"}).status_code == 400
         assert api.get("/v1/overrides").json() == {"overrides": []}
         done = client.post("/console/overrides", data={**pages, "kind": "different"})
-        assert (done.status_code, done.headers["location"]) == (
-            303,
-            "/console/clusters/a%2F1%3Fx%3D%3Ci%3E",
-        )
+        assert (done.status_code, done.headers["location"]) == (303, "/console/clusters/a%2F1%3Fx%3D%3Ci%3E")
         assert client.get(done.headers["location"]).text.count("<tr>") == 4
         explained = client.get(pair).text
         assert "decided different by mz" in explained

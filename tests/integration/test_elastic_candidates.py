@@ -46,10 +46,7 @@ def test_answers_are_those_of_the_embedded_index(own_address: str, shards: int) 
         assert index.candidates_many(candidate_queries) == expected
         assert index.candidates_many(candidate_queries[:1]) == expected[:1]
         hashes = [each.content_hash for each in stored[100:110]]
-        assert index.candidates_with_copies(candidate_queries, hashes) == (
-            expected,
-            copies(plain, *hashes),
-        )
+        assert index.candidates_with_copies(candidate_queries, hashes) == (expected, copies(plain, *hashes))
 
 
 def test_a_term_that_only_deleted_pages_made_common_counts(own_address: str) -> None:

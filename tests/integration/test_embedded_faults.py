@@ -17,11 +17,7 @@ from typing import IO
 import pytest
 
 from es_dedup.deduplicator.deduplicator import Deduplicator
-from es_dedup.errors import (
-    IndexError_,
-    IndexLocked,
-    IndexUnavailable,
-)
+from es_dedup.errors import IndexError_, IndexLocked, IndexUnavailable
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import Page
 from es_dedup.testing.builders import candidate_query, posting_counts, random_records, record

@@ -22,10 +22,7 @@ from tests.servers import url_of
 from tests.source_indices import attached, made_up_documents, settings, source_index
 from tests.terminal import CTRL_C, Terminal
 
-SMALL_BATCHES: Final = {
-    "ES_DEDUP_MAINTENANCE__BATCH": "16",
-    "ES_DEDUP_MAINTENANCE__PART_DOCUMENTS": "1000",
-}
+SMALL_BATCHES: Final = {"ES_DEDUP_MAINTENANCE__BATCH": "16", "ES_DEDUP_MAINTENANCE__PART_DOCUMENTS": "1000"}
 
 
 @pytest.mark.slow

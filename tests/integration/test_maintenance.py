@@ -67,10 +67,7 @@ def test_a_backfill_marks_every_document_as_the_embedded_index_would() -> None:
 def test_a_backfill_whose_turns_end_after_each_batch_does_nothing_twice() -> None:
     """A worker gives a part back after ``step_seconds``; whoever takes it next must not begin from the start."""
     given = made_up_documents(30)
-    with (
-        source_index(given) as (client, name),
-        attached(name, settings(batch=8, step_seconds=0.001)) as site,
-    ):
+    with source_index(given) as (client, name), attached(name, settings(batch=8, step_seconds=0.001)) as site:
         runner = Runner(site)
         job = runner.start("backfill", {"target": name})
         counts = runner.run(job.id).counts

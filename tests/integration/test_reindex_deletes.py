@@ -40,13 +40,7 @@ from tests.workers import until
 OLD = settings(batch=16)
 NEW = OLD.model_copy(update={"ccdet": CcdetConfig(window=8)})
 AT_A_TIME = 3  # canonical documents that are deleted at each moment
-MOMENTS = (
-    "stage features",
-    "stage cluster",
-    "taking in later writes",
-    "switching",
-    "stage update",
-)
+MOMENTS = ("stage features", "stage cluster", "taking in later writes", "switching", "stage update")
 ROLL_BACK = ("stage features", "stage cluster", "stage update")
 
 

@@ -407,10 +407,7 @@ def test_texts_are_made_searchable_at_the_start_and_after_writes(tmp_path: Path)
     place = tmp_path / "pages.db"
     with Deduplicator.open(place) as dedup:
         dedup.add_many([Page("a", text=TEXT), Page("b", text=OTHER)])
-    with (
-        serving(str(place), tmp_path / "server") as api,
-        closing(sqlite3.connect(place)) as connection,
-    ):
+    with serving(str(place), tmp_path / "server") as api, closing(sqlite3.connect(place)) as connection:
         for last in (2, 3):
             end = time.monotonic() + 30
             while connection.execute("SELECT value FROM meta WHERE name = 'fulltext_row'").fetchone() != (

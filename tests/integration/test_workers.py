@@ -132,11 +132,7 @@ def test_a_recluster_comes_by_itself_when_it_is_due(tmp_path: Path) -> None:
     """When the last one ended is read from Elasticsearch, so that a worker restarted each hour reclusters each day."""
     given = made_up_documents(30)
     hours = 8 / 3600
-    with (
-        source_index(given) as (_, name),
-        attached(name) as site,
-        (tmp_path / "log").open("wb") as log,
-    ):
+    with source_index(given) as (_, name), attached(name) as site, (tmp_path / "log").open("wb") as log:
         with worker(site.place, log, "--beat", recluster_hours=hours, recheck_seconds=0):
             until(lambda: bool(site.jobs.jobs()) and site.jobs.jobs()[0].state.over)
         (first,) = site.jobs.jobs()

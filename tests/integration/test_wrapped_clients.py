@@ -10,13 +10,7 @@ import pytest
 from elasticsearch import AsyncElasticsearch, Elasticsearch
 from elasticsearch.helpers import bulk
 
-from es_dedup.hook import (
-    DedupHook,
-    async_dedup_bulk,
-    dedup_bulk,
-    dedup_parallel_bulk,
-    dedup_streaming_bulk,
-)
+from es_dedup.hook import DedupHook, async_dedup_bulk, dedup_bulk, dedup_parallel_bulk, dedup_streaming_bulk
 from tests.hooked import STORIES, clusters, five
 from tests.servers import async_client_of
 

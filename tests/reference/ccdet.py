@@ -66,10 +66,7 @@ def posting_lists(pages: Mapping[str, frozenset[str]]) -> dict[str, set[str]]:
 
 
 def pruned_by_site(
-    pages: Mapping[str, frozenset[str]],
-    sites: Mapping[str, str],
-    n_min: int = 3,
-    s_min: float = 1.0,
+    pages: Mapping[str, frozenset[str]], sites: Mapping[str, str], n_min: int = 3, s_min: float = 1.0
 ) -> frozenset[str]:
     """Signatures dropped as template noise of one site.
 

@@ -20,14 +20,7 @@ from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.runner import Runner
 from tests.samples import story
 from tests.servers import fresh_name, remove, url_of
-from tests.source_indices import (
-    FIELDS,
-    attached,
-    count_with_dedup_field,
-    documents,
-    settings,
-    source_index,
-)
+from tests.source_indices import FIELDS, attached, count_with_dedup_field, documents, settings, source_index
 from tests.spark_corpora import SETTINGS, table
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900), pytest.mark.filterwarnings("ignore")]
@@ -63,10 +56,7 @@ def test_loaded_tables_are_what_a_scan_stores_and_the_hook_goes_on(
         done = es_dedup.spark.load(spark, made, ours, settings())
         assert done.pages == len(given)
         ids = [page.id for page in pages]
-        with (
-            Deduplicator.open(place, settings=settings()) as scanned,
-            open_context(ours, settings()) as site,
-        ):
+        with Deduplicator.open(place, settings=settings()) as scanned, open_context(ours, settings()) as site:
             scanned.scan(pages)
             assert site.index.get_many(ids) == scanned._index.get_many(ids)
             assert site.index.named(ids) == scanned._index.named(ids)

@@ -153,11 +153,7 @@ class TestInputs:
         assert columns(one(Page("a", html=HTML.encode()))) == columns(one(Page("a", html=HTML)))
 
     @pytest.mark.parametrize(
-        ("page", "reason"),
-        [
-            (Page("a", text=""), "empty"),
-            (Page("a", text="……！"), "no-words"),
-        ],
+        ("page", "reason"), [(Page("a", text=""), "empty"), (Page("a", text="……！"), "no-words")]
     )
     def test_a_page_without_words_is_stored_with_the_reason(self, page: Page, reason: str) -> None:
         chunk = one(page)

@@ -120,8 +120,7 @@ def test_recorded_values_stay_as_they_are() -> None:
     """What an index records of the preset is all of its values, so a later change of the preset changes no index."""
     chosen = Settings(decision=DecisionConfig(preset=PAPERS, method="majority", voters=("simhash", "ccdet")))
     adopted = with_recorded(
-        Settings(detectors=chosen.detectors),
-        {**decision_settings(chosen), "detectors": [*chosen.detectors]},
+        Settings(detectors=chosen.detectors), {**decision_settings(chosen), "detectors": [*chosen.detectors]}
     )
     assert adopted.decision == chosen.decision
     assert adopted.simhash == chosen.simhash

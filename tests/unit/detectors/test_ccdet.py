@@ -122,11 +122,7 @@ def test_a_page_of_very_many_stops_keeps_the_smallest_signatures_and_their_numbe
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "relation"),
-    [
-        (6_000, 9_000, Relation.DUPLICATE),
-        (9_000, 200, Relation.CONTAINS),
-    ],
+    ("left", "right", "relation"), [(6_000, 9_000, Relation.DUPLICATE), (9_000, 200, Relation.CONTAINS)]
 )
 def test_pages_of_very_many_stops_are_compared_by_a_fair_sample(
     left: int, right: int, relation: Relation

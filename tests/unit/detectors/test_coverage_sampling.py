@@ -9,12 +9,7 @@ from hypothesis import given, settings
 
 from es_dedup.detectors import coverage, coverage_features
 from es_dedup.detectors.coverage import Coverage, CoverageFeatures
-from es_dedup.detectors.coverage_features import (
-    CLAUSES_MOST,
-    COMPLETE,
-    SKETCH_MOST,
-    CoverageTable,
-)
+from es_dedup.detectors.coverage_features import CLAUSES_MOST, COMPLETE, SKETCH_MOST, CoverageTable
 from es_dedup.detectors.coverage_pairs import measure, uniform_weights
 from es_dedup.model import Content, Relation
 from es_dedup.settings.sections import CoverageConfig

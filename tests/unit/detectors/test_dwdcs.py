@@ -118,11 +118,7 @@ def check(texts: list[str], config: DwdcsConfig, synonyms: Synonyms) -> int:
 @pytest.mark.parametrize("synonyms", [NONE, SYNONYMS], ids=["words", "concepts"])
 @pytest.mark.parametrize(
     "changes",
-    [
-        {},
-        {"window_counts": "nodes"},
-        {"window": 3, "min_occurrences": 1, "hubs": 8, "key_concepts": 8},
-    ],
+    [{}, {"window_counts": "nodes"}, {"window": 3, "min_occurrences": 1, "hubs": 8, "key_concepts": 8}],
 )
 @pytest.mark.slow
 def test_real_pages_equal_the_reference(synonyms: Synonyms, changes: dict[str, Any]) -> None:
@@ -140,12 +136,7 @@ def test_real_pages_equal_the_reference(synonyms: Synonyms, changes: dict[str, A
 def test_random_pages_equal_the_reference(
     texts: list[str], window: int, occurrences: int, counts: Literal["words", "nodes"]
 ) -> None:
-    config = DwdcsConfig(
-        window=window,
-        window_counts=counts,
-        min_occurrences=occurrences,
-        min_concepts=3,
-    )
+    config = DwdcsConfig(window=window, window_counts=counts, min_occurrences=occurrences, min_concepts=3)
     check([text * 2 for text in texts], config, SYNONYMS)
 
 

@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from es_dedup.detectors.fingerprint import hamming_distance
-from es_dedup.detectors.multi_simhash import (
-    MultiSimhash,
-    TwoFingerprints,
-    windows_around,
-)
+from es_dedup.detectors.multi_simhash import MultiSimhash, TwoFingerprints, windows_around
 from es_dedup.errors import ConfigError
 from es_dedup.model import Content, Relation, Skipped
 from es_dedup.settings import load_settings
@@ -65,11 +61,7 @@ def check(texts: list[str], config: MultiSimhashConfig, synonyms: Synonyms = NON
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    st.lists(page_texts, max_size=4),
-    st.integers(5, 15),
-    st.integers(6, 14),
-)
+@given(st.lists(page_texts, max_size=4), st.integers(5, 15), st.integers(6, 14))
 def test_random_pages_equal_the_reference(texts: list[str], keywords: int, context: int) -> None:
     check(texts, MultiSimhashConfig(keywords=keywords, context=context), SYNONYMS)
 

@@ -10,14 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_dedup.detectors.fingerprint import BANDS, fingerprints
-from es_dedup.detectors.simhash import (
-    TAG,
-    Fingerprint,
-    Simhash,
-    band_matrix,
-    band_terms,
-    query_terms,
-)
+from es_dedup.detectors.simhash import TAG, Fingerprint, Simhash, band_matrix, band_terms, query_terms
 from es_dedup.model import Content, Relation
 from es_dedup.settings.sections import SimhashConfig
 from es_dedup.text.idf import Idf

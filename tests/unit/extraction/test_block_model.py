@@ -114,7 +114,7 @@ def test_characters_of_blocks_are_counted_apart(texts: list[str]) -> None:
 def test_names_are_read_as_words_as_first_letters_and_as_a_whole() -> None:
     found = frozenset().union(*map(part_tokens, ("postBody", "entry-contents", "#main")))
     assert found == {
-        *("postbody", "post", "body", "entry-contents", "entry", "contents", "conte*", "#main", "main"),
+        *("postbody", "post", "body", "entry-contents", "entry", "contents", "conte*", "#main", "main")
     }
 
 

@@ -8,13 +8,7 @@ import re
 import pytest
 
 from es_dedup.errors import ConfigError
-from es_dedup.extraction import (
-    create_extractor,
-    extract,
-    extractor_names,
-    register,
-    registry,
-)
+from es_dedup.extraction import create_extractor, extract, extractor_names, register, registry
 from es_dedup.extraction.page_to_content import HtmlExtractor
 from es_dedup.extraction.reading.document import Document
 from es_dedup.extraction.reading.parser_limits import DeadlineExceeded

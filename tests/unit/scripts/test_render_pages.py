@@ -59,10 +59,7 @@ def test_typography_of_a_program_does_not_count() -> None:
             markup.trac,
             "She '''said''' so.\n\n * one\n * two\n\nReplying to Ann:\n> Quoted words.\n\n{{{\nif a < b:\n    pass\n}}}\n",
         ),
-        (
-            markup.typed,
-            "She said so.\n\n* one\n* two\n\nAnn wrote:\n> Quoted words.\n\nif a < b:\n    pass",
-        ),
+        (markup.typed, "She said so.\n\n* one\n* two\n\nAnn wrote:\n> Quoted words.\n\nif a < b:\n    pass"),
     ],
 )
 def test_each_markup_language_carries_each_block(write: object, source: str) -> None:
