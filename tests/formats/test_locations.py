@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,18 +17,12 @@ import pytest
 
 from es_dedup.errors import MissingExtra
 from es_dedup.model import Page
-from es_dedup.readers import Fields, InputFailure, ReadOptions, read_pages
+from es_dedup.readers import Fields, ReadOptions, read_pages
 from es_dedup.readers.estimate import estimated_pages
+from tests.reading import read, warc
 
 HTML = b"<html><body><p>A ferry runs again.</p></body></html>"
 LINE = b'{"id": "line", "text": "A ferry runs again."}\n'
-
-
-def read(*paths: Path | str, **options: Any) -> tuple[list[str], list[str]]:
-    """Ids and failures."""
-    items = list(read_pages(paths, ReadOptions(**options)))
-    ids = [item.id for item in items if isinstance(item, Page)]
-    return ids, [str(item) for item in items if isinstance(item, InputFailure)]
 
 
 @pytest.fixture
@@ -41,39 +37,22 @@ def crawl(tmp_path: Path) -> Path:
     return tmp_path
 
 
-class TestPatterns:
-    def test_of_files(self, crawl: Path) -> None:
-        assert read(str(crawl / "*" / "*.jsonl")) == (["21", "22"], [])
-
-    def test_ids_of_page_files_are_relative_to_the_folder_before_the_pattern(self, crawl: Path) -> None:
-        ids, failures = read(str(crawl / "2026-11-21*" / "*.html"))
-        assert (ids, failures) == (["2026-11-21/a.html"], [])
-
-    def test_at_any_depth(self, crawl: Path) -> None:
-        ids, _ = read(str(crawl / "**" / "*.html"))
-        assert ids == [f"2026-11-{day}/{name}" for day in ("21", "22") for name in ("a.html", "deep/b.html")]
-
-    def test_all_files_at_any_depth_once_and_other_kinds_counted(self, crawl: Path) -> None:
-        pages = read_pages([str(crawl / "**")])
-        ids = sorted(item.id for item in pages if isinstance(item, Page))
-        files = [f"2026-11-{day}/{name}" for day in (21, 22) for name in ("a.html", "deep/b.html")]
-        assert ids == [*files, "21", "22"]
-        assert dict(pages.ignored) == {".png": 2}
-
-    def test_of_folders(self, crawl: Path) -> None:
-        ids, _ = read(str(crawl / "*-2[1]"))
-        assert sorted(ids) == ["2026-11-21/a.html", "2026-11-21/deep/b.html", "21"]
-
-    def test_nothing_matches(self, crawl: Path) -> None:
-        pattern = str(crawl / "*.csv")
-        assert read(pattern) == ([], [f"{pattern}: no file matches"])
-
-    def test_a_file_of_that_very_name_comes_first(self, tmp_path: Path) -> None:
-        (tmp_path / "[1].jsonl").write_bytes(LINE)
-        assert read(tmp_path / "[1].jsonl") == (["line"], [])
-
-    def test_are_counted_in_the_estimate(self, crawl: Path) -> None:
-        assert estimated_pages([str(crawl / "**" / "*.html")]) == 4
+def test_patterns(crawl: Path) -> None:
+    files = [f"2026-11-{day}/{name}" for day in (21, 22) for name in ("a.html", "deep/b.html")]
+    for pattern, ids in {
+        "*/*.jsonl": ["21", "22"],
+        "2026-11-21*/*.html": ["2026-11-21/a.html"],  # ids are relative to the folder before the pattern
+        "**/*.html": files,
+        "*-2[1]": [*files[:2], "21"],
+        "**": [*files, "21", "22"],  # each file once
+    }.items():
+        source = read_pages([str(crawl / pattern)])
+        assert sorted(item.id for item in source if isinstance(item, Page)) == sorted(ids), pattern
+        assert dict(source.ignored) == ({} if "." in pattern else {".png": 1 if "1" in pattern else 2})
+    assert read(str(crawl / "*.csv")) == ([], [f"{crawl}/*.csv: no file matches"])
+    (crawl / "[1].jsonl").write_bytes(LINE)
+    assert read(crawl / "[1].jsonl") == (["line"], []), "a file of that very name comes first"
+    assert estimated_pages([str(crawl / "**" / "*.html")]) == 4
 
 
 class TestAddresses:
@@ -88,8 +67,18 @@ class TestAddresses:
         yield
         memory.rm("/bucket", recursive=True)
 
-    def test_of_a_file(self) -> None:
-        assert read("memory://bucket/day/dump.jsonl") == (["line"], [])
+    def test_of_files_and_patterns(self) -> None:
+        memory = fsspec.filesystem("memory")
+        with memory.open("/bucket/more/t.parquet", "wb") as stream:
+            pq.write_table(pa.table({"id": ["row"], "text": ["A ferry runs again."]}), stream)
+        memory.pipe("/bucket/more/x.warc", warc("http://a.example/", HTML))
+        for name, page_id in {
+            "day/dump.jsonl": "line",
+            "*/*.html": "memory://bucket/day/a.html",
+            "more/t.parquet": "row",
+            "more/x.warc": "http://a.example/",
+        }.items():
+            assert read(f"memory://bucket/{name}") == ([page_id], [])
         assert estimated_pages(["memory://bucket/day/dump.jsonl"]) is None
 
     @pytest.mark.parametrize("address", ["memory://bucket", "memory://bucket/", "memory://bucket/day"])
@@ -99,21 +88,6 @@ class TestAddresses:
         assert ids == ["memory://bucket/day/a.html", "line"]
         assert dict(pages.ignored) == {".json": 1, ".png": 1}
         assert pages.roots.roots == ()
-
-    def test_of_a_pattern(self) -> None:
-        assert read("memory://bucket/*/*.html") == (["memory://bucket/day/a.html"], [])
-
-    def test_of_a_parquet_file(self) -> None:
-        with fsspec.open("memory://bucket/t.parquet", "wb") as stream:
-            pq.write_table(pa.table({"id": ["row"], "text": ["A ferry runs again."]}), stream)
-        assert read("memory://bucket/t.parquet") == (["row"], [])
-
-    def test_of_a_warc_file(self) -> None:
-        body = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + HTML
-        head = b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:1>\r\nWARC-Target-URI: http://a.example/\r\n"
-        kind = b"Content-Type: application/http; msgtype=response\r\nContent-Length: %d\r\n\r\n" % len(body)
-        fsspec.filesystem("memory").pipe("/bucket/x.warc", head + kind + body + b"\r\n\r\n")
-        assert read("memory://bucket/x.warc") == (["http://a.example/"], [])
 
     def test_of_files_in_an_archive(self, tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
@@ -148,15 +122,19 @@ class TestAddresses:
         assert failures[0].startswith(f"{address}: {problem}")
         assert "\n" not in failures[0]
 
-    def test_without_the_package_of_its_storage(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(__import__("sys").modules, "gcsfs", None)
-        with pytest.raises(MissingExtra, match=r"needs gcsfs: install the extra gcs"):
-            read("gs://bucket/a.html")
-
-    def test_without_fsspec(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
-        with pytest.raises(MissingExtra, match=r"needs fsspec: install the extra remote"):
-            read("memory://bucket")
+    @pytest.mark.parametrize(
+        ("module", "address", "words"),
+        [
+            ("gcsfs", "gs://bucket/a.html", "needs gcsfs: install the extra gcs"),
+            ("fsspec.core", "memory://bucket", "needs fsspec: install the extra remote"),
+        ],
+    )
+    def test_without_a_package(
+        self, monkeypatch: pytest.MonkeyPatch, module: str, address: str, words: str
+    ) -> None:
+        monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(MissingExtra, match=words):
+            read(address)
 
 
 class TestPathsIntoRecords:
@@ -173,33 +151,33 @@ class TestPathsIntoRecords:
         "fields": {"title": ["Ferry", "Boat"]},
     }
 
-    def test_of_objects_and_lists(self, tmp_path: Path) -> None:
-        page = self.page(tmp_path, self.RECORD)
-        assert page == Page(id="1", text="A ferry.", title="Ferry", url="http://a.example/")
-
-    def test_a_field_of_the_very_name_comes_first(self, tmp_path: Path) -> None:
-        page = self.page(tmp_path, self.RECORD | {"_source.body": "A bridge."})
-        assert isinstance(page, Page)
-        assert page.text == "A bridge."
-
-    def test_at_each_step_the_whole_rest_comes_first(self, tmp_path: Path) -> None:
-        source = {"link": {"href": "http://b.example/"}, "link.href": "http://c.example/", "body": "A."}
-        page = self.page(tmp_path, self.RECORD | {"_source": source})
-        assert isinstance(page, Page)
-        assert page.url == "http://c.example/"
-
-    def test_a_list_is_no_text_and_the_failure_says_how_to_name_its_first(self, tmp_path: Path) -> None:
-        problem = self.page(tmp_path, self.RECORD, Fields(id="_id", text="fields.title"))
-        assert (
-            problem
-            == "field 'fields.title' must be text, got a list; name one of its values: fields.title[0]"
+    def test_fields_lists_and_names_with_dots(self, tmp_path: Path) -> None:
+        page = Page(id="1", text="A ferry.", title="Ferry", url="http://a.example/")
+        assert self.page(tmp_path, self.RECORD) == page
+        named = self.RECORD | {"_source.body": "A bridge."}  # a field of the very name comes first
+        assert self.page(tmp_path, named) == replace(page, text="A bridge.")
+        source = self.RECORD["_source"] | {
+            "link.href": "http://c.example/"
+        }  # and so does the rest at each step
+        assert self.page(tmp_path, self.RECORD | {"_source": source}) == replace(
+            page, url="http://c.example/"
         )
 
-    def test_what_a_record_has_is_listed_by_paths(self, tmp_path: Path) -> None:
-        problem = self.page(tmp_path, self.RECORD, Fields(id="_id", text="_source.text"))
-        assert problem == (
-            "no field '_source.text' (--text-field); it has: _id, _source.body, _source.link.href, fields.title"
-        )
+    @pytest.mark.parametrize(
+        ("path", "problem"),
+        [
+            (
+                "fields.title",
+                "field 'fields.title' must be text, got a list; name one of its values: fields.title[0]",
+            ),
+            (
+                "_source.text",
+                "no field '_source.text' (--text-field); it has: _id, _source.body, _source.link.href, fields.title",
+            ),
+        ],
+    )
+    def test_a_failure_lists_what_can_be_named(self, tmp_path: Path, path: str, problem: str) -> None:
+        assert self.page(tmp_path, self.RECORD, Fields(id="_id", text=path)) == problem
 
     @pytest.mark.parametrize(
         "path",
