@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 
 from es_dedup.clustering import Change, PageKey, constraints_of, same_neighbours, sort_key, update_clusters
 from es_dedup.index.port import Assignment
 from es_dedup.model import Edge, Relation
 from es_dedup.model.overrides import Override, OverrideKind
 from es_dedup.settings.loading import ClusterConfig
+from tests.plain_index import PlainIndex
 from tests.reference.star_clusters import star_clusters
 
 EARLIEST = ClusterConfig()
@@ -76,58 +76,22 @@ def partition(assignments: Mapping[str, Assignment]) -> dict[str, str]:
     return {name: each.canonical for name, each in assignments.items()}
 
 
-@dataclass
-class Store:
-    """Keys, edges and assignments in memory, changed the way an index would be."""
+class Store(PlainIndex):
+    """An index in dictionaries with the keys of its pages, in which clusters are kept up to date."""
 
-    config: ClusterConfig = EARLIEST
-    limit: int = 2000
-    keys: dict[str, PageKey] = field(default_factory=dict)
-    edges: dict[tuple[str, str], Edge] = field(default_factory=dict)
-    stored: dict[str, Assignment] = field(default_factory=dict)
-    overrides: list[Override] = field(default_factory=list)
+    def __init__(self, config: ClusterConfig = EARLIEST, limit: int = 2000) -> None:
+        super().__init__()
+        self.config, self.limit = config, limit
+        self.keys: dict[str, PageKey] = {}
+        self.overrides: list[Override] = []
+
+    @property
+    def stored(self) -> dict[str, Assignment]:
+        """The assignments of all pages."""
+        return self._assignments
 
     def keys_of(self, page_ids: Iterable[str]) -> dict[str, PageKey]:
         return {name: self.keys[name] for name in page_ids if name in self.keys}
-
-    def put_edges(self, edges: Iterable[Edge]) -> None:
-        self.edges.update(((edge.left, edge.right), edge) for edge in edges)
-
-    def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
-        wanted = set(page_ids)
-        return [edge for ends, edge in sorted(self.edges.items()) if wanted & set(ends)]
-
-    def drop_edges(self, page_ids: Iterable[str]) -> None:
-        gone = set(page_ids)
-        self.edges = {ends: edge for ends, edge in self.edges.items() if not gone & set(ends)}
-
-    def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
-        self.edges, self.stored = {}, {}
-        self.put_edges(edges)
-        self.assign_many(assignments)
-
-    def assign_many(self, assignments: Iterable[Assignment]) -> None:
-        self.stored.update((each.page_id, each) for each in assignments)
-
-    def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
-        return {name: self.stored[name] for name in page_ids if name in self.stored}
-
-    def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
-        wanted = set(cluster_ids)
-        found: dict[str, list[Assignment]] = {}
-        for name in sorted(self.stored):
-            if self.stored[name].cluster_id in wanted:
-                found.setdefault(self.stored[name].cluster_id, []).append(self.stored[name])
-        return found
-
-    def refresh_clusters(self) -> None:
-        """Nothing to do: there is one writer."""
-
-    def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
-        groups = self.members({each.cluster_id for each in self.stored.values()})
-        return (
-            groups[name] for name in sorted(groups) if len(groups[name]) >= min_size and name > (after or "")
-        )
 
     def put(self, page: PageKey, edges: Iterable[Edge]) -> Change:
         """Add or update a page, with all edges it has now."""
@@ -146,13 +110,12 @@ class Store:
     def remove(self, page_id: str) -> Change:
         touched = self._cut(page_id)
         del self.keys[page_id]
-        del self.stored[page_id]
+        del self._assignments[page_id]
         return self._update(touched)
 
     def _cut(self, page_id: str) -> set[str]:
         touched = {page_id, *same_neighbours(self.edges_of([page_id]), {page_id})}
-        for ends in [ends for ends in self.edges if page_id in ends]:
-            del self.edges[ends]
+        self.drop_edges([page_id])
         return touched
 
     def _update(self, touched: set[str]) -> Change:
@@ -180,7 +143,7 @@ class Store:
             assert self.stored[star].canonical == star, (name, star)
             assert titles.setdefault(each.cluster_id, star) == star, "one id, two clusters"
             sizes[star] = sizes.get(star, 0) + 1
-            edge = self.edges.get((min(name, star), max(name, star)))
+            edge = self._edges.get((min(name, star), max(name, star)))
             if name != star and not constraints_of(self.overrides).units:
                 assert edge is not None, "a member without an edge to its canonical document"
                 assert edge.relation.same
@@ -193,4 +156,4 @@ class Store:
         assert all(self.stored[star].cluster_id == star for star, size in sizes.items() if size == 1)
 
     def full(self) -> dict[str, str]:
-        return slow_partition(self.keys.values(), self.edges.values(), self.config, self.overrides)
+        return slow_partition(self.keys.values(), self._edges.values(), self.config, self.overrides)

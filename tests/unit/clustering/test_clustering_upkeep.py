@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
-from clustering_cases import EARLIEST, Store, partition, random_edges, random_pages
+from clustering_cases import EARLIEST, Store, override, partition, random_edges, random_pages, slow_partition
 
-from es_dedup.clustering import Neighbourhood, PageKey, component, place, repair
+from es_dedup.clustering import (
+    Neighbourhood,
+    PageKey,
+    cluster_all,
+    component,
+    constraints_of,
+    contradiction,
+    place,
+    repair,
+)
 from es_dedup.model import Edge, Relation
+from es_dedup.model.overrides import OverrideKind
 from es_dedup.settings.loading import ClusterConfig
 
 CONFIGS = (
@@ -36,74 +47,69 @@ def ids(store: Store) -> dict[str, str]:
     return {name: each.cluster_id for name, each in sorted(store.stored.items())}
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_pages_added_in_any_order_give_the_full_run(seed: int) -> None:
-    print("seed", seed)
-    draw = random.Random(seed)
-    pages = random_pages(draw, draw.randrange(1, 40))
-    edges = random_edges(draw, pages, draw.randrange(0, 90))
-    store = Store(CONFIGS[seed % 3])
-    draw.shuffle(pages)
-    for page in pages:
-        ready = {*store.keys, page.page_id}
-        mine = [e for e in edges if page.page_id in (e.left, e.right) and {e.left, e.right} <= ready]
-        store.put(page, mine)
-        store.check()
-        assert partition(store.stored) == store.full()
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_any_history_of_changes_gives_the_full_run_on_what_is_left(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(20))
+def test_any_history_gives_the_full_run_on_what_is_left(seed: int) -> None:
+    """With and without overrides; beyond the bound clusters stay stars, and a full repair heals them."""
     print("seed", seed)
     draw = random.Random(1000 + seed)
-    store = Store(CONFIGS[seed % 3])
+    store = Store(CONFIGS[seed % 3], limit=draw.choice((2000, 2000, 1, 3, 7)))
     for _ in range(60):
-        _step(draw, store)
+        step(draw, store, overrides=seed % 2 == 1)
+        store.check()
+        holds(store)
+        if store.limit == 2000:
+            assert partition(store.stored) == store.full()
+    if not store.overrides:
+        near = Neighbourhood(tuple(store.keys.values()), tuple(store.edges_of(store.keys)), store.stored)
+        store.assign_many(repair(near, store.config).assignments)
         store.check()
         assert partition(store.stored) == store.full()
+    edges = random_edges(draw, [*store.keys.values()], 30)
+    found = cluster_all(store.keys.values(), edges, store.config, constraints_of(store.overrides))
+    assert partition(found) == slow_partition(store.keys.values(), edges, store.config, store.overrides)
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_beyond_the_bound_clusters_stay_stars_and_a_recluster_heals_them(seed: int) -> None:
-    print("seed", seed)
-    draw = random.Random(2000 + seed)
-    store = Store(CONFIGS[seed % 3], limit=draw.randrange(1, 8))
-    for _ in range(60):
-        _step(draw, store)
-        store.check()
-    near = Neighbourhood(tuple(store.keys.values()), tuple(store.edges.values()), store.stored)
-    store.assign_many(repair(near, store.config).assignments)
-    store.check()
-    assert partition(store.stored) == store.full()
-
-
-def _step(draw: random.Random, store: Store) -> None:
-    """One random change: a page added, added again, updated or removed, or several added at once."""
-    if store.keys and draw.random() < 0.3:
+def step(draw: random.Random, store: Store, *, overrides: bool) -> None:
+    """A random change: pages added, updated or removed, an override recorded or undone; few ids, so that they meet again."""
+    name, chance = f"p{draw.randrange(20):03}", draw.random()
+    if overrides and chance < 0.1 and store.overrides:
+        change = store.decide(draw.sample(store.overrides, len(store.overrides) - 1))
+    elif overrides and chance < 0.3:
+        kind = draw.choice(("different", "same", "canonical"))
+        numbers = draw.sample(range(20), 1 if kind == "canonical" else 2)
+        new = override(kind, *(f"p{number:03}" for number in numbers))
+        if new in store.overrides or contradiction(store.overrides, new):
+            return
+        change = store.decide([*store.overrides, new])
+    elif chance < 0.5 and store.keys:
         change = store.remove(draw.choice(sorted(store.keys)))
-    elif draw.random() < 0.15:
-        fresh = [p for p in random_pages(draw, 4) if p.page_id not in store.keys]
-        everything = [*store.keys.values(), *fresh]
-        edges = [
-            e for e in random_edges(draw, everything, 12) if {e.left, e.right} & {p.page_id for p in fresh}
-        ]
-        change = store.put_all(fresh, edges)
+    elif chance < 0.6:
+        fresh = [page for page in random_pages(draw, 4) if page.page_id not in store.keys]
+        edges = random_edges(draw, [*store.keys.values(), *fresh], 12)
+        ids = {page.page_id for page in fresh}
+        change = store.put_all(fresh, [edge for edge in edges if {edge.left, edge.right} & ids])
     else:
-        # Few ids, so that removed pages come back under the id their old cluster may still bear.
-        page = random_pages(draw, 1)[0]
-        name = f"p{draw.randrange(25):03}"
-        page = PageKey(name, page.published, page.site, page.url, page.length)
-        others = [other for other in store.keys if other != name]
-        beside = draw.sample(others, min(len(others), draw.randrange(4)))
+        page = replace(random_pages(draw, 1)[0], page_id=name)
+        others = sorted(store.keys.keys() - {name})
         edges = [
             Edge(min(name, other), max(name, other), draw.choice(list(Relation)), draw.random())
-            for other in beside
+            for other in draw.sample(others, min(len(others), draw.randrange(5)))
         ]
         change = store.put(page, edges)
     assert list(change.assignments) == sorted(change.assignments, key=lambda each: each.page_id)
     used = {each.cluster_id for each in store.stored.values()}
     assert not used & change.retired.keys()
     assert set(change.retired.values()) <= used
+
+
+def holds(store: Store) -> None:
+    """Every override is kept by the stored clusters."""
+    for each in store.overrides:
+        stored = [store.stored[name].canonical for name in each.pages if name in store.stored]
+        if each.kind is OverrideKind.CANONICAL:
+            assert stored in ([], list(each.pages))
+        elif len(stored) > 1:
+            assert (stored[0] == stored[1]) == (each.kind is OverrideKind.SAME)
 
 
 def test_an_earlier_page_takes_over_and_the_id_stays() -> None:

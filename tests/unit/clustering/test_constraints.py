@@ -1,17 +1,11 @@
 """Overrides in clustering: what holds, what cannot hold, and that any history gives the full run."""
 
-import random
-
 import pytest
-from clustering_cases import EARLIEST, Store, override, partition, random_edges, random_pages, slow_partition
+from clustering_cases import EARLIEST, override, partition
 
 from es_dedup.clustering import PageKey, cluster_all, constraints_of, contradiction, deciding
 from es_dedup.model import Edge, Relation
-from es_dedup.model.overrides import Override, OverrideKind
-from es_dedup.settings.loading import ClusterConfig
-
-KINDS = (OverrideKind.DIFFERENT, OverrideKind.SAME, OverrideKind.CANONICAL)
-CONFIGS = (EARLIEST, ClusterConfig(order="longest"))
+from es_dedup.model.overrides import Override
 
 
 def clusters(names: str, pairs: str, *overrides: Override) -> dict[str, str]:
@@ -23,31 +17,31 @@ def clusters(names: str, pairs: str, *overrides: Override) -> dict[str, str]:
     return partition(cluster_all(pages, edges, EARLIEST, constraints_of(overrides)))
 
 
-def test_pages_decided_different_are_apart_through_a_third_page_too() -> None:
-    assert clusters("abc", "ab ac bc") == {"a": "a", "b": "a", "c": "a"}
-    assert clusters("abc", "ab ac bc", override("different", "b", "c")) == {"a": "a", "b": "a", "c": "c"}
-    assert clusters("abc", "ab ac bc", override("different", "a", "b")) == {"a": "a", "b": "b", "c": "a"}
-
-
-def test_a_page_that_may_not_join_takes_its_next_best_canonical_document() -> None:
-    assert clusters("abcd", "ac ad bd")["d"] == "a"
-    assert clusters("abcd", "ac ad bd", override("different", "c", "d"))["d"] == "b"
-
-
-def test_pages_decided_same_share_a_cluster_without_an_edge_and_with_the_edges_of_both() -> None:
-    assert clusters("abc", "bc", override("same", "a", "b")) == {"a": "a", "b": "a", "c": "a"}
-    assert clusters("abc", "ac", override("same", "b", "c")) == {"a": "a", "b": "a", "c": "a"}
-
-
-def test_units_are_apart_as_wholes() -> None:
-    decided = override("same", "b", "c"), override("different", "a", "c")
-    assert clusters("abc", "ab", *decided) == {"a": "a", "b": "b", "c": "b"}
-
-
-def test_a_page_decided_canonical_comes_first_and_joins_no_other() -> None:
-    assert clusters("abc", "ab bc", override("canonical", "b")) == {"a": "b", "b": "b", "c": "b"}
-    decided = override("canonical", "a"), override("canonical", "b")
-    assert clusters("abc", "ab bc", *decided) == {"a": "a", "b": "b", "c": "b"}
+@pytest.mark.parametrize(
+    ("names", "pairs", "overrides", "canonical"),
+    [
+        ("abc", "ab ac bc", "", "aaa"),
+        # Pages decided different are apart, also through a third page.
+        ("abc", "ab ac bc", "bc", "aac"),
+        ("abc", "ab ac bc", "ab", "aba"),
+        # A page that may not join takes its next best canonical document.
+        ("abcd", "ac ad bd", "", "abaa"),
+        ("abcd", "ac ad bd", "cd", "abab"),
+        # Pages decided same share a cluster without an edge, and with the edges of both.
+        ("abc", "bc", "a=b", "aaa"),
+        ("abc", "ac", "b=c", "aaa"),
+        # Units are apart as wholes.
+        ("abc", "ab", "b=c ac", "abb"),
+        # A page decided canonical comes first and joins no other.
+        ("abc", "ab bc", "b", "bbb"),
+        ("abc", "ab bc", "a b", "abb"),
+    ],
+)
+def test_overrides_go_before_edges(names: str, pairs: str, overrides: str, canonical: str) -> None:
+    """``bc``: b and c are different; ``b=c``: they are the same; ``b``: b is canonical."""
+    kinds = {1: "canonical", 2: "different", 3: "same"}
+    decided = [override(kinds[len(each)], *each.replace("=", "")) for each in overrides.split()]
+    assert clusters(names, pairs, *decided) == dict(zip(names, canonical, strict=True))
 
 
 def test_a_page_without_an_edge_of_its_own_is_a_duplicate_with_the_score_its_unit_joined_by() -> None:
@@ -76,58 +70,6 @@ def test_a_page_without_an_edge_of_its_own_is_a_duplicate_with_the_score_its_uni
 )
 def test_what_cannot_hold_is_found(known: list[tuple[str, ...]], new: tuple[str, ...], against: int) -> None:
     assert len(contradiction([override(*each) for each in known], override(*new))) == against
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_any_history_with_overrides_gives_the_full_run(seed: int) -> None:
-    print("seed", seed)
-    draw = random.Random(3000 + seed)
-    store = Store(CONFIGS[seed % 2], limit=draw.choice((3, 2000)))
-    for _ in range(60):
-        step(draw, store)
-        store.check()
-        holds(store)
-        if store.limit == 2000:
-            assert partition(store.stored) == store.full()
-    edges = random_edges(draw, [*store.keys.values()], 30)
-    found = cluster_all(store.keys.values(), edges, store.config, constraints_of(store.overrides))
-    assert partition(found) == slow_partition(store.keys.values(), edges, store.config, store.overrides)
-
-
-def step(draw: random.Random, store: Store) -> None:
-    """A page added, updated or removed, an override recorded or undone; few ids, so that pages meet again."""
-    name = f"p{draw.randrange(14):03}"
-    kind = draw.random()
-    if kind < 0.2 and store.overrides:
-        store.decide(draw.sample(store.overrides, len(store.overrides) - 1))
-    elif kind < 0.5:
-        what = draw.choice(KINDS)
-        count = 1 if what is OverrideKind.CANONICAL else 2
-        new = override(what, *(f"p{number:03}" for number in draw.sample(range(14), count)))
-        if new not in store.overrides and not contradiction(store.overrides, new):
-            store.decide([*store.overrides, new])
-    elif kind < 0.65 and name in store.keys:
-        store.remove(name)
-    else:
-        page = random_pages(draw, 1)[0]
-        others = [other for other in store.keys if other != name]
-        store.put(
-            PageKey(name, page.published, page.site, page.url, page.length),
-            [
-                Edge(min(name, other), max(name, other), draw.choice(list(Relation)), draw.random())
-                for other in draw.sample(others, min(len(others), draw.randrange(5)))
-            ],
-        )
-
-
-def holds(store: Store) -> None:
-    """Every override is kept by the stored clusters."""
-    for each in store.overrides:
-        stored = [store.stored[name].canonical for name in each.pages if name in store.stored]
-        if each.kind is OverrideKind.CANONICAL:
-            assert stored in ([], list(each.pages))
-        elif len(stored) > 1:
-            assert (stored[0] == stored[1]) == (each.kind is OverrideKind.SAME)
 
 
 def test_the_overrides_that_decide_on_a_pair_are_a_shortest_chain() -> None:
