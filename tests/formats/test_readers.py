@@ -58,7 +58,9 @@ class Case:
 
 HTML = b"<p>\xc4\xe3</p>"
 NAMED = {"id": "a", "key": "k", "text": "t", "main": "m", "kopf": "h", "when": "2020", "src": "u"}
-RECORDS = [{"id": str(at), "text": "字" * 300_000, "n": [1, {"a": 2.5}]} for at in range(7)]
+RECORDS: list[dict[str, Any]] = [
+    {"id": str(at), "text": "字" * 300_000, "n": [1, {"a": 2.5}]} for at in range(7)
+]
 CASES = {
     "page files in order of path": Case(
         dict.fromkeys(("b/x.HTML", "b/a.txt", "a.md", "c/d/e.htm", "z.xhtml", "note.pdf"), b"<p>one</p>"),
