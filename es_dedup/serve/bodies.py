@@ -17,7 +17,7 @@ from es_dedup.serve.problems import InvalidBody
 from es_dedup.text.content import content_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pydantic_core import ErrorDetails
 
@@ -35,14 +35,14 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     @classmethod
-    def read(cls, data: bytes) -> Self:
-        """The object in some bytes.
+    def read(cls, data: bytes | Mapping[str, Any]) -> Self:
+        """The object in JSON, or of the fields of a form.
 
         Raises:
-            InvalidBody: they are no JSON, or not of this form; all problems are named.
+            InvalidBody: it is no JSON, or not of this form; all problems are named.
         """
         try:
-            return cls.model_validate_json(data)
+            return cls.model_validate_json(data) if isinstance(data, bytes) else cls.model_validate(data)
         except ValidationError as error:
             details = error.errors(include_url=False, include_input=False, include_context=False)
             problems = tuple(map(_in_words, details[:MOST_PROBLEMS]))

@@ -1,70 +1,77 @@
-"""The console's routes on jobs and dead letters."""
+"""The console's routes on jobs and dead letters, and for trying and applying other decision settings."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Literal
 
-from fastapi import APIRouter, Request, Response
-from fastapi.responses import RedirectResponse
+from fastapi import APIRouter, Response
 
-from es_dedup.console import jobs
-from es_dedup.console.frame import ROOT, path
-from es_dedup.serve import calls
+from es_dedup.console import jobs, tune
+from es_dedup.console.frame import ROOT
 from es_dedup.serve.bodies import JobBody
-from es_dedup.serve.console import SEE_OTHER, Seen, first, html, language_of, writes, written
+from es_dedup.serve.browsers import SignedIn, Written, see
+from es_dedup.serve.problems import InvalidBody
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from es_dedup.serve.browsers import Visit
 
-router = APIRouter(prefix=ROOT, include_in_schema=False, dependencies=Seen)
+router = APIRouter(prefix=ROOT, include_in_schema=False)
 
 
 @router.get("/jobs")
-async def listed(request: Request) -> Response:
+def listed(visit: SignedIn) -> Response:
     """All jobs, and dead letters."""
-    service = request.app.state.service
-    state = await service.in_thread(service.jobs.state)
-    return html(request, jobs.listed(language_of(request), state, writes(request)))
+    return visit.html(jobs.listed(visit.language, visit.service.jobs.state(), visit.writes))
 
 
 @router.post("/jobs")
-async def start(request: Request) -> Response:
+def start(visit: SignedIn, form: Written) -> Response:
     """Begin a job, and show it."""
-    given = await written(request)
-    asked = {name: first(given, name) for name in ("what", "target") if first(given, name)}
-    return await begun(request, given, asked)
+    return _begin(visit, form, **{name: form[name] for name in ("what", "target") if name in form})
 
 
 @router.get("/jobs/{job_id}")
-async def one(request: Request, job_id: str) -> Response:
+def one(visit: SignedIn, job_id: str) -> Response:
     """One job."""
-    service = request.app.state.service
-    job = await service.in_thread(service.jobs.one, job_id)
-    steered = writes(request) and not service.jobs.is_own(job_id)
-    return html(request, jobs.one(language_of(request), job, steered))
+    known = visit.service.jobs
+    steered = visit.writes and not known.is_own(job_id)
+    return visit.html(jobs.one(visit.language, known.one(job_id), steered))
 
 
 @router.post("/jobs/{job_id}/{action}")
-async def change(request: Request, job_id: str, action: Literal["pause", "resume", "cancel"]) -> Response:
+def change(
+    visit: SignedIn, _: Written, job_id: str, action: Literal["pause", "resume", "cancel"]
+) -> Response:
     """Pause, resume or cancel a job."""
-    await written(request)
-    service = request.app.state.service
-    await service.in_thread(service.jobs.change, job_id, action)
-    return RedirectResponse(path("jobs", job_id), SEE_OTHER)
-
-
-async def begun(request: Request, given: Mapping[str, list[str]], asked: Mapping[str, Any]) -> Response:
-    """Begin what is asked for, with the boxes of a form that are ticked, and show the job."""
-    boxes = {name: name in given for name in ("force", "dry_run")}
-    service = request.app.state.service
-    job = await service.in_thread(service.jobs.start, JobBody.read(calls.as_json({**asked, **boxes})))
-    return RedirectResponse(path("jobs", job.id), SEE_OTHER)
+    visit.service.jobs.change(job_id, action)
+    return see("jobs", job_id)
 
 
 @router.post("/dead-letters")
-async def replay(request: Request) -> Response:
+def replay(visit: SignedIn, form: Written) -> Response:
     """Process dead letters again: those of the pages named, or all."""
-    given = await written(request)
-    service = request.app.state.service
-    job = await service.in_thread(service.jobs.replay, given.get("page", []))
-    return RedirectResponse(path("jobs", job.id), SEE_OTHER)
+    return see("jobs", visit.service.jobs.replay(form.getlist("page")).id)
+
+
+@router.get("/tune")
+async def try_settings(visit: SignedIn) -> Response:
+    """What other settings would change."""
+    changes = tune.changes_of(visit.request.query_params)
+    return await visit.show(tune.tune, visit.writes, changes)
+
+
+@router.post("/tune")
+def apply_settings(visit: SignedIn, form: Written) -> Response:
+    """Recluster with other settings, or count what that would change; shows the job."""
+    try:
+        settings = json.loads(form.get("settings", ""))
+    except ValueError:
+        raise InvalidBody(("settings: no JSON",)) from None
+    return _begin(visit, form, what="recluster", settings=settings)
+
+
+def _begin(visit: Visit, form: Written, **asked: Any) -> Response:
+    """Begin a job with the boxes of a form that are ticked, and show it."""
+    boxes = {name: name in form for name in ("force", "dry_run")}
+    return see("jobs", visit.service.jobs.start(JobBody.read(asked | boxes)).id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
@@ -23,7 +23,8 @@ from es_dedup.serve.problems import KeyReused, NotOnThisIndex
 from es_dedup.settings.recorded import decision_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.model import Progress
@@ -77,10 +78,9 @@ class Jobs:
         """
         if suffix and (begun := self._begun(suffix)):
             return begun
-        alone = body.what == "recluster" and body.dry_run
-        if is_remote(self._place) and not alone:
-            with open_context(self._place, self._settings) as site:
-                if site.attachments or body.what == "backfill":
+        if not body.dry_run:  # else this process alone works on it
+            with self._stored(read_only=False) as site:
+                if site and (site.attachments or body.what == "backfill"):
                     return self._stored_job(site, body, suffix)
         if body.what == "backfill":
             raise NotOnThisIndex("a backfill", "an index on Elasticsearch with attached indices")
@@ -101,8 +101,7 @@ class Jobs:
 
     def _stored_job(self, site: MaintenanceContext, body: JobBody, suffix: str) -> JobStatus:
         if body.what == "backfill":
-            given = {"target": body.target, "force": body.force, "rate": body.rate}
-            options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+            options = body.model_dump(include={"target", "force", "rate"}, exclude_none=True)
         else:
             settings = site.dedup.settings_with(body.settings) if body.settings else site.settings
             options = {"settings": decision_settings(settings)}
@@ -113,14 +112,11 @@ class Jobs:
         self._work_on(job.id)
         return job_status(site, job)
 
-    @contextmanager
-    def _stored(self) -> Iterator[MaintenanceContext | None]:
+    def _stored(self, *, read_only: bool = True) -> AbstractContextManager[MaintenanceContext | None]:
         """What is kept on Elasticsearch; None for an index in a file."""
         if not is_remote(self._place):
-            yield None
-            return
-        with open_context(self._place, self._settings, read_only=True) as site:
-            yield site
+            return nullcontext()
+        return open_context(self._place, self._settings, read_only=read_only)
 
     def listed(self) -> list[JobStatus]:
         """All jobs, the newest first."""
@@ -179,9 +175,9 @@ class Jobs:
             raise NotOnThisIndex(
                 f"to {action} job {job_id}", "a job on attached indices; this one ends by itself"
             )
-        if not is_remote(self._place):
-            raise UnknownJob(job_id)
-        with open_context(self._place, self._settings) as site:
+        with self._stored(read_only=False) as site:
+            if site is None:
+                raise UnknownJob(job_id)
             job = Runner(site).set_state(job_id, STATES[action])
             if job.state is JobState.RUNNING:
                 self._work_on(job_id)

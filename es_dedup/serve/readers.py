@@ -19,11 +19,13 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import DedupError, SettingsDiffer
 from es_dedup.model import Page
+from es_dedup.serve.calls import encoded
 from es_dedup.serve.problems import ReaderLost, as_problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from es_dedup.model import Decision
     from es_dedup.settings import Settings
 
 LENGTH_BYTES: Final = 8
@@ -89,15 +91,15 @@ class Readers:
             await process.connect()
             self._idle.put_nowait(process)
 
-    async def ask(self, function: Callable[..., bytes], *arguments: Any) -> bytes:
-        """``function(reader, *arguments)`` in the next idle process. Must not be cancelled: shield it.
+    async def ask(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> bytes:
+        """The encoded answer of ``function(reader, *arguments, **options)`` in the next idle process. Must not be cancelled: shield it.
 
         Raises:
             DedupError: what the function raised; ``ReaderLost`` when its process has ended.
         """
         process = await self._idle.get()
         try:
-            found = await process.ask(pickle.dumps((function, arguments)))
+            found = await process.ask(pickle.dumps((function, arguments, options)))
         except (OSError, EOFError):
             process.join()
             self._all.remove(process)
@@ -129,14 +131,14 @@ def answer_calls(place: str, settings: Settings, server: socket.socket) -> None:
     warnings.simplefilter("ignore", SettingsDiffer)
     dedup: Deduplicator | None = None
     stream: Any = server.makefile("rwb")
-    warm = pickle.dumps((_warm, ()))
+    warm = pickle.dumps((_warm, (), {}))
     with suppress(OSError):
         call: bytes | None = warm
         while call is not None:
             try:
                 dedup = dedup or Deduplicator.open(place, settings=settings, read_only=True)
-                function, arguments = pickle.loads(call)  # noqa: S301 - our own
-                answer = function(dedup, *arguments)
+                function, arguments, options = pickle.loads(call)  # noqa: S301 - our own
+                answer: bytes | DedupError = encoded(function(dedup, *arguments, **options))
             except Exception as error:  # noqa: BLE001 - goes to who has asked
                 answer = as_problem(error)
                 if answer is not error:
@@ -146,10 +148,9 @@ def answer_calls(place: str, settings: Settings, server: socket.socket) -> None:
             call = _received(stream)
 
 
-def _warm(dedup: Deduplicator) -> bytes:
+def _warm(dedup: Deduplicator) -> Decision:
     """Do what the first request would otherwise wait for: load modules and compiled code."""
-    dedup.check(Page(id="-", text="The ferry ran aground at noon on Monday."))
-    return b""
+    return dedup.check(Page(id="-", text="The ferry ran aground at noon on Monday."))
 
 
 def _send(stream: IO[bytes], data: bytes) -> None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 import uvicorn
 
 from es_dedup.errors import ConfigError
-from es_dedup.serve.app import Service, create_app
+from es_dedup.serve.app import create_app
+from es_dedup.serve.service import Service
 from es_dedup.serve.tokens import Tokens, load_tokens
 from es_dedup.serve.workers import Workers
 

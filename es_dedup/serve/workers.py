@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.deduplicator.deduplicator import Deduplicator
+from es_dedup.serve.calls import encoded
 from es_dedup.serve.problems import Slow, TooMany
 from es_dedup.serve.readers import Readers
 
@@ -80,8 +81,8 @@ class Workers:
         self.readers.close()
         self.writer.close()
 
-    async def read(self, function: Callable[..., bytes], *arguments: Any) -> bytes:
-        """``function(reader, *arguments)`` in a process.
+    async def read(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> bytes:
+        """The encoded answer of ``function(reader, *arguments, **options)`` in a process.
 
         Raises:
             TooMany, Slow, ReaderLost: see there.
@@ -89,12 +90,14 @@ class Workers:
 
         async def ask() -> bytes:
             with self.reads.passed():
-                return await self.readers.ask(function, *arguments)
+                return await self.readers.ask(function, *arguments, **options)
 
         return await self.in_time(asyncio.shield(_begun(ask())))
 
-    async def write(self, function: Callable[..., bytes], *arguments: Any) -> bytes:
-        """``function(deduplicator, *arguments)`` in the thread that writes, without a limit of time; goes on when the caller has gone.
+    async def write(self, function: Callable[..., Any], *arguments: Any) -> bytes:
+        """The encoded answer of ``function(deduplicator, *arguments)`` in the thread that writes.
+
+        There is no limit of time, and it goes on when the caller has gone.
 
         Raises:
             TooMany: see there.
@@ -102,7 +105,8 @@ class Workers:
 
         async def wait() -> bytes:
             with self.writes.passed():
-                return await asyncio.wrap_future(self.submit(function, self.writer, *arguments))
+                written = self.submit(lambda: encoded(function(self.writer, *arguments)))
+                return await asyncio.wrap_future(written)
 
         return await asyncio.shield(_begun(wait()))
 

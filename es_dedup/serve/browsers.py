@@ -1,0 +1,135 @@
+"""Requests of browsers: who has signed in, in which language views are shown, and forms of this server alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import parse_qsl, urlsplit
+
+from fastapi import Depends, Request, Response
+from fastapi.datastructures import QueryParams
+from fastapi.responses import RedirectResponse
+
+from es_dedup.console.frame import POLICY, ROOT, SIGN_OUT, path, sign_out_form
+from es_dedup.model.translations import accepted_language
+from es_dedup.serve.problems import ForeignOrigin, NotAllowed
+from es_dedup.serve.service import Served  # noqa: TC001 - FastAPI reads it
+from es_dedup.serve.tokens import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FORM: Final = "application/x-www-form-urlencoded"
+COOKIE: Final = "es-dedup-console"
+SEE_OTHER: Final = 303
+HEADERS: Final = {"Content-Security-Policy": POLICY, "Referrer-Policy": "same-origin"}
+"""Of every page: without a referrer, browsers send forms with the origin ``null``, which is refused."""
+
+
+class SignIn(Exception):
+    """The browser has no session."""
+
+
+class Visit:
+    """A request of a browser.
+
+    Attributes:
+        language: of the views.
+        scope: of the session; None without one.
+        writes: whether the visitor may write.
+    """
+
+    def __init__(self, request: Request, service: Served) -> None:
+        self.request, self.service = request, service
+        self.language = accepted_language(request.headers.get("accept-language", ""))
+        self.scope: Scope | None = service.sessions.scope_of(request.cookies.get(COOKIE, ""))
+        self.writes = service.tokens is None or self.scope is Scope.WRITE
+
+    async def show(self, view: Callable[..., bytes], *arguments: Any) -> Response:
+        """A view made by ``view(reader, language, *arguments)`` in a process that reads."""
+        return self.html(await self.service.workers.read(view, self.language, *arguments))
+
+    def html(self, body: bytes, status: int = 200) -> Response:
+        """The answer with a view, in which those who have signed in can sign out."""
+        form = "" if self.scope is None else sign_out_form(self.language)
+        body = body.replace(SIGN_OUT.encode(), form.encode(), 1)
+        return Response(body, status, HEADERS, "text/html; charset=utf-8")
+
+    async def write(self, call: Callable[..., Any], *arguments: Any) -> bytes:
+        """The encoded answer of ``call(deduplicator, *arguments, place, settings)``, which writes."""
+        return await self.service.write(call, *arguments, *self.service.where)
+
+    def require_own_form(self) -> None:
+        """Refuse forms of other sites.
+
+        Raises:
+            ForeignOrigin: the browser says that it is one.
+        """
+        origin, host = self.request.headers.get("origin"), self.request.headers.get("host", "")
+        if origin is not None and urlsplit(origin).netloc != host:
+            raise ForeignOrigin(origin, host)
+
+
+Visited = Annotated[Visit, Depends(Visit)]
+
+
+async def _signed_in(visit: Visited) -> Visit:
+    """Lets requests pass that have a session.
+
+    Raises:
+        SignIn, ForeignHost: see there.
+    """
+    if visit.service.tokens is None:
+        visit.service.require_own_host(visit.request)
+    elif visit.scope is None:
+        raise SignIn
+    return visit
+
+
+SignedIn = Annotated[Visit, Depends(_signed_in)]
+"""What a route takes that needs a session."""
+
+
+async def _sent(visit: Visited) -> QueryParams:
+    """Fields of a form of this server that are not empty.
+
+    Raises:
+        ForeignOrigin, WrongMediaType: see there.
+    """
+    visit.require_own_form()
+    body = await visit.service.body_of(visit.request, FORM)
+    return QueryParams(parse_qsl(body.decode("utf-8", "replace")))
+
+
+Sent = Annotated[QueryParams, Depends(_sent)]
+
+
+async def _written(visit: SignedIn, form: Sent) -> QueryParams:
+    """Fields of a form that writes.
+
+    Raises:
+        NotAllowed: the session is for reading.
+    """
+    if not visit.writes:
+        raise NotAllowed
+    return form
+
+
+Written = Annotated[QueryParams, Depends(_written)]
+"""What a route takes that writes."""
+
+
+def see(*parts: str, **parameters: Any) -> Response:
+    """Lead the browser to an address of the console."""
+    return RedirectResponse(path(*parts, **parameters), SEE_OTHER)
+
+
+def to_sign_in(request: Request, _: Exception) -> Response:
+    """The answer to a browser without a session: the form, and afterwards what was asked for."""
+    asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return see("sign-in", to=asked)
+
+
+def local(address: str) -> str:
+    """An address of the console, whatever was asked for."""
+    inside = address == ROOT or address.startswith((f"{ROOT}/", f"{ROOT}?"))
+    return address if inside and "\\" not in address and address.isprintable() else ROOT
