@@ -113,7 +113,7 @@ def _on_servers(path: Path) -> bool:
 @cache
 def _on_queues(path: Path) -> bool:
     source = path.read_text(encoding="utf-8")
-    return any(name in source for name in ("tests.workers", "flushdb", 'url_of("redis")'))
+    return any(name in source for name in ("tests.workers", "flushdb"))
 
 
 @cache

@@ -12,7 +12,7 @@ from elasticsearch import ApiError, Elasticsearch, TransportError
 from elasticsearch.helpers import BulkIndexError, scan
 
 from es_dedup.errors import IndexError_
-from es_dedup.hook import DedupHook, Dispatcher, HookReport, Window, dedup_bulk
+from es_dedup.hook import DedupHook, Dispatcher, HookReport, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import MaintenanceContext
@@ -35,16 +35,10 @@ class Traffic:
     """
 
     def __init__(
-        self,
-        place: str,
-        given: Settings,
-        *,
-        seed: int = 7,
-        dispatcher: Dispatcher | None = None,
-        window: Window | None = None,
+        self, place: str, given: Settings, *, seed: int = 7, dispatcher: Dispatcher | None = None
     ) -> None:
         self._place, self._settings, self._seed = place, given, seed
-        self._more: dict[str, Any] = {"dispatcher": dispatcher, "window": window}
+        self._dispatcher = dispatcher
         self._sources = list(documents(made_up=90, seed=seed).values())
         self._stop = threading.Event()
         self.report = HookReport()
@@ -71,7 +65,9 @@ class Traffic:
         try:
             with (
                 Elasticsearch(urls.split(","), request_timeout=30) as client,
-                DedupHook.open(self._place, FIELDS, settings=self._settings, **self._more) as hook,
+                DedupHook.open(
+                    self._place, FIELDS, settings=self._settings, dispatcher=self._dispatcher
+                ) as hook,
             ):
                 while not self._stop.is_set():
                     self._send(client, hook, list(self._actions(name)))

@@ -8,7 +8,6 @@ from es_dedup.hook.bulk import dedup_bulk, dedup_streaming_bulk
 from es_dedup.hook.dispatch import Dispatcher, InlineDispatcher
 from es_dedup.hook.hook import DedupHook
 from es_dedup.hook.parallel_bulk import dedup_parallel_bulk
-from es_dedup.hook.redis_window import RedisWindow, Window, WindowUnavailable
 from es_dedup.hook.report import HookReport
 from es_dedup.hook.run import BulkResult
 from es_dedup.index.source_index import SourceFields
@@ -19,10 +18,7 @@ __all__ = [
     "Dispatcher",
     "HookReport",
     "InlineDispatcher",
-    "RedisWindow",
     "SourceFields",
-    "Window",
-    "WindowUnavailable",
     "async_dedup_bulk",
     "async_dedup_streaming_bulk",
     "dedup_bulk",

@@ -9,10 +9,8 @@ import numpy as np
 
 from es_dedup.batch.ingest import changed, keys_of
 from es_dedup.batch.write_policy import StoredBatch, taken_over
-from es_dedup.decision.candidate_search import CandidateLists, CandidateSearch, term_groups
 from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.detectors.features import pack
-from es_dedup.hook.redis_window import Arrival
 from es_dedup.index.records import FeatureRecord
 from es_dedup.model import Decision, Outcome, WritePolicy
 
@@ -20,13 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk
-    from es_dedup.decision.candidate_search import CandidateSearchResult
+    from es_dedup.decision.candidate_search import CandidateLists, CandidateSearch, CandidateSearchResult
     from es_dedup.errors import IndexError_
     from es_dedup.index.port import Assignment, ClusterUpdates, Index
     from es_dedup.index.records import RecordBatch
     from es_dedup.index.source_index import DedupField
     from es_dedup.model import Edge
-    from es_dedup.settings import Settings
 
 MEANWHILE: Final = "another process has stored another version: check again later"
 EVIDENCE: Final = 3  # decided pairs that a decision of the hook holds, strongest first
@@ -65,15 +62,14 @@ class FoundBatch:
 
     Attributes:
         todo, stored, assigned, failed, same, order: see ``ComparedBatch``.
-        found: candidates, for each page further stored pages to compare it with, what has found them, and the note of the statistics in
-            force; None for a batch without pages.
+        found: candidates, what has found them, and the note of the statistics in force; None for a batch without pages.
         held: see ``ComparedBatch``, where ``stored`` and ``assigned`` were asked for; None: nothing was.
         number: of the batch; higher than of those that were begun before.
         session: see ``ComparedBatch``.
     """
 
     todo: Chunk
-    found: tuple[CandidateLists, Sequence[Sequence[str]], CandidateSearch, str | None] | None
+    found: tuple[CandidateLists, CandidateSearch, str | None] | None
     stored: Mapping[str, FeatureRecord] = field(default_factory=dict)
     assigned: Mapping[str, Assignment] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
@@ -165,20 +161,6 @@ def rows_to_do(
     """Rows of pages that are new, changed, or not decided on."""
     fresh = set(changed(chunk, stored)[0].records.ids)
     return [row for row, name in enumerate(chunk.records.ids) if name in fresh or name not in assigned]
-
-
-def arrivals_of(chunk: Chunk, settings: Settings) -> list[Arrival]:
-    """Pages as the window stores them: by stored terms and content hash, searched by candidate terms and content hash."""
-    terms, bounds = chunk.records.terms.tolist(), chunk.records.term_offsets.tolist()
-    arrivals = []
-    asked = term_groups(chunk.table, settings)
-    for row, page_id in enumerate(chunk.records.ids):
-        digest = chunk.records.content_hashes[row]
-        same = [f"h{digest:x}"] if digest else []
-        asks = {f"{term:x}" for group in asked[row] for term in group.terms}
-        has = [f"{term:x}" for term in terms[bounds[row] : bounds[row + 1]]]
-        arrivals.append(Arrival(page_id, same + has, same + sorted(asks)))
-    return arrivals
 
 
 def distinct(edges: Iterable[Edge]) -> list[Edge]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
@@ -38,7 +37,6 @@ from es_dedup.hook.batch_steps import (
     ComparedBatch,
     FoundBatch,
     add_evidence,
-    arrivals_of,
     decisions_of,
     distinct,
     not_compared,
@@ -49,9 +47,7 @@ from es_dedup.hook.batch_steps import (
     take,
     without,
 )
-from es_dedup.hook.claims import first_with
 from es_dedup.hook.cluster_cache import ClusterCache
-from es_dedup.hook.redis_window import WindowUnavailable
 from es_dedup.index.dedup_field import dedup_fields_after, dedup_fields_of, dedup_fields_of_groups
 from es_dedup.index.port import Assignment, WriteReport
 from es_dedup.model import Decision, Outcome, Relation, WritePolicy
@@ -62,8 +58,6 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.featurise import Chunk, Ignored
     from es_dedup.decision.candidate_search import CandidateLists, CandidateSearchResult
-    from es_dedup.hook.redis_window import Window
-    from es_dedup.index.claims import Claims
     from es_dedup.index.port import Index
     from es_dedup.index.records import RecordBatch
     from es_dedup.index.source_index import DedupField
@@ -85,11 +79,8 @@ class BatchDecider:
     Threads may ``find`` and ``compare`` at once; ``conclude`` is for one at a time.
     """
 
-    def __init__(
-        self, index: Index, settings: Settings, window: Window | None = None, claims: Claims | None = None
-    ) -> None:
+    def __init__(self, index: Index, settings: Settings) -> None:
         self._index, self._settings = index, settings
-        self._window, self._claims = window, claims
         self._extractor = create_extractor(settings.extraction)
         self._in_force: EffectiveSettings | None = None
         self._ignored: Ignored = {}
@@ -196,7 +187,7 @@ class BatchDecider:
         lookup = CandidateSearch(index, in_force.settings, in_force.statistics, day_of)
         order = [name for name in ids if name not in failed]
         same_ = [name for name in order if name in same]
-        found = (*self._find(todo, lookup), lookup, in_force.note)
+        found = (self._find(todo, lookup), lookup, in_force.note)
         return FoundBatch(todo, found, stored, assigned, failed, same_, order, held, number, session)
 
     def compare(self, batch: FoundBatch) -> ComparedBatch:
@@ -207,8 +198,8 @@ class BatchDecider:
         todo, held = batch.todo, self._held if batch.held is None else batch.held
         compared = None
         if batch.found is not None:
-            lists, beside, lookup, before = batch.found
-            found = self._compare(todo, lists, beside, lookup)
+            lists, lookup, before = batch.found
+            found = self._compare(todo, lists, lookup)
             if OVERRIDES in found.notes:
                 self._ignored, self._looked = (
                     load_ignored(ClusterCache(self._index, found.notes)),
@@ -440,46 +431,22 @@ class BatchDecider:
                 store_statistics(self._index, statistics, statistics.to_bytes(), known.settings)
         return self._settings_in_force()
 
-    def _find(self, todo: Chunk, lookup: CandidateSearch) -> tuple[CandidateLists, list[list[str]]]:
-        """Candidates, and for each page what the window and the claims name beside them."""
+    @staticmethod
+    def _find(todo: Chunk, lookup: CandidateSearch) -> CandidateLists:
         days = np.array([day_of(when) for when in todo.records.published], dtype=np.int64)
-        asked = Pages(list(todo.records.ids), todo.table, days, todo.records.named)
-        if not asked.ids:
-            return lookup.find(asked), []
-        recent = self._met(todo, lookup.settings)
-        if self._claims is None:
-            return lookup.find(asked), recent
-        # To claim is to wait for the disk, and nothing is asked of the claims before candidates are there.
-        with ThreadPoolExecutor(1, thread_name_prefix="es-dedup-claims") as pool:
-            first = pool.submit(first_with, self._index, self._claims, todo)
-            lists = lookup.find(asked)
-            return lists, [[*one, *more] for one, more in zip(first.result(), recent, strict=True)]
+        return lookup.find(Pages(list(todo.records.ids), todo.table, days, todo.records.named))
 
-    def _compare(
-        self, todo: Chunk, lists: CandidateLists, beside: Sequence[Sequence[str]], lookup: CandidateSearch
-    ) -> CandidateSearchResult:
-        asked = bool(todo.records.ids)
+    @staticmethod
+    def _compare(todo: Chunk, lists: CandidateLists, lookup: CandidateSearch) -> CandidateSearchResult:
         at_hand = records_of(todo.records)
-        return lookup.compared(lists, lambda: beside, assigned=asked, at_hand=at_hand, notes=NOTES)
+        return lookup.compared(lists, assigned=bool(todo.records.ids), at_hand=at_hand, notes=NOTES)
 
     def _anew(self, todo: Chunk, lookup: CandidateSearch, number: int) -> CandidateSearchResult:
         """Search and compare once more; pages of batches that were begun later find those of this one, not the other way round."""
-        lists, beside = self._find(todo, lookup)
+        lists = self._find(todo, lookup)
         later = frozenset().union(*(names for at, names in tuple(self._begun.items()) if at > number))
         names = [[name for name in some if name not in later] for some in lists.names]
-        beside = [[name for name in some if name not in later] for some in beside]
-        return self._compare(todo, replace(lists, names=names), beside, lookup)
-
-    def _met(self, todo: Chunk, settings: Settings) -> list[list[str]]:
-        """For each page those of the window that share a term with it; a window that does not answer is replaced by a refresh."""
-        none: list[list[str]] = [[] for _ in todo.records.ids]
-        if self._window is None:
-            return none
-        try:
-            return self._window.meet(arrivals_of(todo, settings))
-        except WindowUnavailable:
-            self._index.refresh()
-            return none
+        return self._compare(todo, replace(lists, names=names), lookup)
 
     def _place(
         self,

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from es_dedup.hook.batch_steps import BatchDecisions
     from es_dedup.hook.dispatch import Dispatcher
     from es_dedup.hook.documents import Item
-    from es_dedup.hook.redis_window import Window
-    from es_dedup.index.claims import Claims
     from es_dedup.index.port import Index
     from es_dedup.index.source_index import SourceFields, SourceIndex
     from es_dedup.model import Decision
@@ -74,14 +72,12 @@ class DedupHook(Closing):
         settings: Settings | None = None,
         *,
         dispatcher: Dispatcher | None = None,
-        window: Window | None = None,
-        claims: Claims | None = None,
     ) -> None:
         """Over an index and source indices at hand; ``open`` is the usual way."""
-        self._index, self._source_index, self._claims = index, source_index, claims
+        self._index, self._source_index = index, source_index
         self._fields = checked_fields(fields)
         chosen = settings_in_force(settings)
-        self._decider = BatchDecider(index, chosen, window, claims)
+        self._decider = BatchDecider(index, chosen)
         self._fail_closed = chosen.hook.on_failure == "fail_closed"
         self._targets, self.cluster = Targets(source_index), ClusterCheck(source_index)
         self._updates = DocumentUpdates(source_index, self._decider, self._fields)
@@ -97,8 +93,6 @@ class DedupHook(Closing):
         *,
         settings: Settings | None = None,
         dispatcher: Dispatcher | None = None,
-        window: Window | None = None,
-        claim: bool | None = None,
     ) -> DedupHook:
         """Over the features at ``http://host:9200/name``, made when they are not there.
 
@@ -108,31 +102,23 @@ class DedupHook(Closing):
             fields: which fields of a document hold the page.
             settings: None: those of the settings file and the environment, as for the command line and the workers.
             dispatcher: documents are indexed at once and decided on by the tasks it sends; None: decide first.
-            window: of recent pages, shared by all writers; then the features are not refreshed before each batch. All
-                writers of an index need it, or none.
-            claim: each content is claimed by the page that is first with it, at the cost of one more request a batch, so that
-                equal pages at once meet also while Redis forgets; all writers of an index claim, or none. None: with a window.
-                Without one, of two pages written at once the later one's search is preceded by a refresh that shows the other.
 
         Raises:
             ConfigError, MissingExtra, IndexError_, TypeError: as ``Deduplicator.open``.
         """
         settings = settings_in_force(settings)
         checked_fields(fields)
-        index = factory.open_index(address, settings, fresh_candidates=window is None)
+        index = factory.open_index(address, settings)
         try:
             settings = factory.fitted(index, settings, factory.shown(address))
             source_index = factory.open_source_index(address, settings)
-            claiming = window is not None if claim is None else claim
-            claims = factory.open_claims(address, settings) if claiming else None
-            given: dict[str, Any] = {"settings": settings, "dispatcher": dispatcher, "window": window}
-            hook = cls(index, source_index, fields, claims=claims, **given)
+            hook = cls(index, source_index, fields, settings, dispatcher=dispatcher)
             for each in json.loads(index.note(ATTACHMENTS) or "[]"):
                 hook._pipelines.simulate(source_index.indices(each["target"]))
         except BaseException:
             index.close()
             raise
-        hook._another = partial(cls.open, address, fields, claim=claim, **given)
+        hook._another = partial(cls.open, address, fields, settings=settings, dispatcher=dispatcher)
         return hook
 
     def another(self) -> DedupHook:
@@ -150,8 +136,6 @@ class DedupHook(Closing):
         """Let go of the connections; may be called twice."""
         self._index.close()
         self._source_index.close()
-        if self._claims is not None:
-            self._claims.close()
 
     def process(
         self,

@@ -14,7 +14,6 @@ from es_dedup.detectors.registry import detector_versions
 from es_dedup.errors import ConfigError, SettingsMismatch
 from es_dedup.index.elastic import (
     Address,
-    ElasticClaims,
     ElasticIndex,
     ElasticJobs,
     ElasticSourceIndex,
@@ -64,7 +63,6 @@ def open_index(
     settings: Settings,
     *,
     read_only: bool = False,
-    fresh_candidates: bool = True,
     exact: bool = False,
 ) -> Index:
     """The index at an address, at a path, or in memory; one that is there keeps its settings in the place of those that nobody has given.
@@ -73,7 +71,6 @@ def open_index(
         path: ``http://host:9200/name`` (or https) for one on Elasticsearch; a file for an embedded one, or ``:memory:``.
         settings: all settings; ``fitted`` gives those that the index has.
         read_only: it must exist and is never written; then its feature settings need not be those that were given.
-        fresh_candidates: on Elasticsearch, see ``Options``.
         exact: one that is there must have these feature settings, given or not: features made with them will be stored.
 
     Raises:
@@ -82,17 +79,16 @@ def open_index(
         IndexError_: as ``EmbeddedIndex`` and ``ElasticIndex``.
     """
     must_be_place(path)
-    more = {"read_only": read_only, "fresh_candidates": fresh_candidates}
     try:
-        return _opened(path, settings, **more)
+        return _opened(path, settings, read_only=read_only)
     except SettingsMismatch as mismatch:
         if exact:
             raise
         recorded = {each.name: each.recorded for each in mismatch.differences if each.recorded is not None}
-        return _opened(path, adopted(settings, recorded), **more)
+        return _opened(path, adopted(settings, recorded), read_only=read_only)
 
 
-def _opened(path: str | Path, settings: Settings, *, read_only: bool, fresh_candidates: bool) -> Index:
+def _opened(path: str | Path, settings: Settings, *, read_only: bool) -> Index:
     features = None if read_only else features_of(settings, embedded=not is_address(path))
     index: Index
     if is_address(path):
@@ -100,7 +96,7 @@ def _opened(path: str | Path, settings: Settings, *, read_only: bool, fresh_cand
             parse_address(str(path)),
             features=features,
             segment=_segment_as(lambda: index),
-            options=replace(elastic_options(settings), fresh_candidates=fresh_candidates),
+            options=elastic_options(settings),
             read_only=read_only,
             fields=lambda recorded: _fields_of(with_recorded(settings, recorded)),
         )
@@ -210,12 +206,6 @@ def _source_connection(path: str | Path, settings: Settings) -> tuple[Options, A
         options = replace(options, **_connection(settings.source), section="source")
         address = parse_address(f"{settings.source.url.rstrip('/')}/{address.name}")
     return options, address
-
-
-def open_claims(path: str | Path, settings: Settings) -> ElasticClaims:
-    """The claims of an index on Elasticsearch that is there; errors as ``open_source_index``."""
-    options, address = elastic_options(settings), parse_address(str(path))
-    return ElasticClaims(Server(address, options), address.name, options)
 
 
 def open_stored(path: str, settings: Settings) -> Index:

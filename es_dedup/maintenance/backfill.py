@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
 HOOK_SECONDS: Final = 2  # within which a hook has written a document whose features it has stored
 PASSES: Final = 10  # over documents of which others write more meanwhile, or move some behind what is read
-CLAIMS_KEPT: Final = 3_600_000  # milliseconds; searches see a page after a second, and clocks may differ
 NAMED_PAGES: Final = 100  # that one part decides on
 
 
@@ -181,7 +180,6 @@ def _work_ignored(context: MaintenanceContext, _job: Job, part: Partition) -> It
 
 def _plan_waiting(context: MaintenanceContext, job: Job) -> list[PartitionPlan]:
     """One part per concrete index where something waits."""
-    context.claims.forget(int(time.time() * 1000) - CLAIMS_KEPT)
     plans = []
     for index, fields in context.indices(job.options.get("target")).items():
         context.source_index.refresh(index)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.extraction.port import Extractor
-    from es_dedup.index.claims import Claims
     from es_dedup.index.jobs import JobStore
     from es_dedup.index.port import Index
     from es_dedup.index.source_index import SourceDocument, SourceIndex
@@ -83,7 +82,7 @@ class MaintenanceContext:
     Attributes:
         place: its address.
         settings: all settings, those of the index where nobody has given others; texts are not stored, as the source index has them.
-        index, source_index, jobs, claims: the stores.
+        index, source_index, jobs: the stores.
     """
 
     place: str
@@ -91,7 +90,6 @@ class MaintenanceContext:
     index: Index
     source_index: SourceIndex
     jobs: JobStore
-    claims: Claims
 
     @cached_property
     def extractor(self) -> Extractor:
@@ -196,5 +194,4 @@ def open_context(place: str, settings: Settings, *, read_only: bool = False) -> 
             index,
             stores.enter_context(closing(factory.open_source_index(place, own))),
             stores.enter_context(closing(factory.open_jobs(place, own, read_only=read_only))),
-            stores.enter_context(closing(factory.open_claims(place, own))),
         )

@@ -1,4 +1,4 @@
-"""Targets: answers of Elasticsearch to all that the feature index, the user's index, jobs and claims ask."""
+"""Targets: answers of Elasticsearch to all that the feature index, the user's index and jobs ask."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from es_dedup.deduplicator.index_reader import IndexReader
 from es_dedup.detectors.named_fields import field_types, term_fields
 from es_dedup.errors import UnreadableAnswer
 from es_dedup.index import factory
-from es_dedup.index.claims import Claim
 from es_dedup.index.elastic import ElasticIndex, Options, TermFields, parse_address
 from es_dedup.index.source_index import DedupField, Shard, SourceDocument, document_key
 from es_dedup.model import Page
@@ -95,11 +94,6 @@ JOBS: Final[Mapping[str, Callable[[Any], object]]] = {
         jobs.drop_dead([DEAD]),
     ),
 }
-CLAIMS: Final[Mapping[str, Callable[[Any], object]]] = {
-    "claim": lambda claims: claims.claim({5: "p1", 6: "p2"}),
-    "release": lambda claims: claims.release([Claim(5, "p1", (1, 1))]),
-    "forget": lambda claims: claims.forget(9),
-}
 GENERATIONS: Final[Mapping[str, Callable[[Settings], object]]] = {
     "swap": lambda settings: factory.swap_generation(ADDRESS, "g", settings),
     "drop": lambda settings: factory.drop_generation(ADDRESS, "g", settings),
@@ -124,7 +118,6 @@ def asked(rng: random.Random) -> Given:
             ("index", INDEX),
             ("source index", SOURCE_INDEX),
             ("jobs", JOBS),
-            ("claims", CLAIMS),
             ("generations", GENERATIONS),
         )
     )
@@ -158,7 +151,6 @@ def answered(given: Given, *, errors: float, damage: float | None = None) -> Non
             "index": INDEX,
             "source index": SOURCE_INDEX,
             "jobs": JOBS,
-            "claims": CLAIMS,
         }[given.part]
         try:
             calls[given.call](opened)
@@ -174,9 +166,7 @@ def _opened(part: str) -> Any:
             )
         case "source index":
             return factory.open_source_index(ADDRESS, settings())
-        case "jobs":
-            return factory.open_jobs(ADDRESS, settings())
-    return factory.open_claims(ADDRESS, settings())
+    return factory.open_jobs(ADDRESS, settings())
 
 
 def refused(given: Given) -> None:

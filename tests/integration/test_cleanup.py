@@ -13,7 +13,6 @@ from elasticsearch import Elasticsearch
 from es_dedup_tasks.dispatch import CeleryDispatcher
 
 from es_dedup.hook import DedupHook, dedup_bulk
-from es_dedup.hook.redis_window import RedisWindow
 from es_dedup.index.jobs import DeadLetter
 from es_dedup.maintenance.attach import detach
 from es_dedup.maintenance.audit import audit
@@ -37,15 +36,11 @@ class Stopped(Exception):
 
 
 def everything(client: Elasticsearch, name: str) -> None:
-    """Generations in use, before and unfinished; jobs, dead letters, times, claims, statistics, queues, a window."""
+    """Generations in use, before and unfinished; jobs, dead letters, times, statistics, queues."""
     with attached(name, OLD) as site:
         place = site.place
-        with redis.Redis.from_url(broker(DATABASE)) as queue:
-            window = RedisWindow(queue, name, seconds=3600)  # nothing lapses during the test
-            with DedupHook.open(place, FIELDS, settings=OLD, window=window) as hook:
-                dedup_bulk(
-                    client, [{"_index": name, "_id": key, **each} for key, each in FEW.items()], hook=hook
-                )
+        with DedupHook.open(place, FIELDS, settings=OLD) as hook:
+            dedup_bulk(client, [{"_index": name, "_id": key, **each} for key, each in FEW.items()], hook=hook)
         run(site, "backfill")
         audit(site)
         site.jobs.put_dead_letters([DeadLetter(f"{name}/a", "ingest", "it failed", 3, 1)])

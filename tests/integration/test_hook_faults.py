@@ -12,7 +12,7 @@ import redis
 from elasticsearch import Elasticsearch
 from es_dedup_tasks.dispatch import CeleryDispatcher
 
-from es_dedup.hook import DedupHook, RedisWindow, dedup_bulk
+from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
@@ -180,23 +180,12 @@ def test_redis_stopped_restarted_and_flushed_under_deferred_traffic(tmp_path: Pa
         all_is_well(site, client, name, given | traffic.expected)
 
 
-def test_the_window_in_redis_stopped_restarted_and_flushed(tmp_path: Path) -> None:
-    given = documents()
-    with (
-        own_redis(tmp_path) as server,
-        source_index(given) as (client, name),
-        attached(name, patient()) as site,
-    ):
+def test_two_writers_of_the_same_documents_at_the_same_time() -> None:
+    with source_index(documents()) as (client, name), attached(name, patient()) as site:
         run(site, "backfill")
-        windows = [RedisWindow.open(server.url, name) for _ in range(2)]
-        first = Traffic(site.place, patient(), window=windows[0])
-        second = Traffic(site.place, patient(), window=windows[1])  # the same documents, at the same time
+        first, second = (Traffic(site.place, patient()) for _ in range(2))
         with first.running(), second.running():
-            for change in (server.flush, server.stop, server.start):
-                change()
-                both_go_on(first, second)
-        for window in windows:
-            window.close()
+            until(lambda: min(first.batches, second.batches) >= 5, 120)
         run(site, "recluster")
         client.indices.refresh(index=name)
         assert audit(site).as_dict()["found"] == {}

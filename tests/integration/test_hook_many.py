@@ -16,7 +16,7 @@ from es_dedup.hook import DedupHook, HookReport, dedup_bulk
 from es_dedup.settings.recorded import STATISTICS
 from tests.hooked import action_of, clusters, dedup_fields
 from tests.samples import as_text, edges, pages, partition, story
-from tests.servers import needs_elasticsearch, url_of
+from tests.servers import needs_elasticsearch
 from tests.texts import article
 
 if TYPE_CHECKING:
@@ -55,13 +55,13 @@ def test_copies_of_one_batch_do_not_push_out_the_page_that_was_stored_before(
     assert clusters(client, name) == {frozenset((wire.id, *(page.id for page in pages)))}
 
 
-def send(address: str, sent: int, copies: str, *more: str, writers: int = 4) -> list[list[str]]:
+def send(address: str, sent: int, copies: str, *, writers: int = 4) -> list[list[str]]:
     """Let processes send pages at once, each page by two of them; how many each left undecided."""
     started = [
         subprocess.Popen(
             [
                 *(sys.executable, "-m", "tests.hook_writer"),
-                *(address, *map(str, (n, writers, sent)), copies, *more),
+                *(address, *map(str, (n, writers, sent)), copies),
             ],
             cwd=ROOT,
             stdin=subprocess.PIPE,
@@ -91,14 +91,13 @@ def send(address: str, sent: int, copies: str, *more: str, writers: int = 4) -> 
 
 
 class TestAtOnce:
-    @pytest.mark.parametrize("copies", ["same-id", "two-ids", "two-ids-window"])
+    @pytest.mark.parametrize("copies", ["same-id", "two-ids"])
     @pytest.mark.slow
     def test_pages_that_two_processes_send_at_once_have_one_canonical(
         self, address: str, hook: DedupHook, client: Elasticsearch, name: str, copies: str
     ) -> None:
         sent = 40
-        redis = [url_of("redis")] if copies.endswith("window") else []
-        said = send(address, sent, copies, "10", *redis)
+        said = send(address, sent, copies)
         if any(
             inconclusive != "0" for inconclusive, _ in said
         ):  # a machine so slow that the lock was waited for

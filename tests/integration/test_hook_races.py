@@ -1,17 +1,20 @@
-"""A page is replaced through one hook while another writer stores what is related to its new content."""
+"""Writers at once: a page is replaced while another writer stores what is related to it; two store equal pages in the same moment."""
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from es_dedup import Deduplicator, Page
+from es_dedup import Deduplicator, Page, Settings
 from es_dedup.hook import DedupHook, HookReport, dedup_bulk
 from es_dedup.hook.documents import item_of
 from es_dedup.index.source_index import DocumentKey
 from es_dedup.model import WritePolicy
 from tests.hooked import FIELDS, action_of, clusters, dedup_fields
+from tests.servers import client_of
 from tests.texts import article
 
 if TYPE_CHECKING:
@@ -40,14 +43,14 @@ def by_add_many(address: str, client: Elasticsearch, given: Page) -> None:
 
 
 class Replacement:
-    """The page ``new`` gets the text ``WHOLE``; what happens between ``begin`` and ``end`` is not compared with it."""
+    """The page ``new``, or another, gets the text ``WHOLE``; what happens between ``begin`` and ``end`` is not compared with it."""
 
-    def __init__(self, hook: DedupHook, client: Elasticsearch, name: str) -> None:
-        self._hook, self._client, self._name = hook, client, name
+    def __init__(self, hook: DedupHook, client: Elasticsearch, name: str, page_id: str = NEW) -> None:
+        self._hook, self._client, self._name, self._id = hook, client, name, page_id
 
     def begin(self) -> None:
-        action = action_of(page(NEW, WHOLE, 3), self._name)
-        head: dict[str, Any] = {"index": {"_index": self._name, "_id": NEW}}
+        action = action_of(page(self._id, WHOLE, 3), self._name)
+        head: dict[str, Any] = {"index": {"_index": self._name, "_id": self._id}}
         self._items = [item_of(head, action["_source"], {})]
         self._seen = self._hook.compare(self._hook.prefetch(self._items))
 
@@ -56,7 +59,7 @@ class Replacement:
         batch = self._hook.prepare(self._items, policy, report, prefetched=self._seen)
         for item in batch:
             if item.kept:
-                self._client.index(index=self._name, id=NEW, document=item.document)
+                self._client.index(index=self._name, id=self._id, document=item.document)
         self._hook.finish(batch, (), report)
         return report
 
@@ -114,3 +117,42 @@ def test_a_decision_of_people_made_meanwhile_counts(
         dedup.override_different(f"{name}/{NEW}", f"{name}/{BESIDE}", reason="two printings", author="Ada")
     replacement.end()
     assert clusters(client, name) == {frozenset({NEW}), frozenset({BESIDE})}
+
+
+@pytest.mark.parametrize("begun_last_ends_first", [False, True])
+def test_equal_pages_meet_that_are_both_stored_before_either_is_searched_for(
+    own_address: str, monkeypatch: pytest.MonkeyPatch, *, begun_last_ends_first: bool
+) -> None:
+    """Searches see nothing that no writer has asked the server to show."""
+    host, _, name = own_address.rpartition("/")
+    settings = Settings.model_validate({"elastic": {"refresh": "-1"}})
+    stored, both_stored = threading.Event(), threading.Event()
+    with (
+        client_of(host) as client,
+        DedupHook.open(own_address, FIELDS, settings=settings) as second,
+        DedupHook.open(own_address, FIELDS, settings=settings) as first,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        for number, hook in enumerate((second, first)):  # the first write of a writer is always refreshed
+            dedup_bulk(client, [action_of(page(f"p{number}", article(10 + number), 1), name)], hook=hook)
+        search = first._index.candidates_with_copies
+
+        def search_later(*arguments: Any, **more: Any) -> Any:
+            stored.set()
+            assert both_stored.wait(20)
+            return search(*arguments, **more)
+
+        monkeypatch.setattr(first._index, "candidates_with_copies", search_later)
+        one, two = Replacement(first, client, name, "one"), Replacement(second, client, name, "two")
+        begun = pool.submit(one.begin)
+        try:
+            assert stored.wait(20)
+            two.begin()
+        finally:
+            both_stored.set()
+        begun.result()
+        for each in (two, one) if begun_last_ends_first else (one, two):
+            each.end()
+        found = clusters(client, name)
+        client.indices.delete(index=name)
+    assert found == {frozenset({"p0"}), frozenset({"p1"}), frozenset({"one", "two"})}

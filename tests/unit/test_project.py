@@ -29,7 +29,6 @@ CODE: Final = sorted(
     for path in (ROOT / folder).rglob("*.py")
 )
 EXTRA_OF: Final = {
-    "es_dedup/hook/redis_window.py": "celery",
     "es_dedup/hook/": "elastic",
     "es_dedup/collapse/": "elastic",
     "es_dedup/index/elastic/": "elastic",

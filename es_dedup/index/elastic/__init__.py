@@ -6,7 +6,6 @@ paid feature. The mappings stand in the folder ``mappings`` of the repository; `
 
 from es_dedup.index.elastic.adapter import ElasticIndex
 from es_dedup.index.elastic.address import Address, is_address, lacks_scheme, parse_address
-from es_dedup.index.elastic.claims import ElasticClaims
 from es_dedup.index.elastic.fields import TermFields
 from es_dedup.index.elastic.jobs import ElasticJobs
 from es_dedup.index.elastic.options import Options
@@ -16,7 +15,6 @@ from es_dedup.index.elastic.source_index import ElasticSourceIndex
 
 __all__ = [
     "Address",
-    "ElasticClaims",
     "ElasticIndex",
     "ElasticJobs",
     "ElasticSourceIndex",

@@ -18,7 +18,7 @@ FEATURES: Final = "features"
 CLUSTERS: Final = "clusters"
 TEXTS: Final = "texts"
 META: Final = "meta"
-NEVER: Final = "-1"  # who searches refreshes first; a segment a second of claims costs more than that
+NEVER: Final = "-1"  # its few searches refresh first: each write of the lock would make a segment
 KINDS: Final = (FEATURES, CLUSTERS, TEXTS, META)
 JOBS: Final = "jobs"
 """Jobs and dead letters; made when they are first asked for."""
@@ -80,7 +80,7 @@ def body_of(
         features: the settings that shape features, by name; kept in ``_meta``.
         shards: of features and texts; the other kinds have one.
         replicas: a number, or a range that follows the number of nodes, such as ``0-1``.
-        refresh: time until a write is seen by searches, such as ``1s``; notes and claims are read by id, and never shown by themselves.
+        refresh: time until a write is seen by searches, such as ``1s``; notes and the lock are read by id, and never shown by themselves.
         durability: ``request`` or ``async``; of features only, all else is safe when a call returns.
         named_fields: whether features are stored in a form that people read, and shown in ``_source``.
     """

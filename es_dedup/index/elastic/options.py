@@ -24,7 +24,6 @@ class Options:
         lock_seconds: how long a write session waits for another writer.
         fresh_reads: searches see all earlier writes of the same object, at the cost of a refresh where these are not at hand;
             without it they see what was written about ``refresh`` ago.
-        fresh_candidates: the same for searches of features alone; of use only with ``fresh_reads``.
     """
 
     section: str = "elastic"
@@ -47,4 +46,3 @@ class Options:
     named_fields: bool = True
     lock_seconds: float = 10.0
     fresh_reads: bool = True
-    fresh_candidates: bool = True

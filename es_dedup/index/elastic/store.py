@@ -166,7 +166,7 @@ class Store:
         """Make our own earlier writes visible to searches."""
         if kind == CLUSTERS and not self._lock.inside() and self._sent != self._shown:
             self._mark(CLUSTERS)
-        if not self._options.fresh_reads or (kind == FEATURES and not self._options.fresh_candidates):
+        if not self._options.fresh_reads:
             return
         with self._guard:
             behind = kind in self._dirty
