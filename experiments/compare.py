@@ -136,8 +136,8 @@ def _show(session: Session, found: Mapping[str, Any]) -> None:
     output = session.output
     output.line(f"{found['pages']:,} pages, {found['pairs']:,} labelled pairs")
     methods = found["methods"].items()
-    output.table(QUALITY, [_quality(name, each) for name, each in methods], in_parts=True)
-    output.table(COST, [_cost(name, each) for name, each in methods], in_parts=True)
+    output.table(QUALITY, [_quality(name, each) for name, each in methods])
+    output.table(COST, [_cost(name, each) for name, each in methods])
     for each in found["alone"][:SHOWN_ALONE]:
         known = {name: value for name, value in each["evidence"].items() if value is not None}
         evidence = ", ".join(f"{name} {value}" for name, value in known.items()) or NO_VERDICT

@@ -90,7 +90,7 @@ def extractors(
         (page.page, *page.chars.values(), *(f"{page.agreement[name]:.2f}" for name in names[1:]))
         for page in sorted(pages, key=lambda page: min(page.agreement.values()))[:SHOWN_PAGES]
     ]
-    output.table(head, rows, pages, in_parts=True)
+    output.table(head, rows, pages)
     output.line()
     figures = [_figures(name, pages) for name in names]
     output.table(

@@ -93,8 +93,7 @@ def text(session: Session, ids: PageIds) -> None:
             output.emit({"page_id": name, "title": record.title, "url": record.url, "text": stored})
             if len(names) > 1:
                 output.line(f"# {clean(name)}  {clean(record.title)}")
-            for line in stored.splitlines():
-                output.line(clean(line))
+            output.lines(stored.splitlines())
             if not stored:
                 output.warn(f"{name}: no text is stored ({record.skipped or 'setting index.keep_text'})")
             if len(names) > 1:
@@ -106,7 +105,6 @@ def search(
     query: str,
     *,
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 10,
-    offset: Annotated[int, typer.Option(min=0)] = 0,
     collapse: bool = True,
 ) -> None:
     """Search the stored texts, one hit per cluster.
@@ -114,18 +112,17 @@ def search(
     Args:
         query: Words to search for.
         limit: Maximum number of hits.
-        offset: Hits to skip.
         collapse: One hit per cluster.
     """
     with session.read() as dedup:
-        result = dedup.search(query, limit=limit, offset=offset, collapse=collapse)
+        result = dedup.search(query, limit=limit, collapse=collapse)
         if result.not_indexed:
             if result.hits and sys.stdout.isatty():
                 _show_hits(session, result, collapse=collapse)
             pages = dedup.count()
             session.output.note(f"{pages - result.not_indexed:,} of {pages:,} pages are searchable so far")
             session.prepare_search(dedup)
-            result = dedup.search(query, limit=limit, offset=offset, collapse=collapse)
+            result = dedup.search(query, limit=limit, collapse=collapse)
     session.output.emit(result)
     _show_hits(session, result, collapse=collapse)
 

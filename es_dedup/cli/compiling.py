@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from es_dedup.cli.group import CommandFailed
 from es_dedup.cli.session import Session
+from es_dedup.errors import MissingExtra
 
 if TYPE_CHECKING:
     from es_dedup.cli.progress import ProgressDisplay
@@ -43,8 +45,6 @@ def compile_(session: Session, *, parent: Annotated[int, typer.Option(hidden=Tru
     """
     from filelock import FileLock
 
-    from es_dedup.cli.group import CommandFailed
-    from es_dedup.errors import MissingExtra
     from es_dedup.kernels import dispatch
 
     if find_spec("numba") is None:

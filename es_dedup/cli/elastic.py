@@ -22,7 +22,7 @@ from es_dedup.temporary import folder_of_process
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from es_dedup.deduplicator.deduplicator import ReclusterReport
+    from es_dedup.batch.recluster_report import ReclusterReport
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.maintenance.runner import Runner
 
@@ -316,8 +316,7 @@ def _restore(session: Session, path: Path, rate: float | None) -> ExitCode:
         done = restore(site, path, rate=rate, progress=progress.counter("restore"))
     facts = {"restored": done.restored, "there already": done.there, "failed": len(done.failed)}
     session.output.result(facts, asdict(done))
-    for name, reason in list(done.failed.items())[:SHOWN_FAILURES]:
-        session.output.warn(f"not restored: {name}: {reason}")
+    session.output.warn_each("not restored", done.failed, SHOWN_FAILURES)
     return ExitCode.LEFT_OUT if done.failed else ExitCode.OK
 
 
@@ -465,8 +464,8 @@ def _show_jobs(session: Session, site: MaintenanceContext, jobs: list[Job]) -> N
     from es_dedup.maintenance.status import job_status
 
     listed = [job_status(site, each) for each in jobs]
-    head = ("job", "what", "state", "stage", "done", "of", "a second", "seconds left", "counts", "note")
-    session.output.table(head, (each.row() for each in listed), listed, in_parts=True)
+    head = ("job", "what", "state", "stage", "progress", "counts", "note")
+    session.output.table(head, (each.row() for each in listed), listed)
 
 
 def worker(

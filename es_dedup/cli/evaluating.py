@@ -94,7 +94,6 @@ def tune(
     rule: Annotated[list[str] | None, typer.Option(metavar="RULE")] = None,
     folds: Folds = 5,
     max_merged_diff: Annotated[float, typer.Option(min=0, max=1)] = 0.1,
-    f1: bool = False,
 ) -> ExitCode:
     """Sweep thresholds on labelled pairs with cross-validation and show what would change; nothing is changed.
 
@@ -104,12 +103,11 @@ def tune(
         measure: Sweep method.measure (as named by `explain`); several are swept together.
         rule: Sweep each threshold of this decision rule or group of rules; may be repeated.
         max_merged_diff: Best threshold: highest recall with at most this share of merged diff pairs.
-        f1: Best threshold: highest F1, which depends on the share of diff pairs in the labels.
     """
     _check_rules(session, rule or (), "--rule")
     ground = _measure(session, labels, corpus, options)
     thresholds = ground.measured.thresholds
-    sweep = _Sweep(ground.labels, folds, None if f1 else max_merged_diff)
+    sweep = _Sweep(ground.labels, folds, max_merged_diff)
     for names in [tuple(measure)] if measure else [] if rule else _main_measures(ground.measured):
         found = sweep.measures(ground.measured, names)
         session.output.emit({"measures": names, **found.as_dict()})
@@ -237,7 +235,7 @@ class _Sweep:
 
     labels: tuple[LabelledPair, ...]
     folds: int
-    max_merged_diff: float | None
+    max_merged_diff: float
 
     def measures(self, measured: Measured, names: tuple[str, ...]) -> TuneReport:
         """Sweep these measures together, against their current thresholds where all have one."""

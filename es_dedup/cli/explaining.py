@@ -6,7 +6,7 @@ import re
 import sys
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.detectors.page_features import PageFeatures
     from es_dedup.readers import Roots
+    from es_dedup.report.data import PageView
 
 _HEAD_BYTES: Final = 4096
 _TAG: Final = re.compile(rb"<(!doctype|html|head|body|div|p|meta)\b", re.IGNORECASE)
@@ -55,14 +56,13 @@ def explain(
         method: Compare with this method too; may be repeated.
         html: Write both texts side by side, with all evidence, to this HTML file.
     """
-    from es_dedup.decision.alignment import distinguishing_words
     from es_dedup.report.data import MemberComparison
     from es_dedup.report.evidence import rule_rows
     from es_dedup.report.features import compared_fields, feature_rows
     from es_dedup.report.pair import page_view, pair_page
 
     output = session.output
-    names = [left] if right is None else [left, right]
+    names = [left, *filter(None, [right])]
     if right is None and (evidence or text or html or not features):
         raise typer.BadParameter("name a second page, or ask for --features alone", param_hint="B")
     target = output_target(html, session, "--html", HTML, names) if html else None
@@ -71,35 +71,35 @@ def explain(
         sides = _sides(session, dedup, names)
         named = [dedup.features(side, also=also) for side in sides] if features or html else []
         if right is None:
-            facts = {"page": named[0].page_id, **dict(feature_rows(named[0]))}
             output.emit(named[0])
-            output.facts(facts)
+            output.facts({"page": named[0].page_id, **dict(feature_rows(named[0]))})
             return
         pair = dedup.explain(*sides, also=also)
         rows = dedup.aligned(*sides) if text or html else []
         views = [page_view(dedup, side) for side in sides] if text or html else []
-    said: dict[str, Any] = pair.as_dict()
-    words: tuple[Any, Any] = ((), ())
-    if features:
-        said["features"] = named
-    if text:
-        words = distinguishing_words((views[0].record.title, views[1].record.title), rows)
-        said |= {"distinguishing_words": {"left": words[0], "right": words[1]}, "rows": rows}
-    output.emit(said)
+    words = _distinguishing(views, rows) if text else {}
+    aligned = {"distinguishing_words": words, "rows": rows} if text else {}
+    output.emit(pair.as_dict() | ({"features": named} if features else {}) | aligned)
     show_pair(output, pair, methods=None if evidence else also)
     if evidence and pair.rules:
         output.table(("rule", "outcome", "because"), rule_rows(pair.rules))
     if features:
         _show_features(output, *named)
-    if any(words):
-        terms = "; ".join(", ".join(side) or "–" for side in words)
+    if any(words.values()):
+        terms = "; ".join(", ".join(side) or "–" for side in words.values())
         output.line(f"  title-distinguishing terms only in unshared text: {clean(terms)}")
-    for line in aligned_lines(rows if text else ()):
-        output.line(line)
+    output.lines(aligned_lines(rows if text else ()))
     if target is not None:
-        other = MemberComparison(views[1], pair, rows, compared_fields(*named))
-        target.write(pair_page(views[0], other))
+        target.write(pair_page(views[0], MemberComparison(views[1], pair, rows, compared_fields(*named))))
         output.note(f"written to {html}")
+
+
+def _distinguishing(views: Sequence[PageView], rows: Sequence[AlignedRow]) -> dict[str, Sequence[str]]:
+    """Words of each title that stand in unshared text alone."""
+    from es_dedup.decision.alignment import distinguishing_words
+
+    left, right = distinguishing_words((views[0].record.title, views[1].record.title), rows)
+    return {"left": left, "right": right}
 
 
 def _index(session: Session, names: Sequence[str]) -> Deduplicator:

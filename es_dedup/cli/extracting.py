@@ -29,7 +29,6 @@ def extract(
     source: Annotated[str, typer.Argument(metavar="URL|FILE")],
     *,
     url: Annotated[str | None, typer.Option(metavar="URL")] = None,
-    extractor: Annotated[str | None, typer.Option(metavar="NAME")] = None,
     blocks: bool = True,
 ) -> None:
     """Show the main text of a page, its metadata, and why each block was kept or dropped.
@@ -37,14 +36,11 @@ def extract(
     Args:
         source: Page file, http(s) address, or - for standard input.
         url: URL of a page read from a file: gives its site and kind.
-        extractor: Extractor to use instead of the one in the settings.
         blocks: Show for each block of text whether it was selected.
     """
     from es_dedup.extraction import extract as extract_
 
     config = session.settings.extraction
-    if extractor is not None:
-        config = config.model_copy(update={"extractor": extractor})
     page = _read(source, config.max_bytes)
     content = extract_(page.html, url=url or page.url, http_charset=page.charset, config=config, explain=True)
     session.output.emit(content)

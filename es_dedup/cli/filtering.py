@@ -12,9 +12,9 @@ from typing import IO, TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from es_dedup.cli.group import CommandFailed, ExitCode
+from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import SHOWN_FAILURES, kinds_of
-from es_dedup.cli.session import UNCLUSTERED, Session
+from es_dedup.cli.session import Session
 from es_dedup.cli.targets import Target, output_target
 from es_dedup.readers import ReadOptions
 from es_dedup.readers.dump_filter import DUMPS
@@ -66,23 +66,12 @@ def filter_(
     from es_dedup.dumps import DumpCopy, dump_names, filter_dumps
 
     dumps = dump_names(dumps, options)
-    kept = [
-        _target(place, dump, dumps, session, "--output", options)
-        for place, dump in zip(_kept_places(dumps, output, output_dir), dumps, strict=True)
-    ]
-    left_out = [
-        _target(place, dump, dumps, session, "--dropped", options)
-        for place, dump in zip(_dropped_places(dumps, dropped, output_dir), dumps, strict=True)
-    ]
+    kept = _targets(_kept_places(dumps, output, output_dir), dumps, session, "--output", options)
+    left_out = _targets(_dropped_places(dumps, dropped, output_dir), dumps, session, "--dropped", options)
     why = output_target(reasons, session, "--reasons", rb'\{"file": ', dumps) if reasons else None
-    given = [os.path.realpath(str(each)) for each in (why, *kept, *left_out) if each is not None]
-    if len(set(given)) < len(given):
-        raise typer.BadParameter("each output needs a file of its own", param_hint="--output")
+    _check_distinct([why, *kept, *left_out])
     with ExitStack() as stack:
-        index = stack.enter_context(session.read()) if stored else None
-        if index is not None and index.clusters_pending:
-            raise CommandFailed(UNCLUSTERED)
-        progress = stack.enter_context(session.progress())
+        index = stack.enter_context(session.read_clustered()) if stored else None
 
         def opened(target: Target | None) -> IO[bytes] | None:
             return None if target is None else stack.enter_context(target.open())
@@ -98,10 +87,16 @@ def filter_(
             drop_empty=drop_empty,
             options=replace(options, max_page_bytes=session.settings.extraction.max_bytes),
             settings=session.settings,
-            progress=progress,
+            progress=stack.enter_context(session.progress()),
             reasons=opened(why),
         )
     return _finish(session, done, to_stdout=None in kept)
+
+
+def _check_distinct(targets: list[Target | None]) -> None:
+    given = [os.path.realpath(str(each)) for each in targets if each is not None]
+    if len(set(given)) < len(given):
+        raise typer.BadParameter("each output needs a file of its own", param_hint="--output")
 
 
 def _kept_places(dumps: list[str], output: str | None, folder: str | None) -> list[Named | None]:
@@ -140,7 +135,6 @@ def _is_stdout(dump: str) -> bool:
 
 
 def _named(name: str) -> Named:
-
     return located([name])[0]
 
 
@@ -155,15 +149,25 @@ def _below(folder: str, dumps: list[str], option: str) -> list[Named | None]:
     return [place / name for name in names]
 
 
-def _target(
-    place: Named | None, dump: str, dumps: list[str], session: Session, option: str, options: ReadOptions
-) -> Target | None:
-    """An output of a dump; a usage error where it cannot be one, or its name promises another format or compression."""
-    if place is None:
-        return None
+def _targets(
+    places: list[Named | None], dumps: list[str], session: Session, option: str, options: ReadOptions
+) -> list[Target | None]:
+    """The outputs of dumps; a usage error where one cannot be an output, or its name promises another format or compression."""
+    targets: list[Target | None] = []
+    for place, dump in zip(places, dumps, strict=True):
+        if place is None:
+            targets.append(None)
+            continue
+        kind = kind_of(Path(dump), options)  # empty for a pipe: its content says it later
+        _check_name(place, dump, kind, option)
+        targets.append(output_target(str(place), session, option, _beginning(dump, kind), dumps))
+    return targets
+
+
+def _check_name(place: Named, dump: str, kind: str, option: str) -> None:
+    """Raise a usage error where the name of an output promises another format or compression than the dump's."""
     path = Path(str(place))
     promised = suffix_of(path)
-    kind = kind_of(Path(dump), options)  # empty for a pipe: its content says it later
     if promised in DUMPS and kind and promised != kind and {promised, kind} not in _SAME:
         problem = f"records are copied as they are: {place} would hold {kind[1:].upper()}"
         raise typer.BadParameter(problem, param_hint=option)
@@ -173,7 +177,6 @@ def _target(
         if path.suffix.lower() != (packing or promised):
             problem = f"the output is compressed as the input is ({packing or 'not at all'}): name {place} so"
             raise typer.BadParameter(problem, param_hint=option)
-    return output_target(str(place), session, option, _beginning(dump, kind), dumps)
 
 
 def _beginning(dump: str, suffix: str) -> bytes:

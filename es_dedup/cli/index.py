@@ -14,16 +14,17 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from es_dedup.cli.group import CommandFailed, ExitCode
+from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import PAGE_IDS, given_ids
-from es_dedup.cli.session import UNCLUSTERED, Session
+from es_dedup.cli.session import Session
 from es_dedup.cli.targets import OutputFile, Target, output_target
-from es_dedup.model import fitted_id
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
+    from es_dedup.deduplicator.deduplicator import Deduplicator
+    from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.model import RemoveReport
 
 EXPORTED: Final = rb'\{"(cluster|page)_id": |(cluster|page)_id,|PAR1.*es-dedup.*export'
@@ -63,16 +64,12 @@ def remove(
         raise typer.BadParameter("pages to erase are named", param_hint="--erase")
     if erase and document and not session.remote:
         raise typer.BadParameter("an index in a file has no source documents", param_hint="--document")
-    first_day = _first_day_kept(session, older_than, expired=expired) if aged else None
-    with session.read() as dedup:
+    first_day = _first_day_kept(session, older_than, expired=expired) if aged else ""
+    with session.index_and_site(read_only=dry_run) as (dedup, site):
         page_ids = given_ids(dedup, ids or ())
-    if erase:
-        return _erase(session, page_ids, document=document, yes=yes, dry_run=dry_run)
-    if dry_run:
-        with session.read() as dedup:
-            report = dedup.would_remove([*page_ids, *(dedup.pages_before(first_day) if first_day else ())])
-    else:
-        report = _removed(session, page_ids, first_day)
+        if erase:
+            return _erase(session, dedup, site, page_ids, document=document, yes=yes, dry_run=dry_run)
+        report = _removed(dedup, site, page_ids, first_day, dry_run=dry_run)
     output, unknown = session.output, report.unknown
     output.emit({**asdict(report), "dry_run": dry_run})
     for page_id in unknown:
@@ -84,29 +81,35 @@ def remove(
     return ExitCode.LEFT_OUT if unknown else ExitCode.OK
 
 
-def _removed(session: Session, ids: list[str], first_day: str | None) -> RemoveReport:
-    """Remove pages, and those that are older than a day; where source indices are attached, their documents are updated, too."""
-    if session.remote:
+def _removed(
+    dedup: Deduplicator, site: MaintenanceContext | None, ids: list[str], first_day: str, *, dry_run: bool
+) -> RemoveReport:
+    """Remove pages, and those that are older than a day; where source indices are attached, their documents follow."""
+    attached = site if site is not None and site.attachments else None
+    if attached and first_day:
+        advice = "delete these, then run `es-dedup elastic audit --repair`"
+        problem = f"pages of attached indices follow their documents: {advice}"
+        raise typer.BadParameter(problem, param_hint="--older-than, --expired")
+    if dry_run:
+        return dedup.would_remove([*ids, *(dedup.pages_before(first_day) if first_day else ())])
+    if attached:
         from es_dedup.maintenance.documents import remove_pages, write_dedup_fields
 
-        with session.site() as site:
-            if site.attachments:
-                report, _ = remove_pages(site, ids)
-                write_dedup_fields(site, dict.fromkeys(name for name in ids if name not in report.unknown))
-                return report
-    with session.write() as dedup:
-        report = dedup.remove(ids)
-        for more in dedup.remove_before(first_day) if first_day else ():
-            repaired = report.repaired_clusters + more.repaired_clusters
-            report = replace(report, removed=report.removed + more.removed, repaired_clusters=repaired)
+        report, _ = remove_pages(attached, ids)
+        write_dedup_fields(attached, dict.fromkeys(name for name in ids if name not in report.unknown))
         return report
+    report = dedup.remove(ids)
+    for more in dedup.remove_before(first_day) if first_day else ():
+        repaired = report.repaired_clusters + more.repaired_clusters
+        report = replace(report, removed=report.removed + more.removed, repaired_clusters=repaired)
+    return report
 
 
 def _first_day_kept(session: Session, age: str | None, *, expired: bool) -> str:
     """The day before which pages are too old (``2026-08-26``).
 
     Raises:
-        typer.BadParameter: no age, two of them, or the pages are those of attached indices, which would be stored again.
+        typer.BadParameter: no age, or two of them.
     """
     from es_dedup.maintenance.forget import first_day_kept
 
@@ -121,25 +124,29 @@ def _first_day_kept(session: Session, age: str | None, *, expired: bool) -> str:
         days = int(given[1]) * {"d": 1, "w": 7, "y": 365}[given[2]]
     elif not days:
         raise wrong("set maintenance.keep_days, or give an age with --older-than")
-    if session.remote:
-        with session.site(read_only=True) as site:
-            if site.attachments:
-                advice = "delete these, then run `es-dedup elastic audit --repair`"
-                raise wrong(f"pages of attached indices follow their documents: {advice}")
     try:
         return first_day_kept(days)
     except OverflowError as error:
         raise wrong(f"{age} is before all times") from error
 
 
-def _erase(session: Session, ids: list[str], *, document: bool, yes: bool, dry_run: bool) -> ExitCode:
+def _erase(
+    session: Session,
+    dedup: Deduplicator,
+    site: MaintenanceContext | None,
+    ids: list[str],
+    *,
+    document: bool,
+    yes: bool,
+    dry_run: bool,
+) -> ExitCode:
     """Ask for confirmation unless ``yes`` is set, erase the pages, and list the places where something of them is left."""
     if not (dry_run or yes):
         if not sys.stdin.isatty():
             raise typer.BadParameter("erased pages cannot be brought back: add --yes", param_hint="--erase")
         typer.confirm(f"Erase {len(ids):,} pages for good?", abort=True, err=True)
-    facts, problem = ({}, "") if dry_run else _erased(session, ids, document=document)
-    left = {name: places for name, places in traces_of(session, ids).items() if places}
+    facts, problem = ({}, "") if dry_run else _erased(dedup, site, ids, document=document)
+    left = {name: places for name in ids if (places := _traces(dedup, site, name))}
     session.output.result(
         facts, {"dry_run": dry_run, **facts, "traces": left, "problems": [problem] if problem else []}
     )
@@ -150,17 +157,17 @@ def _erase(session: Session, ids: list[str], *, document: bool, yes: bool, dry_r
     return ExitCode.ERROR if not dry_run and (left or problem) else ExitCode.OK
 
 
-def _erased(session: Session, ids: list[str], *, document: bool) -> tuple[dict[str, Any], str]:
+def _erased(
+    dedup: Deduplicator, site: MaintenanceContext | None, ids: list[str], *, document: bool
+) -> tuple[dict[str, Any], str]:
     """Forget pages; what was done, and what may be left."""
-    if not session.remote:
-        with session.write() as dedup:
-            erased = dedup.forget(ids)
+    if site is None:
+        erased = dedup.forget(ids)
         facts: dict[str, Any] = {"removed": erased.removed, "labels removed": erased.annotations}
     else:
         from es_dedup.maintenance.forget import forget_pages
 
-        with session.site() as site:
-            done = forget_pages(site, ids, document=document)
+        done = forget_pages(site, ids, document=document)
         erased = done.index
         facts = {
             "removed": done.removed,
@@ -172,16 +179,11 @@ def _erased(session: Session, ids: list[str], *, document: bool) -> tuple[dict[s
     return {**facts, "overrides that name them": list(erased.overrides)}, erased.problem
 
 
-def traces_of(session: Session, ids: Iterable[str]) -> dict[str, list[str]]:
-    """Where something of pages is stored, by id."""
-    if session.remote:
-        from es_dedup.maintenance.forget import traces
+def _traces(dedup: Deduplicator, site: MaintenanceContext | None, page_id: str) -> list[str]:
+    """Where something of a page is stored, in words."""
+    from es_dedup.maintenance.forget import traces
 
-        with session.site(read_only=True) as site:
-            return {name: traces(site, fitted_id(name)) for name in ids}
-    with session.read() as dedup:
-        pages = dedup.ids_of(ids)
-        return {name: [place for page in pages[name] for place in dedup.traces(page)] for name in ids}
+    return dedup.traces(page_id) if site is None else traces(site, page_id)
 
 
 def copy(
@@ -254,17 +256,21 @@ def doctor(
     """
     from es_dedup.cli.checks import all_checks, checked
 
-    results = [
-        checked(
-            f"forgotten {name}",
-            not places,
-            ", ".join(places) or "nothing is stored",
-            "erase it again",
-            "fault",
-        )
-        for name, places in (traces_of(session, forgotten) if forgotten else {}).items()
-    ]
-    results = results or all_checks(session)
+    if forgotten:
+        with session.index_and_site(read_only=True) as (dedup, site):
+            left = {name: _traces(dedup, site, name) for name in given_ids(dedup, forgotten)}
+        results = [
+            checked(
+                f"forgotten {name}",
+                not places,
+                ", ".join(places) or "nothing is stored",
+                "erase it again",
+                "fault",
+            )
+            for name, places in left.items()
+        ]
+    else:
+        results = all_checks(session)
     faults = sum(result.state == "fault" for result in results)
     session.output.emit({"faults": faults, "checks": results})
     session.output.table(("state", "what", "found"), ((r.state, r.name, r.found) for r in results))
@@ -280,7 +286,6 @@ def export(
     what: Literal["clusters", "keep", "drop"] = "clusters",
     format_: Literal["jsonl", "csv", "parquet"] | None = None,
     output: OutputFile = None,
-    min_size: Annotated[int, typer.Option(min=1)] = 2,
     drop_contained: bool = False,
     records: bool = False,
 ) -> None:
@@ -291,7 +296,6 @@ def export(
     Args:
         what: All pages of clusters; the pages to keep; the pages to drop.
         format_: Format of the rows (default: by the suffix of --output, or jsonl).
-        min_size: Minimum number of pages in a cluster, for --what clusters.
         drop_contained: Also drop pages that are contained in a longer page.
         records: Add what is stored of each page: title, URL, site, time, language, text.
     """
@@ -302,12 +306,10 @@ def export(
     form = format_ or (suffix if suffix in ("csv", "parquet") else "jsonl")
     if form == "parquet" and target is None:
         raise typer.BadParameter("Parquet needs --output FILE", param_hint="--format")
-    with session.read() as dedup:
+    with session.read_clustered() as dedup:
         preset = dedup.preset
-        if dedup.clusters_pending:
-            raise CommandFailed(UNCLUSTERED)
         columns = columns_of(what, records=records)
-        rows = page_rows(dedup, what, columns, min_size=min_size, contained=drop_contained)
+        rows = page_rows(dedup, what, columns, contained=drop_contained)
         if form == "parquet" and target is not None:
             count = _write_parquet(rows, columns, target)
         else:

@@ -12,7 +12,6 @@ import typer
 from es_dedup.cli.explaining import aligned_lines
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import Intake
-from es_dedup.cli.output import clean
 from es_dedup.cli.session import Session
 from es_dedup.cli.targets import Target, output_target
 from es_dedup.model.annotations import Label
@@ -40,7 +39,6 @@ def label(
     options: ReadOptions,
     output: Annotated[Path | None, typer.Option("-o")] = None,
     count: Annotated[int, typer.Option(min=1)] = 50,
-    seed: int = 1,
     chars: Annotated[int, typer.Option(min=100)] = 600,
     by_reader: bool = False,
     import_: Annotated[Path | None, typer.Option(exists=True, dir_okay=False)] = None,
@@ -55,7 +53,6 @@ def label(
         paths: Input with pages, as that of `scan`. Without it, the labels of readers in the index are shown.
         output: JSONL file that answers are added to (labels.jsonl); without PATH, file for the labels (none).
         count: Maximum number of pairs to label.
-        seed: Seed for the sample of pages that pairs are drawn from.
         chars: Characters shown of a stretch that one text alone has.
         by_reader: Without PATH: write what each reader said and took back, as `--import` reads it.
         import_: Without PATH: first take over labels of a file that `--by-reader` wrote; all lines, or none where one is no label.
@@ -77,7 +74,7 @@ def label(
     with session.scratch() as dedup:
         with session.progress() as progress:
             dedup.scan(intake.pages(), progress=progress)
-        pairs = uncertain_pairs(dedup, dedup.page_ids(), count=count, known=known, seed=seed)
+        pairs = uncertain_pairs(dedup, dedup.page_ids(), count=count, known=known)
         if not pairs:
             session.output.note("no uncertain pairs: pass more pages, or more similar pages")
         written = _ask(session.output, dedup, pairs, target, chars)
@@ -184,9 +181,7 @@ def _show(output: Output, dedup: Deduplicator, each: Uncertain, place: str, char
     said = {name: getattr(each.decision, name) for name in names}
     output.emit({"pair": place, "left": left, "right": right, **said, "nearest": nearest, "rows": rows})
     output.line(f"\n{place}:")
-    for line in (*each.decision.explanation, *(f"nearest threshold: {one}" for one in nearest)):
-        output.line(f"  {clean(line)}")
-    for sign, side in (("-", left), ("+", right)):
-        output.line(clean(f"{sign} {side['page']}  {side['title']}"))
-    for line in aligned_lines(rows, chars):
-        output.line(line)
+    reasons = (*each.decision.explanation, *(f"nearest threshold: {one}" for one in nearest))
+    output.lines(f"  {line}" for line in reasons)
+    output.lines(f"{sign} {side['page']}  {side['title']}" for sign, side in (("-", left), ("+", right)))
+    output.lines(aligned_lines(rows, chars))

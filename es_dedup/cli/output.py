@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.model.plain import plain
@@ -77,6 +78,11 @@ class Output:
         shown.highlight_words([relation], COLOURS[relation])
         self.console.print(shown, soft_wrap=True)
 
+    def lines(self, texts: Iterable[str]) -> None:
+        """Lines for people, without characters that steer a terminal."""
+        for text in texts:
+            self.line(clean(text))
+
     def note(self, text: str) -> None:
         """A remark on standard error; not when quiet."""
         if not self.quiet:
@@ -87,18 +93,9 @@ class Output:
         sys.stderr.write(_storable(text) + "\n")
 
     def table(
-        self,
-        head: Sequence[str],
-        rows: Iterable[Sequence[object]],
-        objects: Iterable[object] = (),
-        *,
-        in_parts: bool = False,
+        self, head: Sequence[str], rows: Iterable[Sequence[object]], objects: Iterable[object] = ()
     ) -> None:
-        """A table for people: drawn on a terminal, tab-separated in a pipe; with ``as_json`` a line for each of ``objects``.
-
-        With ``in_parts`` columns for which a terminal is too narrow follow as further tables, each with the first column
-        again; else all cells are made narrower, which no figure bears.
-        """
+        """A table for people: drawn on a terminal, tab-separated in a pipe; with ``as_json`` a line for each of ``objects``."""
         if self.as_json:
             for each in objects:
                 self.emit(each)
@@ -108,11 +105,13 @@ class Output:
             for row in rows:
                 self.line("\t".join(clean(cell) for cell in row))
             return
-        cells = [[clean(cell) for cell in row] for row in rows]
         console = self.console
-        parts = _parts(head, cells, console.width) if in_parts else [range(len(head))]
-        for columns in parts:
-            console.print(_drawn(head, cells, columns, console.width))
+        console.print(_drawn(head, [[clean(cell) for cell in row] for row in rows], console.width))
+
+    def warn_each(self, what: str, reasons: Mapping[str, str], most: int) -> None:
+        """A remark for each of the first pages or files, with the reason."""
+        for name, reason in islice(reasons.items(), most):
+            self.warn(f"{what}: {clean(name)}: {reason}")
 
     def facts(self, facts: Mapping[str, object]) -> None:
         """Names and values below each other."""
@@ -139,38 +138,23 @@ def show_pair(output: Output, pair: PairDecision, *, methods: Sequence[str] | No
             output.line(f"  {name:<10} not applicable: {clean(reason)}")
 
 
-def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]], columns: Iterable[int], width: int) -> Table:
-    """The table with these of the columns; cells that are too wide are folded, never cut."""
+def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Table:
+    """The table; cells that are too wide are folded, never cut."""
     from rich import box
     from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, header_style="bold")
-    longest = {at: max(map(cell_len, [head[at], *(row[at] for row in rows)])) for at in columns}
-    ids = [at for at in longest if head[at] in _IDS]
-    others = sum(min(length, _NARROW) for at, length in longest.items() if at not in ids)
-    left = (width - _EDGES - _PADDING * len(longest) - others) // max(len(ids), 1)
-    for at, length in longest.items():
-        table.add_column(head[at], overflow="fold", width=min(length, left) if at in ids else None)
+    longest = [max(map(cell_len, column)) for column in zip(head, *rows, strict=True)]
+    ids = [name in _IDS for name in head]
+    others = sum(min(length, _NARROW) for length, is_id in zip(longest, ids, strict=True) if not is_id)
+    left = (width - _EDGES - _PADDING * len(head) - others) // max(sum(ids), 1)
+    for name, length, is_id in zip(head, longest, ids, strict=True):
+        table.add_column(name, overflow="fold", width=min(length, left) if is_id else None)
     for row in rows:
-        table.add_row(*(Text(row[at], COLOURS.get(row[at], "")) for at in columns))
+        table.add_row(*(Text(cell, COLOURS.get(cell, "")) for cell in row))
     return table
-
-
-def _parts(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
-    """Columns that fit into the width together, the first of all in each part."""
-    from rich.cells import cell_len
-
-    def needed(column: int) -> int:
-        return max(map(cell_len, [head[column], *(row[column] for row in rows)])) + _PADDING
-
-    parts: list[list[int]] = [[0]]
-    for column in range(1, len(head)):
-        if len(parts[-1]) > 1 and sum(map(needed, [*parts[-1], column])) + _EDGES > width:
-            parts.append([0])
-        parts[-1].append(column)
-    return parts
 
 
 def clean(value: object) -> str:

@@ -42,7 +42,6 @@ def scan(
     *,
     options: ReadOptions,
     report: str | None = None,
-    report_clusters: Annotated[int, typer.Option(min=0)] = 50,
     dry_run: DryRun = False,
 ) -> ExitCode:
     """Find duplicates in many pages: store them all, then cluster the whole index.
@@ -51,9 +50,8 @@ def scan(
 
     Args:
         report: Write a self-contained HTML page with the clusters.
-        report_clusters: Number of clusters shown with texts, the largest first.
     """
-    from es_dedup.report import ReportLimits, report_page
+    from es_dedup.report import report_page
 
     if report and dry_run:
         raise typer.BadParameter("a dry run stores nothing that could be shown", param_hint="--report")
@@ -67,7 +65,6 @@ def scan(
             page = report_page(
                 work.dedup,
                 title=_title(paths),
-                limits=ReportLimits(clusters=report_clusters),
                 run={"left out": intake.failed + len(done.failed), "pairs compared": done.pairs},
                 progress=work.progress.counter("report"),
             )
@@ -202,10 +199,8 @@ def _finish(
     apart = ("left_out", "decisions")
     summary = {each.name: getattr(done, each.name) for each in fields(done) if each.name not in apart}
     summary |= {"db": session.place, "dry_run": dry_run, "left_out_by_policy": done.left_out}
-    for place, reason in list(done.failed.items())[:SHOWN_PAGES]:
-        output.warn(f"left out: {clean(place)}: {reason}")
-    for page_id, reason in list(done.skipped_pages.items())[:SHOWN_PAGES]:
-        output.warn(f"without text: {clean(page_id)}: {reason}")
+    output.warn_each("left out", done.failed, SHOWN_PAGES)
+    output.warn_each("without text", done.skipped_pages, SHOWN_PAGES)
     for note in done.notes:
         output.warn(note)
     output.result(_facts(done, intake, more, dry_run=dry_run), {**summary, "input": intake.as_dict(), **more})

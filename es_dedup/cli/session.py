@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from es_dedup.cli.group import CommandFailed
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.errors import ConfigError, DedupError, IndexError_, MissingExtra, NotAnIndex
 
@@ -123,6 +124,14 @@ class Session:
             raise NotAnIndex(self.db, "there is no such file; `es-dedup scan PATH` makes it")
         return self._open(read_only=True, quiet=quiet)
 
+    def read_clustered(self) -> Deduplicator:
+        """``read``; raises ``CommandFailed`` where pages are stored that are not clustered yet."""
+        dedup = self.read()
+        if dedup.clusters_pending:
+            dedup.close()
+            raise CommandFailed(UNCLUSTERED)
+        return dedup
+
     def prepare_search(self, reader: Deduplicator) -> None:
         """Have the full-text index of a file brought up to date, with progress; for the reader alone where the file cannot be written."""
         with self.progress() as progress:
@@ -183,6 +192,20 @@ class Session:
                 decisions = decision_differences(decisions_in(site.index.note(STATISTICS)), self.settings)
                 self.tell(SettingsDiffer(self.place, features, decisions))
             yield site
+
+    @contextmanager
+    def index_and_site(
+        self, *, read_only: bool = False
+    ) -> Iterator[tuple[Deduplicator, MaintenanceContext | None]]:
+        """The index, which must exist, and where it is on a server its source indices and jobs."""
+        self.read().close()
+        if self.remote:
+            self.writing = not read_only
+            with self.site(read_only=read_only) as site:
+                yield site.dedup, site
+            return
+        with self._open(read_only=True, quiet=True) if read_only else self.write() as dedup:
+            yield dedup, None
 
     @contextmanager
     def dispatcher(self) -> Iterator[Any]:

@@ -53,7 +53,7 @@ def doubt_of(decision: PairDecision) -> float:
 
 
 def uncertain_pairs(
-    dedup: IndexReader, pages: Iterable[str], *, count: int, known: AbstractSet[Pair], seed: int
+    dedup: IndexReader, pages: Iterable[str], *, count: int, known: AbstractSet[Pair], seed: int = 1
 ) -> list[Uncertain]:
     """The pairs most in doubt, from a random draw of pages and their candidates.
 

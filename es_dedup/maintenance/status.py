@@ -68,12 +68,10 @@ class JobStatus:
 
     def row(self) -> tuple[object, ...]:
         """Cells of a table."""
-        left = "" if self.seconds_left is None else f"{self.seconds_left:,.0f}"
+        left = "" if self.seconds_left is None else f", {self.seconds_left:,.0f} s left"
+        progress = f"{self.done:,} of {self.total:,} ({self.rate:,.0f}/s{left})"
         counts = ", ".join(f"{name} {count:,}" for name, count in self.counts.items() if count)
-        return (
-            *(self.id, self.what, self.state, self.stage, f"{self.done:,}", f"{self.total:,}"),
-            *(f"{self.rate:,.0f}", left, counts, self.note),
-        )
+        return self.id, self.what, self.state, self.stage, progress, counts, self.note
 
 
 def job_status(context: MaintenanceContext, job: Job) -> JobStatus:

@@ -32,24 +32,23 @@ def columns_of(what: str, *, records: bool = False) -> tuple[str, ...]:
 
 
 def page_rows(
-    reader: IndexReader, what: str, columns: Sequence[str], *, min_size: int = 2, contained: bool = False
+    reader: IndexReader, what: str, columns: Sequence[str], *, contained: bool = False
 ) -> Iterator[dict[str, Any]]:
     """One row a page.
 
     Args:
         reader: an index whose pages are clustered.
-        what: ``clusters``, all pages of clusters; ``keep`` and ``drop``, lists of which every stored page is in exactly one.
+        what: ``clusters``, all pages of clusters of several; ``keep`` and ``drop``, lists of which every stored page is in exactly one.
         columns: of ``columns_of``.
-        min_size: of clusters in the table ``clusters``.
         contained: also drop pages that are contained in a longer page.
     """
-    rows = _rows(reader, what, min_size, contained=contained)
+    rows = _rows(reader, what, contained=contained)
     wanted = [name for name in columns if name in RECORD]
     return _with_records(reader, rows, wanted) if wanted else rows
 
 
-def _rows(reader: IndexReader, what: str, min_size: int, *, contained: bool) -> Iterator[dict[str, Any]]:
-    clusters = reader.clusters(min_size=min_size if what == "clusters" else 1)
+def _rows(reader: IndexReader, what: str, *, contained: bool) -> Iterator[dict[str, Any]]:
+    clusters = reader.clusters(min_size=2 if what == "clusters" else 1)
     for some in chunked(clusters, _ROWS):
         inner = [each.canonical for each in some if contained and each.contained_in]
         dropped = reader.redundant(inner, contained=True)[1] if inner else ()

@@ -63,8 +63,9 @@ def test_file_standard_input_and_server_give_the_same(server: str) -> None:
     assert found[0]["why"]["blocks"]
 
 
-def test_another_extractor_can_be_asked() -> None:
-    shown = run("quality", "extract", str(SAMPLE), "--extractor", "plain", "--no-blocks")
+def test_another_extractor_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ES_DEDUP_EXTRACTION__EXTRACTOR", "plain")
+    shown = run("quality", "extract", str(SAMPLE), "--no-blocks")
     assert "责任编辑" in shown
 
 

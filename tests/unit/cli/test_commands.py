@@ -120,7 +120,7 @@ def test_what_each_command_says_to_machines(scanned: None) -> None:
 
 class TestScan:
     def test_a_summary_is_shown_and_the_index_made(self) -> None:
-        result = run("scan", jsonl("pages.jsonl", *PAGES), "--report", "out.html", "--report-clusters", "1")
+        result = run("scan", jsonl("pages.jsonl", *PAGES), "--report", "out.html")
         assert result.exit_code == 0
         assert re.search(r"stored +4", result.stdout)
         assert "clusters` lists the clusters" in result.stderr
@@ -314,7 +314,7 @@ class TestEvaluate:
         assert "4 labelled pages are not in the corpus" in result.stderr
 
     def test_tune_shows_what_would_change(self) -> None:
-        result = self.quality("tune --folds 2 --f1")
+        result = self.quality("tune --folds 2")
         assert result.exit_code == 0, result.stderr
         assert "ccdet.ccs: best threshold 1, now 0.6 (ccdet.min_ccs)" in result.stdout
         found = lines(self.quality("tune --folds 2 --json"))

@@ -64,21 +64,6 @@ def test_tables_are_drawn_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None
     assert "[bold]x" in stream.getvalue()
 
 
-@pytest.mark.parametrize("width", [40, 80, 200])
-def test_a_wide_table_of_figures_is_cut_between_columns(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stdout", stream)
-    monkeypatch.setenv("COLUMNS", str(width))
-    head = ["method", *(f"figure of kind {column}" for column in range(6))]
-    rows = [["feature_sentence", *(f"{column}.25 (107/251)" for column in range(6))]] * 2
-    Output(as_json=False, quiet=False).table(head, rows, in_parts=True)
-    drawn = re.sub("\x1b\\[[0-9;]*m", "", stream.getvalue())
-    assert max(map(len, drawn.splitlines())) <= width
-    assert all(drawn.count(cell) == 2 for cell in rows[0][1:])
-    assert all(drawn.count(name) == 1 for name in head[1:])
-    assert drawn.count("method") == drawn.count("feature_sentence") / 2 == {40: 6, 80: 2, 200: 1}[width]
-
-
 @pytest.mark.parametrize(("length", "whole"), [(40, True), (300, False)])
 def test_ids_are_never_cut(monkeypatch: pytest.MonkeyPatch, length: int, whole: bool) -> None:
     """Other columns are folded first; a longer id is folded, too."""
