@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch import journal
 from es_dedup.batch.journal import Journal, Notes, Recorded
+from es_dedup.errors import InvalidAnnotation
 from es_dedup.model import Relation
 from es_dedup.model.annotations import Annotation, Label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
+
+    from es_dedup.batch.journal import WritableNotes
 
 ANNOTATIONS: Final = "annotations"
 """Name of the journal of annotations, and of its first note."""
@@ -21,6 +24,18 @@ FORMAT: Final = 2
 def load_annotations(index: Notes, *, removed: bool = False) -> tuple[Annotation, ...]:
     """All annotations, by time; with ``removed`` also those that were taken back. Errors as of ``Journal.recorded``."""
     return tuple(each for each in JOURNAL.recorded(index).entries.values() if removed or not each.removed)
+
+
+def record(index: WritableNotes, changes: Sequence[Annotation]) -> None:
+    """Store new and changed annotations; the caller keeps other writers out.
+
+    Raises:
+        InvalidAnnotation: a string is too long, or no text; nothing was stored.
+    """
+    if problem := journal.problem_of(changes):
+        raise InvalidAnnotation(problem)
+    if changes:
+        JOURNAL.record(index, changes)
 
 
 def merged(known: Iterable[Annotation], given: Iterable[Annotation]) -> list[Annotation]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,9 +18,10 @@ from es_dedup.batch.featurise import checked_id, checked_ids, checked_page, chec
 from es_dedup.batch.forgetting import ForgetReport, erase
 from es_dedup.batch.ignored import apply_ignored
 from es_dedup.batch.ingest import INTERRUPTED_SECONDS, Ingest, PageInput
-from es_dedup.batch.journal import problem_of as problem_of_entries
-from es_dedup.batch.overrides import load_constraints, load_ignored, load_overrides, merged, same_in_force
+from es_dedup.batch.override_changes import add_override, end_override, merge_overrides
+from es_dedup.batch.overrides import load_constraints, load_ignored
 from es_dedup.batch.recluster import CLUSTERS_PENDING, QUICK_PAGES, write_session
+from es_dedup.batch.recluster_report import ReclusterReport, canonical_documents, report_of
 from es_dedup.batch.whole_corpus import decide_corpus, recluster_stored
 from es_dedup.clustering import cluster_all
 from es_dedup.decision.page_decisions import stored_decision
@@ -38,7 +38,7 @@ from es_dedup.settings.loading import settings_in_force
 from es_dedup.settings.recorded import STATISTICS, adopted, decisions_in, with_recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.index.port import Assignment
@@ -46,24 +46,6 @@ if TYPE_CHECKING:
     from es_dedup.settings import Settings
 
 REMOVED_AT_A_TIME: Final = 500
-
-
-@dataclass(frozen=True, slots=True)
-class ReclusterReport:
-    """Result of reclustering, or of a dry run of it.
-
-    Attributes:
-        pages: stored pages.
-        changed: pages with another canonical document than before.
-        clusters_before, clusters: number of clusters of at least two pages, before and after.
-        without_text: pages of sites with ignored passages whose text is not kept: their features are as they were made. Not of a dry run.
-    """
-
-    pages: int
-    changed: int
-    clusters_before: int
-    clusters: int
-    without_text: int = 0
 
 
 class Deduplicator(IndexReader):
@@ -286,13 +268,7 @@ class Deduplicator(IndexReader):
         Raises:
             UnknownOverride: there is none of that id.
         """
-        with write_session(self._index):
-            known = load_overrides(self._index)
-            if override_id not in known:
-                raise errors.UnknownOverride(override_id)
-            undone = replace(known[override_id], undone=just_now(), undone_by=author, undone_reason=reason)
-            changed = self._merge_overrides([undone]).changed
-            return OverrideReport((load_overrides(self._index)[override_id],), changed)
+        return end_override(self._index, self._settings, override_id, reason=reason, author=author)
 
     def import_overrides(self, overrides: Iterable[Override]) -> OverrideReport:
         """Take over overrides of another index or a file; their pages need not be stored.
@@ -307,7 +283,7 @@ class Deduplicator(IndexReader):
             OverrideConflict: one cannot hold beside others; nothing was stored.
         """
         with write_session(self._index):
-            return self._merge_overrides(overrides)
+            return merge_overrides(self._index, self._settings, overrides)
 
     def annotate(self, left: str, right: str, label: Label, *, reader: str, override: str = "") -> Annotation:
         """Keep what a reader says of two stored pages, in place of what the same reader said before; decisions stay as they are.
@@ -326,17 +302,10 @@ class Deduplicator(IndexReader):
         if not reader.strip():
             raise InvalidAnnotation("the reader is empty")
         label = Label(label)
-        made = Annotation(
-            left,
-            right,
-            label,
-            reader,
-            just_now(),
-            label.relation(*(record.length for record in records)),
-            override=override,
-        )
+        relation = label.relation(*(record.length for record in records))
+        made = Annotation(left, right, label, reader, just_now(), relation, override=override)
         with self._index.writing():
-            self._record_labels([made])
+            labels.record(self._index, [made])
         return made
 
     def remove_annotation(self, left: str, right: str, *, reader: str) -> bool:
@@ -345,7 +314,7 @@ class Deduplicator(IndexReader):
         with self._index.writing():
             known = [each for each in labels.load_annotations(self._index) if each.key == key]
             if known:
-                self._record_labels([replace(known[0], removed=just_now())])
+                labels.record(self._index, [replace(known[0], removed=just_now())])
         return bool(known)
 
     def import_annotations(self, annotations: Iterable[Annotation]) -> int:
@@ -359,40 +328,19 @@ class Deduplicator(IndexReader):
         """
         with self._index.writing():
             changes = labels.merged(labels.load_annotations(self._index, removed=True), annotations)
-            if changes:
-                self._record_labels(changes)
+            labels.record(self._index, changes)
         return len(changes)
 
     def keep(self, name: str, text: str | None) -> None:
         """Keep a small text beside the index under a name, for a program that uses the library; None removes it."""
         self._index.set_note(KEPT + name, text)
 
-    def _record_labels(self, changes: Sequence[Annotation]) -> None:
-        if problem := problem_of_entries(changes):
-            raise InvalidAnnotation(problem)
-        labels.JOURNAL.record(self._index, changes)
-
     def _override(
         self, kind: OverrideKind, pages: tuple[str, ...], reason: str, author: str, **of: str
     ) -> OverrideReport:
-        pages = tuple(self.record(page_id).page_id for page_id in pages)
-        if len(set(pages)) != len(pages):
-            raise InvalidOverride(f"page {pages[0]!r} is named twice")
-        if not reason.strip() or not author.strip():
-            raise InvalidOverride("the reason or the author is empty")
-        new = Override(secrets.token_hex(6), kind, tuple(sorted(pages)), reason, author, just_now(), **of)
-        with write_session(self._index):
-            changed = self._merge_overrides([new]).changed
-            stored = same_in_force(load_overrides(self._index).values(), new)
-        return OverrideReport((stored or new,), changed)
-
-    def _merge_overrides(self, given: Iterable[Override]) -> OverrideReport:
-        changes, constraints = merged(load_overrides(self._index), given)
-        if not changes:
-            return OverrideReport(())
-        return OverrideReport(
-            tuple(changes), upkeep.change_overrides(self._index, changes, constraints, self._settings)
-        )
+        named = tuple(sorted(self.record(page_id).page_id for page_id in pages))
+        new = Override(secrets.token_hex(6), kind, named, reason, author, just_now(), **of)
+        return add_override(self._index, self._settings, new)
 
     def record_roots(self, roots: Roots) -> None:
         """Record the roots of an input before its pages are stored, so that files below them keep their ids.
@@ -435,15 +383,15 @@ class Deduplicator(IndexReader):
             corpus, before = load_corpus(self._index), self._canonical()
             edges = decide_corpus(corpus, settings, progress or upkeep.silent).edges
             then = cluster_all(corpus.keys, edges, settings.cluster, load_constraints(self._index))
-            return _report(before, _canonical_of(then.values()))
+            return report_of(before, canonical_documents(then.values()))
         with write_session(self._index):
             before = self._canonical()
             self._index.set_note(CLUSTERS_PENDING, "1")
             without_text = apply_ignored(self._index, settings, compress_text)
             assigned = self._recluster(settings, progress)
             self._index.set_note(CLUSTERS_PENDING, None)
-            now = self._canonical() if assigned is None else _canonical_of(assigned.values())
-        return _report(before, now, without_text)
+            now = self._canonical() if assigned is None else canonical_documents(assigned.values())
+        return report_of(before, now, without_text)
 
     def recluster_as_before(self, *, keep_pending: bool = False) -> None:
         """``recluster`` with the settings that the clusters were made with: for repair.
@@ -468,7 +416,7 @@ class Deduplicator(IndexReader):
 
     def _canonical(self) -> dict[str, str]:
         """The canonical document of each clustered page, by page id."""
-        return _canonical_of(chain.from_iterable(self._index.clusters()))
+        return canonical_documents(chain.from_iterable(self._index.clusters()))
 
     def _heal(self) -> None:
         """Recluster a small index when a writer was stopped half-way or the statistics cannot be read; not beside a writer at work.
@@ -551,18 +499,3 @@ class Deduplicator(IndexReader):
             if whole:  # another command may follow at once
                 self._index.refresh()
         return report
-
-
-def _canonical_of(assigned: Iterable[Assignment]) -> dict[str, str]:
-    return {each.page_id: each.canonical for each in assigned}
-
-
-def _report(before: Mapping[str, str], now: Mapping[str, str], without_text: int = 0) -> ReclusterReport:
-    """What has changed between two sets of canonical documents, by page id."""
-    changed = sum(before.get(page_id) != canonical for page_id, canonical in now.items())
-    return ReclusterReport(len(now), changed, _several(before), _several(now), without_text)
-
-
-def _several(canonical: Mapping[str, str]) -> int:
-    """Number of clusters of at least two pages."""
-    return sum(size > 1 for size in Counter(canonical.values()).values())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_dedup.batch import featurise, overrides, page_lookup
+from es_dedup.batch import featurise, overrides, page_lookup, search
 from es_dedup.batch.cluster_evidence import clusters_with_evidence
 from es_dedup.batch.effective_settings import EffectiveSettings
 from es_dedup.batch.featurise import checked_id, day_of
@@ -23,13 +23,14 @@ from es_dedup.decision.method_rules import decided
 from es_dedup.decision.page_decisions import decide, overruled, with_overridden
 from es_dedup.decision.rules import BY_RULES, without_rules
 from es_dedup.decision.thresholds import thresholds_of
+from es_dedup.decision.verdicts_by_texts import verdicts_by_texts
 from es_dedup.deduplicator.stored_reader import StoredReader
 from es_dedup.detectors.features import unpack
 from es_dedup.detectors.page_features import of_stored, of_text
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError, NotAnIndex, SearchRefused, SettingsDiffer, UnknownPage, wrong_type
 from es_dedup.extraction import create_extractor
-from es_dedup.model import Cluster, Content, Decision, Page, PairDecision, SearchHit, SearchResult, Skipped
+from es_dedup.model import Cluster, Content, Decision, Page, PairDecision, SearchResult
 from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import STATISTICS, decision_settings, with_recorded
 from es_dedup.text.passages import closed_up, without_passages
@@ -46,13 +47,12 @@ if TYPE_CHECKING:
     from es_dedup.errors import Difference
     from es_dedup.index.port import Assignment, Index
     from es_dedup.index.records import FeatureRecord
-    from es_dedup.model import Edge, Progress, Relation, Verdict
+    from es_dedup.model import Edge, Progress, Relation
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary
     from es_dedup.settings import Settings
 
 CLUSTERS_AT_A_TIME = 256  # whose evidence is computed together
 CHECKED_AT_A_TIME = 64
-GROUPED = 10_000  # matches of a search that are read at once, and of which groups are counted
 STATISTICS_SECONDS = 0.5  # used so long before a check whether another process has learned new ones
 
 
@@ -187,38 +187,19 @@ class IndexReader(StoredReader):
         stored = settings.elastic.also_stored if self._index.keeps_named else ()
         enabled = {each.detector for each in decision.verdicts}
         names = [name for name in dict.fromkeys((*settings.detectors, *stored, *also)) if name not in enabled]
-        verdicts, skipped = self._by_texts(names, left, right)
+        contents = [
+            (side.id if isinstance(side, Page) else side, self.content_of(side))
+            for side in (left, right)
+            if names
+        ]
+        by_texts = verdicts_by_texts(names, contents, settings)
         explained = replace(
             decision,
-            verdicts=(*decision.verdicts, *verdicts),
+            verdicts=(*decision.verdicts, *by_texts.verdicts),
             rules=next(rule_results(comparison)) if settings.decision.method == BY_RULES else (),
-            skipped=skipped,
+            skipped=by_texts.skipped,
         )
         return self._overridden(explained)
-
-    def _by_texts(self, names: Sequence[str], *sides: str | Page) -> tuple[list[Verdict], dict[str, str]]:
-        """What methods that are not enabled say of a pair, and why the others, and the enabled ones of these names, give no verdict."""
-        if not names:
-            return [], {}
-        contents = [(side.id if isinstance(side, Page) else side, self.content_of(side)) for side in sides]
-        verdicts: list[Verdict] = []
-        why: dict[str, str] = {}
-        settings = self._settings.model_copy(update={"detectors": tuple(names)})
-        for name, detector in create_detectors(settings).items():
-            sides_ = [
-                Skipped("its text is not kept") if content is None else detector.featurise(content)
-                for _, content in contents
-            ]
-            reasons = [
-                f"{each.detail or each.reason} in {page}"
-                for (page, _), each in zip(contents, sides_, strict=True)
-                if isinstance(each, Skipped)
-            ]
-            if reasons or name in self._settings.detectors:
-                why[name] = "; ".join(reasons) or "nothing to compare"
-            else:
-                verdicts.append(detector.verify(*sides_))
-        return verdicts, dict(sorted(why.items()))
 
     def content_of(self, side: str | Page) -> Content | None:
         """Content of a page, stored (by id) or given; None where its text is not kept."""
@@ -417,7 +398,7 @@ class IndexReader(StoredReader):
     def search(self, query: str, *, limit: int = 10, offset: int = 0, collapse: bool = True) -> SearchResult:
         """Full-text search over stored texts, one hit per cluster unless ``collapse`` is False.
 
-        No more matches are read than the hits need, or ``GROUPED``, of which groups are counted. In a file, new texts are added to the full-text
+        No more matches are read than the hits need, or ``batch.search.GROUPED``, of which groups are counted. In a file, new texts are added to the full-text
         index first; opened for reading only, many are not: see ``not_indexed`` of the result, and ``prepare_search``.
 
         Raises:
@@ -428,16 +409,7 @@ class IndexReader(StoredReader):
         if limit < 0 or offset < 0:
             raise ValueError(f"limit and offset must not be negative, got {limit} and {offset}")
         self._warn()
-        most = max(GROUPED, offset + limit)
-        found, clusters, groups = self._grouped(query, most)
-        while len(found) == most and collapse and len(groups) < offset + limit:  # copies of few pages
-            most *= 4
-            found, clusters, groups = self._grouped(query, most)
-        page = (groups if collapse else found)[offset : offset + limit]
-        hits, missing = self._hits(page, clusters), self._index.unsearchable()
-        if len(found) == most:
-            return SearchResult(hits, None, self._index.matches(query), missing)
-        return SearchResult(hits, len(groups), len(found), missing)
+        return search.search(self._index, query, limit=limit, offset=offset, collapse=collapse)
 
     def prepare_search(self, progress: Callable[[Progress], None] | None = None) -> None:
         """Add new texts of a file to its full-text index, until ``search`` finds all; ``scan`` and ``add`` leave that to searches.
@@ -446,18 +418,6 @@ class IndexReader(StoredReader):
         added before an error, such as one that ``progress`` raises, is kept.
         """
         self._index.prepare_search(progress)
-
-    def _grouped(
-        self, query: str, most: int
-    ) -> tuple[list[tuple[str, float]], dict[str, str], list[tuple[str, float]]]:
-        """The best matches with their scores, at most so many; the cluster of each; and the best one of each cluster."""
-        found = self._index.search(query, limit=most)
-        assigned = self._index.assignments(name for name, _ in found)
-        clusters = {name: each.cluster_id for name, each in assigned.items()}
-        groups: dict[str, tuple[str, float]] = {}
-        for name, score in found:
-            groups.setdefault(clusters.get(name, name), (name, score))
-        return found, clusters, list(groups.values())
 
     def count(self) -> int:
         """Number of stored pages."""
@@ -539,15 +499,3 @@ class IndexReader(StoredReader):
     ) -> list[Cluster]:
         found = clusters_with_evidence(groups, self._index, self._lookup(), self._settings, wanted)
         return [each for each in found if each.size >= least]
-
-    def _hits(self, page: Sequence[tuple[str, float]], clusters: dict[str, str]) -> tuple[SearchHit, ...]:
-        records = self._index.get_many(name for name, _ in page)
-        groups = self._index.members({clusters.get(name, name) for name, _ in page})
-        hits = []
-        for name, score in page:
-            if name not in records:  # another process has just removed it
-                continue
-            record, cluster = records[name], clusters.get(name, name)
-            others = max(len(groups.get(cluster, ())) - 1, 0)
-            hits.append(SearchHit(name, score, record.title, record.url, cluster, others))
-        return tuple(hits)

@@ -37,7 +37,7 @@ from es_dedup.settings.recorded import STATISTICS, decision_settings, decisions_
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from es_dedup.deduplicator.deduplicator import ReclusterReport
+    from es_dedup.batch.recluster_report import ReclusterReport
     from es_dedup.index.jobs import JobStore
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.maintenance.stage import Observer, PartitionPlan, Stage, Step

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from es_dedup import Deduplicator, Page, Settings
-from es_dedup.deduplicator import index_reader
+from es_dedup.batch import search as searching
 from es_dedup.errors import UnknownPage
 from es_dedup.readers import read_pages
 from es_dedup.settings.loading import IndexConfig
@@ -186,7 +186,7 @@ class TestBrowse:
     def test_a_search_reads_the_matches_that_it_shows(
         self, dedup: Deduplicator, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(index_reader, "GROUPED", 2)
+        monkeypatch.setattr(searching, "GROUPED", 2)
         asked: list[int] = []
         search = dedup._index.search
 
