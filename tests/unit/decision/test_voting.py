@@ -14,7 +14,7 @@ from es_dedup import Deduplicator, Page, Relation, Settings
 from es_dedup.decision.candidate_search import term_groups
 from es_dedup.decision.statistics import Statistics
 from es_dedup.decision.voting import decided_by, outcome, reason, voters_of
-from es_dedup.detectors.coverage import Coverage, CoverageFeatures
+from es_dedup.detectors.coverage import Coverage
 from es_dedup.detectors.coverage_pairs import measure
 from es_dedup.detectors.features import featurise
 from es_dedup.detectors.registry import create_detectors
@@ -135,38 +135,6 @@ def test_one_equal_band_is_enough_where_simhash_decides(method: str, least: int)
     assert bands.min_shared == least
 
 
-@pytest.mark.parametrize("rule", VOTES)
-def test_a_pair_is_what_the_voters_say(rule: str) -> None:
-    settings = voting(rule, "simhash", "dwdcs", "ccdet")
-    detectors = create_detectors(settings)
-    pages = some_pages()[:6]
-    features = {
-        page.id: {name: each.featurise(Content(page.text or "")) for name, each in detectors.items()}
-        for page in pages
-    }
-    relations = set()
-    with Deduplicator.open(":memory:", settings=settings) as dedup:
-        dedup.add_many(pages)
-        for left, right in combinations(pages, 2):
-            pair = dedup.explain(left.id, right.id)
-            assert pair.decided_by == f"{rule}: simhash, dwdcs, ccdet"
-            if pair.relation is Relation.EXACT:
-                continue
-            votes = []
-            for name in settings.decision.voters:
-                ours, theirs = features[left.id][name], features[right.id][name]
-                skipped = isinstance(ours, Skipped) or isinstance(theirs, Skipped)
-                votes.append(None if skipped else detectors[name].verify(ours, theirs))
-            wanted = outcome(rule, votes)
-            assert pair.relation is (wanted.relation if wanted else Relation.DIFFERENT)
-            assert pair.score == (round(wanted.score, 4) if wanted else 0.0)
-            assert pair.reason.startswith(
-                f"{'rejected' if pair.relation is Relation.DIFFERENT else 'accepted'} by {rule}"
-            )
-            relations.add(pair.relation)
-    assert Relation.DIFFERENT in relations
-
-
 METHODS: Final = ("ccdet", "simhash", "coverage", "multi_simhash", "char_frequency", "dwdcs")
 """The methods of the package."""
 PAGES: Final = some_pages()[:8]
@@ -182,39 +150,48 @@ def alone(name: str) -> Settings:
     return Settings(detectors=(name,), decision=DecisionConfig(method=name), workers=1)
 
 
-def weighed(left: CoverageFeatures, right: CoverageFeatures, dedup: Deduplicator) -> Verdict:
-    """What coverage says of a pair by what the corpus knows."""
+def vote_of(detector: Any, left: Any, right: Any, dedup: Deduplicator) -> Verdict | None:
+    """What a method says of the features of a pair; coverage goes by what the corpus knows."""
+    if isinstance(left, Skipped) or isinstance(right, Skipped):
+        return None
+    if not isinstance(detector, Coverage):
+        verdict: Verdict = detector.verify(left, right)
+        return verdict
     known = Statistics.from_bytes(dedup._index.load_statistics() or b"")
     row, ours, theirs = np.array([0]), left.table, right.table
-    measures = measure(ours, row, theirs, row, known.weights(ours), known.weights(theirs))
-    return Coverage(alone(Coverage.name).coverage).decide(measures, 0)
+    return detector.decide(measure(ours, row, theirs, row, known.weights(ours), known.weights(theirs)), 0)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_a_pair_is_what_the_method_says(name: str) -> None:
-    settings = alone(name)
-    detector = create_detectors(settings)[name]
-    features = {page.id: detector.featurise(Content(page.text or "")) for page in PAGES}
+@pytest.mark.parametrize("method", [*METHODS, *VOTES])
+def test_a_pair_is_what_the_method_or_its_voters_say(method: str) -> None:
+    settings = alone(method) if method in METHODS else voting(method, "simhash", "dwdcs", "ccdet")
+    detectors, voters, relations = create_detectors(settings), voters_of(settings), set()
+    features = {
+        page.id: {name: detectors[name].featurise(Content(page.text or "")) for name in voters}
+        for page in PAGES
+    }
     with Deduplicator.open(":memory:", settings=settings) as dedup:
         dedup.add_many(PAGES)
         for left, right in combinations(PAGES, 2):
             pair = dedup.explain(left.id, right.id)
-            ours, theirs = features[left.id], features[right.id]
+            assert pair.decided_by == pair.reversed.decided_by == decided_by(settings)
+            assert "rules" not in {verdict.detector for verdict in pair.all_verdicts}
             if pair.relation is Relation.EXACT:
                 assert dense(left) == dense(right)
                 assert pair.reason == "texts are equal"
-            elif isinstance(ours, Skipped) or isinstance(theirs, Skipped):
-                assert pair.relation is Relation.DIFFERENT
-            else:
-                if isinstance(ours, CoverageFeatures) and isinstance(theirs, CoverageFeatures):
-                    verdict = weighed(ours, theirs, dedup)
-                else:
-                    verdict = detector.verify(ours, theirs)
-                assert (pair.relation, pair.score) == (verdict.relation, round(verdict.score, 4))
-                said = "rejected" if verdict.relation is Relation.DIFFERENT else "accepted"
-                assert pair.reason == f"{said} by {name}"
-            assert pair.decided_by == pair.reversed.decided_by == name
-            assert "rules" not in {verdict.detector for verdict in pair.all_verdicts}
+                continue
+            votes = [
+                vote_of(detectors[name], features[left.id][name], features[right.id][name], dedup)
+                for name in voters
+            ]
+            wanted = outcome(method, votes)
+            assert pair.relation is (wanted.relation if wanted else Relation.DIFFERENT)
+            assert pair.score == (round(wanted.score, 4) if wanted else 0.0)
+            said = f"{'rejected' if pair.relation is Relation.DIFFERENT else 'accepted'} by {method}"
+            assert pair.reason == said or method in VOTES or wanted is None
+            assert pair.reason.startswith(said) or wanted is None
+            relations.add(pair.relation)
+    assert Relation.DIFFERENT in relations
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -14,9 +14,9 @@ from es_dedup.detectors.simhash import TAG, Fingerprint, Simhash, band_matrix, b
 from es_dedup.model import Content, Relation
 from es_dedup.settings.sections import SimhashConfig
 from es_dedup.text.idf import Idf
-from es_dedup.text.normalise import normalise, normalise_many
+from es_dedup.text.normalise import normalise
 from es_dedup.text.segment import words
-from es_dedup.text.tokens import tokenise
+from tests.reference import coverage as slow_coverage
 from tests.reference import simhash as slow
 from tests.texts import article
 
@@ -123,21 +123,39 @@ def test_a_fingerprint_takes_eight_bytes() -> None:
         Simhash(SimhashConfig()).unpack(b"1234567")
 
 
-def test_words_vote_by_tfidf_as_the_reference_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = ["水泵水泵坏了，水泵！", "the pumps", "", article(3, sentences=5)]
+TEXTS: Final = ["水泵水泵坏了，水泵！", "the pumps", "", article(3, sentences=5)]
+
+
+@pytest.mark.parametrize("features", ["grams", "words", "words-tfidf"])
+def test_features_vote_as_the_reference_says(features: str, monkeypatch: pytest.MonkeyPatch) -> None:
     idf = Idf({"水泵": 2.0, "坏": 3.06, "the": 0.01}, 1.5, "test")
     monkeypatch.setattr("es_dedup.detectors.simhash.chosen", lambda _: idf)
-    config = SimhashConfig(features="words-tfidf")
-    batch = normalise_many(texts)
-    values, has = Simhash(config).values(batch, tokenise(batch))
-    plain, _ = Simhash(SimhashConfig(features="words")).values(batch, tokenise(batch))
-    assert has.tolist() == [True, True, False, True]
-    for page, text in enumerate(texts):
-        features = []
-        for word in words(normalise(text)):
-            # a page of one word has that word's hash as its fingerprint
-            (alone,) = Simhash(SimhashConfig(features="words")).featurise_many([Content(word)])
-            assert isinstance(alone, Fingerprint)
-            features.append((alone.value, max(1, round(8 * idf.values.get(word, idf.unknown)))))
-        assert values[page] == (slow.fingerprint(features) or 0)
-    assert values[1] != plain[1]
+    check_votes(TEXTS, features, idf)
+
+
+def check_votes(texts: list[str], features: str, idf: Idf) -> list[int | None]:
+    """Fingerprints of pages are those of the reference; gives them."""
+    if features == "grams":
+        tokens = [slow_coverage.tokens(normalise(text)) for text in texts]
+        # a comma keeps two runs of letters apart and is no token itself
+        votes = [[(f"{one},{other}", 1) for one, other in itertools.pairwise(each)] for each in tokens]
+    else:
+        votes = [[(word, 1) for word in words(normalise(text))] for text in texts]
+    if features == "words-tfidf":
+        weigh = idf.values.get
+        votes = [[(word, max(1, round(8 * weigh(word, idf.unknown)))) for word, _ in each] for each in votes]
+    names = sorted({name for page in votes for name, _ in page})
+    # a page of one feature has its hash as its fingerprint
+    alone = Simhash(SimhashConfig(features="grams" if features == "grams" else "words"))
+    pages = zip(names, alone.featurise_many([Content(name) for name in names]), strict=True)
+    hashes = {name: page.value for name, page in pages if isinstance(page, Fingerprint)}
+    expected = [slow.fingerprint((hashes[name], weight) for name, weight in page) for page in votes]
+    detector = Simhash(SimhashConfig.model_validate({"features": features}))
+    found = [
+        each.value if isinstance(each, Fingerprint) else None
+        for each in detector.featurise_many([Content(text) for text in texts])
+    ]
+    assert [one for one, each in zip(found, votes, strict=True) if each] == [
+        each for each in expected if each
+    ]
+    return found
