@@ -32,7 +32,7 @@ ON_ES9 := bash -c 'ES_DEDUP_ES_URL=$$ES_DEDUP_ES9_URL exec "$$@"' run
 ON_OPENSEARCH := bash -c 'ES_DEDUP_ES_URL=$$ES_DEDUP_OPENSEARCH_URL exec "$$@"' run
 # which tests run where: CONTRIBUTING.md, "Tests"
 DAILY := not slow and not traffic and not data and not other_servers and not spark and not integrations and not browser
-QUICK := tests/unit tests/contract tests/formats tests/integration/test_hook.py tests/integration/test_collapse.py tests/integration/test_maintenance.py
+QUICK := tests/unit tests/contract tests/formats tests/integration/test_hook.py tests/integration/collapse/test_modes.py tests/integration/test_maintenance.py
 OF_DOCUMENTS := tests/unit/scripts tests/unit/test_compose.py tests/unit/test_docs_reference.py tests/unit/test_hosting.py
 SLOW := slow and not traffic and not data and not other_servers and not spark and not browser
 export ES_DEDUP_SERVERS_REQUIRED := 1

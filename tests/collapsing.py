@@ -10,6 +10,7 @@ from typing import Any, Final
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
+from es_dedup.collapse import GroupPage
 from es_dedup.index.elastic.mappings import load_mapping
 from es_dedup.index.opensearch import is_opensearch
 
@@ -117,6 +118,11 @@ def ranked(client: Elasticsearch, index: str, body: dict[str, Any]) -> list[dict
     found = list(answer["hits"]["hits"])
     assert len(found) < 10_000
     return found
+
+
+def ids(page: GroupPage) -> list[str]:
+    """The ids of the documents shown, in order."""
+    return [group.hit["_id"] for group in page.groups]
 
 
 def first_of_each(

@@ -104,7 +104,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByServe
 def _on_servers(path: Path) -> bool:
     source = path.read_text(encoding="utf-8")
     if any(
-        name in source for name in ("tests.servers", "tests.source_indices", "tests.workers", "address: str")
+        name in source
+        for name in (
+            "tests.servers",
+            "tests.collapsing",
+            "tests.source_indices",
+            "tests.workers",
+            "address: str",
+        )
     ):
         return True
     return re.search(r"def test_\w+\([^)]*\bplace: str", source) is not None

@@ -71,7 +71,7 @@ def test_any_history_gives_the_full_run_on_what_is_left(seed: int) -> None:
 
 def step(draw: random.Random, store: Store, *, overrides: bool) -> None:
     """A random change: pages added, updated or removed, an override recorded or undone; few ids, so that they meet again."""
-    name, chance = f"p{draw.randrange(20):03}", draw.random()
+    name, chance = f"p{draw.randrange(20 if overrides else 60):03}", draw.random()
     if overrides and chance < 0.1 and store.overrides:
         change = store.decide(draw.sample(store.overrides, len(store.overrides) - 1))
     elif overrides and chance < 0.3:
@@ -181,12 +181,13 @@ def test_what_cannot_be_placed_alone_is_not_placed(
     assert place(page, near, EARLIEST) is None
 
 
-def test_a_member_that_would_rather_have_the_new_page_calls_for_repair() -> None:
-    store = filled("bc", "bc")
-    near = Neighbourhood((PageKey("a"), PageKey("b"), PageKey("c")), (same("a", "c"),), store.stored)
-    assert place("a", near, EARLIEST) is None
-    without_chief = Neighbourhood((PageKey("a"), PageKey("c")), (same("a", "c"),), store.stored)
-    assert place("a", without_chief, EARLIEST) is None
+@pytest.mark.parametrize(("score", "placed"), [(1.0, False), (0.9, True), (0.5, True)])
+def test_a_member_that_would_rather_have_the_new_page_calls_for_repair(score: float, placed: bool) -> None:
+    store = filled("ac", "ac")
+    near = Neighbourhood(tuple(map(PageKey, "abc")), (same("b", "c", score),), store.stored)
+    assert (place("b", near, EARLIEST) is not None) == placed
+    without_chief = Neighbourhood(tuple(map(PageKey, "bc")), (same("b", "c", score),), store.stored)
+    assert place("b", without_chief, EARLIEST) is None
 
 
 def test_a_page_that_stays_needs_an_assignment() -> None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_dedup.collapse import START, AsyncDedupSearch, DedupSearch, GroupPage, OptionOverrides
+from es_dedup.collapse import START, AsyncDedupSearch, DedupSearch, OptionOverrides
 from es_dedup.errors import IndexUnavailable, SearchRefused
-from tests.collapsing import Corpus, create, fill, first_of_each, invented, ranked
-from tests.servers import async_client_of, client_of, fresh_name, needs_elasticsearch, url_of
+from tests.collapsing import Corpus, first_of_each, ids, ranked
+from tests.servers import async_client_of, fresh_name, needs_elasticsearch, url_of
 
 QUERY: dict[str, Any] = {"query": {"match": {"body": "bridge 桥梁"}}, "sort": ["_score", {"n": "asc"}]}
 VECTOR = [0.4, 0.6, 0.5, 0.5]
@@ -26,24 +25,6 @@ VECTORS: dict[str, dict[str, Any]] = {
     "retriever": {"retriever": {"knn": KNN}},
 }
 MODES = ["canonical", "collapse", "group", "off"]
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Elasticsearch]:
-    with client_of(url_of("es8")) as client:
-        yield client
-
-
-@pytest.fixture(scope="module", params=[0.0, 0.3], ids=["all marked", "some unmarked"])
-def corpus(client: Elasticsearch, request: pytest.FixtureRequest) -> Iterator[Corpus]:
-    index = fresh_name()
-    create(client, index)
-    yield fill(client, index, invented(1500, 11, unmarked=request.param))
-    client.indices.delete(index=index)
-
-
-def ids(page: GroupPage) -> list[str]:
-    return [group.hit["_id"] for group in page.groups]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -112,23 +93,16 @@ def test_similar_pages_are_counted(client: Elasticsearch, corpus: Corpus, mode: 
             assert group.similar_count == wanted - 1
 
 
-def test_stored_sizes_may_lag_and_counted_ones_do_not(client: Elasticsearch) -> None:
-    index = fresh_name()
-    create(client, index)
-    try:
-        sizes: dict[str, dict[str, Any]] = {"a": {"canonical": True, "cluster_size": 2}, "b": {}, "c": {}}
-        for name, size in sizes.items():
-            mark = {"cluster_id": "c", "canonical": False, **size}
-            client.index(index=index, id=name, document={"body": f"tea {name}", "dedup": mark}, refresh=True)
-        search = DedupSearch(client, index)
-        for body in (
-            {},
-            {"query": {"match": {"body": "b"}}},
-        ):  # the canonical document, and a copy in its place
-            found = [search.search(body, mode="collapse", similar=way).groups for way in ("stored", "all")]
-            assert [[group.similar_count for group in groups] for groups in found] == [[1], [2]]
-    finally:
-        client.indices.delete(index=index)
+def test_stored_sizes_may_lag_and_counted_ones_do_not(client: Elasticsearch, index: str) -> None:
+    sizes: dict[str, dict[str, Any]] = {"a": {"canonical": True, "cluster_size": 2}, "b": {}, "c": {}}
+    for name, size in sizes.items():
+        mark = {"cluster_id": "c", "canonical": False, **size}
+        client.index(index=index, id=name, document={"body": f"tea {name}", "dedup": mark}, refresh=True)
+    search = DedupSearch(client, index)
+    # the canonical document, and a copy in its place
+    for body in ({}, {"query": {"match": {"body": "b"}}}):
+        found = [search.search(body, mode="collapse", similar=way).groups for way in ("stored", "all")]
+        assert [[group.similar_count for group in groups] for groups in found] == [[1], [2]]
 
 
 def test_a_boost_multiplies_scores_by_cluster_size(client: Elasticsearch, corpus: Corpus) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,8 +11,7 @@ from elasticsearch import Elasticsearch
 from es_dedup.collapse import START, DedupSearch, Expansion, GroupPage
 from es_dedup.errors import IndexUnavailable, SearchRefused
 from es_dedup.index.opensearch import is_opensearch
-from tests.collapsing import Corpus, create, fill, invented
-from tests.servers import client_of, fresh_name, needs_elasticsearch, url_of
+from tests.servers import needs_elasticsearch
 
 MODES = ["canonical", "collapse", "group", "off"]
 QUERY: dict[str, Any] = {"match": {"body": {"query": "bridge", "_name": "words"}}}
@@ -77,28 +76,15 @@ REFUSED: dict[str, tuple[dict[str, Any], list[str]]] = {
 }
 
 
-@pytest.fixture(scope="module", params=[0.0, 0.3], ids=["all attached", "some without cluster"])
-def corpus(request: pytest.FixtureRequest) -> Iterator[tuple[DedupSearch, Corpus, Elasticsearch]]:
-    index = fresh_name()
-    with client_of(url_of("es8")) as client:
-        create(client, index, shards=3)
-        yield (
-            DedupSearch(client, index),
-            fill(client, index, invented(400, 7, unmarked=request.param)),
-            client,
-        )
-        client.indices.delete(index=index)
-
-
 @pytest.mark.parametrize(
     ("key", "mode"),
     [(key, mode) for key in SUPPORTED for mode in MODES if (key, mode) != ("rescore", "collapse")],
 )
-def test_a_key_is_supported(corpus: tuple[DedupSearch, Corpus, Elasticsearch], key: str, mode: str) -> None:
+def test_a_key_is_supported(search: DedupSearch, key: str, mode: str) -> None:
     more, seen = SUPPORTED[key]
     if key in ("runtime_mappings", "knn"):
         needs_elasticsearch(key)
-    page = corpus[0].search({"query": QUERY, "size": 200} | more, mode=mode)
+    page = search.search({"query": QUERY, "size": 200} | more, mode=mode)
     assert seen(page)
     shown = [group.cluster_id for group in page.groups if group.cluster_id is not None]
     assert mode == "off" or len(shown) == len(set(shown))  # a cluster lies on several shards
@@ -107,8 +93,7 @@ def test_a_key_is_supported(corpus: tuple[DedupSearch, Corpus, Elasticsearch], k
 @pytest.mark.parametrize(
     ("key", "mode"), [(key, mode) for key, (_, modes) in REFUSED.items() for mode in modes]
 )
-def test_a_key_is_refused(corpus: tuple[DedupSearch, Corpus, Elasticsearch], key: str, mode: str) -> None:
-    search, _, client = corpus
+def test_a_key_is_refused(search: DedupSearch, client: Elasticsearch, key: str, mode: str) -> None:
     # some modes send it, and the answer of OpenSearch has status 500
     unavailable = key == "slice" and is_opensearch(client)
     with pytest.raises((SearchRefused, IndexUnavailable) if unavailable else SearchRefused):
@@ -116,21 +101,17 @@ def test_a_key_is_refused(corpus: tuple[DedupSearch, Corpus, Elasticsearch], key
 
 
 @pytest.mark.parametrize("mode", ["canonical", "collapse", "off"])
-def test_a_cursor_brings_suggestions_with_the_first_page(
-    corpus: tuple[DedupSearch, Corpus, Elasticsearch], mode: str
-) -> None:
+def test_a_cursor_brings_suggestions_with_the_first_page(search: DedupSearch, mode: str) -> None:
     body = {"query": QUERY, "size": 5} | SUPPORTED["suggest"][0]
-    first, second, *_ = corpus[0].pages(body, mode=mode)
+    first, second, *_ = search.pages(body, mode=mode)
     assert SUPPORTED["suggest"][1](first)
     assert second.suggest == {}
     with pytest.raises(SearchRefused, match="profile"):
-        corpus[0].search(body | {"profile": True}, cursor=START, mode=mode)
+        search.search(body | {"profile": True}, cursor=START, mode=mode)
 
 
 @pytest.mark.parametrize("key", ["aggs", "aggregations", "suggest", "profile"])
-def test_the_pages_of_a_cluster_refuse_what_they_would_drop(
-    corpus: tuple[DedupSearch, Corpus, Elasticsearch], key: str
-) -> None:
+def test_the_pages_of_a_cluster_refuse_what_they_would_drop(search: DedupSearch, key: str) -> None:
     with pytest.raises(SearchRefused, match=key):
-        corpus[0].expand("c/p0", SUPPORTED[key][0])
-    assert isinstance(corpus[0].expand("c/p0", {"size": 1}), Expansion)
+        search.expand("c/p0", SUPPORTED[key][0])
+    assert isinstance(search.expand("c/p0", {"size": 1}), Expansion)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_dedup.collapse import START, DedupSearch
+from es_dedup.collapse import START, Bound, DedupSearch, Total
 from es_dedup.errors import CursorLost, SearchRefused
 from tests.collapsing import Corpus, create, fill, first_of_each, invented, ranked
-from tests.servers import client_of, fresh_name, needs_elasticsearch, url_of
+from tests.servers import fresh_name, needs_elasticsearch
 
 BODIES: dict[str, dict[str, Any]] = {
     "score": {"query": {"match": {"body": "bridge"}}, "sort": ["_score", {"n": "asc"}]},
@@ -20,24 +20,6 @@ BODIES: dict[str, dict[str, Any]] = {
     "missing values": {"query": {"match": {"body": "tea"}}, "sort": [{"late": "asc"}, {"n": "desc"}]},
     "kNN": {"knn": {"field": "vector", "query_vector": [0.5] * 4, "k": 300, "num_candidates": 2000}},
 }
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Elasticsearch]:
-    with client_of(url_of("es8")) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def corpus(client: Elasticsearch) -> Iterator[Corpus]:
-    index = fresh_name()
-    create(client, index, shards=2)
-    pages = list(invented(2000, 5, unmarked=0.1))
-    for number, page in enumerate(pages):
-        if number % 3:
-            page.source["late"] = number % 7
-    yield fill(client, index, pages)
-    client.indices.delete(index=index)
 
 
 def eventually(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
@@ -87,10 +69,8 @@ def test_all_pages_together_are_all_groups(
     assert eventually(lambda: contexts(client) <= before)
     if name != "kNN":
         for page in pages:
-            assert page.total_documents is not None
-            assert page.total_groups is not None
-            assert (page.total_documents.value, page.total_documents.exact) == (len(found), True)
-            assert (page.total_groups.value, page.total_groups.exact) == (len(expected), True)
+            assert page.total_documents == Total(len(found), Bound.EXACT)
+            assert page.total_groups == Total(len(expected), Bound.EXACT)
 
 
 def test_what_is_written_meanwhile_is_not_met(client: Elasticsearch) -> None:

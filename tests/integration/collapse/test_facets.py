@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from elasticsearch import Elasticsearch
 
 from es_dedup.collapse import DedupSearch
-from tests.collapsing import Corpus, create, fill, invented, ranked
-from tests.servers import client_of, fresh_name, url_of
+from tests.collapsing import Corpus, ranked
 
 QUERY = {"query": {"match": {"body": "bridge 桥梁 river"}}, "size": 3}
 AGGS: dict[str, Any] = {
@@ -27,20 +26,6 @@ AGGS: dict[str, Any] = {
     "chosen": {"filters": {"filters": {"short": {"range": {"length": {"lt": 8}}}, "all": {"match_all": {}}}}},
     "one": {"filter": {"term": {"site": "site1.example"}}},
 }
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Elasticsearch]:
-    with client_of(url_of("es8")) as client:
-        yield client
-
-
-@pytest.fixture(scope="module", params=[0.0, 0.3], ids=["all marked", "some unmarked"])
-def corpus(client: Elasticsearch, request: pytest.FixtureRequest) -> Iterator[Corpus]:
-    index = fresh_name()
-    create(client, index)
-    yield fill(client, index, invented(2000, 3, unmarked=request.param))
-    client.indices.delete(index=index)
 
 
 @pytest.fixture(scope="module")

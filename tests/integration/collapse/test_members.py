@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,8 +9,7 @@ from elasticsearch import Elasticsearch
 
 from es_dedup.collapse import Bound, DedupSearch, Group
 from es_dedup.errors import SearchRefused
-from tests.collapsing import Corpus, Stored, create, fill, invented, ranked
-from tests.servers import client_of, fresh_name, url_of
+from tests.collapsing import Corpus, Stored, ranked
 
 BODY: dict[str, Any] = {
     "query": {"match": {"body": "river ferry"}},
@@ -22,25 +20,6 @@ BODY: dict[str, Any] = {
 }
 NEWEST: list[dict[str, str]] = [{"day": "desc"}, {"n": "asc"}]
 MODES = ["canonical", "collapse", "group"]
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Elasticsearch]:
-    with client_of(url_of("es8")) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def corpus(client: Elasticsearch) -> Iterator[Corpus]:
-    index = fresh_name()
-    create(client, index, shards=2)
-    yield fill(client, index, invented(1500, 11, unmarked=0.3))
-    client.indices.delete(index=index)
-
-
-@pytest.fixture
-def search(client: Elasticsearch, corpus: Corpus) -> DedupSearch:
-    return DedupSearch(client, corpus.index)
 
 
 def newest_first(pages: list[Stored]) -> list[str]:

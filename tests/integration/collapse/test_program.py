@@ -9,7 +9,7 @@ from typing import Final
 from tests.collapsing import create
 from tests.servers import client_of, fresh_name, needs_elasticsearch, url_of
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+ROOT: Final = Path(__file__).resolve().parents[3]
 
 
 def test_the_program_prints_groups() -> None:
