@@ -1,7 +1,5 @@
 """Chromium, driven by Playwright, for tests of pages in a browser."""
 
-from __future__ import annotations
-
 import shutil
 import warnings
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A corpus on a real server whose groups are known, and the slow, plain answer to a collapsed search over it."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field

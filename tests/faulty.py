@@ -1,7 +1,5 @@
 """Celery's application with faults that a test asks for by environment variables; for worker processes of tests only."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

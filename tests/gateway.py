@@ -3,8 +3,6 @@
 The first line on standard output is its address.
 """
 
-from __future__ import annotations
-
 import argparse
 import base64
 import http.client

@@ -3,8 +3,6 @@
 It shows how little an adapter has to be, and answers candidate queries by counting, for comparison with the real indices.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The sample pages with their labels and true texts, and small pages of our own for tests of the pipeline."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, replace
 from functools import cache

@@ -1,7 +1,5 @@
 """A real server of the REST API for tests."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Small made-up sets in place of the data of the benchmarks and experiments."""
 
-from __future__ import annotations
-
 import base64
 import json
 import lzma

@@ -1,7 +1,5 @@
 """Source indices for tests: the sample pages and made-up ones on a real server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Corpora for tests on Spark, and the clusters of a scan beside those of tables."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from dataclasses import asdict

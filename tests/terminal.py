@@ -1,7 +1,5 @@
 """A command on a terminal of its own: what it shows there, and how it takes Ctrl-C."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

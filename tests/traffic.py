@@ -1,12 +1,10 @@
 """Writers that go on while servers fail: documents through a hook, sent again until they are taken, as their owner would."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from elasticsearch import ApiError, Elasticsearch, TransportError
 from elasticsearch.helpers import BulkIndexError, scan
@@ -49,7 +47,7 @@ class Traffic:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     @contextmanager
-    def running(self) -> Iterator[Traffic]:
+    def running(self) -> Iterator[Self]:
         """Send batches until the end of the block."""
         self._thread.start()
         try:

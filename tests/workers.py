@@ -1,7 +1,5 @@
 """Real worker processes for tests."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The command line as people run it: real processes on the real pipeline."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """``quality extract`` shows what is read out of a page and why, from a file, standard input or a server."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

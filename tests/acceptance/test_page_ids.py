@@ -1,7 +1,5 @@
 """Page ids of files named on the command line: the same file keeps its id, different files never share one."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from pathlib import Path

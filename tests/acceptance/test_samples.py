@@ -1,7 +1,5 @@
 """The sample pages: every label comes out right, clusters are sound, and main texts are the true ones."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

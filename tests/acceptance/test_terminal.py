@@ -1,7 +1,5 @@
 """Commands on a terminal: progress with rate and time left, and an end in time when they are interrupted."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

@@ -1,7 +1,5 @@
 """Every benchmark runs, checks its answer and writes its figures; here on small made-up sets in place of the data."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import random

@@ -1,7 +1,5 @@
 """One browser for all tests of the folder, and servers with the same pages."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final

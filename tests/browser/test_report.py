@@ -1,7 +1,5 @@
 """The search of the HTML report in a browser: what is shown as somebody types, and that no page's text runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The index on Elasticsearch keeps the contracts of the index ports, on every server that is at hand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

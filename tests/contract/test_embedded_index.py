@@ -1,7 +1,5 @@
 """The embedded index keeps the contracts of the index ports."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What tests of several comparators share: detectors by name, real pages, words as the reference reads them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """Methods side by side: the join of candidate terms, costs, thresholds, and where one stands alone."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction

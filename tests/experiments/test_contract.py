@@ -1,7 +1,5 @@
 """The comparators: the contract of the detectors' port, known answers, ranges of settings."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The experiments of the source documents and the tables of methods run and write their figures, on small made-up sets."""
 
-from __future__ import annotations
-
 import importlib
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Spot signatures, their similarity and the bounds of the join, against the reference."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Dumps without their duplicates: records keep their bytes and order, whatever the format."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

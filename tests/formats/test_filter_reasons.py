@@ -1,7 +1,5 @@
 """What ``filter --reasons`` says of each record that it leaves out."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What a filter takes for a record: what stands at its place, or, with an index, the page of its id."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

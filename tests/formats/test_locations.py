@@ -1,7 +1,5 @@
 """Patterns, addresses of storage, and paths into records: what they stand for, and one line for what cannot be read."""
 
-from __future__ import annotations
-
 import json
 import sys
 import zipfile

@@ -1,7 +1,5 @@
 """Addresses that are longer than an ``_id`` of Elasticsearch: the page is kept, and found by its address and by its id."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Overrides as they are stored in an index and exported: what format 2 wrote is read, and written again the same."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """Pipes: read once, of the kind that their content or an option says."""
 
-from __future__ import annotations
-
 import bz2
 import contextlib
 import csv

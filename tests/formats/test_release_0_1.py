@@ -1,7 +1,5 @@
 """An index of release 0.1, in a file or on Elasticsearch, is refused with advice by everything that opens it, and left as it is."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """WARC archives: which records become pages, how bodies are decoded, what damage costs."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

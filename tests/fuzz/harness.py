@@ -3,8 +3,6 @@
 Input ``n`` of a target depends on the seed, the target's name and ``n`` alone, so each finding can be repeated by itself.
 """
 
-from __future__ import annotations
-
 import mmap
 import random
 import resource

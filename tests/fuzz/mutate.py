@@ -1,7 +1,5 @@
 """Damage: to bytes, to texts and to JSON values."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

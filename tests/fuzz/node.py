@@ -3,8 +3,6 @@
 It stands below the client, in the place of a connection, so that the client's own parsing and its errors are the real ones.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import random

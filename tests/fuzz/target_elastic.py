@@ -1,7 +1,5 @@
 """Targets: answers of Elasticsearch to all that the feature index, the user's index and jobs ask."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """Targets: everything that is stored as bytes, by the numpy code and by kernels; and whole index files."""
 
-from __future__ import annotations
-
 import json
 import random
 import sqlite3

@@ -1,7 +1,5 @@
 """Targets: named fields of hostile texts, and what Elasticsearch would hold of them."""
 
-from __future__ import annotations
-
 import json
 import random
 from functools import cache

@@ -1,7 +1,5 @@
 """Targets: reading of charsets, and extraction by two methods."""
 
-from __future__ import annotations
-
 import random
 from functools import partial
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """Targets: every kind of input file, packed and not, and standard input."""
 
-from __future__ import annotations
-
 import atexit
 import bz2
 import csv

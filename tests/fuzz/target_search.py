@@ -1,7 +1,5 @@
 """Targets: users' search bodies, and answers to them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from functools import cache, partial

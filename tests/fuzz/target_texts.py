@@ -1,7 +1,5 @@
 """Targets: what people write or send back: settings, the environment, labels, addresses, cursors."""
 
-from __future__ import annotations
-
 import base64
 import json
 import random

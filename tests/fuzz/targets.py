@@ -1,7 +1,5 @@
 """All targets."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from tests.fuzz import (

@@ -1,7 +1,5 @@
 """Places on real servers, and a hook on one, for the files that test them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

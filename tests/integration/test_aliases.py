@@ -1,7 +1,5 @@
 """Aliases that give documents a routing or show a part of an index, and indices that require a routing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What readers say of pairs, on the embedded index and on Elasticsearch: kept beside decisions, and lost by nothing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

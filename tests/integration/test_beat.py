@@ -1,7 +1,5 @@
 """The beat process of a real worker, killed; and what shows that periodic tasks run, or do not."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -3,8 +3,6 @@
 Single documents of a request are then turned away with status 429, or all of it.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Candidates of one method: an index and ``compare`` find the same, and a page finds what it holds in either order."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Sequence

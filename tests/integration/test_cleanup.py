@@ -1,7 +1,5 @@
 """The commands of the how-to remove everything that an index has made, and nothing else."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from contextlib import suppress

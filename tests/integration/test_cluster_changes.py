@@ -1,7 +1,5 @@
 """The feed of cluster changes: whatever changes clusters, who follows the feed has exactly the clusters of the index."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

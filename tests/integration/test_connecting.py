@@ -1,7 +1,5 @@
 """Ways to a server: a prefix behind a reverse proxy, certificates, a forward proxy, a cloud id; and what is refused in one line."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The console: who may see it, what its views show, and what pages may not do to it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser

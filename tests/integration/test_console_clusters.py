@@ -1,7 +1,5 @@
 """The list of clusters in the console and the REST API: filters, orders, paging, on a file and on Elasticsearch."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

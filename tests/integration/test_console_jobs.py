@@ -1,7 +1,5 @@
 """Jobs and dead letters in the console."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Reviewing pairs in the console: what is asked, what is kept, what is taken back."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Trying and applying other decision settings in the console."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -3,8 +3,6 @@
 The servers of the tests have data streams but not the requests that remove them, so those of these tests stay until the server is stopped.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

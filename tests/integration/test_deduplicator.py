@@ -1,7 +1,5 @@
 """The pipeline on an embedded index: what each call promises, in memory and on a file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Killed processes, full disks, interruptions and damaged statistics: nothing that was acknowledged is lost."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """Very many equal pages, very many pages of one template, several processes and threads."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

@@ -1,7 +1,5 @@
 """Replacing, removing, browsing, dry runs and order: what is stored stays right."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Index now, decide later: the hook with real Celery workers, and messages that are lost on the way."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

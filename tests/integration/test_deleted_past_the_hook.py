@@ -1,7 +1,5 @@
 """Documents that were deleted past the hook: copies that come later are found by searches, whatever the policy."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """``es-dedup explain --text``: stored pages and files side by side, on a terminal, as JSON and as one HTML file."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

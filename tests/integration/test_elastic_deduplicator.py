@@ -1,7 +1,5 @@
 """The whole path on Elasticsearch says what it says on the embedded index, page for page."""
 
-from __future__ import annotations
-
 import json
 import lzma
 import os

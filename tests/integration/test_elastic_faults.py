@@ -1,7 +1,5 @@
 """What the adapter does when server, network or index fail: each fault is provoked on a real server."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Elasticsearch whose searches are never refreshed by themselves: what one object writes it finds, and what others write."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

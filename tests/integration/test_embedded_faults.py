@@ -1,7 +1,5 @@
 """The embedded index under full disks, killed processes, several writers and threads."""
 
-from __future__ import annotations
-
 import random
 import signal
 import sqlite3

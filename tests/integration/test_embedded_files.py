@@ -1,7 +1,5 @@
 """What the embedded index says of files that are not its own, damaged, or not permitted."""
 
-from __future__ import annotations
-
 import pickle
 import shutil
 import sqlite3

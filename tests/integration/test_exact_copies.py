@@ -1,7 +1,5 @@
 """Texts that are equal but for Unicode form, line ends and outer white space are exact duplicates at any length, on every way in."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pages past their time to live: removed by the command and by the periodic task, and kept where indices are attached."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager

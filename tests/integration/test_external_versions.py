@@ -1,7 +1,5 @@
 """Indices whose owner gives the versions of documents: writes of ``dedup`` leave them as they are, and the owner's next write is no conflict."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

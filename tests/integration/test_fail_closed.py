@@ -1,7 +1,5 @@
 """``hook.on_failure``: documents while the feature index does not answer, whose own cluster does."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterator

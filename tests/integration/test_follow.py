@@ -1,7 +1,5 @@
 """Source indices that others write to without a hook are followed: new, changed and deleted documents, new indices, deaths."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Pages erased: nothing of them is found by any question, nor in the bytes of the file."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

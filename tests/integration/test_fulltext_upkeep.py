@@ -1,7 +1,5 @@
 """The full-text index of a file: not filled by writes, brought up to date by searches of writers, and never waited for by readers."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Methods beyond the default three in an index: stored, asked, shown, found again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

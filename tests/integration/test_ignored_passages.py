@@ -1,7 +1,5 @@
 """Passages of a site that people have decided to ignore: never counted on new pages, and not on stored ones after a recluster."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

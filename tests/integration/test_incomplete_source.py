@@ -1,7 +1,5 @@
 """An index whose ``_source`` is not the whole document: everything that updates documents refuses it, and no field is lost."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any

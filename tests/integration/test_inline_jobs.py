@@ -1,7 +1,5 @@
 """Jobs that a command works on itself: progress on a terminal, and Ctrl-C."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator, Sequence

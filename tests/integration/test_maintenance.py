@@ -1,7 +1,5 @@
 """Attach, backfill, audit and their like on a real server, worked on in this process."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

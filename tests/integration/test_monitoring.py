@@ -1,7 +1,5 @@
 """Dashboard and alert rules name metrics that are exported; workers and the REST API tell the same of an index; what a backfill will cost."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Features on Elasticsearch in named fields: what a document shows, what plain queries find, and that retrieval rests on them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Commands that need Redis, while it is down, stalls, or takes no more messages."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 ``make test-opensearch-all`` runs the other tests of this folder on OpenSearch, too.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

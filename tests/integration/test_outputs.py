@@ -1,7 +1,5 @@
 """Outputs of commands: each replaces an earlier output of its kind, and nothing else that is in its place."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Overrides on the embedded index and on Elasticsearch: clusters follow at once, and nothing loses them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

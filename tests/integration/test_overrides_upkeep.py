@@ -1,7 +1,5 @@
 """Overrides of an index with attached source indices: documents follow, and jobs and the hook keep to them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """All features of one page, stored, kept without text, or given: the same names and the same values."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

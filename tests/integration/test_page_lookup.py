@@ -1,7 +1,5 @@
 """Pages named by id, by URL and on standard input: one way for all commands."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The preset ``papers``, end to end: the published methods find candidates, verify and decide, in a file and on a server."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """``dedup_parallel_bulk``: results as the client's helper gives them, clusters as one writer makes them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

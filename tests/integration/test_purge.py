@@ -1,7 +1,5 @@
 """Copies deleted from a source index, and brought back: nothing but current copies goes, and nothing is lost."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Canonical documents are deleted while a reindex runs: by others, through the hook, and from the index alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The documented role is enough for maintenance, hook and search on a secured node, and for nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Old hooks and new workers side by side: an index whose mappings and notes are those of an earlier release of the same schema version."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """A write alias that is rolled over, under a running hook and after ``attach``: the new index has the mapping of ``dedup``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """``eval --without RULE`` and ``tune --rule RULE``: labelled pairs without a rule, and with other thresholds of it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Features on one cluster, documents on another, each with credentials of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

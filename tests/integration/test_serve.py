@@ -1,7 +1,5 @@
 """The REST API on a file and on Elasticsearch: each route answers what the library answers."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

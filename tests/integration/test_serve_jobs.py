@@ -1,7 +1,5 @@
 """Jobs on attached indices, begun by HTTP."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``Idempotency-Key``: answers and jobs of keys outlive the server, are shared by servers, and are forgotten."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3

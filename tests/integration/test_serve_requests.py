@@ -1,7 +1,5 @@
 """The REST API refuses what it should, with a problem that says what to do, and keeps what it has accepted."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Servers of other versions: the oldest supported one is that of the profile ``bundled``, on which whole suites are run."""
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

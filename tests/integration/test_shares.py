@@ -1,7 +1,5 @@
 """How much of each page stands in the other, shown wherever two pages are said to be alike; and one count of clusters."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Backup by a snapshot and restore, by the requests that the guide shows, and the audit after it."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Sequence

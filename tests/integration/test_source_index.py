@@ -1,7 +1,5 @@
 """Source indices on a real server: mapping, reading, scanning, marking."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from typing import Any

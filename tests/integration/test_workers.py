@@ -1,7 +1,5 @@
 """Real Celery workers on a real Redis and Elasticsearch, and what may befall them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

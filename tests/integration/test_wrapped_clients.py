@@ -1,7 +1,5 @@
 """Clients that are wrapped in an object with what the client's bulk helpers use, and nothing else."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any, Self, cast

@@ -1,7 +1,5 @@
 """A writer lock that is kept from one session to the next, and let go of when somebody else waits or it is not taken."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -1,7 +1,5 @@
 """The guide for other writers: its bulk proxy before a real server, and the configuration of Logstash's filter."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

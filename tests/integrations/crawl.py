@@ -5,8 +5,6 @@
 ``SETTINGS`` are settings of Scrapy as JSON, one crawl each, all at once; prints what each crawl returned as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import AsyncIterator, Iterator

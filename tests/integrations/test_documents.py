@@ -1,7 +1,5 @@
 """Components for LangChain and Haystack: near-duplicates are dropped before embedding and collapsed at retrieval."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Input from a server that speaks the protocol of S3, through s3fs and the command line."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import subprocess

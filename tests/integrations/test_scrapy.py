@@ -1,7 +1,5 @@
 """Crawls of a local site of sample pages by Scrapy: what is annotated, marked and dropped is what a scan finds."""
 
-from __future__ import annotations
-
 import functools
 import http.server
 import json

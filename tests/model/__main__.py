@@ -1,7 +1,5 @@
 """``python -m tests.model``: sequences for a given time, each on the next backend."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

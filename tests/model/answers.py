@@ -1,7 +1,5 @@
 """Clusters, ``dedup`` fields and totals of a source index, as the model says they should be."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final

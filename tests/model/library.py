@@ -1,7 +1,5 @@
 """``Deduplicator`` over a file or an index on Elasticsearch, beside the model."""
 
-from __future__ import annotations
-
 import random
 from contextlib import suppress
 from functools import cache, partial

@@ -16,8 +16,6 @@ template    8 sentences of its own, 12 that all templates share               di
 =========== ================================================================= ===============================================
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """A user's index on Elasticsearch, and each step that somebody takes there: hook, other writers, jobs, workers."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence

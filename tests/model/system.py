@@ -1,7 +1,5 @@
 """What every system under test shares: steps as plain data, deaths of processes, and what is said when something differs."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import random

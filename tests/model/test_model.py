@@ -1,7 +1,5 @@
 """The model-based test in its short form: fixed seeds; and that it would notice something."""
 
-from __future__ import annotations
-
 import json
 import random
 from itertools import product

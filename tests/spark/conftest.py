@@ -1,7 +1,5 @@
 """One Spark session for all tests of the folder: two cores, in this process' machine."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from typing import Any

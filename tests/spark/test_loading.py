@@ -1,7 +1,5 @@
 """Tables in an index on a real server: what a scan would have stored there, and the hook goes on."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """The clusters of ``es_dedup.spark`` are those of a scan, however the rows are spread and ordered."""
 
-from __future__ import annotations
-
 import json
 import lzma
 import os

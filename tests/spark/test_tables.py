@@ -1,7 +1,5 @@
 """Tables in a folder: finished ones are kept, a later day is compared with the days before, and nothing is mixed."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

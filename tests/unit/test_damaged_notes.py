@@ -1,7 +1,5 @@
 """Notes that an index keeps, in a form that nothing of ours writes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

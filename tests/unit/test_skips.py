@@ -1,7 +1,5 @@
 """No test skips on all servers: what a server lacks is asked in ``tests/servers.py``, and ``make test-all`` starts each that is named."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Arguments of wrong types are refused at once, with advice; and where settings come from when none are given."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date

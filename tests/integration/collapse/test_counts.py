@@ -1,7 +1,5 @@
 """Exact numbers of groups where a server would share one search out among its threads."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 

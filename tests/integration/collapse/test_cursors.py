@@ -1,7 +1,5 @@
 """Deep paging by cursor on a real server: to the end, without gaps and doubles, and what can go wrong."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Facets of collapsed searches on a real server, against counting groups in Python."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """What a collapsed search passes on and adds: contents, highlights, vectors, boosts, similar pages, expansion."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Every documented key of a search body, in every mode: supported, or refused with a clear error; none is dropped."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

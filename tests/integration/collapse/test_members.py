@@ -1,7 +1,5 @@
 """Heads by another sort and pages of groups in one call, against plain counting in Python."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Collapsed searches on a real server: each page, total and facet against plain counting in Python."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

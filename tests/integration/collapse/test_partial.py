@@ -1,7 +1,5 @@
 """Several indices in one search: some never attached, some that do not answer; and documents half marked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

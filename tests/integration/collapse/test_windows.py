@@ -1,7 +1,5 @@
 """Folding in a window on a real server: by cluster id, by stored features, under the page that contains a page."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

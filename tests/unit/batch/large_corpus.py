@@ -1,7 +1,5 @@
 """``python -m tests.unit.batch.large_corpus ROWS``: a run in files over so many small pages, and the memory that it takes, as JSON."""
 
-from __future__ import annotations
-
 import json
 import resource
 import sys

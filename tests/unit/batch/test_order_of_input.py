@@ -1,7 +1,5 @@
 """Which pages are one cluster does not depend on the order in which they come, nor on how many come at a time."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

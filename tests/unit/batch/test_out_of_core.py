@@ -1,7 +1,5 @@
 """A corpus clustered out of core: the same as at once, and never more of it in memory than was asked for."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

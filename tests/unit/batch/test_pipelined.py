@@ -1,7 +1,5 @@
 """A corpus decided in a thread of its own: the same result, told of in the caller's thread, and dropped when not wanted."""
 
-from __future__ import annotations
-
 import threading
 import time
 from typing import Final

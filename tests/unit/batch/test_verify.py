@@ -1,7 +1,5 @@
 """Verification of candidate pairs: the cheap pass loses nothing, and edges point from the smaller id."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 

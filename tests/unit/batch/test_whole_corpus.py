@@ -1,7 +1,5 @@
 """A corpus too large for memory: reports, clusters and edges are those of one in memory."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

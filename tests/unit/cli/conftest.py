@@ -1,7 +1,5 @@
 """Each test of the command line runs in an empty folder, with the real pipeline."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

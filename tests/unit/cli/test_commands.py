@@ -1,7 +1,5 @@
 """Every command on an index file: output for people and machines, exit codes, errors."""
 
-from __future__ import annotations
-
 import csv
 import errno
 import json

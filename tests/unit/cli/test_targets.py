@@ -1,7 +1,5 @@
 """What a command may not write over or read, and what it leaves alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

@@ -1,7 +1,5 @@
 """Random graphs, a store in memory, and an independent clustering written straight from the definition."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """Pages that come one by one, change and go, against a full run on what is left."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from dataclasses import replace

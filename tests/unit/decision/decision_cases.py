@@ -1,7 +1,5 @@
 """Small pages to compare: sentences from a seed, titles and days, and the decision rules on a pair of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date

@@ -1,7 +1,5 @@
 """Clauses of a text, and texts aligned by them: all of both in order, what only one has marked, within bounded time."""
 
-from __future__ import annotations
-
 import time
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Looking stored pages up: common terms, copies by hash, canonical documents of many, and lists that were cut."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

@@ -1,7 +1,5 @@
 """What is told of a pair follows from the rules that decided on it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import chain
 

@@ -1,7 +1,5 @@
 """What cover is demanded of a pair: against a plain implementation, and what the demand is for."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the corpus learns: template from content, in any order of pages, and the stored form."""
 
-from __future__ import annotations
-
 import random
 from contextlib import closing
 from dataclasses import fields, replace

@@ -1,7 +1,5 @@
 """One published method in place of the rules, and several that vote; the preset that lets them do so."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, Final

@@ -5,8 +5,6 @@ They hold on every machine for every release of one version of a method. When a 
 say so in the changelog. Writing is refused while the file holds other answers under the same version.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The registry: names to detectors, and refusal of names it does not know."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files of labelled pairs: what is read, what is refused, and the digest."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

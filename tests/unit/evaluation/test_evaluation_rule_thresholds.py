@@ -1,7 +1,5 @@
 """Which thresholds decide on a pair, and what other values of them would change."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

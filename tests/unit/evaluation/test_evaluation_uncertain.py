@@ -1,7 +1,5 @@
 """Which pairs are asked about first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """The evaluation runner: what it asks an index, and what it makes of the answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Bytes of any kind as a tree, and its blocks and containers, against a slow recursive reading of the same tree."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

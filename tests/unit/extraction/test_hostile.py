@@ -1,7 +1,5 @@
 """Pages made to hurt: each ends in bounded time and memory, and gives what text there is."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

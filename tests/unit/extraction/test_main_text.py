@@ -1,7 +1,5 @@
 """The main text of small pages and of forms that simple rules get wrong; notices of rights at its edges; the published block method."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Title, canonical URL, site, language and time of publication."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest

@@ -1,7 +1,5 @@
 """A block model of one's own, named in the settings: read, refused, recorded by content."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

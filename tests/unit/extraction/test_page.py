@@ -1,7 +1,5 @@
 """A page as a whole: methods, what is skipped, kinds of pages, reasons of blocks."""
 
-from __future__ import annotations
-
 import gzip
 import re
 

@@ -1,7 +1,5 @@
 """A process takes the kernels when it pays, and compiles them again when what they were made of changes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

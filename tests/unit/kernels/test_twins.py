@@ -1,7 +1,5 @@
 """The kernels give, bit for bit, what the numpy code beside them gives."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Values in lists of bounded number and size."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain, pairwise
 

@@ -1,7 +1,5 @@
 """What is said in Chinese: all of the evidence, by the same templates as in English."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import chain

@@ -1,7 +1,5 @@
 """The report page: what it shows, that it is safe and self-contained, and that it stays small."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

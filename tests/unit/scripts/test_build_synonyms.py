@@ -1,7 +1,5 @@
 """The script that builds the shipped synonyms: what it writes is read as the file it was made from."""
 
-from __future__ import annotations
-
 import importlib.util
 import lzma
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The count of the decision's numbers names each with its place, and misses none that is set by default."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 import pytest

@@ -1,7 +1,5 @@
 """The quality gate: what passes, what breaks it, and what pinning refuses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

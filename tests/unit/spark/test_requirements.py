@@ -1,7 +1,5 @@
 """What is missing for Spark is said with what to install."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``deduplicate`` gives for each kind of rows the clusters of a scan, and refuses what it cannot read before any work."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import warnings

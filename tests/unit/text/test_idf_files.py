@@ -1,7 +1,5 @@
 """Inverse document frequencies in files: written, read, refused, and recorded by content."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Numbers: what counts as one, what a clause reads like without them, which of them are kept."""
 
-from __future__ import annotations
-
 import random
 import re
 

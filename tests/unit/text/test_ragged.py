@@ -1,7 +1,5 @@
 """Rows of different length in one array, against the same in lists; stable hashes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Segmentation: both libraries behind one interface, whatever the text."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Synonyms: the forms of files, codes, concepts, and refusals."""
 
-from __future__ import annotations
-
 import hashlib
 import lzma
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tokens, clauses and grams: the same sequences as the slow reference, and hashes that tell exactly them apart."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable
