@@ -158,7 +158,7 @@ def _file_of(source: str | Path, folder: Path, options: ReadOptions) -> Path:
         piped = open_pipe(dump, kind_of(dump, options)) if isinstance(dump, Path) else nullcontext(dump)
         with piped as content_of:
             path = folder / (content_of.name if content_of else "empty.jsonl")
-            with path.open("wb") as stream, content_of.open() if content_of else BytesIO() as content:
+            with path.open("wb") as stream, content_of.open("rb") if content_of else BytesIO() as content:
                 shutil.copyfileobj(content, stream)
     except OSError as error:
         raise InputError(str(source), None, plain_problem(error)) from error

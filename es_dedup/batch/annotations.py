@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 ANNOTATIONS: Final = "annotations"
 """Name of the journal of annotations, and of its first note."""
 FORMAT: Final = 2
+FIELDS: Final = frozenset(("id_a", "id_b", "label", "relation", "reader", "time", "removed", "override"))
 
 
 def load_annotations(index: Notes, *, removed: bool = False) -> tuple[Annotation, ...]:
@@ -58,32 +59,18 @@ def from_dict(values: Mapping[str, Any]) -> Annotation:
     """
     if not isinstance(values, dict) or not all(isinstance(each, str) for each in values.values()):
         raise TypeError("not an object, or a field that is no string")
-    if unknown := values.keys() - {
-        "id_a",
-        "id_b",
-        "label",
-        "relation",
-        "reader",
-        "time",
-        "removed",
-        "override",
-    }:
+    if unknown := values.keys() - FIELDS:
         raise TypeError(f"unknown fields {sorted(unknown)}")
     left, right, reader, time = [values[name] for name in ("id_a", "id_b", "reader", "time")]
     if not (left and right and reader.strip() and time.strip()) or left == right:  # an id may be a space
         raise ValueError("two page ids, a reader and a time are needed")
     label, relation = Label(values["label"]), values.get("relation")
-    if (relation is not None) != (label is Label.CONTAIN) or relation not in (
-        None,
-        Relation.CONTAINS,
-        Relation.CONTAINED,
-    ):
+    if relation not in ((Relation.CONTAINS, Relation.CONTAINED) if label is Label.CONTAIN else (None,)):
         raise ValueError(f"the relation {relation} of a pair labelled {label}")
-    kept = None if relation is None else Relation(relation)
-    made = Annotation(
-        left, right, label, reader, time, kept, values.get("removed", ""), values.get("override", "")
-    )
-    return made if left < right else made.reversed
+    direction = None if relation is None else Relation(relation)
+    removed, override = values.get("removed", ""), values.get("override", "")
+    annotation = Annotation(left, right, label, reader, time, direction, removed, override)
+    return annotation if left < right else annotation.reversed
 
 
 def read_jsonl(lines: Iterable[str], source: str) -> Iterator[Annotation]:

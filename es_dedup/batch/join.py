@@ -1,7 +1,7 @@
-"""Joins of candidate terms, and the rules for which counted pairs are candidates.
+"""Joins of candidate terms: which pages share how many.
 
-The plan is the one an index executes page by page (``CandidateQuery``): shared terms are counted per pair and detector, and a
-pair is a candidate when its count can belong to a related pair. A term with very many postings joins each of them
+The plan is the one an index executes page by page (``CandidateQuery``): shared terms are counted per pair and detector; ``join_methods``
+says which counted pairs are candidates. A term with very many postings joins each of them
 only with the first ones in canonical order: canonical documents come from there, and the join stays linear. Of pages with
 equal text only the first few answer. ``candidate_pairs`` runs the joins over a corpus.
 """
@@ -13,16 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.detectors import fingerprint, simhash
 from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.text.ragged import find, owners_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
-
-    from es_dedup.settings.sections import CcdetConfig
 
     Rows = NDArray[np.int64]
 
@@ -30,12 +27,7 @@ MAX_POSTINGS: Final = 64  # of a term, joined
 COPIES: Final = (
     8  # pages of one text that others are joined with: enough to hold together when some are removed
 )
-GRAM_SHARE: Final = 0.25  # of the comparable terms; related pages share 0.4 or more of their grams
-CLAUSE_SHARE: Final = (
-    0.5  # clauses are fewer and more often form: what shares less of them is found by its grams
-)
 LEAST_SHARED: Final = 2  # terms in common, where there are more than a few
-FEW_TERMS: Final = 4  # so few comparable terms that one of them in common is enough
 HALF_BITS: Final = 32
 NO_FACTS: Final = np.zeros((0, 2), dtype=np.uint64)
 CHUNK_HITS: Final = 1_000_000  # joined rows held at a time by each thread: about 50 MB
@@ -58,37 +50,12 @@ class Hits:
     shared: Rows
 
 
-def sampled_keys(
-    hits: Hits,
-    third: NDArray[np.uint64],
-    bound: NDArray[np.uint64],
-    share: float,
-    below: Callable[[Rows, NDArray[np.uint64]], Rows],
-) -> NDArray[np.uint64]:
-    """Of counted pairs those in which the query page holds that share of the other's stored terms that it can know of.
-
-    Args:
-        hits: all terms counted.
-        third: ``third_value`` of each row's stored terms.
-        bound: of each row, its query terms are complete up to there.
-        share: least share.
-        below: how many stored terms of these rows are at most these bounds.
-    """
-    likely = np.flatnonzero(hits.shared >= sampled_needed(third[hits.stored], bound[hits.query]))
-    query, stored, shared = hits.query[likely], hits.stored[likely], hits.shared[likely]
-    comparable = below(stored, bound[query])
-    need = np.maximum(LEAST_SHARED, np.ceil(share * comparable))
-    few = (comparable <= FEW_TERMS) & (2 * shared >= comparable)
-    keep = (shared >= need) | few
-    return pair_keys(query[keep], stored[keep])
-
-
-def sampled_needed(third: NDArray[np.uint64], bound: NDArray[np.uint64]) -> Rows:
+def sampled_needed(bound: NDArray[np.uint64], third: NDArray[np.uint64]) -> Rows:
     """Terms that counted pairs must share to be candidates: one is enough where the query page can know of two at most.
 
     Args:
-        third: of each pair, ``third_value`` of the stored page.
         bound: of each pair, that of the query page.
+        third: of each pair, ``third_value`` of the stored page.
     """
     return np.where(third > bound, 1, LEAST_SHARED)
 
@@ -100,30 +67,6 @@ def third_value(values: NDArray[np.uint32], offsets: Rows) -> NDArray[np.uint64]
     third = np.full(len(at), 1 << 32, dtype=np.uint64)
     third[having] = values[at[having]]
     return third
-
-
-def period_keys(hits: Hits, size: Rows, config: CcdetConfig) -> NDArray[np.uint64]:
-    """Of counted pairs those with enough common signatures, by ``PeriodTable.comparable`` of each row."""
-    fewer = np.minimum(size[hits.query], size[hits.stored])
-    keep = (hits.shared >= config.min_common) & (hits.shared >= config.min_ccs * fewer)
-    return pair_keys(hits.query[keep], hits.stored[keep])
-
-
-def bands_of(values: NDArray[np.uint64], limit: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Bands stored of fingerprints, and bands queried within so many bits; a row each."""
-    bands = simhash.band_matrix(values)
-    near = [bands] + [
-        bands[:, band : band + 1] ^ (np.uint64(1) << np.arange(fingerprint.BAND_BITS, dtype=np.uint64))
-        for band in range(max(0, limit - 3))
-    ]
-    return bands, np.concatenate(near, axis=1)
-
-
-def fingerprint_keys(hits: Hits, fingerprints: NDArray[np.uint64], limit: int) -> NDArray[np.uint64]:
-    """Of pairs with a common band those with few differing bits."""
-    bits = np.bitwise_count(fingerprints[hits.query] ^ fingerprints[hits.stored])
-    keep = bits <= limit
-    return pair_keys(hits.query[keep], hits.stored[keep])
 
 
 def answering(hashes: NDArray[np.uint64], ranks: Rows) -> NDArray[np.bool_]:
@@ -232,7 +175,7 @@ class TermJoin:
         )
         other = ours != theirs
         if len(self._facts):
-            other &= shared >= sampled_needed(self._facts[theirs, 1], self._facts[ours, 0])
+            other &= shared >= sampled_needed(self._facts[ours, 0], self._facts[theirs, 1])
         return Hits(ours[other], theirs[other], shared[other])
 
 

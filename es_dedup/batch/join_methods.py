@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.batch import join as rules
-from es_dedup.detectors import coverage, fingerprint
+from es_dedup.batch.join import LEAST_SHARED, pair_keys, sampled_needed, third_value
+from es_dedup.detectors import coverage, fingerprint, simhash
 from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, TERM_BITS
 
@@ -26,11 +26,15 @@ if TYPE_CHECKING:
     from es_dedup.batch.join import Hits
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.settings import Settings
+    from es_dedup.settings.sections import CcdetConfig
 
     Keys = NDArray[np.uint64]
     Rows = NDArray[np.int64]
 
 HASH_BITS: Final = 32  # of a gram or clause
+GRAM_SHARE: Final = 0.25  # of the comparable terms; related pages share 0.4 or more of their grams
+CLAUSE_SHARE: Final = 0.5  # clauses are fewer and more often form: what shares less is found by its grams
+FEW_TERMS: Final = 4  # so few comparable terms that one of them in common is enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +96,13 @@ def join_methods(settings: Settings) -> list[JoinMethod]:
     made = []
     if "coverage" in settings.detectors:
         for name, terms, share in (
-            ("grams", _gram_terms, rules.GRAM_SHARE),
-            ("clauses", _clause_terms, rules.CLAUSE_SHARE),
+            ("grams", _gram_terms, GRAM_SHARE),
+            ("clauses", _clause_terms, CLAUSE_SHARE),
         ):
             keys = partial(_sampled_keys, share)
-            made.append(JoinMethod(name, HASH_BITS, False, terms, keys, _sampled_needed, sampled=True))  # noqa: FBT003
+            made.append(JoinMethod(name, HASH_BITS, False, terms, keys, sampled_needed, sampled=True))  # noqa: FBT003
     if "ccdet" in settings.detectors:
-        of_periods, least = partial(_period_keys, settings), partial(_fixed, settings.ccdet.min_common)
+        of_periods, least = partial(_period_keys, settings.ccdet), partial(_fixed, settings.ccdet.min_common)
         made.append(JoinMethod("periods", HASH_BITS_IN_TERM, True, _period_terms, of_periods, least))  # noqa: FBT003
     if "simhash" in settings.detectors:
         limit = settings.simhash.max_hamming_distance
@@ -123,18 +127,19 @@ def _clause_terms(table: FeatureTable, weigh: Weighing) -> RowTerms:
 
 def _sampled(queried: coverage.Sampled, stored: coverage.Sampled) -> RowTerms:
     """Both pages are query pages, so a short page inside a long one is found by the long one, which has all its terms."""
-    facts = np.column_stack(
-        (queried.bound.astype(np.uint64), rules.third_value(stored.values, stored.offsets))
-    )
+    facts = np.column_stack((queried.bound.astype(np.uint64), third_value(stored.values, stored.offsets)))
     return RowTerms(queried.values, np.diff(queried.offsets), stored.values, np.diff(stored.offsets), facts)
 
 
-def _sampled_keys(share: float, hits: Hits, facts: NDArray[np.uint64], stored: Column) -> Keys:
-    return rules.sampled_keys(hits, third=facts[:, 1], bound=facts[:, 0], share=share, below=stored.below)
-
-
-def _sampled_needed(bound: NDArray[np.uint64], third: NDArray[np.uint64]) -> Rows:
-    return rules.sampled_needed(third, bound)
+def _sampled_keys(share: float, hits: Hits, facts: NDArray[np.uint64], terms: Column) -> Keys:
+    """Pairs in which the query page has that share of the other's stored terms that it can know of: those up to its bound."""
+    bound, third = facts[hits.query, 0], facts[hits.stored, 1]
+    likely = np.flatnonzero(hits.shared >= sampled_needed(bound, third))
+    query, stored, shared = hits.query[likely], hits.stored[likely], hits.shared[likely]
+    comparable = terms.below(stored, bound[likely])
+    enough = shared >= np.maximum(LEAST_SHARED, np.ceil(share * comparable))
+    enough |= (comparable <= FEW_TERMS) & (2 * shared >= comparable)
+    return pair_keys(query[enough], stored[enough])
 
 
 def _fixed(needed: int, of_query: NDArray[np.uint64], _: NDArray[np.uint64]) -> Rows:
@@ -147,22 +152,31 @@ def _period_terms(table: FeatureTable, _: Weighing) -> RowTerms:
     return RowTerms(values, counts, values, counts, periods.comparable.astype(np.uint64)[:, None])
 
 
-def _period_keys(settings: Settings, hits: Hits, facts: NDArray[np.uint64], _: Column) -> Keys:
-    return rules.period_keys(hits, facts[:, 0].astype(np.int64), settings.ccdet)
+def _period_keys(config: CcdetConfig, hits: Hits, facts: NDArray[np.uint64], _: Column) -> Keys:
+    """Pairs with enough common signatures among those that both pages have of each period."""
+    comparable = facts[:, 0].astype(np.int64)
+    fewer = np.minimum(comparable[hits.query], comparable[hits.stored])
+    enough = (hits.shared >= config.min_common) & (hits.shared >= config.min_ccs * fewer)
+    return pair_keys(hits.query[enough], hits.stored[enough])
 
 
 def _band_terms(limit: int, table: FeatureTable, _: Weighing) -> RowTerms:
     """Equal bands, or bands one bit apart beyond three bits, of pages with words."""
     having = table.has_words
-    kept, near = rules.bands_of(table.fingerprints[having], limit)
+    stored = simhash.band_matrix(table.fingerprints[having])
+    flips = np.uint64(1) << np.arange(fingerprint.BAND_BITS, dtype=np.uint64)
+    near = [stored[:, band : band + 1] ^ flips for band in range(max(0, limit - 3))]
+    queried = np.concatenate([stored, *near], axis=1)
     return RowTerms(
-        near.ravel(),
-        having * near.shape[1],
-        kept.ravel(),
+        queried.ravel(),
+        having * queried.shape[1],
+        stored.ravel(),
         having * fingerprint.BANDS,
         table.fingerprints[:, None],
     )
 
 
 def _fingerprint_keys(limit: int, hits: Hits, facts: NDArray[np.uint64], _: Column) -> Keys:
-    return rules.fingerprint_keys(hits, facts[:, 0], limit)
+    """Pairs with few differing bits."""
+    near = np.bitwise_count(facts[hits.query, 0] ^ facts[hits.stored, 0]) <= limit
+    return pair_keys(hits.query[near], hits.stored[near])

@@ -55,21 +55,30 @@ class RecordedOverrides(Recorded[Override]):
     @cached_property
     def by_page(self) -> Mapping[str, tuple[Override, ...]]:
         """Those in force that name a page, by time."""
-        found: dict[str, tuple[Override, ...]] = {}
+        by_page: dict[str, tuple[Override, ...]] = {}
         for each in self.overrides.values():
             for page in each.pages if each.in_force else ():
-                found[page] = (*found.get(page, ()), each)
-        return found
+                by_page[page] = (*by_page.get(page, ()), each)
+        return by_page
 
     @cached_property
-    def ignored(self) -> tuple[Ignored, Ignored]:
-        """Passages by site: those in force, and all that ever were."""
-        found: tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]] = {}, {}
-        for each in self.overrides.values():
-            if each.kind is OverrideKind.IGNORE:
-                for passages in found[not each.in_force :]:
-                    passages[each.site] = (*passages.get(each.site, ()), each.text)
-        return found
+    def ignored(self) -> Ignored:
+        """Passages by site that never count."""
+        return _passages(each for each in self.overrides.values() if each.in_force)
+
+    @cached_property
+    def ever_ignored(self) -> Ignored:
+        """These, and passages of overrides that were undone."""
+        return _passages(self.overrides.values())
+
+
+def _passages(overrides: Iterable[Override]) -> Ignored:
+    """The passages that overrides ignore, by site."""
+    passages: dict[str, tuple[str, ...]] = {}
+    for each in overrides:
+        if each.kind is OverrideKind.IGNORE:
+            passages[each.site] = (*passages.get(each.site, ()), each.text)
+    return passages
 
 
 def load_overrides(index: Notes) -> Mapping[str, Override]:
@@ -84,11 +93,12 @@ def load_constraints(index: Notes) -> Constraints:
 
 def load_ignored(index: Notes, *, undone: bool = False) -> Ignored:
     """The passages of each site that never count; with ``undone`` also those of overrides that were undone. Errors as of ``Journal.recorded``."""
-    return JOURNAL.recorded(index).ignored[undone]
+    recorded = JOURNAL.recorded(index)
+    return recorded.ever_ignored if undone else recorded.ignored
 
 
 def decided_edges(
-    index: _Assigned, edges: Iterable[Edge], page_ids: Collection[str], there: Collection[str] = ()
+    index: _Assigned, edges: Iterable[Edge], page_ids: Collection[str], new: Collection[str] = ()
 ) -> list[Edge]:
     """Edges as people have decided: none that calls two pages the same that must be apart, and one for each two that were decided same.
 
@@ -96,23 +106,23 @@ def decided_edges(
         index: has the overrides, and knows which pages are stored.
         edges: those that touch the pages.
         page_ids: pages whose decided pairs are wanted.
-        there: pages that count as stored.
+        new: pages that count as stored.
     """
     constraints = load_constraints(index)
-    found = constraints.accepted(edges)
+    accepted = constraints.accepted(edges)
     units = {name: constraints.units[name] for name in page_ids if name in constraints.units}
     if not units:
-        return found
-    others = {other for unit in units.values() for other in unit}
-    stored = {*index.assignments(others), *others.intersection(there)}
-    pairs = {
+        return accepted
+    named = {name for unit in units.values() for name in unit}
+    stored = {*index.assignments(named), *named.intersection(new)}
+    decided_same = {
         (min(name, other), max(name, other))
         for name, unit in units.items()
         for other in stored.intersection(unit) - {name}
     }
-    kept = [each for each in found if each.relation.same or (each.left, each.right) not in pairs]
-    pairs -= {(each.left, each.right) for each in kept}
-    return kept + [Edge(left, right, Relation.DUPLICATE, 1.0) for left, right in sorted(pairs)]
+    kept = [each for each in accepted if each.relation.same or (each.left, each.right) not in decided_same]
+    without_edge = decided_same - {(each.left, each.right) for each in kept}
+    return kept + [Edge(left, right, Relation.DUPLICATE, 1.0) for left, right in sorted(without_edge)]
 
 
 def overrides_on(index: Notes, left: str, right: str) -> tuple[Override, ...]:
@@ -137,12 +147,12 @@ def from_dict(values: Mapping[str, Any]) -> Override:
     kind = OverrideKind(values["kind"])
     if len(set(pages) - {""}) != len(pages) or len(pages) != PAGES[kind]:
         raise ValueError(f"{kind} of the pages {pages}")
-    made = Override(**{**values, "kind": kind, "pages": tuple(sorted(pages))})
-    if (kind is OverrideKind.IGNORE) != bool(made.site and made.text.strip()) or bool(made.site) != bool(
-        made.text
-    ):
-        raise ValueError(f"{kind} of the site {made.site!r} and the passage {made.text!r}")
-    return made
+    override = Override(**{**values, "kind": kind, "pages": tuple(sorted(pages))})
+    site, text = override.site, override.text
+    of_passage = bool(site and text.strip())
+    if (kind is OverrideKind.IGNORE) != of_passage or bool(site) != bool(text):
+        raise ValueError(f"{kind} of the site {site!r} and the passage {text!r}")
+    return override
 
 
 def merged(known: Mapping[str, Override], given: Iterable[Override]) -> tuple[list[Override], Constraints]:

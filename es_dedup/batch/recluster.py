@@ -17,11 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.corpus import key_of
 from es_dedup.batch.overrides import JOURNAL, load_constraints
-from es_dedup.clustering import (
-    PageKey,
-    same_neighbours,
-    update_clusters,
-)
+from es_dedup.clustering import PageKey, same_neighbours, update_clusters
 from es_dedup.decision.term_use import TermUse
 from es_dedup.errors import reading_stored
 from es_dedup.index.source_index import ATTACHMENTS
@@ -170,12 +166,17 @@ def repair_around(
     """
     before = index.assignments(touched)
     constraints = load_constraints(index)
-    change = update_clusters(index, partial(page_keys, index), touched, settings.cluster, constraints)
-    pages = _assign(index, change)
-    changed = {assignment.cluster_id for assignment in change.assignments} | set(change.retired)
+    pages, clusters = set[str](), set[str]()
+
+    def cluster_around(some: Collection[str]) -> Sequence[Assignment]:
+        change = update_clusters(index, partial(page_keys, index), some, settings.cluster, constraints)
+        pages.update(_assign(index, change))
+        clusters.update((each.cluster_id for each in change.assignments), change.retired)
+        return change.assignments
+
     alone = [
         each.page_id
-        for each in change.assignments
+        for each in cluster_around(touched)
         if each.page_id == each.canonical
         and each.page_id in before
         and before[each.page_id].canonical != each.page_id
@@ -183,10 +184,8 @@ def repair_around(
     if len(alone) > 1:
         for some in chunked(alone, LOOKUP_PAGES):
             index.put_edges(lookup.of_stored(some).edges())
-        change = update_clusters(index, partial(page_keys, index), alone, settings.cluster, constraints)
-        pages |= _assign(index, change)
-        changed |= {assignment.cluster_id for assignment in change.assignments} | set(change.retired)
-    return pages, len(changed)
+        cluster_around(alone)
+    return pages, len(clusters)
 
 
 def _assign(index: ClusterUpdates, change: Change) -> set[str]:

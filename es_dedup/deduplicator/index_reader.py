@@ -111,7 +111,7 @@ class IndexReader(StoredReader):
             asked, _ = self._featurise(pages, before)
             compared = self._lookup().of(asked, assigned=True, notes=[overrides.OVERRIDES])
             known = overrides.JOURNAL.recorded(self._index, compared.notes)
-            self._ignored = now = known.ignored[False]
+            self._ignored = now = known.ignored
             if now == before:
                 break  # they have not changed since the last check
         by_people = self._decided_by_people(asked, known.constraints)

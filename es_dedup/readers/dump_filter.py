@@ -7,11 +7,11 @@ in the same way. What cannot be read is copied where its end is known, and is na
 
 from __future__ import annotations
 
-import gzip
 import os
 from contextlib import ExitStack, contextmanager
+from itertools import chain, groupby
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, cast
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import InputError, MissingExtra
 from es_dedup.model.batches import chunked
@@ -65,7 +65,7 @@ def copy_dump(
             packing = packing_of(path)
             of_array = kind == ".json" and is_array(path, options)
         if kind in (".warc", ".wet"):
-            _copy_warc(path, options, drops, targets, packing)
+            _copy_archive(path, options, drops, targets, packing)
             return
         targets = [stack.enter_context(packed(target, packing)) for target in targets]
         records = records_of(path, options)
@@ -140,66 +140,57 @@ def _copy_parquet(path: Path, options: ReadOptions, drops: Drops, targets: Seque
         raise InputError(source, row + 1 if row else None, f"not readable as Parquet: {error}") from error
 
 
-def _copy_warc(
+def _copy_archive(
     path: Path, options: ReadOptions, drops: Drops, targets: Sequence[IO[bytes]], packing: str
 ) -> None:
-    name, outer = printable(path), "" if packing == ".gz" else packing
+    """Copy whole records; those about one URL that follow each other are decided on together."""
+    name = printable(path)
     with ExitStack() as stack:
         with _reading(name):
             stream, damage = stack.enter_context(open_by_record(path))
-        targets = [stack.enter_context(packed(target, outer)) for target in targets]
+        if packing != ".gz":  # in which each record is compressed by itself
+            targets = [stack.enter_context(packed(target, packing)) for target in targets]
         records = records_of(path, options, lambda *_: placed_records(stream, damage, name, options))
-
-        def copy(record: PlacedRecord, target: IO[bytes]) -> None:
-            """Copy the bytes of a record; of a file in gzip members each record becomes one."""
-            member, start = target, record.start
-            while start < record.end:
-                with _reading(name):  # without moving the stream from which records are being read
-                    piece = os.pread(stream.fileno(), min(record.end - start, _COPY_BYTES), start)
-                if not piece:
-                    break
-                if start == record.start and packing == ".gz" and not piece.startswith(_GZIP):
-                    member = cast("IO[bytes]", gzip.GzipFile("", "wb", fileobj=target, mtime=0))
-                member.write(piece)
-                start += len(piece)
-            if member is not target:
-                member.close()
-
-        for run in _runs(records, drops):
-            for record, mark in _marked(run, drops([item for _, item in run])):
-                copy(record, targets[mark])
-                if not record.url and not mark:  # warcinfo describes all that follow it
-                    copy(record, targets[not mark])
+        for _, run in groupby(records, _url):
+            found = list(run)
+            marks = drops([item for _, item in found])
+            placed = [(record, mark) for (record, _), mark in zip(found, marks, strict=True) if record]
+            for record, mark in _marked(placed):
+                of_all = not record.url and not mark  # warcinfo describes all that follow it
+                for target in targets if of_all else [targets[mark]]:
+                    _copy_record(_pieces(stream, record, name), target, packing)
 
 
-def _runs(records: Records, drops: Drops) -> Iterator[list[tuple[PlacedRecord, Item | None]]]:
-    """Records of an archive about one URL that follow each other; what is damaged is given to ``drops`` and left out."""
-    run: list[tuple[PlacedRecord, Item | None]] = []
-    for record, item in records:
-        if record is None:
-            drops([item])
-            continue
-        if run and (not record.url or record.url != run[-1][0].url):
-            yield run
-            run = []
-        run.append((record, item))
-    if run:
-        yield run
+def _url(found: tuple[PlacedRecord | None, Item | None]) -> object:
+    """The URL of a record; something that equals nothing of a record without one, and of damage."""
+    record, _ = found
+    return record.url if record and record.url else object()
 
 
-def _marked(
-    run: Sequence[tuple[PlacedRecord, Item | None]], dropped: Sequence[bool]
-) -> Iterator[tuple[PlacedRecord, bool]]:
+def _marked(run: Sequence[tuple[PlacedRecord, bool]]) -> Iterator[tuple[PlacedRecord, bool]]:
     """Whether each record of a run is left out: one that may be a page if it is dropped, another if all of these that it belongs to are."""
-    records = [record for record, _ in run]
-    pages = {
-        record.id: (record, mark) for record, mark in zip(records, dropped, strict=True) if record.may_be_page
-    }
-    all_marks = [mark for _, mark in pages.values()]
-    for record, mark in zip(records, dropped, strict=True):
+    pages = [(record, mark) for record, mark in run if record.may_be_page]
+    for record, mark in run:
         owners = [
             page_mark
-            for page, page_mark in pages.values()
+            for page, page_mark in pages
             if record.concurrent_to == page.id or page.concurrent_to == record.id
-        ] or all_marks
+        ] or [page_mark for _, page_mark in pages]
         yield record, mark if record.may_be_page else bool(owners) and all(owners)
+
+
+def _pieces(stream: IO[bytes], record: PlacedRecord, name: str) -> Iterator[bytes]:
+    """The bytes of a record, read without moving the stream from which records are being read."""
+    for start in range(record.start, record.end, _COPY_BYTES):
+        with _reading(name):
+            piece = os.pread(stream.fileno(), min(record.end - start, _COPY_BYTES), start)
+        yield piece
+
+
+def _copy_record(pieces: Iterator[bytes], target: IO[bytes], packing: str) -> None:
+    """Copy the bytes of a record; in an archive compressed by gzip one that is not compressed becomes a member of its own."""
+    first = next(pieces, b"")
+    packs = packing == ".gz" and not first.startswith(_GZIP)
+    with packed(target, packing if packs else "") as member:
+        for piece in chain([first], pieces):
+            member.write(piece)

@@ -100,7 +100,7 @@ def read_some(files: Iterable[Source | InputFailure], options: ReadOptions, kind
 def _why_nothing(source: Source, options: ReadOptions) -> str:
     """What is said of a file that gave neither pages nor failures."""
     with suppress(OSError):
-        if (source.stat().st_size if isinstance(source, Path) else source.size) == 0:
+        if (source.stat().st_size if isinstance(source, Path) else source.size()) == 0:
             return "the file is empty"
     if READERS[kind_of(source, options)] is warc_records:
         return "holds no page: no response with status 2xx, resource or conversion of type HTML or plain text"

@@ -10,6 +10,7 @@ import glob
 import io
 import re
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
@@ -39,57 +40,40 @@ class Unreadable(OSError):
     """An address that names nothing that can be read; carries the words for the failure."""
 
 
+@dataclass(frozen=True, slots=True)
 class OtherFile:
     """What is no local file: a file that fsspec opens, or the content of a pipe; with what readers use of a path.
 
-    Args:
+    Attributes:
         shown: its address, which is the page id of a page file, too; or the name of the pipe.
         path: its name, with the suffix of its kind.
-        opener: gives the bytes, compressed or not; seekable where the kind needs that. A pipe is read once, or as often as this says.
-        size_of: gives the number of bytes; None where that is not known.
+        open: gives the bytes, compressed or not; takes the mode ``rb`` as a path does. Seekable where the kind needs that. A pipe is read
+            once, or as often as this says. Whatever goes wrong, now or while reading, is an ``OSError``.
+        size: gives the number of bytes, None where that is not known; raises ``OSError`` where the storage does not answer.
     """
 
-    __slots__ = ("_open", "_path", "_shown", "_size_of")
-
-    def __init__(
-        self, shown: str, path: str, opener: Callable[[], IO[bytes]], size_of: Callable[[], int | None]
-    ) -> None:
-        self._shown, self._path, self._open, self._size_of = shown, PurePosixPath(path), opener, size_of
+    shown: str
+    path: PurePosixPath
+    open: Callable[[str], IO[bytes]]
+    size: Callable[[], int | None]
 
     def __str__(self) -> str:
-        return self._shown
+        return self.shown
 
     @property
     def name(self) -> str:
         """As of a path."""
-        return self._path.name
+        return self.path.name
 
     @property
     def suffixes(self) -> list[str]:
         """As of a path."""
-        return self._path.suffixes
+        return self.path.suffixes
 
     @property
     def suffix(self) -> str:
         """As of a path."""
-        return self._path.suffix
-
-    @property
-    def size(self) -> int | None:
-        """Bytes; None where that is not known.
-
-        Raises:
-            OSError: the storage does not answer.
-        """
-        return self._size_of()
-
-    def open(self, mode: str = "rb") -> IO[bytes]:  # noqa: ARG002 - as of a path; files are only read
-        """The bytes.
-
-        Raises:
-            OSError: whatever goes wrong, now or while reading.
-        """
-        return self._open()
+        return self.path.suffix
 
 
 class Address:
@@ -223,16 +207,16 @@ def matches(pattern: Path) -> Iterator[Path]:
 def _remote_file(filesystem: Any, path: str, url: str) -> OtherFile:
     """A file of a storage; all its errors are of type ``OSError``."""
 
-    def open_stream() -> IO[bytes]:
+    def open_stream(mode: str) -> IO[bytes]:
         with _as_os_errors():
-            return cast("IO[bytes]", io.BufferedReader(_Stream(filesystem.open(path, "rb")), _PIECE))
+            return cast("IO[bytes]", io.BufferedReader(_Stream(filesystem.open(path, mode)), _PIECE))
 
     def size() -> int | None:
         with _as_os_errors():
             count: int | None = filesystem.size(path)
         return count
 
-    return OtherFile(url, path, open_stream, size)
+    return OtherFile(url, PurePosixPath(path), open_stream, size)
 
 
 @contextmanager

@@ -15,9 +15,9 @@ import zlib
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import NamedTemporaryFile, gettempdir
-from typing import IO, TYPE_CHECKING, Any, Final, cast
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import zstandard
 
@@ -29,13 +29,10 @@ if TYPE_CHECKING:
 
     from es_dedup.readers.locations import Named, Source
 
-PACKED: Final = (".gz", ".xz", ".zst", ".bz2")
 STDIN: Final = "-"
 READ_ERRORS: Final = (OSError, EOFError, UnicodeError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 """What reading, decompressing or recoding a damaged or vanished file may raise."""
 _PIECE: Final = 2**18
-_MAGIC: Final = re.compile(rb"(\x1f\x8b\x08)|(\xfd7zXZ\x00)|(\x28\xb5\x2f\xfd)|(BZh[1-9]1AY&SY)")
-"""How compressed data begins, in the order of ``PACKED``."""
 _MAGIC_BYTES: Final = 10
 _PACKED_HEAD: Final = 2**20  # bzip2 is unpacked by blocks of up to 900 kB
 _LINES: Final = rb"(\xef\xbb\xbf)?\s*\{"
@@ -60,6 +57,89 @@ BYTE_ORDER_MARKS: Final = (  # the four-byte marks first: UTF-32-LE starts with 
 _ZSTD_PIECE: Final = 2**10  # becomes at most 32 MB: a block of 4 bytes may stand for 128 kB
 
 
+class _Pieces(io.RawIOBase):
+    """A raw stream over pieces of bytes, none of which is empty."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces = iter(pieces)
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self._ready = self._ready or memoryview(next(self._pieces, b""))
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+
+def _buffered(pieces: Iterable[bytes]) -> IO[bytes]:
+    return cast("IO[bytes]", io.BufferedReader(_Pieces(pieces), _PIECE))
+
+
+def _zstd_decompressor() -> Any:
+    return zstandard.ZstdDecompressor().decompressobj()
+
+
+def _zstd_reader(stream: IO[bytes]) -> IO[bytes]:
+    """Unpacks Zstandard frames; the library's own stream reader does not notice that a frame is cut short."""
+
+    def unpacked() -> Iterator[bytes]:
+        frame: Any = None
+        for piece in iter(partial(stream.read, _ZSTD_PIECE), b""):
+            rest = piece
+            while rest:
+                if frame is None or frame.eof:
+                    frame = _zstd_decompressor()
+                try:
+                    content = frame.decompress(rest)
+                except zstandard.ZstdError as error:
+                    raise OSError(f"the packed data is damaged ({error})") from error
+                rest = frame.unused_data if frame.eof else b""
+                if content:
+                    yield content
+        if frame is not None and not frame.eof:
+            raise EOFError
+
+    return _buffered(unpacked())
+
+
+class _Packing(NamedTuple):
+    """A kind of compression.
+
+    Attributes:
+        begins: pattern of its first bytes.
+        decompressor: makes what unpacks the beginning of a file.
+        unpacked, packed: the stream that unpacks a stream, and the one that packs what is written to a stream.
+    """
+
+    begins: bytes
+    decompressor: Callable[[], Any]
+    unpacked: Callable[[IO[bytes]], Any]
+    packed: Callable[[IO[bytes]], Any]
+
+
+def _gzip_writer(stream: IO[bytes]) -> IO[bytes]:
+    """Packs what is written to it, without the time, so that equal content gives equal files."""
+    return cast("IO[bytes]", gzip.GzipFile("", "wb", fileobj=stream, mtime=0))
+
+
+def _zstd_writer(stream: IO[bytes]) -> Any:
+    return zstandard.ZstdCompressor().stream_writer(stream, closefd=False)
+
+
+_PACKINGS: Final[Mapping[str, _Packing]] = {
+    ".gz": _Packing(rb"\x1f\x8b\x08", lambda: zlib.decompressobj(31), gzip.open, _gzip_writer),
+    ".xz": _Packing(rb"\xfd7zXZ\0", lzma.LZMADecompressor, lzma.open, partial(lzma.open, mode="wb")),
+    ".zst": _Packing(rb"\x28\xb5\x2f\xfd", _zstd_decompressor, _zstd_reader, _zstd_writer),
+    ".bz2": _Packing(rb"BZh[1-9]1AY&SY", bz2.BZ2Decompressor, bz2.open, partial(bz2.open, mode="wb")),
+}
+PACKED: Final = tuple(_PACKINGS)
+"""Suffixes of compressed files."""
+
+
 def suffix_of(path: Source) -> str:
     """The suffix of the format, without that of the compression, in lower case: ``.jsonl`` for ``a.jsonl.gz``."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -78,10 +158,10 @@ def open_unpacked(path: Source) -> Iterator[IO[bytes]]:
     """
     with ExitStack() as stack:
         head, stream = _with_head(stack.enter_context(path.open("rb")), _MAGIC_BYTES)
-        opener = _OPENERS.get(_packing(head, path))
-        if opener and head:
-            stream = stack.enter_context(opener(stream))
-            refuse_packed(stream.peek(_MAGIC_BYTES))  # type: ignore[attr-defined]  # all of _OPENERS have it
+        packing = _packing(head, path)
+        if packing and head:
+            stream = stack.enter_context(_PACKINGS[packing].unpacked(stream))
+            refuse_packed(stream.peek(_MAGIC_BYTES))  # type: ignore[attr-defined]  # all of _PACKINGS have it
         yield stream
 
 
@@ -113,14 +193,13 @@ def open_pipe(path: Path, suffix: str) -> Iterator[OtherFile | None]:
             refuse_packed(head)
         default = ".jsonl" if is_pipe(path) else ""
         suffix = suffix or next((name for name, sign in BEGINNINGS.items() if re.match(sign, head)), default)
-        stored = None
+        open_content: Callable[[str], Any] = lambda _: stream  # noqa: E731 - one of two
         if suffix in _READ_TWICE:
             stored = stack.enter_context(NamedTemporaryFile())
             shutil.copyfileobj(stream, stored)
             stored.flush()
-        # who asks for a stored copy closes it
-        opener = partial(Path(stored.name).open, "rb") if stored is not None else lambda: stream
-        yield OtherFile(str(path), f"pipe{suffix}", cast("Callable[[], IO[bytes]]", opener), lambda: None)
+            open_content = Path(stored.name).open  # who asks for it closes it
+        yield OtherFile(str(path), PurePosixPath(f"pipe{suffix}"), open_content, lambda: None)
 
 
 def unpacked_beginning(data: bytes) -> bytes:
@@ -129,14 +208,9 @@ def unpacked_beginning(data: bytes) -> bytes:
     Raises:
         OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError: it is damaged.
     """
-    unpackers: dict[str, Callable[[], Any]] = {
-        ".gz": partial(zlib.decompressobj, zlib.MAX_WBITS | 16),
-        ".xz": lzma.LZMADecompressor,
-        ".zst": zstandard.ZstdDecompressor().decompressobj,
-        ".bz2": bz2.BZ2Decompressor,
-    }
     packing = _packing(data)
-    return unpackers[packing]().decompress(data) if packing else data
+    unpacked: bytes = _PACKINGS[packing].decompressor().decompress(data) if packing else data
+    return unpacked
 
 
 def refuse_packed(unpacked: bytes) -> None:
@@ -157,15 +231,15 @@ def packing_of(path: Source) -> str:
 
 def packed(stream: IO[bytes], packing: str) -> AbstractContextManager[IO[bytes]]:
     """A stream that compresses what is written to it; the given one stays open, and is used itself for an unknown compression."""
-    packer = _PACKERS.get(packing)
-    return nullcontext(stream) if packer is None else packer(stream)
+    writer: AbstractContextManager[IO[bytes]]
+    writer = _PACKINGS[packing].packed(stream) if packing in _PACKINGS else nullcontext(stream)
+    return writer
 
 
 def _packing(head: bytes, path: Source | None = None) -> str:
-    if magic := _MAGIC.match(head):
-        return PACKED[(magic.lastindex or 0) - 1]
-    suffix = path.suffix.lower() if path is not None else ""
-    return suffix if suffix in PACKED else ""
+    by_suffix = path.suffix.lower() if path is not None else ""
+    by_bytes = (suffix for suffix, packing in _PACKINGS.items() if re.match(packing.begins, head))
+    return next(by_bytes, by_suffix if by_suffix in PACKED else "")
 
 
 @contextmanager
@@ -222,28 +296,6 @@ def printable(path: Named | Source | str) -> str:
     return str(path).encode("utf-8", "backslashreplace").decode()
 
 
-class _Pieces(io.RawIOBase):
-    """A raw stream over pieces of bytes, none of which is empty."""
-
-    def __init__(self, pieces: Iterable[bytes]) -> None:
-        self._pieces = iter(pieces)
-        self._ready = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        self._ready = self._ready or memoryview(next(self._pieces, b""))
-        count = min(len(buffer), len(self._ready))
-        buffer[:count] = self._ready[:count]
-        self._ready = self._ready[count:]
-        return count
-
-
-def _buffered(pieces: Iterable[bytes]) -> IO[bytes]:
-    return cast("IO[bytes]", io.BufferedReader(_Pieces(pieces), _PIECE))
-
-
 def _with_head(stream: IO[bytes], size: int) -> tuple[bytes, IO[bytes]]:
     """The first bytes of a stream, and the stream with them still to come."""
     head = stream.read(size)
@@ -260,37 +312,3 @@ def _recoded(stream: IO[bytes], encoding: str) -> Iterator[bytes]:
             yield text.encode("utf-8", "surrogatepass")
     except UnicodeError as error:  # also for UTF-16 without a byte order mark
         raise UnicodeDecodeError(encoding, b"", 0, 0, str(error)) from error
-
-
-def _unpacked_zstd(stream: IO[bytes]) -> Iterator[bytes]:
-    """Decompressed Zstandard frames; the library's own stream reader does not notice that a frame is cut short."""
-    frame: Any = None
-    for piece in iter(partial(stream.read, _ZSTD_PIECE), b""):
-        packed_piece = piece
-        while packed_piece:
-            if frame is None or frame.eof:
-                frame = zstandard.ZstdDecompressor().decompressobj()
-            try:
-                unpacked = frame.decompress(packed_piece)
-            except zstandard.ZstdError as error:
-                raise OSError(f"the packed data is damaged ({error})") from error
-            packed_piece = frame.unused_data if frame.eof else b""
-            if unpacked:
-                yield unpacked
-    if frame is not None and not frame.eof:
-        raise EOFError
-
-
-_OPENERS: Final[Mapping[str, Callable[[IO[bytes]], IO[bytes]]]] = {
-    ".gz": lambda stream: cast("IO[bytes]", gzip.GzipFile(fileobj=stream, mode="rb")),
-    ".xz": lambda stream: cast("IO[bytes]", lzma.LZMAFile(stream)),  # noqa: SIM115 - open_unpacked closes it
-    ".bz2": lambda stream: cast("IO[bytes]", bz2.BZ2File(stream)),
-    ".zst": lambda stream: _buffered(_unpacked_zstd(stream)),
-}
-
-_PACKERS: Final[Mapping[str, Callable[[IO[bytes]], Any]]] = {
-    ".gz": lambda stream: gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0),
-    ".xz": lambda stream: lzma.LZMAFile(stream, "wb"),  # noqa: SIM115 - who writes closes it
-    ".bz2": lambda stream: bz2.BZ2File(stream, "wb"),
-    ".zst": lambda stream: zstandard.ZstdCompressor().stream_writer(stream, closefd=False),
-}

@@ -112,7 +112,7 @@ def parquet_records(source: Source, options: ReadOptions) -> Records:
     name, row = printable(source), 0
     try:
         with (
-            nullcontext(source) if isinstance(source, Path) else source.open() as stored,
+            nullcontext(source) if isinstance(source, Path) else source.open("rb") as stored,
             pq.ParquetFile(stored, buffer_size=2**20, pre_buffer=False) as file,
         ):
             columns = needed_columns(file.schema_arrow.names, options.fields)
