@@ -91,36 +91,34 @@ QUERIES = st.builds(
 )
 
 
-class TestCandidateQueriesAgainstCounting:
-    @example(  # groups in which a term weighs the same
-        first={},
-        second={"a": {0}, "aa": {0}},
-        deleted=set(),
-        candidate_queries=[
-            CandidateQuery((TermGroup((0,), 0), TermGroup((0,), 1, common_df=1)), limit=1, max_df=2)
-        ],
-    )
-    @given(
-        first=PAGES,
-        second=PAGES,
-        deleted=st.sets(st.sampled_from("ab"), max_size=2),
-        candidate_queries=st.lists(QUERIES, max_size=4),
-    )
-    @settings(max_examples=150, deadline=None)
-    def test_same_answers(
-        self,
-        first: dict[str, set[int]],
-        second: dict[str, set[int]],
-        deleted: set[str],
-        candidate_queries: list[CandidateQuery],
-    ) -> None:
-        plain = PlainIndex()
-        with EmbeddedIndex(":memory:", features=FEATURES) as index:
-            for each in (index, plain):
-                for pages in (first, second):
-                    each.put_many(record(page_id, terms) for page_id, terms in pages.items())
-                each.delete_many(deleted)
-            assert index.candidates_many(candidate_queries) == plain.candidates_many(candidate_queries)
+@example(  # groups in which a term weighs the same
+    first={},
+    second={"a": {0}, "aa": {0}},
+    deleted=set(),
+    candidate_queries=[
+        CandidateQuery((TermGroup((0,), 0), TermGroup((0,), 1, common_df=1)), limit=1, max_df=2)
+    ],
+)
+@given(
+    first=PAGES,
+    second=PAGES,
+    deleted=st.sets(st.sampled_from("ab"), max_size=2),
+    candidate_queries=st.lists(QUERIES, max_size=4),
+)
+@settings(max_examples=150, deadline=None)
+def test_same_answers(
+    first: dict[str, set[int]],
+    second: dict[str, set[int]],
+    deleted: set[str],
+    candidate_queries: list[CandidateQuery],
+) -> None:
+    plain = PlainIndex()
+    with EmbeddedIndex(":memory:", features=FEATURES) as index:
+        for each in (index, plain):
+            for pages in (first, second):
+                each.put_many(record(page_id, terms) for page_id, terms in pages.items())
+            each.delete_many(deleted)
+        assert index.candidates_many(candidate_queries) == plain.candidates_many(candidate_queries)
 
 
 class TestColumns:

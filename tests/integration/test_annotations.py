@@ -1,8 +1,6 @@
 """What readers say of pairs, on the embedded index and on Elasticsearch: kept beside decisions, and lost by nothing."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,20 +12,8 @@ from es_dedup.index.factory import is_remote
 from es_dedup.maintenance.reindex import reindex
 from es_dedup.model.annotations import Label
 from tests.samples import partition, story
-from tests.servers import fresh_name, remove, url_of
 
 ALONE = Settings(workers=1)
-
-
-@pytest.fixture(params=["file", "es8"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Where an index can be made."""
-    if request.param == "file":
-        yield str(tmp_path / "pages.db")
-        return
-    url = f"{url_of('es8')}/{fresh_name()}"
-    yield url
-    remove(url)
 
 
 def test_labels_are_kept_and_change_no_cluster(place: str) -> None:

@@ -4,8 +4,6 @@ import json
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +16,6 @@ from es_dedup.index.factory import open_index
 from es_dedup.settings import Settings
 from tests.hooked import action_of, five
 from tests.samples import story
-from tests.servers import fresh_name, remove, url_of
 
 Clusters = dict[str, tuple[str, str]]
 STEPS = 12
@@ -61,17 +58,6 @@ def in_index(place: str) -> Clusters:
         return {
             each.page_id: (each.cluster_id, each.canonical) for group in index.clusters() for each in group
         }
-
-
-@pytest.fixture(params=["file", "es8"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """An index in a file, and one on a server."""
-    if request.param == "file":
-        yield str(tmp_path / "pages.db")
-        return
-    url = f"{url_of('es8')}/{fresh_name()}"
-    yield url
-    remove(url)
 
 
 class Writer:

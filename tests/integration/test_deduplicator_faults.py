@@ -262,26 +262,25 @@ def failing(count: int, error: type[BaseException]) -> Iterator[Page]:
         yield page
 
 
-class TestFullDisk:
-    @pytest.mark.parametrize("more", [2, 60, 150])
-    def test_gives_a_clear_error_and_earlier_data_stays(self, path: Path, more: int) -> None:
-        with Deduplicator.open(path, settings=ALONE) as dedup:
-            dedup.add_many(story(5_000 + n) for n in range(30))
-            before = partition(dedup)
-            limit_pages(dedup, more)
-            with pytest.raises(IndexUnavailable, match="disk is full") as caught:
-                dedup.scan(corpus())
-            assert caught.value.retryable
-            assert before <= partition(dedup)
-            assert dedup.check(story(5_001, "x")).duplicate_of == "story-5001"
-            limit_pages(dedup, 1_000_000)
+@pytest.mark.parametrize("more", [2, 60, 150])
+def test_gives_a_clear_error_and_earlier_data_stays(path: Path, more: int) -> None:
+    with Deduplicator.open(path, settings=ALONE) as dedup:
+        dedup.add_many(story(5_000 + n) for n in range(30))
+        before = partition(dedup)
+        limit_pages(dedup, more)
+        with pytest.raises(IndexUnavailable, match="disk is full") as caught:
             dedup.scan(corpus())
-            assert dedup._index.count() == PAGES + 30
-            assert sum(map(len, partition(dedup))) == PAGES + 30
-        assert not note(path)
-        connection = sqlite3.connect(path)
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        connection.close()
+        assert caught.value.retryable
+        assert before <= partition(dedup)
+        assert dedup.check(story(5_001, "x")).duplicate_of == "story-5001"
+        limit_pages(dedup, 1_000_000)
+        dedup.scan(corpus())
+        assert dedup._index.count() == PAGES + 30
+        assert sum(map(len, partition(dedup))) == PAGES + 30
+    assert not note(path)
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    connection.close()
 
 
 def limit_pages(dedup: Deduplicator, more: int) -> None:

@@ -160,22 +160,21 @@ class TestSeveralProcesses:
             index.close()
 
 
-class TestThreads:
-    def test_a_session_of_one_thread_keeps_others_out(self, path: Path) -> None:
-        with open_index(path, lock_seconds=0.1) as index, index.writing(), index.writing():
-            errors: list[BaseException] = []
+def test_a_session_of_one_thread_keeps_others_out(path: Path) -> None:
+    with open_index(path, lock_seconds=0.1) as index, index.writing(), index.writing():
+        errors: list[BaseException] = []
 
-            def write() -> None:
-                with pytest.raises(IndexLocked) as caught:
-                    index.put_many([record("b")])
-                errors.append(caught.value)
-                assert index.count() == 0
+        def write() -> None:
+            with pytest.raises(IndexLocked) as caught:
+                index.put_many([record("b")])
+            errors.append(caught.value)
+            assert index.count() == 0
 
-            thread = threading.Thread(target=write)
-            thread.start()
-            thread.join()
-            assert len(errors) == 1
-            index.put_many([record("a")])
+        thread = threading.Thread(target=write)
+        thread.start()
+        thread.join()
+        assert len(errors) == 1
+        index.put_many([record("a")])
 
 
 class TestFullDisk:

@@ -2,7 +2,6 @@
 
 import json
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.reindex import reindex
 from es_dedup.maintenance.runner import Runner
 from tests.samples import partition, story
-from tests.servers import fresh_name, remove, url_of
 from tests.source_indices import attached, settings, source_index
 from tests.texts import article
 
@@ -48,17 +46,6 @@ def pages(seed: int) -> list[Page]:
         )
         for at in range(40)
     ]
-
-
-@pytest.fixture(params=["file", "es8"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Where an index can be made."""
-    if request.param == "file":
-        yield str(tmp_path / "pages.db")
-        return
-    url = f"{url_of('es8')}/{fresh_name()}"
-    yield url
-    remove(url)
 
 
 def fresh(given: list[Page], overrides: list[Override]) -> tuple[object, dict[str, bytes]]:

@@ -22,22 +22,10 @@ from es_dedup.errors import (
 )
 from es_dedup.report.clusters import cluster_as_dict
 from tests.samples import partition, story
-from tests.servers import fresh_name, remove, url_of
 
 ALONE = Settings(workers=1)
 WHY = {"reason": "read both", "author": "ed"}
 COPIES = [f"copy-{number}" for number in range(4)]
-
-
-@pytest.fixture(params=["file", "es8"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Where an index can be made."""
-    if request.param == "file":
-        yield str(tmp_path / "pages.db")
-        return
-    url = f"{url_of('es8')}/{fresh_name()}"
-    yield url
-    remove(url)
 
 
 @pytest.fixture

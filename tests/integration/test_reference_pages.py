@@ -84,34 +84,33 @@ def english() -> list[Content]:
     return [content for content in found if len(content.text) < SHORT]
 
 
-class TestCcdet:
-    @pytest.mark.parametrize("prune", ["none", "site"])
-    def test_every_pair(self, contents: list[Content], texts: list[str], prune: str) -> None:
-        config = CcdetConfig.model_validate({"prune": prune})
-        signed = [slow_ccdet.period_signatures(text) for text in texts]
-        named = {str(at): page for at, page in enumerate(signed)}
-        table = period_table(normalise_many([content.text for content in contents]), config.window)
-        assert table.totals.tolist() == [len(page) for page in signed]
-        sites = [content.site for content in contents]
-        dropped: frozenset[str] = frozenset()
-        if prune == "site":
-            dropped = slow_ccdet.pruned_by_site(named, dict(zip(named, sites, strict=True)))
-        noise = learn_noise(table, sites, config)
-        assert len(noise) == len(dropped)
-        detector = Ccdet(config, noise)
-        shown = ("common", "left_signatures", "right_signatures")
-        related = 0
-        for left, right in PAIRS:
-            found = detector.verify_rows(table, left, table, right)
-            expected = slow_ccdet.decide_pages(signed[left], signed[right], dropped)
-            counts = [len(signed[page] - dropped) for page in (left, right)]
-            assert found.relation is RELATIONS[expected.relation], (left, right)
-            assert (found.score, [found.evidence[name] for name in shown]) == (
-                expected.ccs,
-                [expected.common, *counts],
-            )
-            related += found.relation is not Relation.DIFFERENT
-        assert related > 100
+@pytest.mark.parametrize("prune", ["none", "site"])
+def test_every_pair(contents: list[Content], texts: list[str], prune: str) -> None:
+    config = CcdetConfig.model_validate({"prune": prune})
+    signed = [slow_ccdet.period_signatures(text) for text in texts]
+    named = {str(at): page for at, page in enumerate(signed)}
+    table = period_table(normalise_many([content.text for content in contents]), config.window)
+    assert table.totals.tolist() == [len(page) for page in signed]
+    sites = [content.site for content in contents]
+    dropped: frozenset[str] = frozenset()
+    if prune == "site":
+        dropped = slow_ccdet.pruned_by_site(named, dict(zip(named, sites, strict=True)))
+    noise = learn_noise(table, sites, config)
+    assert len(noise) == len(dropped)
+    detector = Ccdet(config, noise)
+    shown = ("common", "left_signatures", "right_signatures")
+    related = 0
+    for left, right in PAIRS:
+        found = detector.verify_rows(table, left, table, right)
+        expected = slow_ccdet.decide_pages(signed[left], signed[right], dropped)
+        counts = [len(signed[page] - dropped) for page in (left, right)]
+        assert found.relation is RELATIONS[expected.relation], (left, right)
+        assert (found.score, [found.evidence[name] for name in shown]) == (
+            expected.ccs,
+            [expected.common, *counts],
+        )
+        related += found.relation is not Relation.DIFFERENT
+    assert related > 100
 
 
 @pytest.mark.parametrize("features", ["grams", "words", "words-tfidf"])

@@ -70,21 +70,18 @@ class TestIndices:
         assert source_index.indices(name) == []
 
 
-class TestStarting:
-    def test_a_shard_that_starts_is_waited_for(
-        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
-    ) -> None:
-        """As after a restart of the server, or when another process has just created the index."""
-        nowhere = {"index.routing.allocation.require._name": "nobody"}
-        client.indices.create(index=name, settings=nowhere, wait_for_active_shards=0)
-        somewhere = dict.fromkeys(nowhere)
-        started = threading.Timer(
-            1, client.indices.put_settings, kwargs={"index": name, "settings": somewhere}
-        )
-        started.start()
-        assert source_index.read([f"{name}/a"], ()) == {}
-        assert list(documents(source_index._server, name, ["a"])) == []
-        started.join()
+def test_a_shard_that_starts_is_waited_for(
+    client: Elasticsearch, name: str, source_index: ElasticSourceIndex
+) -> None:
+    """As after a restart of the server, or when another process has just created the index."""
+    nowhere = {"index.routing.allocation.require._name": "nobody"}
+    client.indices.create(index=name, settings=nowhere, wait_for_active_shards=0)
+    somewhere = dict.fromkeys(nowhere)
+    started = threading.Timer(1, client.indices.put_settings, kwargs={"index": name, "settings": somewhere})
+    started.start()
+    assert source_index.read([f"{name}/a"], ()) == {}
+    assert list(documents(source_index._server, name, ["a"])) == []
+    started.join()
 
 
 class TestMapping:

@@ -187,15 +187,14 @@ class TestBytes:
             Statistics.from_bytes(data)
 
 
-class TestSample:
-    def test_of_more_pages_those_with_the_smallest_keys_are_learned_from(self) -> None:
-        pages = [*template_pages(20), *reprints(20)]
-        sampled = learn(corpus(pages), SETTINGS.ccdet, most_pages=15)
-        rows = np.sort(np.argsort(corpus(pages).place_keys)[:15]).tolist()
-        alone = learned([pages[row] for row in rows], [f"page-{row}" for row in rows])
-        assert sampled.pages == len(pages)
-        assert np.array_equal(sampled.grams, alone.grams)
-        assert np.array_equal(sampled.clause_weights, alone.clause_weights)
+def test_of_more_pages_those_with_the_smallest_keys_are_learned_from() -> None:
+    pages = [*template_pages(20), *reprints(20)]
+    sampled = learn(corpus(pages), SETTINGS.ccdet, most_pages=15)
+    rows = np.sort(np.argsort(corpus(pages).place_keys)[:15]).tolist()
+    alone = learned([pages[row] for row in rows], [f"page-{row}" for row in rows])
+    assert sampled.pages == len(pages)
+    assert np.array_equal(sampled.grams, alone.grams)
+    assert np.array_equal(sampled.clause_weights, alone.clause_weights)
 
 
 @pytest.mark.parametrize(

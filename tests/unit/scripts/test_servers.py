@@ -48,28 +48,26 @@ class TestSettings:
                 settings.unprivileged(replace(places, user=user))
 
 
-class TestRedis:
-    @pytest.mark.skipif(
-        platform.machine() != "x86_64" or sys.platform != "linux", reason="the package is for Linux on x86-64"
-    )
-    def test_where_none_is_installed_a_python_package_has_one(
-        self, places: settings.Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("PATH", str(tmp_path))
-        program = redis.find(places)
-        assert Path(program).is_relative_to(tmp_path)
-        assert re.fullmatch(r"6\.2\.\d+", redis._version(program))
+@pytest.mark.skipif(
+    platform.machine() != "x86_64" or sys.platform != "linux", reason="the package is for Linux on x86-64"
+)
+def test_where_none_is_installed_a_python_package_has_one(
+    places: settings.Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    program = redis.find(places)
+    assert Path(program).is_relative_to(tmp_path)
+    assert re.fullmatch(r"6\.2\.\d+", redis._version(program))
 
 
-class TestConfiguration:
-    def test_ports_of_profiles_do_not_meet(self) -> None:
-        ports = [
-            port + far
-            for profile in profiles.PROFILES.values()
-            for port in range(profile.port, profile.port + profile.nodes)
-            for far in (0, profiles.TRANSPORT_ABOVE_HTTP)
-        ]
-        assert len({*ports, profiles.REDIS_PORT}) == len(ports) + 1
+def test_ports_of_profiles_do_not_meet() -> None:
+    ports = [
+        port + far
+        for profile in profiles.PROFILES.values()
+        for port in range(profile.port, profile.port + profile.nodes)
+        for far in (0, profiles.TRANSPORT_ABOVE_HTTP)
+    ]
+    assert len({*ports, profiles.REDIS_PORT}) == len(ports) + 1
 
 
 class TestRunning:
