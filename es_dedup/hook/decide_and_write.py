@@ -11,7 +11,7 @@ import math
 import time
 import warnings
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
@@ -71,6 +71,27 @@ SHARED_SECONDS: Final = 30.0  # from the decision on a document to its write, at
 MOST_BEGUN: Final = 16  # batches that are not concluded, far more than are under way at once
 NOTES: Final = (STATISTICS, OVERRIDES)
 """Read with the candidates."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Basis:
+    """What a batch is decided by.
+
+    Attributes:
+        compared: its pages with their candidates.
+        replaced: candidates that others have replaced since; None: nobody can have changed the store since.
+        clusters: those around the pages.
+        lookup: searches candidates with the settings in force.
+        policy: what is done with duplicates.
+        standing: pages because of which others may be left out or refused.
+    """
+
+    compared: CandidateSearchResult
+    replaced: Collection[str] | None
+    clusters: ClusterCache
+    lookup: CandidateSearch
+    policy: WritePolicy
+    standing: Collection[str]
 
 
 class BatchDecider:
@@ -266,12 +287,8 @@ class BatchDecider:
                 if as_seen:
                     unassigned = {*todo.records.ids, *compared.stored} - {*seen.assigned, *compared.assigned}
                     cache.learn(compared.stored, {**compared.assigned, **seen.assigned}, unassigned)
-                decided = self._decide(
-                    replace(seen, todo=without(todo, other or ())),
-                    (compared, other),
-                    (cache, lookup),
-                    (policy, {*todo.records.ids, *there}),
-                )
+                basis = _Basis(compared, other, cache, lookup, policy, {*todo.records.ids, *there})
+                decided = self._decide(replace(seen, todo=without(todo, other or ())), basis)
         return replace(decided, failed=seen.failed)
 
     def _lost(self, todo: Chunk, other: Collection[str]) -> Chunk:
@@ -293,21 +310,12 @@ class BatchDecider:
             finally:
                 self._held += 1
 
-    def _decide(
-        self,
-        seen: ComparedBatch,
-        found: tuple[CandidateSearchResult, Collection[str] | None],
-        around: tuple[ClusterCache, CandidateSearch],
-        by_policy: tuple[WritePolicy, Collection[str]],
-    ) -> BatchDecisions:
-        """``found``: related pages, and those replaced since; None: nobody can have changed the store since.
-
-        ``by_policy``: the policy, and the pages because of which others may be left out or refused.
-        """
+    def _decide(self, seen: ComparedBatch, basis: _Basis) -> BatchDecisions:
+        """Change edges and clusters as the comparison says, and say what the pages are."""
         todo, same, stored = seen.todo, seen.same, seen.stored
         new = list(todo.records.ids)
-        (compared, replaced_since), (cache, lookup), (policy, there) = found, around, by_policy
-        index, other = cache, replaced_since or ()
+        compared, index, lookup, policy = basis.compared, basis.clusters, basis.lookup, basis.policy
+        other = basis.replaced or ()
         replaced = {name for name in new if name in stored}
         before = index.edges_of(replaced) if replaced else []
         touched = same_neighbours(before, replaced)
@@ -315,17 +323,17 @@ class BatchDecider:
             index.drop_edges(replaced)
         searched = [edge for edge in distinct(compared.edges()) if not {edge.left, edge.right} & set(other)]
         pairs, edges = compared.pairs, searched
-        if before and replaced_since is not None:  # another may have stored some of them since
+        if before and basis.replaced is not None:  # another may have stored some of them since
             again = lookup.among(compared.pages, not_compared(compared, other, before, replaced))
             pairs, edges = pairs + again.pairs, distinct([*searched, *again.edges()])
-        alone = self._place(todo.records, touched, edges, cache, lookup) if new else []
+        alone = self._place(todo.records, touched, edges, index, lookup) if new else []
         cut = {compared.pages.ids[row]: why for row, why in compared.inconclusive.items()}
         stored_now = StoredBatch(new, replaced, cut)
         of_same = decided_edges(index, index.edges_of(same), same) if same else []
         decisions = decisions_of(index, stored_now, decided_edges(index, edges, new), (same, of_same))
         # Of two pages at once only the one whose search has found the other gives way to it, so that one of them stays.
         counted = decided_edges(index, searched, new)
-        standing = [edge for edge in counted if edge.left in there and edge.right in there]
+        standing = [edge for edge in counted if edge.left in basis.standing and edge.right in basis.standing]
         gone = left_out(new, standing) if policy is WritePolicy.SKIP else {}
         decisions.update(stored_now.without(gone, standing, index.assignments(new)) if gone else {})
         add_evidence(decisions, compared)
@@ -334,8 +342,8 @@ class BatchDecider:
         containing = [edge for edge in (*edges, *before) if not edge.relation.same]
         containing_pages = {name for edge in containing for name in (edge.left, edge.right)}
         dedup_fields = dedup_fields_of_groups([[each] for each in alone], edges)
-        if changed := {*new, *same, *containing_pages, *cache.reassigned} - dedup_fields.keys():
-            dedup_fields.update(dedup_fields_after(index, changed, cache.left))
+        if changed := {*new, *same, *containing_pages, *index.reassigned} - dedup_fields.keys():
+            dedup_fields.update(dedup_fields_after(index, changed, index.left))
         return BatchDecisions(
             decisions=decisions,
             dedup_fields=dedup_fields,
