@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -10,12 +11,11 @@ import typer
 from es_dedup.cli.inputs import PageIds, given_ids
 from es_dedup.cli.output import clean, show_pair
 from es_dedup.cli.session import UNCLUSTERED, Session
+from es_dedup.model import Cluster, SearchResult
+from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from es_dedup.deduplicator.deduplicator import Deduplicator
-    from es_dedup.model import Cluster, SearchResult
 
 SHOWN_CLUSTERS: Final = 50
 
@@ -34,7 +34,6 @@ def clusters(
         limit: Maximum number of clusters, the largest first; 0: all, by id (50; all with --json).
         evidence: Show the members of each cluster with their evidence.
     """
-    from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
     from es_dedup.report.clusters import cluster_as_dict
 
     output = session.output

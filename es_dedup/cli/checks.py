@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from importlib import import_module
@@ -14,13 +15,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from es_dedup.cli.session import UNCLUSTERED
+from es_dedup.cli.session import UNCLUSTERED, Session
 from es_dedup.errors import DedupError, QueueUnavailable
+from es_dedup.index.jobs import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from es_dedup.cli.session import Session
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.settings import Settings
 
@@ -199,7 +198,6 @@ def _periodic(site: MaintenanceContext, waiting: int) -> Iterator[CheckResult]:
 
 def _jobs(site: MaintenanceContext) -> Iterator[CheckResult]:
     """Jobs that nobody works on."""
-    from es_dedup.index.jobs import JobState
     from es_dedup.maintenance.status import unfinished_jobs
 
     unfinished = unfinished_jobs(site)

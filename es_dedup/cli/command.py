@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable, Iterable
 from copy import copy
-from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin
+from typing import Annotated, Any, Final, get_args, get_origin
 
 import typer
 
 from es_dedup.cli.inputs import read_options
 from es_dedup.cli.session import Session, session_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 INPUT_PANEL: Final = "How input is read"
 """Heads the options of ``read_options`` in the help."""

@@ -8,17 +8,15 @@ import time
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import walk_packages
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
 from es_dedup.cli.group import CommandFailed
+from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import Session
 from es_dedup.errors import MissingExtra
-
-if TYPE_CHECKING:
-    from es_dedup.cli.progress import ProgressDisplay
-    from es_dedup.model import Page
+from es_dedup.model import Page
 
 PARENT_SECONDS: Final = 0.5  # between looks whether the process that asked for it still lives
 OTHER_DETECTORS: Final = ("dwdcs",)
@@ -97,8 +95,6 @@ def _compile(progress: ProgressDisplay) -> None:
 
 def _pages() -> list[Page]:
     """Articles and a thread with copies, in Chinese and English, as HTML and as text."""
-    from es_dedup.model import Page
-
     pages = []
     for name, sentences in (("zh", ZH), ("en", EN)):
         title, text = sentences[0], "".join(sentences)

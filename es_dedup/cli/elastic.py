@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -20,8 +21,6 @@ from es_dedup.index.jobs import Job, JobState
 from es_dedup.temporary import folder_of_process
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from es_dedup.batch.recluster_report import ReclusterReport
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.maintenance.runner import Runner

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -10,14 +11,12 @@ import typer
 
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import Intake
+from es_dedup.cli.output import Output
 from es_dedup.cli.session import Session
 from es_dedup.errors import InputError
 from es_dedup.readers import ReadOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from es_dedup.cli.output import Output
     from es_dedup.evaluation import (
         Axis,
         EvaluationReport,

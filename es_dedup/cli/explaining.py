@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -13,17 +14,15 @@ import typer
 from es_dedup.cli.output import Output, clean, show_pair
 from es_dedup.cli.session import Session
 from es_dedup.cli.targets import HTML, output_target
+from es_dedup.errors import InputError, UnknownPage
 from es_dedup.model import Page
-from es_dedup.readers import InputFailure, ReadOptions, read_pages
+from es_dedup.readers import InputFailure, ReadOptions, Roots, read_pages
 from es_dedup.readers.streams import STDIN, is_pipe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from es_dedup.decision.alignment import AlignedRow, Piece
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.detectors.page_features import PageFeatures
-    from es_dedup.readers import Roots
     from es_dedup.report.data import PageView
 
 _HEAD_BYTES: Final = 4096
@@ -129,7 +128,6 @@ def _page_on_stdin(session: Session) -> Page:
 
 
 def _page_or_id(dedup: Deduplicator, name: str, roots: Roots) -> str | Page:
-    from es_dedup.errors import InputError, UnknownPage
 
     try:
         return dedup.record(name).page_id

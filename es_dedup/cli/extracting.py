@@ -5,18 +5,16 @@ from __future__ import annotations
 import sys
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import typer
 
 from es_dedup.cli.output import Output, clean
 from es_dedup.cli.session import Session
 from es_dedup.errors import InputError
+from es_dedup.model import Content
+from es_dedup.model.extraction import BlockNote
 from es_dedup.readers.streams import STDIN
-
-if TYPE_CHECKING:
-    from es_dedup.model import Content
-    from es_dedup.model.extraction import BlockNote
 
 FETCH_SECONDS: Final = 20.0
 _SHOWN_CHARS: Final = 90

@@ -10,15 +10,13 @@ import signal
 import sys
 import threading
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
+from types import FrameType
+from typing import Any, Final, NoReturn, cast
 
 import typer
 from typer.core import TyperGroup
 
 from es_dedup.errors import ConfigError, DedupError
-
-if TYPE_CHECKING:
-    from types import FrameType
 
 FLAGS: Final = frozenset({"--json", "--quiet", "-q"})
 STOPPING_SECONDS: Final = 0.5  # after which a command that is stopping says so

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,18 +15,18 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
+from es_dedup.cli.checks import all_checks, checked
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import PAGE_IDS, given_ids
 from es_dedup.cli.session import Session
 from es_dedup.cli.targets import OutputFile, Target, output_target
+from es_dedup.errors import MissingExtra, NotAnIndex
+from es_dedup.model import RemoveReport
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.maintenance.context import MaintenanceContext
-    from es_dedup.model import RemoveReport
 
 EXPORTED: Final = rb'\{"(cluster|page)_id": |(cluster|page)_id,|PAR1.*es-dedup.*export'
 """How the files of ``export`` begin; see ``_write_parquet``."""
@@ -203,7 +204,6 @@ def copy(
         target: The copy, which is made; only an earlier copy is replaced. File, or http://host:9200/name.
         from_config: Settings file for FROM alone, such as credentials of another cluster; the environment then holds for TO only.
     """
-    from es_dedup.errors import NotAnIndex
     from es_dedup.index.factory import must_be_place
     from es_dedup.maintenance.index_copy import copy_index
     from es_dedup.settings import load_settings
@@ -254,8 +254,6 @@ def doctor(
     Args:
         forgotten: Check only that nothing of this page is stored; may be repeated.
     """
-    from es_dedup.cli.checks import all_checks, checked
-
     if forgotten:
         with session.index_and_site(read_only=True) as (dedup, site):
             left = {name: _traces(dedup, site, name) for name in given_ids(dedup, forgotten)}
@@ -346,7 +344,6 @@ def _write_lines(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], form:
 
 
 def _write_parquet(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], target: Target) -> int:
-    from es_dedup.errors import MissingExtra
 
     try:
         import pyarrow as pa

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -11,17 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import typer
 
 from es_dedup.cli.output import clean
-from es_dedup.readers import Fields, InputFailure, ReadOptions, read_pages
+from es_dedup.cli.session import Session
+from es_dedup.model import Page
+from es_dedup.readers import Fields, InputFailure, ReadOptions, Roots, read_pages
 from es_dedup.readers.port import FORMATS, KEPT_FAILURES
 from es_dedup.readers.streams import STDIN, is_pipe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from es_dedup.cli.session import Session
     from es_dedup.deduplicator.index_reader import IndexReader
-    from es_dedup.model import Page
-    from es_dedup.readers import Roots
 
 SHOWN_FAILURES: Final = 20
 SHOWN_KINDS: Final = 8

@@ -12,13 +12,13 @@ import typer
 from es_dedup.cli.explaining import aligned_lines
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import Intake
+from es_dedup.cli.output import Output
 from es_dedup.cli.session import Session
 from es_dedup.cli.targets import Target, output_target
 from es_dedup.model.annotations import Label
 from es_dedup.readers import ReadOptions
 
 if TYPE_CHECKING:
-    from es_dedup.cli.output import Output
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.evaluation.uncertain import Uncertain
 

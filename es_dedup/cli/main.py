@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -29,9 +30,6 @@ from es_dedup.cli.command import as_command, typer_parameters, with_help
 from es_dedup.cli.group import CommandGroup, handle_signals
 from es_dedup.cli.output import Output
 from es_dedup.cli.session import DEFAULT_DB, Session
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 app = typer.Typer(
     name="es-dedup",

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from es_dedup.cli.elastic import Inline, run_job
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.session import Session
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Master = Annotated[
     str | None,

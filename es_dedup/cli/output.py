@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from es_dedup.model import PairDecision
 from es_dedup.model.plain import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from rich.console import Console
     from rich.table import Table
 
-    from es_dedup.model import PairDecision
 
 _PADDING: Final = 3  # beside a cell, its right edge among them
 _EDGES: Final = 2  # of the table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -12,14 +13,11 @@ import typer
 
 from es_dedup.cli.session import Session
 from es_dedup.cli.targets import OutputFile, output_target
-from es_dedup.model.overrides import OverrideKind
+from es_dedup.model.overrides import Override, OverrideKind, OverrideReport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.deduplicator.index_reader import IndexReader
-    from es_dedup.model.overrides import Override, OverrideReport
 
 EXPORTED: Final = rb'\{"id": "[^\n]*"kind": "[^\n]*"pages": \['
 """How the files of ``quality override export`` begin."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
+from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
+from es_dedup.model import Progress
 
+if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
-    from es_dedup.model import Progress
 
 PLAIN_EVERY_SECONDS: Final = 15.0
 _WORDS: Final = {
@@ -74,8 +74,6 @@ class ProgressDisplay:
 
     def count(self, stage: str, done: int, total: int | None) -> None:
         """The same for callers that have numbers only."""
-        from es_dedup.model import Progress
-
         self(Progress(stage, done, total))
 
     def counter(self, stage: str) -> Callable[[int, int | None], None]:

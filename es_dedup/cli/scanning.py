@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from itertools import chain
@@ -13,20 +14,17 @@ import typer
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import Intake, Paths
 from es_dedup.cli.output import clean, show_pair
+from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import UNCLUSTERED, Session
 from es_dedup.cli.targets import HTML, output_target
 from es_dedup.errors import DedupError
-from es_dedup.model import READ_WITHOUT_FEATURES, AddReport, Outcome, WritePolicy
+from es_dedup.model import READ_WITHOUT_FEATURES, AddReport, Decision, Outcome, Page, WritePolicy
 from es_dedup.model.batches import chunked
 from es_dedup.readers import ReadOptions
 from es_dedup.readers.estimate import estimated_pages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from es_dedup.cli.progress import ProgressDisplay
     from es_dedup.deduplicator.deduplicator import Deduplicator
-    from es_dedup.model import Decision, Page
 
 DryRun = Annotated[bool, typer.Option(help="Report what would be done; write nothing.")]
 

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.cli.group import CommandFailed
+from es_dedup.cli.output import Output
 from es_dedup.cli.progress import ProgressDisplay
-from es_dedup.errors import ConfigError, DedupError, IndexError_, MissingExtra, NotAnIndex
+from es_dedup.errors import ConfigError, DedupError, IndexError_, MissingExtra, NotAnIndex, SettingsDiffer
+from es_dedup.readers import Roots
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from es_dedup.cli.output import Output
     from es_dedup.deduplicator.deduplicator import Deduplicator
-    from es_dedup.errors import SettingsDiffer
     from es_dedup.maintenance.context import MaintenanceContext
-    from es_dedup.readers import Roots
     from es_dedup.settings import Settings
 
 DEFAULT_DB: Final = "es-dedup.db"
@@ -153,8 +151,6 @@ class Session:
 
     def roots(self) -> Roots:
         """The roots that the index has recorded; none where there is no index yet."""
-        from es_dedup.readers import Roots
-
         dedup = self._if_there(quiet=True)
         if dedup is None:
             return Roots()
@@ -179,7 +175,6 @@ class Session:
     @contextmanager
     def site(self, *, read_only: bool = False) -> Iterator[MaintenanceContext]:
         """The index with its source indices, for maintenance; see ``open_context`` and ``reach``."""
-        from es_dedup.errors import SettingsDiffer
         from es_dedup.index import factory
         from es_dedup.maintenance.context import open_context
         from es_dedup.settings.recorded import STATISTICS, decision_differences, decisions_in
@@ -238,7 +233,6 @@ class Session:
 
     def _open(self, *, read_only: bool = False, whole: bool = False, quiet: bool = False) -> Deduplicator:
         from es_dedup.deduplicator.deduplicator import Deduplicator
-        from es_dedup.errors import SettingsDiffer
 
         self.reach()
         warnings.simplefilter("ignore", SettingsDiffer)  # said here, once

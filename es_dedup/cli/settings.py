@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from es_dedup.cli.output import readable
 from es_dedup.cli.session import Session
+from es_dedup.errors import Difference, IndexError_, SettingsMismatch
 
 if TYPE_CHECKING:
-    from es_dedup.errors import Difference
     from es_dedup.settings.decision import DecisionConfig
     from es_dedup.settings.loading import SettingLine
 
@@ -52,8 +52,6 @@ def _shown(value: object) -> str:
 
 def _differences(session: Session) -> tuple[list[Difference], str]:
     """The settings that differ from those of the index, and why they are not known."""
-    from es_dedup.errors import IndexError_, SettingsMismatch
-
     if not session.exists:
         return [], ""
     try:

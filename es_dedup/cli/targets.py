@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -17,10 +18,7 @@ from es_dedup.readers.locations import Address, is_pattern, located, matches
 from es_dedup.readers.streams import READ_ERRORS, open_unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from es_dedup.readers.locations import Named, Source
-
 
 OutputFile = Annotated[
     str | None, typer.Option("-o", help="Output file or address (default: standard output).")
