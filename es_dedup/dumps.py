@@ -21,7 +21,7 @@ from es_dedup.readers.dump_filter import DUMPS, copy_dump
 from es_dedup.readers.locations import Address, is_pattern, located, matches
 from es_dedup.readers.port import KEPT_FAILURES, Tally, kind_of
 from es_dedup.readers.streams import STDIN, is_pipe, open_pipe, plain_problem, printable, suffix_of
-from es_dedup.settings.loading import settings_in_force
+from es_dedup.settings.loading import settings_in_force, without_texts
 from es_dedup.temporary import temporary_folder
 
 if TYPE_CHECKING:
@@ -242,13 +242,11 @@ def _scanned(
     contained: bool,  # noqa: FBT001 - given by place
 ) -> Iterator[tuple[IndexReader, _Decide]]:
     """A temporary index with the distinct pages of some files, and decisions on these pages when they are read again in the same order."""
-    settings = settings_in_force(settings)
-    settings = settings.model_copy(update={"index": settings.index.model_copy(update={"keep_text": False})})
+    settings = without_texts(settings_in_force(settings))
     with Deduplicator.open(folder / "pages.db", settings=settings, temporary=True) as dedup:
         read = (each for each in read_pages(files, options) if not isinstance(each, InputFailure))
         distinct = DistinctPages()
-        all_named = ((page, *distinct.id_of(page)) for page in read)
-        dedup.scan((replace(page, id=name) for page, name, first in all_named if first), progress=progress)
+        dedup.scan(distinct.first_pages(read), progress=progress)
 
         def decide(pages: Sequence[Page]) -> list[_Decided]:
             """For each page; copies of one that came before are left out."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from es_dedup.text.content import content_digest, content_id
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
     from es_dedup.model import Page
 
 
@@ -31,6 +34,16 @@ class DistinctPages:
             self._of_content[content] += 1
         return _id(content, number), first
 
+    def first_pages(
+        self, pages: Iterable[Page], note_id: Callable[[str], None] = lambda _: None
+    ) -> Iterator[Page]:
+        """The first page with each id, under that id; ``note_id`` is called with the id of every page."""
+        for page in pages:
+            page_id, first = self.id_of(page)
+            note_id(page_id)
+            if first:
+                yield replace(page, id=page_id)
+
     def id_again(self, page: Page) -> tuple[str, bool]:
         """What ``id_of`` said of a page, when all but the empty ones are read once more in the same order.
 
@@ -39,8 +52,9 @@ class DistinctPages:
         """
         content, digest = _digests(page)
         number = self._numbers[digest]
-        self._numbers[digest] = min(number, ~number)  # below 0: read again
-        return _id(content, max(number, ~number)), number >= 0
+        if first := number >= 0:
+            self._numbers[digest] = ~number  # below 0: read again
+        return _id(content, number if first else ~number), first
 
 
 def page_digest(page: Page) -> bytes:

@@ -18,6 +18,7 @@ from es_dedup.extraction import create_extractor
 from es_dedup.index import factory
 from es_dedup.index.jobs import DeadLetter
 from es_dedup.index.source_index import ATTACHMENTS, SourceFields, documents_of, index_of
+from es_dedup.settings.loading import without_texts
 from es_dedup.settings.recorded import STATISTICS, adopted, decisions_in
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def open_context(place: str, settings: Settings, *, read_only: bool = False) -> 
         raise ConfigError(
             (f"maintenance needs an index on Elasticsearch, http://host:9200/name, not {place}",)
         )
-    own = settings.model_copy(update={"index": settings.index.model_copy(update={"keep_text": False})})
+    own = without_texts(settings)
     with ExitStack() as stores:
         index = stores.enter_context(closing(factory.open_index(place, own, read_only=read_only)))
         own = adopted(factory.fitted(index, own, factory.shown(place)), decisions_in(index.note(STATISTICS)))

@@ -222,6 +222,11 @@ def settings_in_force(settings: Settings | None) -> Settings:
     return settings
 
 
+def without_texts(settings: Settings) -> Settings:
+    """The settings of an index that keeps no texts."""
+    return settings.model_copy(update={"index": settings.index.model_copy(update={"keep_text": False})})
+
+
 def describe(settings: Settings) -> list[SettingLine]:
     """Every setting with its value and where that came from, in the order of the sections."""
     plain = Settings()

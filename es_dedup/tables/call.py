@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from dataclasses import replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from es_dedup.batch.copies import DistinctPages
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.model import Page
 from es_dedup.readers.records import id_text, missing, no_text, usual_columns
-from es_dedup.settings.loading import settings_in_force
+from es_dedup.settings.loading import settings_in_force, without_texts
 from es_dedup.tables.kinds import rows_of
 from es_dedup.tables.result import DeduplicationResult
 
@@ -58,22 +57,13 @@ def deduplicate(  # noqa: PLR0913 - one for each column
     names, note = _names(rows, columns)
     if note:
         warnings.warn(note, stacklevel=2)
-    settings = settings_in_force(settings)
-    settings = settings.model_copy(update={"index": settings.index.model_copy(update={"keep_text": False})})
+    settings = without_texts(settings_in_force(settings))
     for _ in _pages(rows, columns):  # wrong values are found before work begins
         pass
     dedup = Deduplicator.open(":memory:", settings=settings, temporary=True)
-    distinct, page_ids = DistinctPages(), list[str]()
-
-    def distinct_pages() -> Iterator[Page]:
-        for page in _pages(rows, columns):
-            page_id, first = distinct.id_of(page)
-            page_ids.append(page_id)
-            if first:
-                yield replace(page, id=page_id)
-
+    page_ids: list[str] = []
     try:
-        report = dedup.scan(distinct_pages())
+        report = dedup.scan(DistinctPages().first_pages(_pages(rows, columns), page_ids.append))
     except BaseException:
         dedup.close()
         raise
