@@ -18,14 +18,16 @@ from es_dedup.model.batches import chunked
 from es_dedup.readers.jsonl import is_array
 from es_dedup.readers.kinds import records_of
 from es_dedup.readers.port import kind_of
+from es_dedup.readers.records import item_of
 from es_dedup.readers.streams import READ_ERRORS, packed, packing_of, plain_problem, printable
-from es_dedup.readers.tables import batch_items, needed_columns
+from es_dedup.readers.tables import needed_columns, rows_of
 from es_dedup.readers.warc import open_by_record, placed_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from es_dedup.readers.port import Item, ReadOptions, Records
+    from es_dedup.readers.kinds import Records
+    from es_dedup.readers.port import Item, ReadOptions
     from es_dedup.readers.warc import PlacedRecord
 
     Drops = Callable[[Sequence[Item | None]], Sequence[bool]]
@@ -125,7 +127,8 @@ def _copy_parquet(path: Path, options: ReadOptions, drops: Drops, targets: Seque
                     waiting[which] = []
 
             for batch in file.iter_batches(_RECORDS):
-                items = list(batch_items(batch.select(columns), source, row, options))
+                records = rows_of(batch.select(columns), row)
+                items = [item_of(record, source, options) for record in records]
                 row += len(items)
                 marks = drops(items)
                 for which in range(len(targets)):
@@ -150,7 +153,7 @@ def _copy_archive(
             stream, damage = stack.enter_context(open_by_record(path))
         if packing != ".gz":  # in which each record is compressed by itself
             targets = [stack.enter_context(packed(target, packing)) for target in targets]
-        records = records_of(path, options, lambda *_: placed_records(stream, damage, name, options))
+        records = records_of(path, options, lambda *_: placed_records(stream, damage, options))
         for _, run in groupby(records, _url):
             found = list(run)
             marks = drops([item for _, item in found])

@@ -6,21 +6,25 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import MissingExtra
 from es_dedup.readers.jsonl import json_records, jsonl_records
 from es_dedup.readers.pagefiles import PAGE_SUFFIXES, page_record
 from es_dedup.readers.port import InputFailure, kind_of
+from es_dedup.readers.records import item_of
 from es_dedup.readers.streams import READ_ERRORS, plain_problem, printable, suffix_of
 from es_dedup.readers.tables import csv_records, parquet_records
 from es_dedup.readers.warc import warc_records
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from es_dedup.readers.locations import Source
-    from es_dedup.readers.port import Items, Reader, ReadOptions, Records
+    from es_dedup.readers.port import Item, Items, Reader, ReadOptions
+
+    Records = Iterator[tuple[Any, Item | None]]
+    """Of each record of a file what is copied of it, as ``Record.raw``, and its page or failure; None: it is no page."""
 
 READERS: Final[dict[str, Reader]] = {
     **dict.fromkeys(PAGE_SUFFIXES, page_record),
@@ -43,7 +47,7 @@ def is_page_file(path: Path) -> bool:
 
 
 def records_of(source: Source, options: ReadOptions, reader: Reader | None = None) -> Records:
-    """Records of one file of a known kind, with their pages and failures; a file that gives neither is a failure.
+    """What is copied of each record of a file of a known kind, and its page or failure; a file that gives neither is a failure.
 
     Args:
         source: the file.
@@ -54,16 +58,17 @@ def records_of(source: Source, options: ReadOptions, reader: Reader | None = Non
         KeyError: the kind is unknown.
         MissingExtra: its reader needs a package that is not installed.
     """
-    read, empty = reader or READERS[kind_of(source, options)], True
+    read, name, empty = reader or READERS[kind_of(source, options)], printable(source), True
     try:
         for record in read(source, options):
-            empty = empty and record[1] is None
-            yield record
+            item = item_of(record, name, options)
+            empty = empty and item is None
+            yield record.raw, item
     except READ_ERRORS as error:
-        yield None, InputFailure(printable(source), None, plain_problem(error))
+        yield None, InputFailure(name, None, plain_problem(error))
         return
     if empty:
-        yield None, InputFailure(printable(source), None, _why_nothing(source, options))
+        yield None, InputFailure(name, None, _why_nothing(source, options))
 
 
 def read_file(source: Source, options: ReadOptions) -> Items:

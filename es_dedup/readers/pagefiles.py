@@ -8,31 +8,26 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.readers.binary import binary_kind
-from es_dedup.readers.port import InputFailure
-from es_dedup.readers.streams import (
-    BYTE_ORDER_MARKS,
-    READ_ERRORS,
-    open_unpacked,
-    plain_problem,
-    printable,
-    suffix_of,
-)
+from es_dedup.readers.port import Problem, Record
+from es_dedup.readers.streams import BYTE_ORDER_MARKS, READ_ERRORS, open_unpacked, plain_problem, suffix_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from es_dedup.readers.locations import Source
-    from es_dedup.readers.port import Item, ReadOptions, Records
+    from es_dedup.readers.port import ReadOptions
 
 HTML_SUFFIXES: Final = (".html", ".htm", ".xhtml")
 TEXT_SUFFIXES: Final = (".txt", ".md")
 PAGE_SUFFIXES: Final = HTML_SUFFIXES + TEXT_SUFFIXES
 
 
-def page_record(source: Source, options: ReadOptions) -> Records:
+def page_record(source: Source, options: ReadOptions) -> Iterator[Record]:
     """One HTML or text file; the page id is its path below a root, see ``Roots``."""
-    yield None, _page(source, options)
+    yield Record(None, None, _page(source, options))
 
 
-def _page(source: Source, options: ReadOptions) -> Item:
+def _page(source: Source, options: ReadOptions) -> Page | Problem:
     page_id = fitted_id(options.roots.id_of(source) or "" if isinstance(source, Path) else str(source))
     problem = id_problem(page_id) if page_id else "appeared, or was moved, while the input was read"
     if not problem:
@@ -43,15 +38,14 @@ def _page(source: Source, options: ReadOptions) -> Item:
         except READ_ERRORS as error:
             problem = plain_problem(error, "the page was not read")
     if problem:
-        return InputFailure(printable(source), None, problem)
+        return Problem(problem)
     if kind := binary_kind(data):
-        return InputFailure(printable(source), None, f"{kind}, not a page")
+        return Problem(f"{kind}, not a page")
     if suffix_of(source) in HTML_SUFFIXES:
         return Page(id=page_id, html=data)
     if (text := decode_text(data, cut=len(data) > options.max_page_bytes)) is not None:
         return Page(id=page_id, text=text)
-    unknown = "text in an unknown encoding (neither UTF-8, UTF-16 with mark, nor GB18030)"
-    return InputFailure(printable(source), None, unknown)
+    return Problem("text in an unknown encoding (neither UTF-8, UTF-16 with mark, nor GB18030)")
 
 
 def decode_text(data: bytes, *, cut: bool = False) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from collections import Counter
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from es_dedup.readers.roots import Roots
 from es_dedup.readers.streams import suffix_of
@@ -44,6 +44,29 @@ class InputFailure:
     def __str__(self) -> str:
         place = self.source if self.line is None else f"{self.source}:{self.line}"
         return f"{place}: {self.problem}"
+
+
+class Problem(str):
+    """Why a record gives no page; empty of one that is none although nothing is wrong with it."""
+
+    __slots__ = ()
+
+
+NO_PAGE: Final = Problem()
+
+
+class Record(NamedTuple):
+    """A part of a file, as its reader gives it.
+
+    Attributes:
+        raw: what is copied of it: its bytes, or its place in an archive; None: it cannot be copied by itself.
+        line: as of ``InputFailure``.
+        value: named fields, or whatever else the file has in place of these; or a page; or a problem.
+    """
+
+    raw: Any
+    line: int | None
+    value: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +189,4 @@ def kind_of(path: Source, options: ReadOptions) -> str:
 if TYPE_CHECKING:
     Item = Page | InputFailure
     Items = Iterator[Item]
-    Records = Iterator[tuple[Any, Item | None]]
-    """Records: what is copied of each (bytes of the file, a place in an archive; None: it cannot be copied by itself), and its page or
-    failure (None: it is no page)."""
-    Reader = Callable[[Source, ReadOptions], Records]
+    Reader = Callable[[Source, ReadOptions], Iterator[Record]]

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.readers.binary import binary_kind
-from es_dedup.readers.port import Fields, InputFailure
+from es_dedup.readers.port import NO_PAGE, Fields, InputFailure, Problem
 from es_dedup.text.content import content_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from es_dedup.readers.port import Item, ReadOptions
+    from es_dedup.readers.port import Item, ReadOptions, Record
 
 USUAL: Final[Mapping[str, tuple[str, ...]]] = {
     "id": ("id", "_id", "page_id", "doc_id", "docid", "url"),
@@ -44,8 +44,8 @@ class _BadField(ValueError):
     """Carries the words for the failure."""
 
 
-def page_from_record(record: Any, source: str, line: int, options: ReadOptions) -> Item:
-    """A page out of one record.
+def item_of(record: Record, source: str, options: ReadOptions) -> Item | None:
+    """The page of a record, or a failure with its place; None where it is no page.
 
     The text is used when it is there and not blank, else the HTML; a field whose name ends in ``base64`` is decoded to
     bytes first. A number is taken as an id and, in the range of Unix seconds or milliseconds, as a time. A record needs a
@@ -53,18 +53,22 @@ def page_from_record(record: Any, source: str, line: int, options: ReadOptions) 
     records that have it. ``options.id_from`` says what the id is made from.
 
     Args:
-        record: a parsed JSON value or a row as a mapping.
-        source: file name, for failures.
-        line: place in the file, from 1.
+        record: of a file.
+        source: name of the file.
         options: the caller's field names.
     """
-    if not isinstance(record, Mapping):
-        problem = f"each record must be an object with named fields, got {_kind(record)}"
-        return InputFailure(source, line, problem)
-    try:
-        return _page(record, source, line, options)
-    except _BadField as problem:
-        return InputFailure(source, line, str(problem))
+    value = record.value
+    if isinstance(value, Mapping):
+        try:
+            return _page(value, source, record.line, options)
+        except _BadField as error:
+            return InputFailure(source, record.line, str(error))
+    if isinstance(value, Page):
+        return value
+    if value is NO_PAGE:
+        return None
+    wrong_kind = f"each record must be an object with named fields, got {_kind(value)}"
+    return InputFailure(source, record.line, value if isinstance(value, Problem) else wrong_kind)
 
 
 def clean_text(text: str) -> str:
@@ -108,7 +112,7 @@ def leads_to(key: str, path: str) -> bool:
     return path == key or path.startswith((f"{key}.", f"{key}["))
 
 
-def _page(record: Mapping[str, Any], source: str, line: int, options: ReadOptions) -> Page:
+def _page(record: Mapping[str, Any], source: str, line: int | None, options: ReadOptions) -> Page:
     named, tally = options.fields, options.tally
     record = _with_paths(record, named)
     fields = _fields_of(tuple(record), named)

@@ -9,30 +9,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import MissingExtra
-from es_dedup.readers.port import InputFailure, kind_of
-from es_dedup.readers.records import USUAL, leads_to, page_from_record
-from es_dedup.readers.streams import open_text, plain_problem, printable
+from es_dedup.readers.port import NO_PAGE, Problem, Record, kind_of
+from es_dedup.readers.records import USUAL, leads_to
+from es_dedup.readers.streams import open_text, plain_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from es_dedup.readers.locations import Source
-    from es_dedup.readers.port import Fields, Item, ReadOptions, Records
+    from es_dedup.readers.port import Fields, ReadOptions
 
 PARQUET_BATCH_ROWS: Final = 256
 _UNDECODED: Final = "surrogateescape"
 
 
-def csv_records(source: Source, options: ReadOptions) -> Records:
-    """The header, then each row of a CSV or TSV file as it stands there, with its page or failure; an empty row has none.
+def csv_records(source: Source, options: ReadOptions) -> Iterator[Record]:
+    """The header, then each row of a CSV or TSV file; the header and empty rows are no pages.
 
     The delimiter is a tab for ``.tsv``, else whichever of comma, semicolon, tab and bar the header holds most of.
-    A row with another number of values than the header, or with bytes that are no text, is a failure. Rows are numbered by the line they
-    end on.
+    Rows are numbered by the line they end on.
     """
-    name, number, limit = printable(source), 1, options.max_record_bytes
+    number, limit = 1, options.max_record_bytes
     csv.field_size_limit(limit)
-    wrong_encoding = f"not {options.encoding} text; name another with --encoding"
+    wrong_encoding = Problem(f"not {options.encoding} text; name another with --encoding")
     with open_text(source, options.encoding) as (stream, encoding):
         # Undecodable bytes become surrogates, so that one bad row does not end the file.
         text = io.TextIOWrapper(stream, encoding, errors=_UNDECODED, newline="")
@@ -41,31 +40,27 @@ def csv_records(source: Source, options: ReadOptions) -> Records:
             delimiter = max(",;\t|", key=header_line.count)
             delimiter = "\t" if kind_of(source, options) == ".tsv" else delimiter
             header = next(csv.reader([header_line], delimiter=delimiter), [])
-            problem = "" if any(header) else "no header line with field names"
+            problem = NO_PAGE if any(header) else Problem("no header line with field names")
             problem = wrong_encoding if _has_undecoded(header_line) else problem
             if len(header_line) == limit and not header_line.endswith("\n"):
-                problem = f"the header is longer than {limit:,} characters"
+                problem = Problem(f"the header is longer than {limit:,} characters")
+            yield Record(None if problem else header_line.encode(encoding, _UNDECODED), 1, problem)
             if problem:
-                yield None, InputFailure(name, 1, problem)
                 return
-            yield header_line.encode(encoding, _UNDECODED), None
             for number, lines, row in _rows(text, delimiter, limit):
-                item: Item | None = None
-                if isinstance(row, str):
-                    item = InputFailure(name, number, row)
+                value: Any = dict(zip(header, row, strict=False)) if row else NO_PAGE
+                if isinstance(row, Problem):
+                    value = row
                 elif row and len(row) != len(header):
-                    problem = f"{len(row)} values, but the header names {len(header)} fields"
-                    item = InputFailure(name, number, problem)
+                    value = Problem(f"{len(row)} values, but the header names {len(header)} fields")
                 elif any(map(_has_undecoded, row)):
-                    item = InputFailure(name, number, wrong_encoding)
-                elif row:
-                    item = page_from_record(dict(zip(header, row, strict=True)), name, number, options)
-                yield lines.encode(encoding, _UNDECODED) or None, item
+                    value = wrong_encoding
+                yield Record(lines.encode(encoding, _UNDECODED) or None, number, value)
         except UnicodeError:  # UTF-16 and UTF-32 cannot go on behind a damaged place
-            yield None, InputFailure(name, number, f"{wrong_encoding}; the rest of the file was left out")
+            yield Record(None, number, Problem(f"{wrong_encoding}; the rest of the file was left out"))
 
 
-def _rows(text: io.TextIOBase, delimiter: str, limit: int) -> Iterator[tuple[int, str, list[str] | str]]:
+def _rows(text: io.TextIOBase, delimiter: str, limit: int) -> Iterator[tuple[int, str, list[str] | Problem]]:
     """Rows behind the header: the line that each ends on, its lines, and its values; or in their place what is wrong with them.
 
     A line that is too long is never in memory, and the lines of its row are empty.
@@ -85,11 +80,11 @@ def _rows(text: io.TextIOBase, delimiter: str, limit: int) -> Iterator[tuple[int
     rows = csv.reader(iter(next_line, ""), delimiter=delimiter)
     while True:
         try:
-            row: list[str] | str = next(rows)
+            row: list[str] | Problem = next(rows)
         except StopIteration:
             return
         except csv.Error as error:
-            row = f"not a valid row: {error}"
+            row = Problem(f"not a valid row: {error}")
         yield rows.line_num + 1, "".join(lines), row
         lines.clear()
 
@@ -98,8 +93,8 @@ def _has_undecoded(text: str) -> bool:
     return not text.isascii() and any("\udc80" <= char <= "\udcff" for char in text)
 
 
-def parquet_records(source: Source, options: ReadOptions) -> Records:
-    """Pages of a Parquet file, batch by batch; only the columns that are needed are read.
+def parquet_records(source: Source, options: ReadOptions) -> Iterator[Record]:
+    """Rows of a Parquet file, batch by batch; only the columns that are needed are read.
 
     Raises:
         MissingExtra: without the package pyarrow.
@@ -109,7 +104,7 @@ def parquet_records(source: Source, options: ReadOptions) -> Records:
         import pyarrow.parquet as pq
     except ImportError as error:
         raise MissingExtra("pyarrow", "parquet", f"reading {source}") from error
-    name, row = printable(source), 0
+    row = 0
     try:
         with (
             nullcontext(source) if isinstance(source, Path) else source.open("rb") as stored,
@@ -117,17 +112,16 @@ def parquet_records(source: Source, options: ReadOptions) -> Records:
         ):
             columns = needed_columns(file.schema_arrow.names, options.fields)
             for batch in file.iter_batches(PARQUET_BATCH_ROWS, columns=columns):
-                for item in batch_items(batch, name, row, options):
-                    row += 1
-                    yield None, item
+                yield from rows_of(batch, row)
+                row += len(batch)
     except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: names of columns that are no text
         system = isinstance(error, OSError) and error.strerror
         problem = plain_problem(error) if system else str(error).splitlines()[0]
-        yield None, InputFailure(name, row + 1 if row else None, f"not readable as Parquet: {problem}")
+        yield Record(None, row + 1 if row else None, Problem(f"not readable as Parquet: {problem}"))
 
 
-def batch_items(batch: Any, name: str, before: int, options: ReadOptions) -> Iterator[Item]:
-    """Pages or failures of the rows of a batch of a Parquet file, which has so many rows before it."""
+def rows_of(batch: Any, before: int) -> Iterator[Record]:
+    """The rows of a batch of a Parquet file, which has so many rows before it."""
     import pyarrow as pa
 
     for place, field in enumerate(batch.schema):
@@ -135,16 +129,19 @@ def batch_items(batch: Any, name: str, before: int, options: ReadOptions) -> Ite
             times = batch.column(place).cast(pa.timestamp("us", field.type.tz), safe=False)
             batch = batch.set_column(place, field.name, times)
     try:
-        records = batch.to_pylist()
+        rows = batch.to_pylist()
     except (ValueError, OverflowError):  # a value that Python cannot hold costs only its own row
-        records = [None] * len(batch)
-    for place, record in enumerate(records):
-        try:
-            (row,) = [record] if record is not None else batch.slice(place, 1).to_pylist()
-        except (ValueError, OverflowError) as error:
-            yield InputFailure(name, before + place + 1, f"a value cannot be read: {error}")
-        else:
-            yield page_from_record(row, name, before + place + 1, options)
+        rows = [_row(batch.slice(place, 1)) for place in range(len(batch))]
+    for number, row in enumerate(rows, before + 1):
+        yield Record(None, number, row)
+
+
+def _row(batch: Any) -> Any:
+    """The only row of a batch, or why it cannot be read."""
+    try:
+        return batch.to_pylist()[0]
+    except (ValueError, OverflowError) as error:
+        return Problem(f"a value cannot be read: {error}")
 
 
 def needed_columns(columns: list[str], fields: Fields) -> list[str]:

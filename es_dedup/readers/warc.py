@@ -20,13 +20,12 @@ import zstandard
 from es_dedup.errors import MissingExtra
 from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.readers.binary import binary_kind
-from es_dedup.readers.port import InputFailure
+from es_dedup.readers.port import NO_PAGE, Problem, Record
 from es_dedup.readers.streams import (
     PACKED,
     READ_ERRORS,
     open_unpacked,
     plain_problem,
-    printable,
     refuse_packed,
     unpacked_beginning,
 )
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from es_dedup.readers.locations import Source
-    from es_dedup.readers.port import Item, ReadOptions, Records
+    from es_dedup.readers.port import ReadOptions
 
     _Read = TypeVar("_Read")
 
@@ -97,56 +96,59 @@ class PlacedRecord(NamedTuple):
     may_be_page: bool
 
 
-def warc_records(source: Source, options: ReadOptions) -> Records:
+def warc_records(source: Source, options: ReadOptions) -> Iterator[Record]:
     """The records of ``placed_records`` of a WARC or WET file, packed by record or not.
 
     Raises:
         MissingExtra: without the package fastwarc.
     """
     with open_by_record(source) as (stream, damage):
-        yield from placed_records(stream, damage, printable(source), options)
+        yield from placed_records(stream, damage, options)
 
 
-def placed_records(stream: IO[bytes], damage: str, name: str, options: ReadOptions) -> Records:
-    """All whole records of an archive, each a ``PlacedRecord`` with its page or failure; None: it is no page.
+def placed_records(stream: IO[bytes], damage: str, options: ReadOptions) -> Iterator[Record]:
+    """All whole records of an archive, each with a ``PlacedRecord``, numbered by those that may hold a page.
 
     Pages are responses with status 2xx, resources and conversions of type HTML or plain text. Records that hold no page are counted with
-    the reason in ``options.tally``. A failure without a record is a damaged stretch or record; reading goes on at the next.
+    the reason in ``options.tally``. A problem without a place is a damaged stretch or record; reading goes on at the next.
 
     Args:
         stream: the archive, and with ``damage`` what is wrong with it, as ``open_by_record`` gives them.
-        name: of the archive, in failures.
         options: how pages are read.
     """
     number = 0
-    last: tuple[PlacedRecord, Item | None] | None = None  # given when its end is known
+    last: Record | None = None  # given when its end is known
 
-    def read(record: Any) -> tuple[PlacedRecord, Item | None]:
+    def read(record: Any) -> Record:
         nonlocal number
         number += _may_be_page(record)
-        return _placed(record), _item(record, name, number, options)
+        return Record(_placed(record), number, _page(record, options))
 
     try:
         for found in _records(stream, read):
-            if not isinstance(found, str):
+            if isinstance(found, Record):
                 if last is not None:
-                    yield last[0]._replace(end=found[0].start), last[1]
+                    yield _ending(last, found.raw.start)
                 last = found
                 continue
             number += 1
-            failure = InputFailure(name, number, found)
-            if last is not None and (end := _record_end(stream, last[0].start)) is not None:
-                yield last[0]._replace(end=end), last[1]
-            elif last is not None and isinstance(last[1], InputFailure):
-                failure = last[1]
+            damaged = Record(None, number, Problem(found))
+            if last is not None and (end := _record_end(stream, last.raw.start)) is not None:
+                yield _ending(last, end)
+            elif last is not None and isinstance(last.value, Problem) and last.value:
+                damaged = last._replace(raw=None)
             last = None
-            yield None, failure
+            yield damaged
     except READ_ERRORS as error:
-        yield None, InputFailure(name, number or None, plain_problem(error))
+        yield Record(None, number or None, Problem(plain_problem(error)))
     if last is not None:
-        yield last[0]._replace(end=stream.seek(0, os.SEEK_END)), last[1]
+        yield _ending(last, stream.seek(0, os.SEEK_END))
     if damage:
-        yield None, InputFailure(name, None, damage)
+        yield Record(None, None, Problem(damage))
+
+
+def _ending(record: Record, end: int) -> Record:
+    return record._replace(raw=record.raw._replace(end=end))
 
 
 @contextmanager
@@ -280,20 +282,20 @@ def _placed(record: Any) -> PlacedRecord:
     return PlacedRecord(record.stream_pos, 0, page_id, url, concurrent_to, _may_be_page(record))
 
 
-def _item(record: Any, source: str, number: int, options: ReadOptions) -> Item | None:
-    """The page of a record, or a failure; None where it holds none, which the tally counts."""
+def _page(record: Any, options: ReadOptions) -> Page | Problem:
+    """The page of a record, or why it holds none, which the tally counts where nothing is wrong."""
     url = _header(record, "WARC-Target-URI")
     try:
         kind, charset = _media_type(record, url)
         body = _body(record, kind, options)
     except _NoPage as reason:
         options.tally.no_page[str(reason)] += 1
-        return None
+        return NO_PAGE
     except _BadBody as error:
-        return InputFailure(source, number, f"{url}: {error}")
+        return Problem(f"{url}: {error}")
     page_id = fitted_id(record.record_id or "" if options.warc_id == "record" else url)
     if problem := id_problem(page_id):
-        return InputFailure(source, number, problem)
+        return Problem(problem)
     if kind == TEXT_TYPE:
         return Page(id=page_id, text=_plain(body, charset), url=url)
     return Page(id=page_id, html=body, url=url, http_charset=charset)

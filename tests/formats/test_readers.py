@@ -257,6 +257,7 @@ def test_what_files_give(tmp_path: Path, name: str) -> None:
         (b'{"id": "x", "text": "\xff\xfe"}', "not utf-8 text (byte 22"),
         (b"[" * 100_000, "not valid JSON|nested too deeply"),
         (b'"text"', "must be an object"),
+        (b'""', "must be an object"),
         (
             {"id": "x", "foo": "t"},
             "article, html, raw_html, html_base64); there are: id, foo; name one with --text-field or --html-field",
