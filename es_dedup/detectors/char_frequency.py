@@ -233,7 +233,7 @@ class CharFrequency(Detector[FrequentUnits]):
             "main_left": round(measures.main_left, 4),
             "main_right": round(measures.main_right, 4),
             "aux": round(max(measures.aux_left, measures.aux_right), 4),
-            "min_aux": config.min_aux,
+            **({"min_aux": config.min_aux} if measures.followers else {}),
             "aux_left": round(measures.aux_left, 4),
             "aux_right": round(measures.aux_right, 4),
             "shared": measures.shared,
