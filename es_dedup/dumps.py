@@ -202,34 +202,22 @@ def _dumps(sources: Iterable[str | Path], options: ReadOptions) -> list[Source]:
     return dumps
 
 
-class _Duplicate(NamedTuple):
-    """A page that is left out.
+class _Decided(NamedTuple):
+    """What becomes of a page of a dump.
 
     Attributes:
-        page: its id in the index; of an equal one where it was not stored itself.
-        kept: the id of the page that stays.
+        page: its id in the index, or that of a page with equal content; empty where there is none.
+        kept: the id of the page that stays in its place; None: it stays itself.
         relation: of the page to that.
         equal: whether its content and metadata are those of a page before it.
         decision: on the pair, where it is at hand.
     """
 
     page: str
-    kept: str
-    relation: Relation
+    kept: str | None = None
+    relation: Relation = Relation.EXACT
     equal: bool = False
     decision: PairDecision | None = None
-
-
-class _Decided(NamedTuple):
-    """A page of a dump.
-
-    Attributes:
-        name: its id in the index, empty where it is not stored.
-        duplicate: what it is left out for; None: it stays.
-    """
-
-    name: str
-    duplicate: _Duplicate | None
 
 
 @contextmanager
@@ -285,28 +273,28 @@ class _ById:
         known, dropped = self._index.redundant({each.id for each in pages}, contained=self._contained)
         decided = [_decided(page.id, dropped, copy=at in copies) for at, page in enumerate(pages)]
         for at, decision in zip(shared, self._index.check_many([pages[at] for at in shared]), strict=True):
-            decided[at] = _Decided("", self._duplicate(decision))
+            decided[at] = self._not_stored(decision)
         self._report.unknown += len(first_ids - known)
         self._report.shared_ids += len(shared)
         return decided
 
-    def _duplicate(self, decision: Decision) -> _Duplicate | None:
-        """What a page that is not stored is left out for."""
+    def _not_stored(self, decision: Decision) -> _Decided:
+        """What becomes of a page that is compared by its content."""
         outer = decision.contained_in if self._contained and decision.outcome is Outcome.CONTAINED else ()
         related = decision.duplicate_of if decision.outcome is Outcome.DUPLICATE else next(iter(outer), None)
         if related is None:
-            return None
+            return _Decided("")
         _, dropped = self._index.redundant([related], contained=self._contained)
         relation = Relation.CONTAINED if outer or related in dropped else Relation.DUPLICATE
         pair = next((pair for pair in decision.verdicts if pair.right == related), None)
-        return _Duplicate("", dropped.get(related, (related, relation))[0], relation, decision=pair)
+        return _Decided("", dropped.get(related, (related, relation))[0], relation, decision=pair)
 
 
 def _decided(name: str, dropped: Mapping[str, tuple[str, Relation]], *, copy: bool) -> _Decided:
     """The decision on a stored page, or on a copy of it."""
     if name not in dropped and not copy:
-        return _Decided(name, None)
-    return _Decided(name, _Duplicate(name, *dropped.get(name, (name, Relation.EXACT)), copy))
+        return _Decided(name)
+    return _Decided(name, *dropped.get(name, (name, Relation.EXACT)), copy)
 
 
 class _Reasons:
@@ -325,16 +313,14 @@ class _Reasons:
 
     def add(self, file: str, pages: Mapping[int, Page], decided: Mapping[int, _Decided]) -> None:
         """Note some records of a dump, by their numbers; ``decided`` has those with text."""
-        duplicates = [each.duplicate for each in decided.values() if each.duplicate is not None]
-        pairs = [(each.page, each.kept) for each in duplicates if each.page not in ("", each.kept)]
-        decisions = self._index.decisions_among(list(dict.fromkeys(pairs))) if pairs else {}
+        named = ((each.page, each.kept) for each in decided.values() if each.page)
+        pairs = dict.fromkeys((page, kept) for page, kept in named if kept not in (None, page))
+        decisions = self._index.decisions_among(list(pairs)) if pairs else {}
         for number, page in pages.items():
-            name, duplicate = decided.get(number, _Decided("", None))
-            why, kept = None if number in decided else self._empty, None
-            if duplicate is not None:
-                kept = duplicate.kept
-                why = _why(duplicate, duplicate.decision or decisions.get((duplicate.page, kept)))
-            row = (file, number, page.id, name, kept, why and json.dumps(why))
+            each, why = decided.get(number, _Decided("")), None if number in decided else self._empty
+            if each.kept is not None:
+                why = _why(each, each.decision or decisions.get((each.page, each.kept)))
+            row = (file, number, page.id, each.page, each.kept, why and json.dumps(why))
             self._rows.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def write(self, stream: IO[bytes]) -> None:
@@ -350,7 +336,7 @@ class _Reasons:
             stream.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
 
 
-def _why(duplicate: _Duplicate, decision: PairDecision | None) -> dict[str, Any]:
+def _why(duplicate: _Decided, decision: PairDecision | None) -> dict[str, Any]:
     """Why a record is left out, as its line of JSON has it; ``decision`` is on its page, or the one that it equals, and the page that stays."""
     if duplicate.page == duplicate.kept:
         return _reason(Relation.EXACT, "content and metadata are equal", 1.0, (1.0, 1.0))
@@ -397,7 +383,7 @@ class _Drops:
         decided = dict(zip(full, self._decide(list(full.values())), strict=True))
         if self._reasons is not None:
             self._reasons.add(self._dump, pages, decided)
-        dropped = {number for number, each in decided.items() if each.duplicate is not None}
+        dropped = {number for number, each in decided.items() if each.kept is not None}
         if self._drop_empty:
             dropped |= pages.keys() - full.keys()
         report.empty += len(pages) - len(full)
