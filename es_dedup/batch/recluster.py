@@ -170,7 +170,8 @@ def repair_around(
 
     def cluster_around(some: Collection[str]) -> Sequence[Assignment]:
         change = update_clusters(index, partial(page_keys, index), some, settings.cluster, constraints)
-        pages.update(_assign(index, change))
+        pages.update(_pages_of(index, change))
+        index.assign_many(change.assignments)
         clusters.update((each.cluster_id for each in change.assignments), change.retired)
         return change.assignments
 
@@ -188,11 +189,10 @@ def repair_around(
     return pages, len(clusters)
 
 
-def _assign(index: ClusterUpdates, change: Change) -> set[str]:
-    """Write assignments; gives the pages, and those of the clusters that they were in before."""
+def _pages_of(index: ClusterUpdates, change: Change) -> set[str]:
+    """The pages of a change that is not written yet, and those of the clusters that they are in."""
     moved = {each.page_id for each in change.assignments}
     left = index.members({each.cluster_id for each in index.assignments(moved).values()})
-    index.assign_many(change.assignments)
     return moved.union(each.page_id for group in left.values() for each in group)
 
 
@@ -217,19 +217,17 @@ def change_overrides(
     change = update_clusters(
         index, partial(page_keys, index), touched, settings.cluster, constraints, limit=maxsize
     )
-    moved = [each.page_id for each in change.assignments]
-    left = index.members(each.cluster_id for each in index.assignments(moved).values())
-    before = {each.page_id for group in left.values() for each in group}
-    if attached(index) and (pending := before | set(moved)):
-        known = documents_pending(index)
-        note = json.dumps({**known, secrets.token_hex(6): sorted(pending)}, ensure_ascii=False)
+    pages = _pages_of(index, change)
+    if pages and attached(index):
+        pending = {**documents_pending(index), secrets.token_hex(6): sorted(pages)}
+        note = json.dumps(pending, ensure_ascii=False)
         index.set_note(DOCUMENTS_PENDING, note)
     with clusters_pending(index):
         JOURNAL.record(index, changes)
         index.assign_many(change.assignments)
         joined = index.members(each.cluster_id for each in change.assignments)
     index.refresh()  # who decides looks at the clusters at once, often by another process
-    return tuple(sorted(before | {each.page_id for group in joined.values() for each in group}))
+    return tuple(sorted(pages.union(each.page_id for group in joined.values() for each in group)))
 
 
 def follow_overrides(index: Index, settings: Settings) -> None:
