@@ -20,19 +20,20 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from es_dedup.readers.kinds import FOLDER_KINDS, READERS, is_page_file, read_file, read_some
+from es_dedup.readers.kinds import (
+    FOLDER_KINDS,
+    READERS,
+    failure_of,
+    is_page_file,
+    read_below,
+    read_file,
+    read_some,
+)
 from es_dedup.readers.locations import Address, is_pattern, located, matches, pattern_folder
 from es_dedup.readers.port import Fields, InputFailure, ReadOptions, Tally, kind_of
 from es_dedup.readers.records import fields_in_no_record
 from es_dedup.readers.roots import Root, Roots
-from es_dedup.readers.streams import (
-    READ_ERRORS,
-    STDIN,
-    open_pipe,
-    plain_problem,
-    printable,
-    suffix_of,
-)
+from es_dedup.readers.streams import READ_ERRORS, STDIN, open_pipe, suffix_of
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -102,25 +103,27 @@ def _with_path_ids(named: Iterable[Named]) -> list[Path]:
 
 def _read(named: Named, options: ReadOptions) -> Items:
     """Pages and failures of what one name stands for."""
-    if isinstance(named, Address):
-        return _read_address(named, options)
-    if str(named) != STDIN and is_pattern(named):
-        return _read_matches(named, options)
-    return _read_local(named, options)
+    try:
+        if isinstance(named, Address):
+            return _read_address(named, options)
+        if str(named) != STDIN and is_pattern(named):
+            return _read_matches(named, options)
+        mode = stat.S_IFIFO if str(named) == STDIN else named.stat().st_mode
+    except (OSError, ValueError) as error:
+        return iter([failure_of(named, error)])
+    if stat.S_ISDIR(mode):
+        return _read_folder(named, options)
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        return iter([failure_of(named, "no regular file")])
+    is_pipe = stat.S_ISFIFO(mode) and not is_page_file(named)
+    return (_read_pipe if is_pipe or not kind_of(named, options) else _read_known)(named, options)
 
 
 def _read_address(address: Address, options: ReadOptions) -> Items:
-    try:
-        files, several = address.files()
-    except OSError as error:
-        yield InputFailure(printable(address), None, plain_problem(error))
-        return
+    files, several = address.files()
     if not several:
-        yield from _read_known(files[0], options)
-    elif address.is_pattern:
-        yield from read_some(files, options, READERS)
-    else:
-        yield from read_some(files, replace(options, format=None), FOLDER_KINDS)
+        return _read_known(files[0], options)
+    return read_some(files, options, READERS) if address.is_pattern else read_below(files, options)
 
 
 def _read_matches(pattern: Path, options: ReadOptions) -> Items:
@@ -129,46 +132,29 @@ def _read_matches(pattern: Path, options: ReadOptions) -> Items:
         empty = False
         yield from _read_folder(path, options) if path.is_dir() else read_some([path], options, READERS)
     if empty:
-        yield InputFailure(printable(pattern), None, "no file matches")
-
-
-def _read_local(path: Path, options: ReadOptions) -> Items:
-    try:
-        mode = stat.S_IFIFO if str(path) == STDIN else path.stat().st_mode
-    except (OSError, ValueError) as error:
-        yield InputFailure(printable(path), None, plain_problem(error))
-        return
-    if stat.S_ISDIR(mode):
-        yield from _read_folder(path, options)
-    elif stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-        yield InputFailure(printable(path), None, "no regular file")
-    elif not kind_of(path, options) or (stat.S_ISFIFO(mode) and not is_page_file(path)):
-        yield from _read_pipe(path, options)
-    else:
-        yield from _read_known(path, options)
+        yield failure_of(pattern, "no file matches")
 
 
 def _read_pipe(path: Path, options: ReadOptions) -> Items:
     """The pages of a pipe, or of a file whose name does not say its kind."""
-    source = printable(path)
     try:
         with open_pipe(path, kind_of(path, options)) as pipe:
             if pipe is not None:
                 yield from _read_known(pipe, options)
             else:
-                what = "standard input" if source == STDIN else "the file"
-                yield InputFailure(source, None, f"{what} is empty")
+                what = "standard input" if str(path) == STDIN else "the file"
+                yield failure_of(path, f"{what} is empty")
     except READ_ERRORS as error:
-        yield InputFailure(source, None, plain_problem(error))
+        yield failure_of(path, error)
 
 
 def _read_known(source: Source, options: ReadOptions) -> Items:
     if kind_of(source, options) in READERS:
-        yield from read_file(source, options)
-    else:
-        known = " ".join(READERS)
-        problem = f"unknown kind of file; known are {known}, compressed too, and folders; name another file's kind with --format"
-        yield InputFailure(printable(source), None, problem)
+        return read_file(source, options)
+    known = f"known are {' '.join(READERS)}, compressed too, and folders"
+    return iter(
+        [failure_of(source, f"unknown kind of file; {known}; name another file's kind with --format")]
+    )
 
 
 def _read_folder(path: Path, options: ReadOptions) -> Items:
@@ -177,13 +163,11 @@ def _read_folder(path: Path, options: ReadOptions) -> Items:
     Files of other kinds are counted in the tally, and so are links to folders, which are not followed.
     """
     empty = True
-    files = _files_below(str(path), options.tally.ignored)
-    for item in read_some(files, replace(options, format=None), FOLDER_KINDS):
+    for item in read_below(_files_below(str(path), options.tally.ignored), options):
         empty = False
         yield item
     if empty:
-        problem = f"no files of a known kind in this folder ({' '.join(FOLDER_KINDS)})"
-        yield InputFailure(printable(path), None, problem)
+        yield failure_of(path, f"no files of a known kind in this folder ({' '.join(FOLDER_KINDS)})")
 
 
 def _files_below(root: str, ignored: Counter[str]) -> Iterator[Path | InputFailure]:
@@ -199,7 +183,7 @@ def _files_below(root: str, ignored: Counter[str]) -> Iterator[Path | InputFailu
             try:
                 stack.append(iter(_entries(path, ignored)))
             except OSError as error:
-                yield InputFailure(printable(path), None, plain_problem(error))
+                yield failure_of(path, error)
 
 
 def _entries(folder: str, ignored: Counter[str]) -> list[tuple[str, bool]]:

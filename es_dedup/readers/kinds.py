@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +21,7 @@ from es_dedup.readers.warc import warc_records
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from es_dedup.readers.locations import Source
+    from es_dedup.readers.locations import Named, Source
     from es_dedup.readers.port import Item, Items, Reader, ReadOptions
 
     Records = Iterator[tuple[Any, Item | None]]
@@ -46,6 +47,12 @@ def is_page_file(path: Path) -> bool:
     return suffix_of(path) in PAGE_SUFFIXES
 
 
+def failure_of(source: Named | Source | str, problem: str | BaseException) -> InputFailure:
+    """The failure of a whole file or name: what is wrong, or the error that says so."""
+    words = problem if isinstance(problem, str) else plain_problem(problem)
+    return InputFailure(printable(source), None, words)
+
+
 def records_of(source: Source, options: ReadOptions, reader: Reader | None = None) -> Records:
     """What is copied of each record of a file of a known kind, and its page or failure; a file that gives neither is a failure.
 
@@ -65,10 +72,10 @@ def records_of(source: Source, options: ReadOptions, reader: Reader | None = Non
             empty = empty and item is None
             yield record.raw, item
     except READ_ERRORS as error:
-        yield None, InputFailure(name, None, plain_problem(error))
+        yield None, failure_of(source, error)
         return
     if empty:
-        yield None, InputFailure(name, None, _why_nothing(source, options))
+        yield None, failure_of(source, _why_nothing(source, options))
 
 
 def read_file(source: Source, options: ReadOptions) -> Items:
@@ -93,13 +100,18 @@ def read_some(files: Iterable[Source | InputFailure], options: ReadOptions, kind
         elif leave is None or os.path.realpath(str(file)) != leave:
             try:
                 if isinstance(file, Path) and not stat.S_ISREG(file.stat().st_mode):
-                    yield InputFailure(printable(file), None, "no regular file")
+                    yield failure_of(file, "no regular file")
                 else:
                     yield from read_file(file, options)
             except MissingExtra as error:
-                yield InputFailure(printable(file), None, str(error))
+                yield failure_of(file, str(error))
             except OSError as error:
-                yield InputFailure(printable(file), None, plain_problem(error))
+                yield failure_of(file, error)
+
+
+def read_below(files: Iterable[Source | InputFailure], options: ReadOptions) -> Items:
+    """Pages and failures of files in a folder, which are of the kinds that their suffixes say, whatever ``options.format``."""
+    return read_some(files, replace(options, format=None), FOLDER_KINDS)
 
 
 def _why_nothing(source: Source, options: ReadOptions) -> str:

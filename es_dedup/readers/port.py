@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from collections import Counter
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from es_dedup.readers.roots import Roots
 from es_dedup.readers.streams import suffix_of
@@ -17,8 +17,12 @@ if TYPE_CHECKING:
     from es_dedup.model import Page
     from es_dedup.readers.locations import Source
 
-FORMATS: Final = ("jsonl", "json", "csv", "tsv", "parquet", "warc")
+Format = Literal["jsonl", "json", "csv", "tsv", "parquet", "warc"]
+FORMATS: Final[tuple[str, ...]] = get_args(Format)
 """Kinds of files with many pages."""
+IdFrom = Literal["field", "place", "either"]
+WarcId = Literal["url", "record"]
+_LIMITS: Final = ("max_page_bytes", "max_record_bytes")
 MAX_RECORD_BYTES: Final = 64 * 2**20
 """Longest line or record that is taken into memory; a longer one is left out and named."""
 KEPT_FAILURES: Final = 1000
@@ -137,10 +141,10 @@ class ReadOptions:
     """
 
     fields: Fields = field(default_factory=Fields)
-    format: Literal["jsonl", "json", "csv", "tsv", "parquet", "warc"] | None = None
-    id_from: Literal["field", "place", "either"] = "field"
+    format: Format | None = None
+    id_from: IdFrom = "field"
     encoding: str = "utf-8"
-    warc_id: Literal["url", "record"] = "url"
+    warc_id: WarcId = "url"
     max_page_bytes: int = MAX_PAGE_BYTES
     max_record_bytes: int = MAX_RECORD_BYTES
     leave: Path | None = None
@@ -151,34 +155,26 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         """Refuse what would fail, or be ignored, in the middle of the input."""
-        kinds = (
-            ("fields", Fields),
-            ("encoding", str),
-            ("max_page_bytes", int),
-            ("max_record_bytes", int),
-            ("roots", Roots),
-        )
-        for name, kind in kinds:
+        kinds = {"fields": Fields, "encoding": str, "roots": Roots, **dict.fromkeys(_LIMITS, int)}
+        for name, kind in kinds.items():
             value: object = getattr(self, name)
             if not isinstance(value, kind):
-                raise TypeError(
-                    f"ReadOptions({name}=…) takes a {kind.__name__} object, got a {type(value).__name__}"
-                )
+                problem = f"takes a {kind.__name__} object, got a {type(value).__name__}"
+                raise TypeError(f"ReadOptions({name}=…) {problem}")
         try:
             codecs.lookup(self.encoding)
         except LookupError as error:
             raise ValueError(f"unknown encoding {self.encoding!r}") from error
-        choices = (
-            ("format", (None, *FORMATS)),
-            ("id_from", ("field", "place", "either")),
-            ("warc_id", ("url", "record")),
-        )
-        for name, values in choices:
-            if getattr(self, name) not in values:
-                listed = " or ".join(repr(value) for value in values if value)
-                raise ValueError(f"{name} is {listed}, got {getattr(self, name)!r}")
-        if self.max_page_bytes < 1 or self.max_record_bytes < 1:
-            raise ValueError("max_page_bytes and max_record_bytes must be at least 1")
+        for name, choices in (
+            ("format", FORMATS),
+            ("id_from", get_args(IdFrom)),
+            ("warc_id", get_args(WarcId)),
+        ):
+            given = getattr(self, name)
+            if given not in choices and not (name == "format" and given is None):
+                raise ValueError(f"{name} is {' or '.join(map(repr, choices))}, got {given!r}")
+        if min(getattr(self, name) for name in _LIMITS) < 1:
+            raise ValueError(f"{' and '.join(_LIMITS)} must be at least 1")
 
 
 def kind_of(path: Source, options: ReadOptions) -> str:
