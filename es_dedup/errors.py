@@ -117,12 +117,10 @@ class SchemaMismatch(IndexError_):
     expected: int
     found: int
 
-    def __str__(self) -> str:
-        problem = f"{self.index} holds format {self.found}, this version needs {self.expected}"
-        return (
-            f"{problem}: use the release that wrote it, or make a new index under another name "
-            f"(`es-dedup scan` of the pages; for a source index `es-dedup elastic attach` and `es-dedup elastic backfill`)"
-        )
+    message = (
+        "{index} holds format {found}, this version needs {expected}: use the release that wrote it, or make a new index under another "
+        "name (`es-dedup scan` of the pages; for a source index `es-dedup elastic attach` and `es-dedup elastic backfill`)"
+    )
 
 
 @dataclass(frozen=True, slots=True)

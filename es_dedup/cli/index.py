@@ -227,7 +227,7 @@ def copy(
     finally:
         read.close()
         written.close()
-    session.output.result({"from": read.place, "to": written.place, **done.as_dict()})
+    session.output.result({"from": read.place, "to": written.place, **asdict(done)})
     session.output.note("copied and compared")
 
 

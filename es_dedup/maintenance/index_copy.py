@@ -8,7 +8,7 @@ call.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import xxhash
@@ -75,10 +75,6 @@ class CopyReport:
     notes: int
     copied: int
     digest: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        return asdict(self)
 
 
 def copy_index(

@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Mapping  # noqa: TC003 - pydantic reads the types of fields
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -61,10 +61,6 @@ class JobStatus:
     workers: int
     counts: Mapping[str, int]
     note: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        return asdict(self)
 
     def row(self) -> tuple[object, ...]:
         """Cells of a table."""
