@@ -37,9 +37,8 @@ if TYPE_CHECKING:
     Keys = NDArray[np.uint64]
     Rows = NDArray[np.int64]
 
-THREADS: Final = (
-    2  # of a corpus in memory: grams take as long as all else, and each thread needs memory for what it joins
-)
+THREADS: Final = 2
+"""Of a corpus in memory: grams take as long as all else, and each thread needs memory for what it joins."""
 QUERY_ROWS: Final = 10_000  # rows whose pairs are added up at a time
 HITS: Final = 250_000  # joined rows of a corpus in files that are in memory at a time
 COUNTED: Final = np.dtype([("pair", "<u8"), ("shared", "<u4")])
@@ -161,11 +160,8 @@ class CorpusJoin:
             for method in methods:
                 queried = self._column(stack, f"queried-{method.name}", method.kind)
                 stored = queried if method.own else self._column(stack, f"stored-{method.name}", method.kind)
-                joins.append(
-                    _Join(
-                        method.name, method.bits, queried, stored, method.keys, method.least, method.sampled
-                    )
-                )
+                of_method = method.name, method.bits, queried, stored, method.keys
+                joins.append(_Join(*of_method, least=method.least, sampled=method.sampled))
             for _, table in self._corpus.batches():
                 for method, join in zip(methods, joins, strict=True):
                     terms = method.terms(table, self._weigh)
@@ -201,9 +197,8 @@ class CorpusJoin:
                 for name, place in groups.keys() - joins.keys():
                     queried = self._column(stack, f"queried-{name}-{place}", np.uint64)
                     max_df = next(iter(groups[name, place].values())).max_df
-                    join = _Join(
-                        f"{name}-{place}", TERM_BITS, queried, stored[name], _at_least, max_df=max_df
-                    )
+                    of_group = f"{name}-{place}", TERM_BITS, queried, stored[name], _at_least
+                    join = _Join(*of_group, max_df=max_df)
                     _add_groups(join, {}, first)  # no page before has so many groups
                     joins[name, place] = join
                 for key, join in joins.items():
@@ -215,12 +210,8 @@ class CorpusJoin:
 
     def _join(self, terms: _Join) -> int:
         """Keep the pairs of which, with all terms counted, the rule approves; how many terms had more postings than their limit allows."""
-        corpus, queried, stored, facts = (
-            self._corpus,
-            terms.queried,
-            terms.stored,
-            np.concatenate(terms.facts),
-        )
+        corpus, queried, stored = self._corpus, terms.queried, terms.stored
+        facts = np.concatenate(terms.facts)
         ranges = list(value_ranges([queried] if queried is stored else [queried, stored], corpus.most))
         whole = len(ranges) == 1  # else more terms of a pair may come
         counted = PairBlocks(corpus.folder, f"counted-{terms.name}", COUNTED)

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]
 
 MAX_POSTINGS: Final = 64  # of a term, joined
-COPIES: Final = (
-    8  # pages of one text that others are joined with: enough to hold together when some are removed
-)
+COPIES: Final = 8
+"""Maximum number of exact copies of a page that act as candidates: enough that a cluster holds together when some are removed."""
 LEAST_SHARED: Final = 2  # terms in common, where there are more than a few
 HALF_BITS: Final = 32
+LOW_BITS: Final = np.uint64((1 << HALF_BITS) - 1)
 NO_FACTS: Final = np.zeros((0, 2), dtype=np.uint64)
 CHUNK_HITS: Final = 1_000_000  # joined rows held at a time by each thread: about 50 MB
 
@@ -83,10 +83,7 @@ def equal_pairs(hashes: NDArray[np.uint64], ranks: Rows) -> NDArray[np.uint64]:
     """Each page with the first page of equal text."""
     order = np.lexsort((ranks, hashes))
     hashes = hashes[order]
-    first = (
-        np.concatenate(([True], hashes[1:] != hashes[:-1])) if len(hashes) else np.zeros(0, dtype=np.bool_)
-    )
-    leader = order[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))] if len(order) else order
+    leader = order[np.searchsorted(hashes, hashes)]  # the first of equal hashes
     keep = (leader != order) & (hashes != 0)
     return np.unique(pair_keys(order[keep], leader[keep]))
 
@@ -162,17 +159,13 @@ class TermJoin:
             )
         first = np.cumsum(counts) - counts
         place = np.repeat(self._starts[term] - first, counts) + np.arange(int(counts.sum()))
-        keys = (np.repeat(query, counts).astype(np.uint64) << np.uint64(32)) | self._owners[place].astype(
-            np.uint64
-        )
+        high, low = np.repeat(query, counts).astype(np.uint64), self._owners[place].astype(np.uint64)
+        keys = (high << np.uint64(HALF_BITS)) | low
         keys.sort()
         starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else place
         shared = np.diff(np.append(starts, len(keys)))
         keys = keys[starts]
-        ours, theirs = (
-            (keys >> np.uint64(32)).astype(np.int64),
-            (keys & np.uint64(0xFFFFFFFF)).astype(np.int64),
-        )
+        ours, theirs = rows_of(keys)
         other = ours != theirs
         if len(self._facts):
             other &= shared >= sampled_needed(self._facts[ours, 0], self._facts[theirs, 1])
@@ -186,11 +179,10 @@ def _in_order(values: NDArray[Any], owners: Rows, ranks: Rows, bits: int) -> tup
         return values[order], owners[order]
     keys = (values.astype(np.uint64) << np.uint64(HALF_BITS)) | ranks[owners].astype(np.uint64)
     keys.sort()  # one array, in a fraction of the time of an indirect sort by two
-    place = np.empty(len(ranks), dtype=np.int64)
-    place[ranks] = np.arange(len(ranks))
-    return (keys >> np.uint64(HALF_BITS)).astype(values.dtype), place[
-        (keys & np.uint64((1 << HALF_BITS) - 1)).astype(np.int64)
-    ]
+    row_of_rank = np.empty(len(ranks), dtype=np.int64)
+    row_of_rank[ranks] = np.arange(len(ranks))
+    rows = row_of_rank[(keys & LOW_BITS).astype(np.int64)]
+    return (keys >> np.uint64(HALF_BITS)).astype(values.dtype), rows
 
 
 def _blocks(query: Rows, counts: Rows, most: int) -> Iterator[tuple[int, int]]:
@@ -214,4 +206,4 @@ def pair_keys(left: Rows, right: Rows) -> NDArray[np.uint64]:
 
 def rows_of(keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
     """Both rows of pairs as ``pair_keys`` makes them."""
-    return (keys >> np.uint64(HALF_BITS)).astype(np.int64), (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    return (keys >> np.uint64(HALF_BITS)).astype(np.int64), (keys & LOW_BITS).astype(np.int64)
