@@ -60,13 +60,20 @@ def test_a_request_for_scripts_and_a_template_are_no_text(html: str) -> None:
     assert "Nobody" not in extract(html).text
 
 
-def test_nothing_is_read_twice_where_there_is_text() -> None:
-    content = extract(
+@pytest.mark.parametrize(
+    "html",
+    [
         page(
             f"{PARAGRAPHS}<noscript><p>Another text, for those without scripts, and long, long.</p></noscript>"
-        )
-    )
-    assert content.text == BOTH
+        ),
+        f"<!-- <rdf:RDF xmlns='http://w.example'></rdf:RDF> --><div>{PARAGRAPHS}</div>",
+        json.dumps({"title": "Ferry", "body": BOTH}),
+        json.dumps([{"content": PARAGRAPHS}]).encode(),
+    ],
+    ids=["text beside noscript", "a feed named in a comment", "JSON", "markup in JSON"],
+)
+def test_each_text_is_read_once(html: str | bytes) -> None:
+    assert extract(html).text == BOTH
 
 
 def test_a_feed_gives_the_texts_of_its_items() -> None:
@@ -84,21 +91,11 @@ def test_a_feed_gives_the_texts_of_its_items() -> None:
     assert "GMT" not in content.text
 
 
-def test_a_page_that_names_a_feed_in_a_comment_is_a_page() -> None:
-    page = f"<!-- <rdf:RDF xmlns='http://w.example'></rdf:RDF> --><div>{PARAGRAPHS}</div>"
-    assert extract(page).text == BOTH
-
-
 @pytest.mark.parametrize("root", ["urlset", "sitemapindex"])
 def test_a_sitemap_is_no_page(root: str) -> None:
     xml = f'<?xml version="1.0"?><{root} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>https://a.example/1</loc></url></{root}>'
     assert skipped(xml) == Skipped("empty", "a sitemap")
     assert skipped(xml.encode()) == Skipped("empty", "a sitemap")
-
-
-def test_a_json_document_gives_its_longest_text() -> None:
-    assert extract(json.dumps({"title": "Ferry", "body": f"{ONE}\n{TWO}"})).text == BOTH
-    assert extract(json.dumps([{"content": PARAGRAPHS}]).encode()).text == BOTH
 
 
 def test_brackets_alone_are_no_json() -> None:
@@ -117,14 +114,12 @@ def test_packed_bytes_are_named(level: int) -> None:
     assert skipped(zlib.compress(page(PARAGRAPHS * 9).encode(), level)) == Skipped("binary", "zlib")
 
 
-ONE, TWO = FERRY
-MARKUP = f"<p>{ONE}</p><p>{TWO}</p>"
 POST = {"post": {"title": "Ferry", "content": BOTH}}
 
 SCRIPTS = {
-    "next": f'<script id="__NEXT_DATA__" type="application/json">{json.dumps({"props": {"article": {"body": MARKUP}}})}</script>',
+    "next": f'<script id="__NEXT_DATA__" type="application/json">{json.dumps({"props": {"article": {"body": PARAGRAPHS}}})}</script>',
     "code behind it": f"<script>window.__INITIAL_STATE__ = {json.dumps(POST)};(function(){{var s;}}());</script>",
-    "apollo": f"<script>window.__APOLLO_STATE__={json.dumps({'Post:1': {'__typename': 'Post', 'body': MARKUP}})}</script>",
+    "apollo": f"<script>window.__APOLLO_STATE__={json.dumps({'Post:1': {'__typename': 'Post', 'body': PARAGRAPHS}})}</script>",
     "article body": f'<script type="application/ld+json">{json.dumps({"@type": "Article", "articleBody": BOTH})}</script>',
 }
 
@@ -139,7 +134,7 @@ def test_the_text_is_found_in_the_state(script: str) -> None:
 
 def test_a_page_of_bokeh_is_read() -> None:
     """As Bokeh 3.9.2 writes a document with one ``Div`` (``file_html``), without its code: the text stands in JSON alone."""
-    shown = MARKUP.replace("<", "&lt;").replace(">", "&gt;")
+    shown = PARAGRAPHS.replace("<", "&lt;").replace(">", "&gt;")
     div = {"type": "object", "name": "Div", "id": "p1006", "attributes": {"text": shown}}
     column = {"type": "object", "name": "Column", "id": "p1041", "attributes": {"children": [div]}}
     data = {"143b6a3a": {"version": "3.9.2", "title": "Bokeh Application", "roots": [column]}}

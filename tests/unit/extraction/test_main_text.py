@@ -35,30 +35,28 @@ def paragraphs(lines: Sequence[str] = PARAGRAPHS, tag: str = "p") -> str:
     return "".join(f"<{tag}>{line}</{tag}>" for line in lines)
 
 
-def test_the_article_comes_out_alone_with_its_paragraphs() -> None:
-    assert extract(page(paragraphs())).text == "\n".join(PARAGRAPHS)
-
-
-def test_a_page_without_prose_gives_all_its_text() -> None:
-    assert extract("<body><div>一</div><div>二</div></body>").text == "一\n二"
-
-
-def test_line_ends_between_ideographs_are_no_spaces() -> None:
-    assert (
-        extract("<p>第一行，\n  第二行\r\nand English\ntext。</p>").text
-        == "第一行，第二行 and English text。"
-    )
-
-
-def test_invisible_characters_are_removed() -> None:
-    assert extract("<p>中\u200b文\ufeff网\u00ad页，内容。</p>").text == "中文网页，内容。"
-
-
-def test_text_beside_the_body_belongs_to_the_page() -> None:
-    assert (
-        extract("正文没有任何标签包着，只有一个换行，<br>也能读到。").text
-        == "正文没有任何标签包着，只有一个换行，\n也能读到。"
-    )
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        (page(paragraphs()), "\n".join(PARAGRAPHS)),
+        ("<body><div>一</div><div>二</div></body>", "一\n二"),
+        ("<p>第一行，\n  第二行\r\nand English\ntext。</p>", "第一行，第二行 and English text。"),
+        ("<p>中\u200b文\ufeff网\u00ad页，内容。</p>", "中文网页，内容。"),
+        (
+            "正文没有任何标签包着，只有一个换行，<br>也能读到。",
+            "正文没有任何标签包着，只有一个换行，\n也能读到。",
+        ),
+    ],
+    ids=[
+        "article",
+        "no prose",
+        "line ends between ideographs",
+        "invisible characters",
+        "text beside the body",
+    ],
+)
+def test_the_text_of_a_small_page(html: str, text: str) -> None:
+    assert extract(html).text == text
 
 
 def test_a_text_folded_behind_read_more_is_text() -> None:
@@ -211,59 +209,53 @@ OTHER = (
 LINKS = "".join(f'<a href="/{n}">第{n}条新闻的标题在这里</a>' for n in range(20))
 
 
+ITEM = '<div class="{}"><p>{}</p></div>'
+TOPICS = {
+    "the smallest share of links": (
+        f"<div>{LINKS}{OTHER}</div><div>{LONG}<a href=x>一</a></div>",
+        LONG + "一",
+    ),
+    "the longest of equal shares": (f"<div>{OTHER}</div><div>{LONG * 2}</div>", LONG * 2),
+    "around inner blocks": (f"<div>引言<p>{LONG}</p><p>{OTHER}</p></div>", f"引言\n{LONG}\n{OTHER}"),
+    "not hidden": (f'<div>{OTHER}</div><div style="visibility: hidden">{LONG * 3}</div>', OTHER),
+    "not in a hidden one": (
+        f'<div>{OTHER}</div><div style="display:none"><div>{LONG * 3}</div></div>',
+        OTHER,
+    ),
+    "not marked as hidden": (f"<div>{OTHER}</div><div hidden>{LONG * 3}</div>", OTHER),
+    "all hidden": (f'<div style="visibility: hidden">{LONG}</div>', LONG),
+    "parent of children alike": (
+        f"<div>{ITEM.format('a', LONG)}{ITEM.format('a', OTHER)}</div>",
+        f"{LONG}\n{OTHER}",
+    ),
+    "one of different children": (
+        f"<div>{LINKS}{ITEM.format('a', LONG)}{ITEM.format('b', LINKS)}</div>",
+        LONG,
+    ),
+    "not narrow": (
+        f'<table width="100%"><tr><td>{OTHER}</table><table width="30%"><tr><td>{LONG * 3}</table>',
+        OTHER,
+    ),
+    "not narrow beside the widest in pixels": (
+        f'<div style="width: 960px"><p>{OTHER}</p></div><div style="width:300px"><p>{LONG * 3}</p></div>',
+        OTHER,
+    ),
+    "of unknown width": (f'<div>{LONG}</div><div style="width: auto">{OTHER}</div>', LONG),
+    "all narrow": (f'<div width="10%">{LONG}</div>', LONG),
+    "not short": (f"<div>短文字</div><div>{LONG}<a>链接</a></div>", LONG + "链接"),
+}
+
+
 def topic(body: str, *, min_block_chars: int = 50) -> str:
     config = ExtractionConfig(extractor="topic", min_block_chars=min_block_chars)
     return extract(f"<html><head><title>t</title></head><body>{body}</body></html>", config=config).text
 
 
-def test_the_block_with_the_smallest_link_share_wins() -> None:
-    assert topic(f"<div>{LINKS}{OTHER}</div><div>{LONG}<a href=x>一</a></div>") == LONG + "一"
+@pytest.mark.parametrize("name", TOPICS)
+def test_the_published_method_chooses_the_block(name: str) -> None:
+    body, text = TOPICS[name]
+    assert topic(body) == text
 
 
-def test_equal_shares_are_decided_by_the_longest_text() -> None:
-    assert topic(f"<div>{OTHER}</div><div>{LONG * 2}</div>") == LONG * 2
-
-
-def test_inner_blocks_are_dropped_for_the_block_around_them() -> None:
-    assert topic(f"<div>引言<p>{LONG}</p><p>{OTHER}</p></div>") == f"引言\n{LONG}\n{OTHER}"
-
-
-def test_hidden_blocks_are_deleted() -> None:
-    assert topic(f'<div>{OTHER}</div><div style="visibility: hidden">{LONG * 3}</div>') == OTHER
-    assert topic(f'<div>{OTHER}</div><div style="display:none"><div>{LONG * 3}</div></div>') == OTHER
-    assert topic(f"<div>{OTHER}</div><div hidden>{LONG * 3}</div>") == OTHER
-
-
-def test_hiding_everything_is_undone() -> None:
-    assert topic(f'<div style="visibility: hidden">{LONG}</div>') == LONG
-
-
-def test_children_that_look_alike_are_replaced_by_their_parent() -> None:
-    child = '<div class="item"><p>{}</p></div>'
-    body = f"<div>{child.format(LONG)}{child.format(OTHER)}</div>"
-    assert topic(body) == f"{LONG}\n{OTHER}"
-
-
-def test_children_that_look_different_stand_for_themselves() -> None:
-    body = f'<div>{LINKS}<div class="a"><p>{LONG}</p></div><div class="b"><p>{LINKS}</p></div></div>'
-    assert topic(body) == LONG
-
-
-def test_narrow_blocks_are_deleted() -> None:
-    wide, narrow = '<table width="100%"><tr><td>{}</table>', '<table width="30%"><tr><td>{}</table>'
-    assert topic(wide.format(OTHER) + narrow.format(LONG * 3)) == OTHER
-
-
-def test_pixels_are_held_against_the_widest_block() -> None:
-    body = '<div style="width: 960px"><p>{}</p></div><div style="width:300px"><p>{}</p></div>'
-    assert topic(body.format(OTHER, LONG * 3)) == OTHER
-
-
-def test_unknown_widths_are_kept_and_a_rule_that_leaves_nothing_is_undone() -> None:
-    assert topic(f'<div>{LONG}</div><div style="width: auto">{OTHER}</div>') == LONG
-    assert topic(f'<div width="10%">{LONG}</div>') == LONG
-
-
-def test_short_blocks_are_not_chosen() -> None:
-    assert topic(f"<div>短文字</div><div>{LONG}<a>链接</a></div>") == LONG + "链接"
+def test_how_short_a_block_may_be_is_a_setting() -> None:
     assert topic("<div>短文字</div><div>更短</div>", min_block_chars=2) == "短文字"
