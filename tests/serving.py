@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,8 @@ from typing import Any, Final
 import httpx
 import pytest
 
-PROGRAM: Final = str(Path(sys.executable).with_name("es-dedup"))
+from tests.processes import PROGRAM
+
 SECONDS: Final = 120
 TEXT: Final = (
     "The ferry ran aground at noon on Monday. All 214 passengers were taken off safely by three tugs."

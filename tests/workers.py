@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +11,7 @@ from typing import Any
 
 from es_dedup_tasks.app import worker_command
 
+from tests.processes import PROGRAM
 from tests.servers import url_of
 
 
@@ -40,8 +40,7 @@ class Worker:
     def __init__(
         self, place: str, log: Any, *options: str, faults: dict[str, str] | None = None, **maintenance: Any
     ) -> None:
-        program = str(Path(sys.executable).with_name("es-dedup"))
-        command = [program, "--db", place, "elastic", "worker", *options]
+        command = [PROGRAM, "--db", place, "elastic", "worker", *options]
         given = environment(**maintenance)
         if faults:
             command = worker_command(place, ("ingest", "maintenance"), processes=2, beat=True)

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 import pytest
 
-ROOT: Final = Path(__file__).parents[2]
+from tests.processes import ended, without_settings
+
 CODE: Final = "from es_dedup.cli.main import run; run()"
 ZH: Final = (
     "市交通局昨日宣布，跨江大桥将于十月一日正式通车。大桥全长四千二百米，双向六车道，设计时速八十公里。"
@@ -39,24 +40,14 @@ def command(*arguments: str) -> list[str]:
 
 def environment() -> dict[str, str]:
     """The environment of such a process."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("ES_DEDUP_")}
-    return kept | {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+    return without_settings() | {"COLUMNS": "200"}
 
 
 def run(
     *arguments: str, folder: Path, code: int = 0, stdin: str | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run es-dedup in a folder and check its exit code."""
-    done = subprocess.run(
-        command(*arguments),
-        cwd=folder,
-        env=environment(),
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = ended(*command(*arguments), cwd=folder, env=environment(), input=stdin)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done

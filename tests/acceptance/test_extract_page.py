@@ -1,6 +1,5 @@
 """``quality extract`` shows what is read out of a page and why, from a file, standard input or a server."""
 
-import json
 import re
 import threading
 from collections.abc import Iterator
@@ -9,9 +8,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from es_dedup.cli.main import app
+from tests.commands import ran, rows
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "pages" / "zhportal" / "marathon.html"
 
@@ -32,14 +30,8 @@ def server() -> Iterator[str]:
         thread.join()
 
 
-def run(*arguments: str, stdin: bytes | None = None, code: int = 0) -> str:
-    done = CliRunner().invoke(app, arguments, input=stdin)
-    assert done.exit_code == code, done.output
-    return done.output
-
-
 def test_every_block_is_shown_with_what_became_of_it() -> None:
-    shown = run("quality", "extract", str(SAMPLE))
+    shown = ran("quality", "extract", SAMPLE).output
     kept = [line for line in shown.splitlines() if line.startswith("+ ")]
     dropped = [line for line in shown.splitlines() if line.startswith("- ")]
     assert kept
@@ -50,7 +42,7 @@ def test_every_block_is_shown_with_what_became_of_it() -> None:
 
 def test_file_standard_input_and_server_give_the_same(server: str) -> None:
     found = [
-        json.loads(run("--json", "quality", "extract", *where, stdin=stdin))
+        rows("quality", "extract", *where, given=stdin)[0]
         for where, stdin in (
             ((str(SAMPLE), "--url", f"{server}/marathon.html"), None),
             (("-", "--url", f"{server}/marathon.html"), SAMPLE.read_bytes()),
@@ -63,12 +55,10 @@ def test_file_standard_input_and_server_give_the_same(server: str) -> None:
 
 def test_another_extractor_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ES_DEDUP_EXTRACTION__EXTRACTOR", "plain")
-    shown = run("quality", "extract", str(SAMPLE), "--no-blocks")
+    shown = ran("quality", "extract", SAMPLE, "--no-blocks").output
     assert "责任编辑" in shown
 
 
 @pytest.mark.parametrize("source", ["nowhere.html", "http://127.0.0.1:1/x", "http://[/"])
 def test_what_cannot_be_read_is_an_error_without_a_traceback(source: str) -> None:
-    done = CliRunner().invoke(app, ["quality", "extract", source])
-    assert done.exit_code == 1
-    assert "Traceback" not in done.output
+    assert "Traceback" not in ran("quality", "extract", source, code=1).output

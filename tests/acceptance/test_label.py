@@ -1,7 +1,6 @@
 """``es-dedup quality label`` as a process: answers, taking back, going on, and what the file is good for."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +10,9 @@ import pytest
 
 from es_dedup.decision.match_rules import RULES
 from es_dedup.evaluation import read_labels
+from tests.processes import ROOT, ended, without_settings
 
 CODE: Final = "from es_dedup.cli.main import run; run()"
-ROOT: Final = Path(__file__).resolve().parents[2]
 PAGES: Final = str(ROOT / "samples" / "pages")
 
 
@@ -24,17 +23,8 @@ def label(said: str, folder: Path, *arguments: str) -> subprocess.CompletedProce
 
 def run(said: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the program with these lines on standard input."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("ES_DEDUP_")}
-    return subprocess.run(
-        [sys.executable, "-c", CODE, *arguments],
-        cwd=folder,
-        env=environment | {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
-        input=said,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
+    command = (sys.executable, "-c", CODE, *arguments)
+    return ended(*command, cwd=folder, env=without_settings(), input=said)
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:

@@ -6,17 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from es_dedup import Deduplicator
-from es_dedup.cli.main import app
+from tests.commands import ran
 
 
 def run(*arguments: str | Path, place: str, folder: Path, code: int = 0) -> tuple[dict[str, Any], Result]:
     """Run es-dedup with ``--json`` in a folder; gives the last object it printed, and the result."""
     with contextlib.chdir(folder):
-        done = CliRunner().invoke(app, ["--db", place, "--json", *map(str, arguments)])
-    assert done.exit_code == code, done.output
+        done = ran("--db", place, "--json", *arguments, code=code)
     return (json.loads(done.stdout.splitlines()[-1]) if done.stdout else {}), done
 
 

@@ -1,7 +1,6 @@
 """The commands of the experiments, as processes."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,24 +8,15 @@ from typing import Final
 
 import pytest
 
-MODULE: Final = "experiments"
-ROOT: Final = Path(__file__).resolve().parents[2]
+from tests.processes import ROOT, ended, without_settings
+
 CORPUS: Final = ("--corpus", str(ROOT / "samples" / "pages"))
 LABELS: Final = ("--labels", str(ROOT / "samples" / "labels.jsonl"))
 
 
 def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run the command in a folder."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("ES_DEDUP_")}
-    return subprocess.run(
-        [sys.executable, "-m", MODULE, *arguments],
-        cwd=folder,
-        env=environment | {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
+    return ended(sys.executable, "-m", "experiments", *arguments, cwd=folder, env=without_settings())
 
 
 def test_every_method_has_its_figures(tmp_path: Path) -> None:

@@ -1,25 +1,18 @@
 """``python -m experiments extractors``: main texts of a folder by several extractors, with figures."""
 
-import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from es_dedup.cli.main import app
 from es_dedup.extraction import extract
 from experiments import extractors
 from experiments.extractors import agreement
+from tests.commands import ran, rows
 
 extractors.register(app)
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "pages"
-
-
-def run(*arguments: str, code: int = 0) -> str:
-    done = CliRunner().invoke(app, arguments)
-    assert done.exit_code == code, done.output
-    return done.output
 
 
 def test_agreement_is_the_f1_of_grams() -> None:
@@ -33,16 +26,16 @@ def test_a_folder_has_a_row_for_each_page_and_extractor(tmp_path: Path) -> None:
         (tmp_path / f"{name}.html").write_bytes((SAMPLES / "zhportal" / f"{name}.html").read_bytes())
     (tmp_path / "marathon.txt").write_text(extract((tmp_path / "marathon.html").read_bytes()).text, "utf-8")
     (tmp_path / "notes.md").write_text("x", encoding="utf-8")
-    rows = [json.loads(line) for line in run("--json", "extractors", str(tmp_path)).splitlines()]
-    pages, figures = ([row for row in rows if key in row] for key in ("page", "extractor"))
+    found = rows("extractors", tmp_path)
+    pages, figures = ([row for row in found if key in row] for key in ("page", "extractor"))
     assert [row["page"] for row in pages] == ["bridge-opening.html", "marathon.html"]
     assert pages[1]["gold"]["blocks"] == figures[0]["gold_f1"] == 1
     assert pages[0]["gold"] == {}
     assert [(row["pages"], row["gold_pages"], row["empty"]) for row in figures] == [(2, 1, 0)] * len(figures)
-    shown = run("extractors", str(tmp_path))
+    shown = ran("extractors", tmp_path).output
     assert shown.startswith("page\tblocks chars")
     assert all(f"\n{row['extractor']}\t2\t" in shown for row in figures)
 
 
 def test_a_folder_without_pages_is_an_error(tmp_path: Path) -> None:
-    assert "no page files" in run("extractors", str(tmp_path), code=1)
+    assert "no page files" in ran("extractors", tmp_path, code=1).output

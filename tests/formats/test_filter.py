@@ -13,14 +13,13 @@ from typing import Any
 
 import pytest
 import zstandard
-from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page
 from es_dedup.batch.ingest import Ingest
-from es_dedup.cli.main import app
 from es_dedup.dumps import DumpCopy, FilterReport, filter_dumps
 from es_dedup.errors import InputError
 from es_dedup.readers import Fields, ReadOptions, read_pages
+from tests.commands import ran, rows
 
 FERRY = (
     "The ferry ran aground on a sandbank shortly before six on Tuesday morning, the coast guard said. "
@@ -260,9 +259,7 @@ def test_a_wet_file_is_compared_by_its_texts_and_copied_byte_by_byte(tmp_path: P
     description = wet_record(9, "warcinfo", "Software-Info: ia-web-commons\r\n")
     path, kept = tmp_path / "CC-MAIN-1.warc.wet.gz", tmp_path / "kept.warc.wet.gz"
     path.write_bytes(description + b"".join(records))
-    done = CliRunner().invoke(app, ["--json", "filter", str(path), "--output", str(kept)])
-    assert done.exit_code == 0, done.output
-    said = json.loads(done.stdout)
+    (said,) = rows("filter", path, "--output", kept)
     assert (said["kept"], said["dropped"], said["no_page"]) == (3, 2, {"warcinfo record": 1})
     assert kept.read_bytes() == b"".join([description, records[0], records[1], records[3]])
     with Deduplicator.open(tmp_path / "pages.db") as dedup:
@@ -366,8 +363,8 @@ class TestTheCommand:
         fsspec = pytest.importorskip("fsspec")
         monkeypatch.chdir(tmp_path)
         memory = fsspec.filesystem("memory")
-        for name, rows in (("part-1.jsonl.gz", ROWS[:2]), ("part-2.jsonl", ROWS[2:])):
-            data = b"".join(json_line(*row) for row in rows)
+        for name, part in (("part-1.jsonl.gz", ROWS[:2]), ("part-2.jsonl", ROWS[2:])):
+            data = b"".join(json_line(*row) for row in part)
             data = gzip.compress(data) if name.endswith(".gz") else data
             (tmp_path / name).write_bytes(data)
             memory.pipe(f"/crawl/{name}", data)
@@ -375,9 +372,7 @@ class TestTheCommand:
         memory.rm("/crawl", recursive=True)
 
     def said(self, *arguments: str, code: int = 0) -> str:
-        done = CliRunner().invoke(app, ["filter", *arguments], color=False)
-        assert done.exit_code == code, done.output
-        return " ".join(done.output.replace("│", " ").split())
+        return " ".join(ran("filter", *arguments, code=code).output.replace("│", " ").split())
 
     @pytest.mark.parametrize("at", ["", "memory://crawl/"])
     @pytest.mark.parametrize("to", ["out", "memory://crawl/out"])

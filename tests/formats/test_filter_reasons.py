@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from es_dedup.cli.main import app
+from tests.commands import ran
 from tests.formats.test_filter import FERRY, LIBRARY, json_line, warc_record
 
 WHY = [("a", FERRY), ("b", LIBRARY), ("c", FERRY), ("d", ""), ("e", FERRY.replace("ninety", "forty"))]
@@ -68,7 +67,7 @@ def test_each_record_that_is_left_out_is_given_a_reason(
     kept, dropped, why = (tmp_path / f"{out}{path.suffix}" for out in ("kept", "dropped", "why"))
     index = ("--db", str(tmp_path / "pages.db"))
     if stored:
-        CliRunner().invoke(app, [*index, "scan", str(path)])
+        ran(*index, "scan", path)
 
     def said(*options: str) -> dict[str, dict[str, Any]]:
         options = (
@@ -85,8 +84,7 @@ def test_each_record_that_is_left_out_is_given_a_reason(
         options = (*options, "--stored") if stored else options
         copies = []
         for more in ((), ("--reasons", str(why))):
-            done = CliRunner().invoke(app, [*options, *more])
-            assert done.exit_code == 0, done.output
+            ran(*options, *more)
             copies.append((kept.read_bytes(), dropped.read_bytes()))
         assert copies[0] == copies[1]
         lines = [json.loads(line) for line in why.read_text(encoding="utf-8").splitlines()]

@@ -14,19 +14,7 @@ from hypothesis import strategies as st
 from es_dedup.model import Page
 from es_dedup.readers import InputFailure, ReadOptions, read_pages
 
-SUFFIXES = [
-    "jsonl",
-    "json",
-    "csv",
-    "tsv",
-    "txt",
-    "html",
-    "jsonl.gz",
-    "jsonl.xz",
-    "jsonl.bz2",
-    "jsonl.zst",
-    "csv.gz",
-]
+SUFFIXES = "jsonl json csv tsv txt html jsonl.gz jsonl.xz jsonl.bz2 jsonl.zst csv.gz".split()
 SUFFIXES += ["parquet", "warc", "warc.gz"]
 WARC = "WARC/1.0\r\nWARC-Type: response\r\n"
 VALUES = st.recursive(

@@ -179,17 +179,7 @@ class TestPathsIntoRecords:
 
     @pytest.mark.parametrize(
         "path",
-        [
-            "_source..body",
-            "_source.",
-            ".body",
-            "fields.title[9]",
-            "fields.title[x]",
-            "_source.body.x",
-            "_id[0]",
-            "[0]",
-            "[",
-        ],
+        "_source..body _source. .body fields.title[9] fields.title[x] _source.body.x _id[0] [0] [".split(),
     )
     def test_that_lead_nowhere(self, tmp_path: Path, path: str) -> None:
         assert str(self.page(tmp_path, self.RECORD, Fields(id="_id", text=path))).startswith(

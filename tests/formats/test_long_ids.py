@@ -4,13 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page
-from es_dedup.cli.main import app
 from es_dedup.errors import UnknownPage
 from es_dedup.model import MAX_ID_BYTES, fitted_id, id_problem
 from es_dedup.readers import ReadOptions, read_pages
+from tests.commands import ran
 
 TEXT = "The ferry ran aground on a sandbank shortly before six on Tuesday morning, the coast guard said. " * 3
 URLS = {
@@ -83,9 +82,7 @@ def test_commands_find_a_page_by_its_long_address(tmp_path: Path) -> None:
     other = f"{url[:-1]}y"
 
     def said(*arguments: str, code: int = 0) -> str:
-        done = CliRunner().invoke(app, ["--db", index, *arguments], color=False)
-        assert done.exit_code == code, done.output
-        return done.output
+        return ran("--db", index, *arguments, code=code).output
 
     said("scan", str(jsonl(tmp_path / "a.jsonl", url, "url")))
     why = ("--reason", "by hand", "--author", "ann")

@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -18,6 +16,7 @@ from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import MaintenanceContext
 from es_dedup.maintenance.status import last_times
 from scripts.serversupport.running import free_ports
+from tests.processes import PROGRAM, ended
 from tests.source_indices import attached, made_up_documents, source_index
 from tests.traffic import run
 from tests.workers import Worker, broker, environment, until, worker
@@ -38,15 +37,8 @@ def empty_broker() -> Iterator[None]:
 
 def checks(site: MaintenanceContext) -> dict[str, Any]:
     """What ``doctor`` found, by name of the check."""
-    program = str(Path(sys.executable).with_name("es-dedup"))
-    done = subprocess.run(
-        [program, "--db", site.place, "--json", "index", "doctor"],
-        env=environment(broker=broker(DATABASE)),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    command = (PROGRAM, "--db", site.place, "--json", "index", "doctor")
+    done = ended(*command, env=environment(broker=broker(DATABASE)))
     return {each["name"]: each for each in json.loads(done.stdout)["checks"]}
 
 

@@ -1,16 +1,14 @@
 """Ways to a server: a prefix behind a reverse proxy, certificates, a forward proxy, a cloud id; and what is refused in one line."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from es_dedup.cli.main import app
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import ConfigError, IndexRefused, IndexUnavailable
 from es_dedup.settings import Settings, load_settings
+from tests.commands import rows
 from tests.gateway import Certificates, gateway, make_certificates
 from tests.samples import story
 from tests.servers import fresh_name, remove, url_of
@@ -154,10 +152,9 @@ def test_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     for key in ("ELASTIC__BEARER_TOKEN", "SOURCE__PASSWORD", "SOURCE__API_KEY"):
         monkeypatch.setenv(f"ES_DEDUP_{key}", "hush-hush")
     monkeypatch.setenv("ES_DEDUP_ELASTIC__PROXY", "http://me:hush-hush@proxy.example:3128")
-    shown = CliRunner().invoke(app, ["config", "--json"])
-    assert shown.exit_code == 0
-    assert "hush-hush" not in shown.output
-    keys = {line["key"]: line["value"] for line in json.loads(shown.stdout)["settings"]}
+    (shown,) = rows("config")
+    assert "hush-hush" not in str(shown)
+    keys = {line["key"]: line["value"] for line in shown["settings"]}
     assert keys["elastic.proxy"] == keys["source.password"] == "**********"
     assert "hush-hush" not in repr(load_settings())
 

@@ -1,13 +1,10 @@
 """Settings that shape decisions: what the clusters of an index were made with, and what happens when they change."""
 
-import json
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page, Settings
-from es_dedup.cli.main import app
 from es_dedup.collapse.relation_reader import RelationReader
 from es_dedup.deduplicator import deduplicator
 from es_dedup.errors import ConfigError, SettingsDiffer, SettingsMismatch
@@ -18,6 +15,7 @@ from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.runner import Runner, start_recluster
 from es_dedup.settings.recorded import STATISTICS
+from tests.commands import rows
 from tests.source_indices import FIELDS as SOURCE_FIELDS
 from tests.source_indices import attached, canonical_counts, documents, source_index
 from tests.source_indices import settings as source_settings
@@ -45,9 +43,7 @@ def test_recluster_applies_a_changed_preset(place: str, monkeypatch: pytest.Monk
         assert [cluster.size for cluster in dedup.clusters()] == [2]
     monkeypatch.setenv("ES_DEDUP_DECISION__PRESET", "strict")
     for options, sizes in ((["--dry-run"], [2]), ([], [1, 1])):
-        result = CliRunner().invoke(app, ["--db", place, "--json", "elastic", "recluster", *options])
-        assert result.exit_code == 0, result.output
-        said = json.loads(result.stdout)
+        (said,) = rows("--db", place, "elastic", "recluster", *options)
         assert {name: said[name] for name in ("pages", "changed", "clusters_before", "clusters")} == {
             "pages": 2,
             "changed": 1,
@@ -113,8 +109,8 @@ def test_a_feature_index_of_other_settings_says_once_that_they_are_not_in_force(
 def test_stats_name_the_settings_that_are_not_in_force(monkeypatch: pytest.MonkeyPatch) -> None:
     with source_index(documents()) as (_, name), attached(name) as site:
         monkeypatch.setenv("ES_DEDUP_DECISION__PRESET", "strict")
-        found = CliRunner().invoke(app, ["--db", site.place, "--json", "index", "stats"])
-        assert json.loads(found.stdout)["settings_not_in_force"] == [
+        (said,) = rows("--db", site.place, "index", "stats")
+        assert said["settings_not_in_force"] == [
             {"name": "decision.preset", "recorded": "balanced", "current": "strict"}
         ]
 
@@ -235,3 +231,22 @@ def test_a_hook_with_other_settings_decides_as_the_index_does() -> None:
                 run(caller, "recluster")
             dedup_bulk(client, [{"_index": name, "_id": "d", "_source": source}], hook=hook, refresh=True)
             assert len(canonical_counts(client, name)) == 2
+
+
+@pytest.mark.parametrize(
+    ("preset", "together"), [("balanced", True), ("strict", False), ("loose", True), ("fast", True)]
+)
+@pytest.mark.parametrize("way", ["scan", "add"])
+def test_a_preset_holds_wherever_pairs_are_decided_on(preset: str, way: str, *, together: bool) -> None:
+    with Deduplicator.open(":memory:", settings=chosen(preset)) as dedup:
+        if way == "scan":
+            dedup.scan(PAGES)
+        else:
+            for page in PAGES:
+                dedup.add(page)
+        assert len(sizes(dedup)) == (1 if together else 2)
+        assert dedup.explain("a", "b").relation.same is together
+        other = Page("c", text=PAGES[1].text, title=PAGES[1].title)
+        related = {pair.right: pair.relation.same for pair in dedup.check(other).verdicts}
+        assert related.get("b") is True
+        assert related.get("a", False) is together

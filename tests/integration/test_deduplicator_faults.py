@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page, Settings
 from es_dedup.batch import ingest
 from es_dedup.batch.recluster import CLUSTERS_PENDING, clusters_pending
-from es_dedup.cli.main import app
 from es_dedup.deduplicator import deduplicator
 from es_dedup.errors import ConfigError, IndexUnavailable, NotAnIndex
 from es_dedup.settings.loading import IndexConfig
+from tests.commands import ran
+from tests.integration.test_embedded_faults import limit_pages
 from tests.samples import edges, partition, story
 
 ROOT = Path(__file__).parents[2]
@@ -142,6 +142,7 @@ class TestKill:
 ADDER = """
 import sys
 from es_dedup import Deduplicator
+from tests.integration.test_embedded_faults import limit_pages
 from tests.samples import story
 with Deduplicator.open(sys.argv[1]) as dedup:
     for number in range(100_000):
@@ -267,13 +268,13 @@ def test_gives_a_clear_error_and_earlier_data_stays(path: Path, more: int) -> No
     with Deduplicator.open(path, settings=ALONE) as dedup:
         dedup.add_many(story(5_000 + n) for n in range(30))
         before = partition(dedup)
-        limit_pages(dedup, more)
+        limit_pages(dedup._index, more)
         with pytest.raises(IndexUnavailable, match="disk is full") as caught:
             dedup.scan(corpus())
         assert caught.value.retryable
         assert before <= partition(dedup)
         assert dedup.check(story(5_001, "x")).duplicate_of == "story-5001"
-        limit_pages(dedup, 1_000_000)
+        limit_pages(dedup._index, 1_000_000)
         dedup.scan(corpus())
         assert dedup._index.count() == PAGES + 30
         assert sum(map(len, partition(dedup))) == PAGES + 30
@@ -281,13 +282,6 @@ def test_gives_a_clear_error_and_earlier_data_stays(path: Path, more: int) -> No
     connection = sqlite3.connect(path)
     assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     connection.close()
-
-
-def limit_pages(dedup: Deduplicator, more: int) -> None:
-    """Let the file grow by so many pages only, which SQLite reports as a full disk."""
-    with dedup._index._connection.reading() as connection:  # type: ignore[attr-defined]  # of the embedded index
-        (count,) = connection.execute("PRAGMA page_count").fetchone()
-        connection.execute(f"PRAGMA max_page_count = {count + more}")
 
 
 class TestDamagedStatistics:
@@ -314,8 +308,7 @@ class TestDamagedStatistics:
             pytest.raises(NotAnIndex, match="run `es-dedup elastic recluster`"),
         ):
             dedup.add(story(1, "x"))
-        done = CliRunner().invoke(app, ["--db", str(damaged), "elastic", "recluster"])
-        assert done.exit_code == 0, done.output
+        ran("--db", damaged, "elastic", "recluster")
         with Deduplicator.open(damaged, settings=ALONE) as dedup:
             assert dedup._statistics().pages == PAGES
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from es_dedup import Deduplicator, Page
-from tests.serving import PROGRAM
+from tests.processes import PROGRAM
 
 LEFT = "本报讯，长江三桥昨日通车，全长2100米。市民纷纷前往，交通十分顺畅。"
 RIGHT = (

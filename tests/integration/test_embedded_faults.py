@@ -202,8 +202,9 @@ class TestFullDisk:
             assert index.search("word7")[0][0] == "7"
 
 
-def limit_pages(index: EmbeddedIndex, more: int) -> None:
+def limit_pages(index: object, more: int) -> None:
     """Let the file grow by so many pages only, which SQLite reports as a full disk."""
+    assert isinstance(index, EmbeddedIndex)
     with index._connection.reading() as connection:
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages + more}")

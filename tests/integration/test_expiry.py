@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 from es_dedup_tasks.app import make_app, schedule
-from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page
-from es_dedup.cli.main import app
 from es_dedup.deduplicator import deduplicator
 from es_dedup.maintenance.context import MaintenanceContext, open_context
 from es_dedup.maintenance.forget import expire, first_day_kept
 from es_dedup.settings import load_settings
+from tests.commands import ran
 from tests.servers import fresh_name, remove, url_of
 from tests.source_indices import attached, documents, settings, source_index
 from tests.texts import article
@@ -94,12 +93,8 @@ def test_pages_of_attached_indices_follow_their_documents(caplog: pytest.LogCapt
             assert not expire(site)
         assert "keep_days is ignored" in caplog.text
         assert len(stored(site)) == len(few)
-        done = CliRunner().invoke(
-            app,
-            ["--db", site.place, "index", "remove", "--expired"],
-            env={"ES_DEDUP_MAINTENANCE__KEEP_DAYS": "1"},
-        )
-        assert done.exit_code == 2
+        command = ("--db", site.place, "index", "remove", "--expired")
+        done = ran(*command, code=2, ES_DEDUP_MAINTENANCE__KEEP_DAYS="1")
         assert "audit --repair" in done.output.replace("\n", " ")
 
 
@@ -109,14 +104,12 @@ def test_the_command_removes_what_is_older_than_the_setting(
     place = str(tmp_path / "pages.db")
     with Deduplicator.open(place) as dedup:
         dedup.scan(aged(2))
-    command = ["--db", place, "index", "remove", "--expired"]
-    done = CliRunner().invoke(app, command)
-    assert done.exit_code == 2
-    assert "maintenance.keep_days" in done.output
+    command = ("--db", place, "index", "remove", "--expired")
+    assert "maintenance.keep_days" in ran(*command, code=2).output
     monkeypatch.setenv("ES_DEDUP_MAINTENANCE__KEEP_DAYS", "5")
-    assert CliRunner().invoke(app, [*command, "--older-than", "5d"]).exit_code == 2
-    assert "4" in CliRunner().invoke(app, [*command, "--dry-run"]).stdout
-    assert CliRunner().invoke(app, command).exit_code == 0
+    ran(*command, "--older-than", "5d", code=2)
+    assert "4" in ran(*command, "--dry-run").stdout
+    ran(*command)
     with Deduplicator.open(place, read_only=True) as dedup:
         assert [each.page_id for each in dedup.records()] == ["000-0", "001-0", "no time"]
 

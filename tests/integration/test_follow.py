@@ -2,7 +2,6 @@
 
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -30,11 +29,20 @@ from es_dedup.maintenance.follow import Positions, changes
 from es_dedup.maintenance.runner import Runner, start_follow, start_recluster
 from es_dedup.maintenance.status import follow_status, followed_until, overdue, site_status
 from es_dedup.settings.recorded import STATISTICS
+from tests.processes import PROGRAM
 from tests.servers import client_of, fresh_name, url_of
-from tests.source_indices import FIELDS, attached, ids_of, made_up_documents, put, settings, source_index
+from tests.source_indices import (
+    FIELDS,
+    attached,
+    ids_of,
+    made_up_documents,
+    put,
+    remove_templates,
+    settings,
+    source_index,
+)
+from tests.traffic import run
 from tests.workers import environment, until
-
-PROGRAM = str(Path(sys.executable).with_name("es-dedup"))
 
 
 def pages(count: int, seed: int = 1) -> dict[str, dict[str, Any]]:
@@ -121,7 +129,7 @@ def test_documents_follow_the_clusters_that_are_made_after_a_death() -> None:
 def test_it_goes_on_where_a_backfill_ended() -> None:
     given = pages(15)
     with source_index(given) as (client, name), attached(name) as site:
-        Runner(site).run(Runner(site).start("backfill", {"target": None}).id)
+        run(site, "backfill")
         assert decided(follow_once(site)) == 0
         put(client, name, pages(3, seed=2))
         assert decided(follow_once(site)) == 3
@@ -246,9 +254,7 @@ def test_indices_behind_an_alias_come_are_closed_and_go() -> None:
                     next(iter(site.index.scan()))
         finally:
             client.indices.delete(index=f"{name}*", expand_wildcards="all", ignore_unavailable=True)
-            for each in (f"{name}-dedup-source",):
-                client.options(ignore_status=404).indices.delete_index_template(name=each)
-                client.options(ignore_status=404).cluster.delete_component_template(name=each)
+            remove_templates(client, f"{name}-dedup-source")
 
 
 def test_a_page_that_always_fails_becomes_a_dead_letter_and_the_others_go_on(
@@ -396,5 +402,4 @@ def test_writers_that_go_on_while_it_is_killed_and_started_again(tmp_path: Path)
                 process.kill()
                 process.wait()
             client.indices.delete(index=f"{name}*", expand_wildcards="all", ignore_unavailable=True)
-            client.options(ignore_status=404).indices.delete_index_template(name=f"{name}-dedup-source")
-            client.options(ignore_status=404).cluster.delete_component_template(name=f"{name}-dedup-source")
+            remove_templates(client, f"{name}-dedup-source")

@@ -4,10 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from typer.testing import CliRunner
-
 from es_dedup import Deduplicator, Page
-from es_dedup.cli.main import app
 from es_dedup.index.source_index import SourceFields
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.forget import forget_pages, traces
@@ -16,6 +13,7 @@ from es_dedup.maintenance.reindex import reindex
 from es_dedup.maintenance.runner import start_follow
 from es_dedup.maintenance.status import follow_status
 from es_dedup.model.annotations import Label
+from tests.commands import ran
 from tests.servers import empty
 from tests.source_indices import attached, source_index
 from tests.texts import article
@@ -153,9 +151,7 @@ def test_the_command_erases_and_doctor_proves_it(tmp_path: Path) -> None:
     filled(place).close()
 
     def said(*arguments: str, code: int = 0, given: str = "") -> str:
-        done = CliRunner().invoke(app, ["--db", str(place), *arguments], input=given, color=False)
-        assert done.exit_code == code, done.output
-        return done.output
+        return ran("--db", place, *arguments, code=code, given=given).output
 
     assert "there is: features, text, cluster, edges, labels of readers" in said(
         "index", "remove", "--erase", NAME, "--dry-run"

@@ -6,20 +6,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Override, Page, Settings
 from es_dedup.batch.overrides import load_ignored
-from es_dedup.cli.main import app
 from es_dedup.errors import InvalidOverride
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.source_index import SourceFields
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.reindex import reindex
-from es_dedup.maintenance.runner import Runner
+from tests.commands import ran
 from tests.samples import partition, story
 from tests.source_indices import attached, settings, source_index
 from tests.texts import article
+from tests.traffic import run
 
 ALONE = Settings(workers=1)
 WHY = {"reason": "stands on every page", "author": "ed"}
@@ -129,8 +128,8 @@ def test_pages_without_kept_text_stay_as_they_are_and_are_counted(place: str) ->
         before = features(dedup)
         assert dedup.recluster().without_text == 2
         assert features(dedup) == before
-    run = CliRunner().invoke(app, ["--db", place, "elastic", "recluster"])
-    assert "2 pages of sites with ignored passages have no kept text" in run.output
+    said = ran("--db", place, "elastic", "recluster").output
+    assert "2 pages of sites with ignored passages have no kept text" in said
 
 
 def test_what_is_no_passage_is_refused(place: str) -> None:
@@ -144,25 +143,20 @@ def test_the_command_line(place: str, tmp_path: Path) -> None:
     with Deduplicator.open(place, settings=ALONE) as dedup:
         dedup.scan(pages(0))
 
-    def run(*words: str, code: int = 0) -> str:
-        done = CliRunner().invoke(app, ["--db", place, *words], env={"USER": "ed"})
-        assert done.exit_code == code, done.output
-        return done.output
+    def said(*words: str) -> str:
+        return ran("--db", place, *words, USER="ed").output
 
-    said = run(
-        "quality", "override", "ignore", "--site", SITES[0], "--text", PASSAGES[0], "--reason", "boilerplate"
-    )
-    assert "es-dedup elastic recluster" in said
-    assert f"{SITES[0]}: " in run("quality", "override", "list")
+    override = ("quality", "override")
+    ignore = (*override, "ignore", "--site", SITES[0], "--text", PASSAGES[0], "--reason", "boilerplate")
+    assert "es-dedup elastic recluster" in said(*ignore)
+    assert f"{SITES[0]}: " in said(*override, "list")
     file = tmp_path / "overrides.jsonl"
-    run("quality", "override", "export", "--output", str(file))
-    run("quality", "override", "import", str(file))
+    said(*override, "export", "--output", str(file))
+    said(*override, "import", str(file))
     made = json.loads(file.read_text(encoding="utf-8"))["id"]
-    assert "es-dedup elastic recluster" in run("quality", "override", "undo", made)
-    assert "es-dedup elastic recluster" in run(
-        "quality", "override", "ignore", "--site", SITES[0], "--text", PASSAGES[0], "--reason", "it is"
-    )
-    run("elastic", "recluster")
+    assert "es-dedup elastic recluster" in said(*override, "undo", made)
+    assert "es-dedup elastic recluster" in said(*ignore)
+    said("elastic", "recluster")
     with Deduplicator.open(place, settings=ALONE, read_only=True) as dedup:
         assert (partition(dedup), features(dedup)) == fresh(pages(0), dedup.overrides())
         assert load_ignored(dedup._index) == {SITES[0]: (PASSAGES[0],)}
@@ -174,21 +168,20 @@ def test_source_indices_follow_by_a_recluster_and_the_hook_knows_passages() -> N
     made_up = [page(f"d{at:02}", SITES[0], at, PASSAGES[0]) for at in range(12)]
     given = {each.id: {"html": each.text, "at": each.published, "site": each.site} for each in made_up}
     with source_index(given) as (client, name), attached(name, settings(), fields=fields) as site:
-        runner = Runner(site)
-        runner.run(runner.start("backfill", {"target": None}).id)
+        run(site, "backfill")
         assert len(partition(site.dedup)) < len(given)
         (made,) = site.dedup.override_ignore(SITES[0], PASSAGES[0], **WHY).overrides
         with DedupHook.open(site.place, fields, settings=settings()) as hook:
             actions = [{"_index": name, "_id": "d00", **given["d00"], "at": "2026-02-01"}]
             dedup_bulk(client, actions, hook=hook)
-        runner.run(runner.start("recluster", {"target": None}).id)
+        run(site, "recluster")
         assert all(len(each) == 1 for each in partition(site.dedup))
         assert audit(site).as_dict()["found"] == {}
         before = features(site.dedup)
         reindex(site.place, settings())
         assert features(site.dedup) == before
         site.dedup.undo_override(made.id)
-        runner.run(runner.start("recluster", {"target": None}).id)
+        run(site, "recluster")
         assert len(partition(site.dedup)) < len(given)
         assert audit(site).as_dict()["found"] == {}
 

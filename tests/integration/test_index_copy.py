@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import threading
@@ -20,6 +19,7 @@ from es_dedup.maintenance.index_copy import copy_index
 from es_dedup.model import Page
 from es_dedup.model.annotations import Label
 from es_dedup.settings import Settings, load_settings
+from tests.commands import ran, rows
 from tests.samples import story
 from tests.servers import fresh_name, remove, url_of
 
@@ -183,12 +183,10 @@ class TestFileToFile:
         writer.start()
         try:
             for _ in range(2):  # the second replaces the first
-                done = CliRunner().invoke(app, ["index", "copy", str(place), str(target), "--json"])
-                assert done.exit_code == 0, done.output
+                (said,) = rows("index", "copy", place, target)
         finally:
             stop.set()
             writer.join()
-        said = json.loads(done.stdout)
         assert sorted(each.name for each in tmp_path.glob("copy*")) == ["copy.db"]
         with sqlite3.connect(target) as copy:
             assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -281,7 +279,7 @@ class TestFileToFile:
         place.with_name(f"fresh.db.{os.getpid()}.part").symlink_to("/dev/full")
         assert self.copy(place, fresh) == 1
         assert not fresh.exists()
-        assert CliRunner().invoke(app, ["index", "copy", str(place)]).exit_code == 2
+        ran("index", "copy", place, code=2)
 
 
 def test_through_the_ports_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

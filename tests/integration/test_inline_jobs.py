@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -13,11 +13,10 @@ from es_dedup.errors import UnknownJob
 from es_dedup.index.jobs import DeadLetter, JobState
 from es_dedup.index.source_index import SourceDocument
 from es_dedup.maintenance import documents
-from es_dedup.maintenance.context import MaintenanceContext
 from es_dedup.maintenance.runner import Runner, start_follow, start_ingest, start_recheck
 from es_dedup.maintenance.status import BEAT, job_status
 from tests.servers import url_of
-from tests.source_indices import attached, made_up_documents, settings, source_index
+from tests.source_indices import attached, ids_of, made_up_documents, settings, source_index
 from tests.terminal import CTRL_C, Terminal
 
 SMALL_BATCHES: Final = {"ES_DEDUP_MAINTENANCE__BATCH": "16", "ES_DEDUP_MAINTENANCE__PART_DOCUMENTS": "1000"}
@@ -161,8 +160,9 @@ def test_pages_that_are_named_are_decided_on_once_and_the_job_is_removed(
 
 
 def test_dead_letters_are_left_alone_however_many_there_are() -> None:
-    with source_index(made_up_documents(4), shards=1) as (_, name), attached(name, settings()) as site:
-        keys = sorted(found.key.page_id for some in waiting_of(site, name) for found in some)
+    given = made_up_documents(4)
+    with source_index(given, shards=1) as (_, name), attached(name, settings()) as site:
+        keys = ids_of(given, name)
         letters = [*(f"!{number}" for number in range(10_001)), keys[0]]
         site.jobs.put_dead_letters(DeadLetter(page_id, "features", "too large", 3, 1) for page_id in letters)
         assert len(site.jobs.dead(5)) == 5
@@ -170,10 +170,3 @@ def test_dead_letters_are_left_alone_however_many_there_are() -> None:
         runner = Runner(site)
         assert runner.run(runner.start("update", {}).id).state is JobState.DONE
         assert sorted(site.index.get_many(keys)) == keys[1:]
-
-
-def waiting_of(site: MaintenanceContext, name: str) -> Iterator[Sequence[SourceDocument]]:
-    """The documents of an index."""
-    for index in site.indices(name):
-        site.source_index.refresh(index)
-        yield from site.source_index.without_dedup_field(index, (), batch=100)

@@ -14,7 +14,7 @@ from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attach import detach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import MaintenanceContext, open_context
+from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.documents import finish_clusters
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner, preview
@@ -84,8 +84,7 @@ def test_a_recluster_sees_what_another_process_has_stored_a_moment_ago() -> None
             actions = [{"_index": name, "_id": key, **source} for key, source in given.items()]
             dedup_bulk(client, actions, hook=hook)
         preview(site)
-        runner = Runner(site)
-        assert runner.run(runner.start("recluster", {}).id).state is JobState.DONE
+        run(site, "recluster")
         assert site.index.count() == len(given)
         assert audit(site).as_dict()["found"] == {}
         assert count_with_dedup_field(client, name) == len(given)
@@ -108,12 +107,6 @@ def test_a_document_that_changes_while_a_backfill_stores_what_it_has_read() -> N
         assert any({f"{name}/{key}", f"{name}/{another}"} <= group for group in clusters)
 
 
-def filled(site: MaintenanceContext) -> None:
-    """A backfill in this process."""
-    runner = Runner(site)
-    assert runner.run(runner.start("backfill", {"target": None}).id).state is JobState.DONE
-
-
 @pytest.mark.slow
 def test_a_reindex_with_new_settings_keeps_what_was_written_meanwhile_and_can_be_taken_back() -> None:
     given = made_up_documents(30)
@@ -121,7 +114,7 @@ def test_a_reindex_with_new_settings_keeps_what_was_written_meanwhile_and_can_be
     with source_index(given) as (client, name):
         with attached(name, old) as site:
             place = site.place
-            filled(site)
+            run(site, "backfill")
             runner = Runner(site)
             killed = runner.start("backfill", {"target": None})
             for _ in range(runner.due(killed.id)):  # it was killed when every document was stored
@@ -146,7 +139,7 @@ def test_a_reindex_with_new_settings_keeps_what_was_written_meanwhile_and_can_be
 def test_an_audit_finds_and_repairs_what_others_have_spoilt() -> None:
     given = made_up_documents(60)
     with source_index(given) as (client, name), attached(name) as site:
-        filled(site)
+        run(site, "backfill")
         put(client, name, {"made-00001": given["made-00001"]})  # its writer wipes our object
         client.delete(index=name, id="made-00002")
         client.update(index=name, id="made-00004", doc={"dedup": {"cluster_id": "nonsense"}})
@@ -193,7 +186,7 @@ def test_the_next_writer_finishes_a_repair_that_died_before_the_documents(
 ) -> None:
     given = made_up_documents(12)
     with source_index(given) as (client, name), attached(name) as site:
-        filled(site)
+        run(site, "backfill")
         first = f"{name}/made-00001"
         apart = replace(site.index.assignments([first])[first], cluster_id="gone", canonical="gone")
         site.index.assign_many([apart])
@@ -214,7 +207,7 @@ def test_an_audit_decides_again_on_documents_whose_text_another_writer_has_chang
     """Writing the old mark again would keep a document in a cluster that its text has left."""
     given = made_up_documents(30)
     with source_index(given) as (client, name), attached(name) as site:
-        filled(site)
+        run(site, "backfill")
         put(client, name, {"made-00002": given["made-00003"]})  # replaced: our object is wiped
         client.update(index=name, id="made-00005", doc=given["made-00000"])  # changed: our object stays
         changed = {f"{name}/made-00002", f"{name}/made-00005"}
@@ -238,7 +231,7 @@ def test_an_audit_mends_documents_whose_cluster_others_leave(
     """They have no relation to the page that is written or deleted: it moves a page of their cluster to another one."""
     stored = {str(place): _excerpt(start, day=place + 2) for place, start in enumerate(given)}
     with source_index(stored) as (client, name), attached(name, fields=BODY) as site:
-        filled(site)
+        run(site, "backfill")
         for key, start in change.items():
             if start is None:
                 client.delete(index=name, id=key)
@@ -276,7 +269,7 @@ def test_a_job_is_paused_resumed_and_cancelled() -> None:
 def test_a_mass_change_has_to_be_forced() -> None:
     given = made_up_documents(120)
     with source_index(given) as (client, name), attached(name) as site:
-        filled(site)
+        run(site, "backfill")
         with pytest.raises(MassChange):
             detach(site, name)
         assert count_with_dedup_field(client, name) == len(given)

@@ -4,19 +4,17 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 from es_dedup_tasks import metrics
 from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
-from typer.testing import CliRunner
 
-from es_dedup.cli.main import app
 from es_dedup.maintenance import forecast as forecasting
 from es_dedup.maintenance.forecast import forecast
 from es_dedup.maintenance.runner import Runner, start_follow
 from es_dedup.serve.metrics import StoredGauges
+from tests.commands import ran, rows
 from tests.source_indices import attached, made_up_documents, put, settings, source_index
 from tests.workers import broker
 
@@ -125,11 +123,7 @@ def test_a_backfill_is_forecast_from_a_sample_and_then_from_the_last_one(
         assert job.id in after.source
         assert after.page_seconds["update"] > 0
         assert after.page_bytes["merged"] == pytest.approx(site.index.sizes()["total"] / 30, rel=0.5)
-        said = CliRunner().invoke(
-            app, ["--db", site.place, "--json", "elastic", "backfill", "--estimate", "--workers", "4"]
-        )
-        assert said.exit_code == 0, said.output
-        found: dict[str, Any] = json.loads(said.stdout)
+        (found,) = rows("--db", site.place, "elastic", "backfill", "--estimate", "--workers", "4")
         assert (found["total"], found["workers"], found["estimate"]) == (30, 4, True)
 
 
@@ -145,6 +139,5 @@ def test_what_guides_show_in_python_runs(guide: str, capsys: pytest.CaptureFixtu
 
 def test_an_empty_index_cannot_be_forecast() -> None:
     with source_index({}) as (_, name), attached(name) as site:
-        said = CliRunner().invoke(app, ["--db", site.place, "elastic", "backfill", "--estimate"])
-    assert said.exit_code == 2
+        said = ran("--db", site.place, "elastic", "backfill", "--estimate", code=2)
     assert "no documents to be sampled" in said.stderr

@@ -2,11 +2,9 @@
 
 import json
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -17,6 +15,7 @@ from es_dedup.maintenance.context import MaintenanceContext
 from es_dedup.maintenance.documents import replay
 from es_dedup.maintenance.runner import Runner
 from scripts.serversupport.running import free_ports
+from tests.processes import PROGRAM, ended
 from tests.proxy import Proxy
 from tests.source_indices import attached, ids_of, made_up_documents, source_index
 from tests.workers import broker, environment
@@ -27,15 +26,7 @@ FEW = made_up_documents(30)
 
 
 def command(site: MaintenanceContext, url: str, *words: str) -> subprocess.CompletedProcess[str]:
-    program = str(Path(sys.executable).with_name("es-dedup"))
-    return subprocess.run(
-        [program, "--db", site.place, "--json", *words],
-        env=environment(broker=url),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return ended(PROGRAM, "--db", site.place, "--json", *words, env=environment(broker=url))
 
 
 def refused(site: MaintenanceContext, url: str, *words: str) -> str:

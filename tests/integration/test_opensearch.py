@@ -4,7 +4,6 @@
 """
 
 import asyncio
-import json
 import re
 import subprocess
 import sys
@@ -15,10 +14,8 @@ from typing import Any
 import pytest
 from elasticsearch import Elasticsearch
 from opensearchpy import AsyncOpenSearch, OpenSearch
-from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page
-from es_dedup.cli.main import app
 from es_dedup.collapse import AsyncDedupSearch, DedupSearch
 from es_dedup.errors import SourceIncomplete
 from es_dedup.hook import DedupHook, async_dedup_bulk, dedup_bulk
@@ -27,6 +24,7 @@ from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
 from es_dedup.settings import Settings
+from tests.commands import rows
 from tests.hooked import FIELDS, STORIES, clusters, five
 from tests.samples import SAMPLES
 from tests.servers import fresh_name, url_of
@@ -55,9 +53,7 @@ def name(client: OpenSearch) -> Iterator[str]:
 
 def command(place: str, *words: str) -> list[dict[str, Any]]:
     """The rows that a command prints."""
-    done = CliRunner().invoke(app, ["--quiet", "--json", "--db", place, *words], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return rows("--quiet", "--db", place, *words)
 
 
 def test_the_command_line_finds_the_same_clusters_as_in_a_file(name: str, tmp_path: Path) -> None:

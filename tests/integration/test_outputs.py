@@ -15,6 +15,7 @@ from es_dedup.cli.main import app
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.model.annotations import Label
 from scripts.docssupport import reference
+from tests.commands import ran
 from tests.samples import SAMPLES, story
 from tests.servers import fresh_name, url_of
 
@@ -221,8 +222,7 @@ def test_what_comes_meanwhile_stays(place: Path, monkeypatch: pytest.MonkeyPatch
         return count
 
     monkeypatch.setattr(index, "_write_lines", late)
-    done = CliRunner().invoke(app, ["index", "export", "-o", "list.jsonl"])
-    assert done.exit_code == 2
+    ran("index", "export", "-o", "list.jsonl", code=2)
     assert Path("list.jsonl").read_bytes() == FOREIGN["text"]
 
 
@@ -230,12 +230,12 @@ def test_an_address_is_looked_at_too(place: Path) -> None:
     fsspec = pytest.importorskip("fsspec")
     memory = fsspec.filesystem("memory")
     memory.pipe("/outputs/mine.jsonl", FOREIGN["rows"])
-    arguments = ["index", "export", "-o", "memory://outputs/mine.jsonl"]
-    assert CliRunner().invoke(app, arguments).exit_code == 2
+    arguments = ("index", "export", "-o", "memory://outputs/mine.jsonl")
+    ran(*arguments, code=2)
     assert memory.cat("/outputs/mine.jsonl") == FOREIGN["rows"]
     memory.rm("/outputs/mine.jsonl")
     for _ in range(2):
-        assert CliRunner().invoke(app, arguments).exit_code == 0
+        ran(*arguments)
 
 
 def test_answers_of_label_on_a_full_disk(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,10 +247,7 @@ def test_answers_of_label_on_a_full_disk(place: Path, monkeypatch: pytest.Monkey
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    done = CliRunner().invoke(
-        app, ["quality", "label", str(SAMPLES / "pages"), "-o", "said.jsonl"], input="y\ny\n"
-    )
-    assert done.exit_code == 1, done.output
+    ran("quality", "label", SAMPLES / "pages", "-o", "said.jsonl", given="y\ny\n", code=1)
     assert said.read_bytes() == before
 
 

@@ -6,11 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Override, OverrideKind, Settings
 from es_dedup.batch.overrides import JOURNAL, OVERRIDES, from_dict
-from es_dedup.cli.main import app
 from es_dedup.errors import (
     DamagedData,
     DuplicatePage,
@@ -21,6 +19,7 @@ from es_dedup.errors import (
     UnknownPage,
 )
 from es_dedup.report.clusters import cluster_as_dict
+from tests.commands import ran, rows
 from tests.samples import partition, story
 
 ALONE = Settings(workers=1)
@@ -230,11 +229,7 @@ def test_the_command_line(dedup: Deduplicator, place: str, tmp_path: Path) -> No
     dedup.close()
 
     def run(*words: str, code: int = 0) -> list[dict[str, object]]:
-        done = CliRunner().invoke(
-            app, ["--db", place, "--json", "quality", "override", *words], env={"USER": "ed"}
-        )
-        assert done.exit_code == code, done.output
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        return rows("--db", place, "quality", "override", *words, code=code, USER="ed")
 
     (different,) = run("different", "copy-0", "copy-1", "--reason", "two events")
     assert different["changed"] == [*COPIES, "story-0"]
@@ -242,7 +237,7 @@ def test_the_command_line(dedup: Deduplicator, place: str, tmp_path: Path) -> No
     run("same", "copy-1", "story-1", "--reason", "x", code=1)
     run("canonical", "copy-0", "--reason", "the original")
     for words in (("clusters", "--evidence"), ("explain", "copy-0", "story-1"), ("show", "story-1")):
-        assert "decided same by al: one event" in CliRunner().invoke(app, ["--db", place, *words]).stdout
+        assert "decided same by al: one event" in ran("--db", place, *words, code=0).stdout
     listed = run("list")
     assert [(each["kind"], each["author"]) for each in listed] == [
         ("different", "ed"),

@@ -12,12 +12,12 @@ from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import MaintenanceContext, open_context
 from es_dedup.maintenance.documents import finish_overrides, overridden
 from es_dedup.maintenance.reindex import reindex, roll_back
-from es_dedup.maintenance.runner import Runner
 from es_dedup.model.overrides import OverrideReport
 from es_dedup.settings.sections import CcdetConfig
 from tests.samples import partition, story
 from tests.servers import fresh_name, remove, url_of
 from tests.source_indices import FIELDS, attached, documents, settings, source_index
+from tests.traffic import run
 
 WHY = {"reason": "read both", "author": "ed"}
 FIRST, COPY, OTHER = "made-00001", "made-00002", "made-00004"
@@ -25,11 +25,6 @@ FIRST, COPY, OTHER = "made-00001", "made-00002", "made-00004"
 
 def dedup_field(client: Elasticsearch, name: str, key: str) -> dict[str, Any]:
     return dict(client.get(index=name, id=key)["_source"]["dedup"])
-
-
-def run(site: MaintenanceContext, what: str) -> None:
-    runner = Runner(site)
-    runner.run(runner.start(what, {"target": None}).id)
 
 
 def change_overrides(

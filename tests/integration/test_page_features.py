@@ -1,17 +1,15 @@
 """All features of one page, stored, kept without text, or given: the same names and the same values."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page
-from es_dedup.cli.main import app
 from es_dedup.detectors.page_features import FROM_FEATURES, FROM_TEXT, GIVEN
 from es_dedup.errors import ConfigError, UnknownPage
 from es_dedup.settings import Settings, load_settings
+from tests.commands import ran, rows
 from tests.texts import topical
 
 TEXT = topical(7, sentences=30)
@@ -77,10 +75,9 @@ def test_explain_says_why_a_method_that_was_asked_says_nothing(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.txt").write_text(TEXT, encoding="utf-8")
     (tmp_path / "b.txt").write_text("泵站。", encoding="utf-8")
-    args = ["explain", "a.txt", "b.txt", "--method", "dwdcs"]
-    shown = CliRunner().invoke(app, args)
-    assert "dwdcs      not applicable: 0 of 10 nodes in b.txt" in shown.stdout
-    found = json.loads(CliRunner().invoke(app, [*args, "--json"]).stdout)
+    command = ("explain", "a.txt", "b.txt", "--method", "dwdcs")
+    assert "dwdcs      not applicable: 0 of 10 nodes in b.txt" in ran(*command).stdout
+    (found,) = rows(*command)
     assert found["skipped"]["dwdcs"] == "0 of 10 nodes in b.txt"
     assert "features" not in found
 
@@ -91,7 +88,7 @@ def test_features_are_read_from_standard_input_and_files(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.txt").write_text(TEXT, encoding="utf-8")
     of_file, of_text, of_html = (
-        json.loads(CliRunner().invoke(app, ["explain", name, "--features", "--json"], input=given).stdout)
+        rows("explain", name, "--features", given=given)[0]
         for name, given in (("a.txt", None), ("-", TEXT), ("-", f"<!DOCTYPE html><p>{TEXT}</p>"))
     )
     assert of_file["fields"] == of_text["fields"] == of_html["fields"]

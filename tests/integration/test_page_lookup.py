@@ -1,16 +1,14 @@
 """Pages named by id, by URL and on standard input: one way for all commands."""
 
-import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Page
-from es_dedup.cli.main import app
 from es_dedup.model import Edge, Relation
+from tests.commands import ran, rows
 from tests.texts import article
 
 URL = "http://site.example/page"
@@ -34,9 +32,7 @@ def place(tmp_path: Path) -> str:
 
 def said(place: str, *arguments: str, given: str = "", code: int = 0) -> list[Any]:
     """The lines of JSON of a command."""
-    done = CliRunner().invoke(app, ["--db", place, "--json", *arguments], input=given)
-    assert done.exit_code == code, done.output
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return rows("--db", place, *arguments, given=given, code=code)
 
 
 def test_a_url_means_all_its_pages(place: str) -> None:
@@ -61,11 +57,10 @@ def test_ids_and_urls_may_stand_on_standard_input(place: str) -> None:
 
 
 def test_people_read_texts_below_each_other(place: str) -> None:
-    done = CliRunner().invoke(app, ["--db", place, "text", "a", "d"])
-    assert done.exit_code == 0
+    done = ran("--db", place, "text", "a", "d")
     assert done.stdout.startswith("# a  A page\n")
     assert "d: no text is stored" in done.output
-    assert "no page is named" in CliRunner().invoke(app, ["--db", place, "text", "-"], input="").output
+    assert "no page is named" in ran("--db", place, "text", "-", given="", code=2).output
 
 
 def test_old_pages_are_removed_and_those_without_a_time_stay(tmp_path: Path) -> None:
@@ -83,8 +78,7 @@ def test_old_pages_are_removed_and_those_without_a_time_stay(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("age", ["90", "-3d", "ninety", "99999y"])
 def test_what_is_no_age_is_refused(place: str, age: str) -> None:
-    done = CliRunner().invoke(app, ["--db", place, "index", "remove", f"--older-than={age}"])
-    assert done.exit_code == 2
+    done = ran("--db", place, "index", "remove", f"--older-than={age}", code=2)
     assert "--older-than" in done.output
 
 

@@ -1,6 +1,5 @@
 """The preset ``papers``, end to end: the published methods find candidates, verify and decide, in a file and on a server."""
 
-import json
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +10,7 @@ from es_dedup import Deduplicator, Outcome, Page, Relation, Settings
 from es_dedup.cli.main import app
 from es_dedup.settings.decision import VOTES, DecisionConfig
 from es_dedup.settings.presets import PAPERS
+from tests.commands import rows
 from tests.samples import SAMPLES, truths
 from tests.texts import ZH, topical
 
@@ -65,9 +65,7 @@ def test_evidence_has_the_names_of_the_papers(place: str) -> None:
 
 def run(*words: str, code: int = 0) -> list[dict[str, Any]]:
     """What a command says, as JSON."""
-    done = CliRunner().invoke(app, ["--json", "--quiet", *words])
-    assert done.exit_code == code, done.output
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return rows("--quiet", *words, code=code)
 
 
 @pytest.mark.slow

@@ -3,13 +3,12 @@
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from es_dedup.cli.main import app
 from es_dedup.errors import ConfigError, PreflightFailed
 from es_dedup.index.source_index import SourceFields
 from es_dedup.maintenance.attach import attach, check_sample
 from es_dedup.maintenance.context import open_context
+from tests.commands import ran
 from tests.servers import url_of
 from tests.source_indices import count_with_dedup_field, put, settings, source_index
 from tests.texts import article
@@ -55,19 +54,13 @@ def test_attach_and_backfill_refuse_fields_that_documents_do_not_have() -> None:
 def test_the_commands_say_it_and_can_be_forced() -> None:
     with source_index(some(3)) as (_, name):
         start = ["--db", f"{url_of('es8')}/{name}"]
-        arguments = [*start, "elastic", "attach", name, "--content-field", "nofield"]
-        refused = CliRunner().invoke(app, arguments)
-        assert refused.exit_code == 1
+        arguments = (*start, "elastic", "attach", name, "--content-field", "nofield")
+        refused = ran(*arguments, code=1)
         assert "0 of 3 sampled documents" in refused.stderr
         assert "--force" in refused.stderr
-        forced = CliRunner().invoke(app, [*arguments, "--force"])
-        assert forced.exit_code == 0
-        assert "0 of 3 sampled documents" in forced.stderr
-        assert CliRunner().invoke(app, [*start, "elastic", "backfill", "--inline"]).exit_code == 1
-        attached = CliRunner().invoke(
-            app, [*start, "elastic", "attach", name, "--content-field", "body", "--html"]
-        )
-        assert attached.exit_code == 0
+        assert "0 of 3 sampled documents" in ran(*arguments, "--force").stderr
+        ran(*start, "elastic", "backfill", "--inline", code=1)
+        attached = ran(*start, "elastic", "attach", name, "--content-field", "body", "--html")
         assert "declared as HTML" in attached.stderr
 
 

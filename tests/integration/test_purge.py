@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
-from typer.testing import CliRunner
 
-from es_dedup.cli.main import app
 from es_dedup.errors import InputError, MassChange, NotAttached
 from es_dedup.index.source_index import SourceFields
 from es_dedup.maintenance.attach import attach
@@ -27,12 +25,15 @@ from es_dedup.maintenance.purge import (
     restore,
     restore_files,
 )
+from tests.commands import ran
 from tests.servers import url_of
 from tests.source_indices import attached, settings, source_index
 from tests.texts import article
 from tests.traffic import run
 
 BODY = SourceFields("body")
+Site = tuple[Elasticsearch, str, MaintenanceContext]
+"""A client, an index and what is attached to it."""
 
 
 def documents(clusters: int, size: int = 3) -> dict[str, dict[str, Any]]:
@@ -50,7 +51,7 @@ def documents(clusters: int, size: int = 3) -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture
-def site() -> Iterator[tuple[Elasticsearch, str, MaintenanceContext]]:
+def site() -> Iterator[Site]:
     """Four clusters of three copies, decided on."""
     with source_index(documents(4)) as (client, name), attached(name, fields=BODY) as context:
         run(context, "backfill")
@@ -69,9 +70,7 @@ def whole(client: Elasticsearch, name: str) -> dict[str, Any]:
     return {hit["_id"]: {k: v for k, v in hit["_source"].items() if k != "dedup"} for hit in hits}
 
 
-def test_copies_go_into_the_restore_file_and_come_back(
-    site: tuple[Elasticsearch, str, MaintenanceContext], tmp_path: Path
-) -> None:
+def test_copies_go_into_the_restore_file_and_come_back(site: Site, tmp_path: Path) -> None:
     client, name, context = site
     before = whole(client, name)
     found = purge(context, name, None)
@@ -98,9 +97,7 @@ def test_copies_go_into_the_restore_file_and_come_back(
     assert restore(context, path).there == 8
 
 
-def test_the_restore_file_is_a_body_of_bulk(
-    site: tuple[Elasticsearch, str, MaintenanceContext], tmp_path: Path
-) -> None:
+def test_the_restore_file_is_a_body_of_bulk(site: Site, tmp_path: Path) -> None:
     client, name, context = site
     before = whole(client, name)
     path = tmp_path / "copies.ndjson"
@@ -110,9 +107,7 @@ def test_the_restore_file_is_a_body_of_bulk(
     assert whole(client, name) == before
 
 
-def test_what_is_not_a_current_copy_stays(
-    site: tuple[Elasticsearch, str, MaintenanceContext], tmp_path: Path
-) -> None:
+def test_what_is_not_a_current_copy_stays(site: Site, tmp_path: Path) -> None:
     client, name, context = site
     heads = {hit["_source"]["dedup"]["cluster_id"]: hit["_id"] for hit in _hits(client, name, canonical=True)}
     copies: dict[str, list[str]] = {}
@@ -130,7 +125,7 @@ def test_what_is_not_a_current_copy_stays(
 
 
 def test_a_copy_stays_where_its_text_or_that_of_its_canonical_document_is_another_by_now(
-    site: tuple[Elasticsearch, str, MaintenanceContext], tmp_path: Path
+    site: Site, tmp_path: Path
 ) -> None:
     """Others wrote past the hook; a partial update leaves the ``dedup`` field as it was."""
     client, name, context = site
@@ -147,7 +142,7 @@ def test_a_copy_stays_where_its_text_or_that_of_its_canonical_document_is_anothe
 
 
 def test_of_two_versions_in_the_file_the_last_is_restored(
-    site: tuple[Elasticsearch, str, MaintenanceContext], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, name, context = site
     path = tmp_path / "copies.ndjson"
@@ -195,7 +190,7 @@ def test_a_document_with_a_lower_external_version_is_not_replaced(tmp_path: Path
 
 
 def test_a_copy_that_is_written_after_it_was_read_stays(
-    site: tuple[Elasticsearch, str, MaintenanceContext], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, name, context = site
     delete = context.source_index.delete_unchanged
@@ -225,7 +220,7 @@ def test_very_many_copies_have_to_be_forced(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_run_goes_on_and_its_file_is_whole(
-    site: tuple[Elasticsearch, str, MaintenanceContext], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, name, context = site
     before, path = whole(client, name), tmp_path / "copies.ndjson"
@@ -243,9 +238,7 @@ def test_an_interrupted_run_goes_on_and_its_file_is_whole(
     assert whole(client, name) == before
 
 
-def test_a_rate_slows_down(
-    site: tuple[Elasticsearch, str, MaintenanceContext], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_rate_slows_down(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     _, name, context = site
     slept: list[float] = []
     monkeypatch.setattr("es_dedup.maintenance.purge.time.sleep", slept.append)
@@ -253,9 +246,7 @@ def test_a_rate_slows_down(
     assert sum(slept) > 8
 
 
-def test_a_file_of_another_kind_is_refused(
-    site: tuple[Elasticsearch, str, MaintenanceContext], tmp_path: Path
-) -> None:
+def test_a_file_of_another_kind_is_refused(site: Site, tmp_path: Path) -> None:
     (tmp_path / "other").write_text('{"a": 1}\n{"b": 2}\n')
     with pytest.raises(InputError, match="other:1: not a restore file"):
         restore(site[2], tmp_path / "other")
@@ -264,16 +255,13 @@ def test_a_file_of_another_kind_is_refused(
     assert (tmp_path / "other").read_text().startswith('{"a"')
 
 
-def test_the_command_asks_for_a_file_and_tells_what_it_did(
-    site: tuple[Elasticsearch, str, MaintenanceContext], tmp_path: Path
-) -> None:
+def test_the_command_asks_for_a_file_and_tells_what_it_did(site: Site, tmp_path: Path) -> None:
     _, name, _ = site
     start = ["--db", f"{url_of('es8')}/{name}", "--json", "elastic", "purge"]
     path = str(tmp_path / "copies.ndjson")
 
     def said(*arguments: str, code: int = 0) -> Any:
-        done = CliRunner().invoke(app, [*start, *arguments])
-        assert done.exit_code == code, done.output
+        done = ran(*start, *arguments, code=code)
         return json.loads(done.stdout) if not code else done.output
 
     assert said(name)["deleted"] == 8

@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from es_dedup.cli.main import app
+from tests.commands import ran
 from tests.servers import client_of, fresh_name, url_of
 
 FIELDS = {f"field-{number}": {"type": "keyword"} for number in range(10)}
@@ -50,8 +51,7 @@ def test_the_advice_fits(case: str) -> None:
 
 def test_https_at_an_http_port() -> None:
     place = url_of("es8").replace("http://", "https://") + "/pages"
-    done = CliRunner().invoke(app, ["--db", place, "index", "stats"])
-    assert done.exit_code == 1
+    done = ran("--db", place, "index", "stats", code=1)
     assert "write http://" in done.output
     assert "ca_certs" not in done.output
 

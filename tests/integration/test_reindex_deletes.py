@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
-from typer.testing import CliRunner
 
-from es_dedup.cli.main import app
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
@@ -21,6 +19,7 @@ from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings import Settings
 from es_dedup.settings.sections import CcdetConfig
+from tests.commands import ran
 from tests.source_indices import (
     FIELDS,
     attached,
@@ -152,8 +151,7 @@ def test_pages_that_are_removed_during_a_reindex_leave_their_clusters_whole() ->
 def test_a_removed_page_whose_document_stays_belongs_to_no_cluster() -> None:
     with filled() as (client, name, place):
         first, *_ = canonical(client, name)
-        done = CliRunner().invoke(app, ["--db", place, "index", "remove", f"{name}/{first}"])
-        assert done.exit_code == 0, done.output
+        ran("--db", place, "index", "remove", f"{name}/{first}")
         client.indices.refresh(index=name)
         assert not client.get(index=name, id=first)["_source"].get("dedup")
         assert count_with_dedup_field(client, name) == 89

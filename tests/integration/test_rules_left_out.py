@@ -2,14 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from es_dedup.cli.main import app
 from es_dedup.decision.conditions import IS
 from es_dedup.decision.match_rules import RULES
+from tests.commands import ran, rows
 from tests.unit.decision.decision_cases import lines, numbered
 
 NUMBERS, TITLE = "numbers differ throughout", "same title on another day with other numbers"
@@ -35,32 +33,20 @@ def given(tmp_path: Path) -> tuple[str, ...]:
     return ("quality", "eval", str(labels), "--corpus", str(pages), "--method", "coverage")
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, arguments)
-
-
-def found_by(*arguments: str) -> dict[str, Any]:
-    """The result as JSON."""
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
-
-
 def test_a_rule_left_out_is_reported_beside_all_rules(given: tuple[str, ...]) -> None:
-    found = found_by(*given, "--without", NUMBERS)
+    (found,) = rows(*given, "--without", NUMBERS)
     merged = {
         name: (each["pairs"]["recall"], each["pairs"]["merged_diff"]["value"])
         for name, each in found["methods"].items()
     }
     assert merged == {"rules": (1.0, 0.0), f"rules without {NUMBERS}": (1.0, 1.0), "coverage": (1.0, 1.0)}
     assert found["merged_without"] == {f"rules without {NUMBERS}": [["a", "b", "diff"]]}
-    assert f"merged by rules without {NUMBERS}: a ~ b (diff)" in run(*given, "--without", NUMBERS).stdout
+    assert f"merged by rules without {NUMBERS}: a ~ b (diff)" in ran(*given, "--without", NUMBERS).stdout
 
 
 def test_several_are_left_out_one_by_one_and_together(given: tuple[str, ...]) -> None:
-    merged = found_by(*given, "--without", TITLE, "--without", "series", "--without", TITLE)["merged_without"]
-    assert {name: len(pairs) for name, pairs in merged.items()} == {
+    (found,) = rows(*given, "--without", TITLE, "--without", "series", "--without", TITLE)
+    assert {name: len(pairs) for name, pairs in found["merged_without"].items()} == {
         f"rules without {TITLE}": 0,
         "rules without series": 1,
         "rules without these 2": 1,
@@ -68,25 +54,21 @@ def test_several_are_left_out_one_by_one_and_together(given: tuple[str, ...]) ->
 
 
 def test_an_unknown_rule_is_rejected_with_the_known_ones(given: tuple[str, ...]) -> None:
-    result = run(*given, "--without", "no such rule")
-    assert result.exit_code == 2
-    said = " ".join(result.stderr.replace("│", " ").split())
+    said = " ".join(ran(*given, "--without", "no such rule", code=2).stderr.replace("│", " ").split())
     assert "'no such rule'" in said
     assert f"'{NUMBERS}'" in said
     assert "'series'" in said
 
 
 def test_rules_cannot_be_left_out_where_methods_decide(given: tuple[str, ...]) -> None:
-    result = run("--preset", "papers", *given[:-1], "ccdet", "--without", NUMBERS)
-    assert result.exit_code == 2
-    assert "no rule is asked" in result.stderr
+    refused = ran("--preset", "papers", *given[:-1], "ccdet", "--without", NUMBERS, code=2)
+    assert "no rule is asked" in refused.stderr
 
 
 def test_tune_sweeps_each_threshold_of_a_rule(given: tuple[str, ...]) -> None:
     _, _, labels, *corpus = given[:5]
-    result = run("--json", "quality", "tune", labels, *corpus, "--rule", NUMBERS, "--folds", "2")
-    assert result.exit_code == 0, result.output
-    found = {each["measures"][0]: each for each in map(json.loads, result.stdout.splitlines())}
+    told = rows("quality", "tune", labels, *corpus, "--rule", NUMBERS, "--folds", "2")
+    found = {each["measures"][0]: each for each in told}
     (rule,) = (each for each in RULES if each.name == NUMBERS)
     swept = [each for part in (rule.applies_if, *rule.rejects_if) for each in part if each.sign != IS]
     assert len(found) == len(swept) >= 3
@@ -95,4 +77,4 @@ def test_tune_sweeps_each_threshold_of_a_rule(given: tuple[str, ...]) -> None:
     assert numbers["current"]["merged_diff"]["value"] == 0.0
     assert numbers["settings"] == []
     assert found[f"{NUMBERS}: better_cover <"]["settings"] == ["decision.thresholds.near_copy"]
-    assert run("quality", "tune", labels, *corpus, "--rule", "no such rule").exit_code == 2
+    ran("quality", "tune", labels, *corpus, "--rule", "no such rule", code=2)

@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest
 
+from tests.processes import ended
 from tests.serving import TEXT, serving
 
 GUIDE: Final = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "serve.md"
@@ -25,14 +26,7 @@ def test_the_client_of_the_guide_checks_a_page(tmp_path: Path) -> None:
         environment = {**os.environ, "DEDUP_URL": api.address, "DEDUP_TOKEN": api.tokens["read"]}
 
         def run(page_id: str) -> subprocess.CompletedProcess[str]:
-            return subprocess.run(
-                ["node", str(program), page_id, TEXT],
-                cwd=tmp_path,
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            return ended("node", program, page_id, TEXT, cwd=tmp_path, env=environment)
 
         done = run("b")
         assert (done.returncode, done.stdout) == (0, "duplicate a\n"), done.stderr

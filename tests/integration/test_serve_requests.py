@@ -20,7 +20,8 @@ import httpx
 import pytest
 
 from es_dedup import Deduplicator, Page
-from tests.serving import OTHER, PROGRAM, TEXT, Api, problem, serving
+from tests.processes import PROGRAM, ended
+from tests.serving import OTHER, TEXT, Api, problem, serving
 
 PAGE = {"id": "a", "text": TEXT}
 
@@ -96,15 +97,8 @@ def test_answers_are_kept_from_browsers(api: Api) -> None:
 
 def run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """The command with an index in a folder."""
-    return subprocess.run(
-        [PROGRAM, "--db", "pages.db", "serve", "--port", "0", *words],
-        cwd=folder,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    command = (PROGRAM, "--db", "pages.db", "serve", "--port", "0", *words)
+    return ended(*command, cwd=folder, env=os.environ | variables, timeout=60)
 
 
 def test_what_is_not_safe_is_not_started(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from es_dedup.maintenance.runner import Runner, start_recluster
 from es_dedup.maintenance.status import follow_status
 from es_dedup.settings import load_settings
 from scripts.serversupport.running import free_ports
+from tests.processes import PROGRAM, ended
 from tests.servers import restart
 from tests.source_indices import (
     attached,
@@ -117,10 +118,8 @@ def test_celery_s_own_commands_find_the_application(tmp_path: Path) -> None:
 )
 def test_celery_without_an_index_says_so(variables: dict[str, str], said: str) -> None:
     rest = {name: value for name, value in os.environ.items() if name != "ES_DEDUP_DB"}
-    done = subprocess.run(
-        [sys.executable, "-m", "celery", "--app", "es_dedup_tasks", "report"],
-        env=rest | variables, check=False, capture_output=True, text=True,
-    )  # fmt: skip
+    command = (sys.executable, "-m", "celery", "--app", "es_dedup_tasks", "report")
+    done = ended(*command, env=rest | variables)
     assert done.returncode == 1
     assert said in done.stderr
     assert "Traceback" not in done.stderr
@@ -296,12 +295,6 @@ def test_a_page_that_kills_its_worker_goes_to_the_dead_list_and_comes_back(tmp_p
 
 def command(site: MaintenanceContext, *words: str) -> str:
     """What ``es-dedup --json`` says."""
-    program = Path(sys.executable).with_name("es-dedup")
-    done = subprocess.run(
-        [program, "--json", "--db", site.place, *words],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = ended(PROGRAM, "--json", "--db", site.place, *words, env=environment())
+    assert done.returncode == 0, done.stderr
     return done.stdout

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import PROGRAM, ended
+
 moto = pytest.importorskip("moto.server", reason="the extra integrations is not installed")
 s3fs = pytest.importorskip("s3fs", reason="the extra s3 is not installed")
 
@@ -74,11 +76,8 @@ def test_a_bucket_that_is_not_there_is_one_line(bucket: str, tmp_path: Path) -> 
 
 
 def test_filter_between_buckets(bucket: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "es_dedup.cli", "filter", f"{bucket}/day/part-*"]
-    done = subprocess.run(
-        [*command, "--output-dir", f"{bucket}/unique", "--dropped", f"{bucket}/copies"],
-        check=False, cwd=tmp_path, capture_output=True, text=True,
-    )  # fmt: skip
+    outputs = ("--output-dir", f"{bucket}/unique", "--dropped", f"{bucket}/copies")
+    done = ended(PROGRAM, "filter", f"{bucket}/day/part-*", *outputs, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["kept", "3", "dropped", "3", "preset", "balanced"]
     storage = s3fs.S3FileSystem(skip_instance_cache=True)
@@ -90,11 +89,8 @@ def test_filter_between_buckets(bucket: str, tmp_path: Path) -> None:
 
 
 def test_an_output_in_a_bucket_that_is_not_there_is_one_line(bucket: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "es_dedup.cli", "filter", f"{bucket}/day/part-2.jsonl"]
-    done = subprocess.run(
-        [*command, "-o", "s3://nowhere/out.jsonl"],
-        check=False, cwd=tmp_path, capture_output=True, text=True,
-    )  # fmt: skip
+    command = (PROGRAM, "filter", f"{bucket}/day/part-2.jsonl", "-o", "s3://nowhere/out.jsonl")
+    done = ended(*command, cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("error: ")
     assert "Traceback" not in done.stderr

@@ -4,7 +4,6 @@ import functools
 import http.server
 import json
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ import pytest
 from es_dedup import Deduplicator, Page
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.settings import Settings
+from tests.processes import ended
 from tests.samples import SAMPLES
 
 pytest.importorskip("scrapy", reason="the extra scrapy is not installed")
@@ -78,14 +78,7 @@ def crawled(site: str, variants: dict[str, Any], **variables: str) -> dict[str, 
     """Items and stats of crawls with some settings, by name; ``log`` has what was logged."""
     command = [sys.executable, "-m", "tests.integrations.crawl", site]
     command += [f"{name}={json.dumps(settings)}" for name, settings in variants.items()]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=os.environ | {"ES_DEDUP_WORKERS": "1"} | variables,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ended(*command, cwd=ROOT, env=os.environ | {"ES_DEDUP_WORKERS": "1"} | variables, timeout=None)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found | {"log": done.stderr}

@@ -166,18 +166,7 @@ class SiteSystem:
         self.check()
 
     def _possible(self, op: str) -> bool:
-        needs = (
-            "audit",
-            "recluster",
-            "backfill",
-            "reindex",
-            "rollback",
-            "rollover",
-            "detach",
-            "resume",
-            "worker",
-            "inline",
-        )
+        needs = "audit recluster backfill reindex rollback rollover detach resume worker inline".split()
         if (op in needs and not self._attached) or (op == "worker" and self._wrong):
             return False
         return not (op == "rollback" and self._previous < 0) and not (op == "attach" and self._attached)
@@ -242,17 +231,7 @@ class SiteSystem:
             self._routing = step["alias"].get("index_routing", step["alias"].get("routing", ""))
         if op in ("backfill", "recluster", "reindex", "rollback"):
             self._learned = True
-        elif op in (
-            "bulk",
-            "piped",
-            "vanish",
-            "together",
-            "foreign",
-            "deferred",
-            "worker",
-            "audit",
-            "recheck",
-        ):
+        elif op in "bulk piped vanish together foreign deferred worker audit recheck".split():
             self._learned = False
         self._account(op, lost=bool(step.get("lost")))
         if op == "vanish" and step["policy"] != "mark":

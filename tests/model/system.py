@@ -23,16 +23,7 @@ Step = dict[str, Any]
 
 PAGES: Final = 24
 RARELY: Final = 0.3  # weight of steps that take half a minute
-READS: Final = (
-    "_search",
-    "_msearch",
-    "_mget",
-    "_refresh",
-    "_count",
-    "_pit",
-    "_cluster/health",
-    "_mapping/field",
-)
+READS: Final = tuple("_search _msearch _mget _refresh _count _pit _cluster/health _mapping/field".split())
 
 
 class Finding(AssertionError):

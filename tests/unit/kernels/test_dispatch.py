@@ -12,6 +12,7 @@ import pytest
 
 from es_dedup.kernels import dispatch
 from es_dedup.kernels.dispatch import _State
+from tests.processes import ended
 
 pytest.importorskip("numba")
 
@@ -79,14 +80,7 @@ def test_a_machine_without_room_for_compiled_code_is_told_so(
 def run_in(folder: Path, code: str, *prefix: str, **environment: str) -> str:
     """Output of a Python process whose compiled kernels are kept in ``folder``; ``prefix`` is a program that runs it."""
     given = os.environ | {"NUMBA_CACHE_DIR": str(folder), **environment}
-    done = subprocess.run(
-        [*prefix, sys.executable, "-c", code],
-        env=given,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=200,
-    )
+    done = ended(*prefix, sys.executable, "-c", code, env=given)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
