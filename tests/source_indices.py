@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
@@ -18,19 +18,13 @@ from tests.texts import article
 FIELDS = SourceFields("html", html=True, published="at")
 
 
+SMALL: Final = {"batch": 32, "part_documents": 150, "lease_seconds": 3, "tend_seconds": 1}
+"""Small batches and short leases, so that a test meets many of them."""
+
+
 def settings(**maintenance: Any) -> Settings:
-    """Small batches and short leases, so that a test meets many of them."""
-    return Settings.model_validate(
-        {
-            "maintenance": {
-                "batch": 32,
-                "part_documents": 150,
-                "lease_seconds": 3,
-                "tend_seconds": 1,
-                **maintenance,
-            }
-        }
-    )
+    """Small batches and these settings of maintenance."""
+    return Settings.model_validate({"maintenance": SMALL | maintenance})
 
 
 def documents(made_up: int = 0, seed: int = 1) -> dict[str, dict[str, Any]]:

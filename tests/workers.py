@@ -13,6 +13,7 @@ from es_dedup_tasks.app import worker_command
 
 from tests.processes import PROGRAM
 from tests.servers import url_of
+from tests.source_indices import SMALL
 
 
 def broker(database: int = 3) -> str:
@@ -22,14 +23,7 @@ def broker(database: int = 3) -> str:
 
 def environment(database: int = 3, **maintenance: Any) -> dict[str, str]:
     """Settings of a worker, as for ``tests.source_indices.settings``."""
-    values: dict[str, Any] = {
-        "batch": 32,
-        "part_documents": 150,
-        "lease_seconds": 3,
-        "tend_seconds": 1,
-        "step_seconds": 2,
-    }
-    values |= {"broker": broker(database), "recluster_hours": 0, **maintenance}
+    values = {**SMALL, "step_seconds": 2, "broker": broker(database), "recluster_hours": 0, **maintenance}
     named = {f"ES_DEDUP_MAINTENANCE__{name.upper()}": str(value) for name, value in values.items()}
     return {**os.environ, **named, "ES_DEDUP_INDEX__LOCK_SECONDS": "60"}
 

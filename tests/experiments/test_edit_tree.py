@@ -2,7 +2,6 @@
 
 from typing import Final
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,17 +10,7 @@ from es_dedup.detectors.char_frequency_features import FrequentUnits
 from es_dedup.settings.sections import CharFrequencyConfig
 from experiments.edit_tree import EditTree, PostingScan, SetTree, edit_distance
 from tests.reference import char_frequency as slow
-
-
-def page_of(codes: frozenset[int], length: int) -> FrequentUnits:
-    """A page with these frequent characters, none of which has followers."""
-    return FrequentUnits(
-        length,
-        np.array(sorted(codes), dtype=np.uint32),
-        np.zeros(len(codes) + 1, dtype=np.int64),
-        np.zeros(0, dtype=np.uint32),
-    )
-
+from tests.unit.detectors.test_char_frequency import units
 
 SETS: Final = st.frozensets(st.integers(0, 30), max_size=12)
 
@@ -65,7 +54,7 @@ def test_tree_postings_and_full_scan_find_the_same(
     method = CharFrequency(CharFrequencyConfig(min_main=share))
     tree, postings = EditTree(method, share), PostingScan(method, share)
     stored: list[FrequentUnits] = []
-    for page in (page_of(codes, length) for codes in pages):
+    for page in (units(*codes, length=length) for codes in pages):
         wanted = [
             at for at, base in enumerate(stored) if len(method.compared(page)) and method.covers(page, base)
         ]

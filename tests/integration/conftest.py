@@ -1,6 +1,7 @@
 """Places on real servers, and a hook on one, for the files that test them."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from elasticsearch import Elasticsearch
@@ -8,6 +9,12 @@ from elasticsearch import Elasticsearch
 from es_dedup.hook import DedupHook
 from tests.hooked import FIELDS
 from tests.servers import client_of, empty, fresh_name, remove, url_of
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Of an index in a file."""
+    return tmp_path / "pages.db"
 
 
 @pytest.fixture(scope="module", params=["es8", "es9"])

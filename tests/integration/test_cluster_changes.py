@@ -3,7 +3,6 @@
 import json
 import random
 import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.factory import open_index
 from es_dedup.settings import Settings
 from tests.hooked import action_of, five
+from tests.processes import PROGRAM, ended
 from tests.samples import story
 
 Clusters = dict[str, tuple[str, str]]
@@ -164,18 +164,7 @@ def test_writes_of_the_hook(hook: DedupHook, client: Elasticsearch, name: str, a
 def test_a_change_of_each_batch_while_another_process_follows(place: str) -> None:
     with Deduplicator.open(place, settings=Settings(workers=1)) as dedup:
         dedup.add(story(0))
-        command = [
-            sys.executable,
-            "-m",
-            "es_dedup.cli",
-            "--db",
-            place,
-            "index",
-            "changes",
-            "--follow",
-            "--poll-seconds",
-            "0.1",
-        ]
+        command = [PROGRAM, "--db", place, "index", "changes", "--follow", "--poll-seconds", "0.1"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as following:
             assert following.stdout is not None
             first = json.loads(following.stdout.readline())
@@ -192,8 +181,7 @@ def test_a_change_of_each_batch_while_another_process_follows(place: str) -> Non
 
 class TestCommand:
     def run(self, place: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "es_dedup.cli", "--db", place, "index", "changes", *arguments]
-        return subprocess.run(command, check=False, capture_output=True, text=True)
+        return ended(PROGRAM, "--db", place, "index", "changes", *arguments)
 
     def test_from_a_cursor(self, place: str) -> None:
         with Deduplicator.open(place, settings=Settings(workers=1)) as dedup:

@@ -57,11 +57,6 @@ def undisturbed() -> tuple[set[frozenset[str]], list[tuple[str, str, str, float]
         return partition(dedup), edges(dedup)
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "pages.db"
-
-
 def kept(path: Path) -> int:
     """Pages in a file."""
     with Deduplicator.open(path, read_only=True) as dedup:

@@ -89,11 +89,6 @@ class TestVeryMany:
             assert dedup.search("任何").total_groups == 0
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "pages.db"
-
-
 def writer(path: Path, batches: int, name: str, how: str = "go") -> subprocess.Popen[str]:
     """Another process that writes."""
     command = [sys.executable, "-c", WRITER, str(path), str(batches), name, how]

@@ -28,7 +28,7 @@ from es_dedup.settings import load_settings
 from es_dedup.testing.builders import assignment, candidate_query, copies, edge, random_records, record
 from scripts.serversupport.nodes import WORKER
 from tests.proxy import Proxy
-from tests.servers import client_of, fresh_name, needs_elasticsearch, our_urls, remove, server_of, url_of
+from tests.servers import fresh_name, needs_elasticsearch, our_urls, remove, server_of, url_of
 
 FEATURES = {"ccdet.window": 10}
 IMPATIENT = Options(request_seconds=2.0, retry_seconds=1.0, lock_seconds=0.3)
@@ -40,12 +40,6 @@ def address() -> Iterator[str]:
     url = f"{url_of('es8')}/{fresh_name()}"
     yield url
     remove(url)
-
-
-@pytest.fixture
-def client(address: str) -> Iterator[Elasticsearch]:
-    with client_of(address.rpartition("/")[0]) as client:
-        yield client
 
 
 def opened(address: str, options: Options = IMPATIENT, **more: Any) -> ElasticIndex:

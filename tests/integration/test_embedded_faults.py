@@ -48,11 +48,6 @@ with EmbeddedIndex(path, features={{"made": "f"}}, lock_seconds=60) as index:
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "pages.db"
-
-
-@pytest.fixture
 def start(path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts a writing process on the file."""
     started: list[subprocess.Popen[str]] = []

@@ -17,11 +17,6 @@ from es_dedup.index.embedded.schema import SCHEMA_VERSION
 from es_dedup.testing.builders import random_records, record
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "pages.db"
-
-
 def open_index(path: Path, *, read_only: bool = False) -> EmbeddedIndex:
     return EmbeddedIndex(path, features={"made": "f"}, read_only=read_only)
 

@@ -28,20 +28,10 @@ def test_the_advice_fits(case: str) -> None:
     with client_of(url_of("es8")) as client:
         client.indices.create(index=name, **body)
         try:
-            arguments = [
-                "--db",
-                f"{url_of('es8')}/{name}",
-                "elastic",
-                "attach",
-                name,
-                "--content-field",
-                "body",
-                "--force",
-            ]
-            done = CliRunner().invoke(app, [*arguments, "--json"])
+            command = ("elastic", "attach", name, "--content-field", "body", "--force", "--json")
+            done = ran("--db", f"{url_of('es8')}/{name}", *command, code=1)
         finally:
             client.indices.delete(index=f"{name}*", expand_wildcards="all")
-    assert done.exit_code == 1, done.output
     said = json.loads(done.stderr.splitlines()[-1])
     assert said["code"] == 1
     assert words in said["error"]

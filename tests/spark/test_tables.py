@@ -18,6 +18,7 @@ import es_dedup.spark
 from es_dedup import Page
 from es_dedup.errors import ConfigError, InputError, SettingsMismatch
 from es_dedup.settings import Settings
+from tests.processes import PROGRAM, ROOT, ended
 from tests.samples import story
 from tests.spark_corpora import SETTINGS, corpus, found, scanned, table
 
@@ -253,19 +254,8 @@ def test_the_command_makes_the_tables_and_says_what_is_wrong(spark: Any, tmp_pat
     given_pages = written([story(1, "a"), story(1, "b"), Page("c")], tmp_path / "pages.jsonl")
 
     def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        command = [
-            sys.executable,
-            "-m",
-            "es_dedup.cli",
-            "spark",
-            "run",
-            "--conf",
-            "spark.driver.memory=1g",
-            *arguments,
-        ]
-        return subprocess.run(
-            command, capture_output=True, text=True, check=False, env=os.environ | environment, cwd=tmp_path
-        )
+        command = (PROGRAM, "spark", "run", "--conf", "spark.driver.memory=1g", *arguments)
+        return ended(*command, env=os.environ | environment, cwd=tmp_path, timeout=None)
 
     ours = ("--input", given_pages, "--output", "tables", "--master", "local[2]")
     done = run(*ours, "--json")
@@ -285,22 +275,16 @@ def test_the_command_makes_the_tables_and_says_what_is_wrong(spark: Any, tmp_pat
 
 def test_the_benchmark_compares_with_a_scan_and_writes_its_figures(spark: Any, tmp_path: Path) -> None:
     out = tmp_path / "figures.json"
-    command = [
-        sys.executable,
-        "benchmarks/bench_spark.py",
-        "--pages",
-        "60",
-        "--memory",
-        "1g",
-        "--json",
-        str(out),
-    ]
-    subprocess.run(command, check=True, capture_output=True, cwd=Path(__file__).parents[2])
-    rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
+    benchmark = (sys.executable, "benchmarks/bench_spark.py")
+
+    def rows_of(*options: str) -> list[dict[str, Any]]:
+        done = ended(*benchmark, *options, "--memory", "1g", "--json", out, cwd=ROOT, timeout=None)
+        assert done.returncode == 0, done.stderr
+        found: list[dict[str, Any]] = json.loads(out.read_text(encoding="utf-8"))["rows"]
+        return found
+
+    rows = rows_of("--pages", "60")
     assert [row["step"] for row in rows] == ["features", "pairs", "clusters"]
     assert all(row["stages"] and row["peak MiB"] > 100 for row in rows)
     assert rows[1]["shuffled MiB"] > 0
-    command[2:6] = ["--parts", "0.001"]
-    subprocess.run(command, check=True, capture_output=True, cwd=Path(__file__).parents[2])
-    rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
-    assert [row["size"] for row in rows] == [100, 1_000, 2_000]
+    assert [row["size"] for row in rows_of("--parts", "0.001")] == [100, 1_000, 2_000]
