@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response, Security
 from fastapi.responses import RedirectResponse, StreamingResponse
@@ -54,10 +54,10 @@ class Allowed(HTTPBearer):
         if service.tokens is None:
             service.require_own_host(request)
         else:
-            found = service.tokens.scope_of(request.headers.get("authorization", ""))
-            if found is None:
+            allowed = service.tokens.scope_of(request.headers.get("authorization", ""))
+            if allowed is None:
                 raise problems.NoToken
-            if self._scope is Scope.WRITE and found is not Scope.WRITE:
+            if self._scope is Scope.WRITE and allowed is not Scope.WRITE:
                 raise problems.NotAllowed
         known = _parameters(request.scope["route"].dependant)
         for name, _ in request.query_params.multi_items():
@@ -85,10 +85,16 @@ async def _json_body(request: Request, service: Served) -> bytes:
     return await service.body_of(request, JSON)
 
 
-async def _lines_or_json(request: Request, service: Served) -> tuple[bytes, bool]:
-    """The body, and whether it is NDJSON."""
+class Sent(NamedTuple):
+    """The body of a request, and whether it is NDJSON."""
+
+    body: bytes
+    is_lines: bool
+
+
+async def _lines_or_json(request: Request, service: Served) -> Sent:
     body = await service.body_of(request, JSON, NDJSON)
-    return body, request.headers["content-type"].lower().startswith(NDJSON)
+    return Sent(body, request.headers["content-type"].lower().startswith(NDJSON))
 
 
 async def _write(request: Request, service: Served, key: Key = None) -> Callable[..., Awaitable[Response]]:
@@ -103,7 +109,7 @@ async def _write(request: Request, service: Served, key: Key = None) -> Callable
 
 
 JsonBody = Annotated[bytes, Depends(_json_body)]
-LinesOrJson = Annotated[tuple[bytes, bool], Depends(_lines_or_json)]
+LinesOrJson = Annotated[Sent, Depends(_lines_or_json)]
 Write = Annotated[Callable[..., Awaitable[Response]], Depends(_write)]
 """Answers a request that writes: with its body, a call, and the arguments of the call."""
 Policy = Annotated[WritePolicy, Query(description="what is done with duplicates of stored pages")]
@@ -151,15 +157,14 @@ _LINES: Final[dict[int | str, Any]] = {
 @router.post("/v1/check", **_reads(answers.Decision, bodies.PageBody, bodies.PageBody), responses=_LINES)
 async def check(service: Served, sent: LinesOrJson) -> Response:
     """Decide whether a page is stored already; nothing is written. NDJSON is answered line by line."""
-    body, is_lines = sent
-    if not is_lines:
-        return await service.read(calls.check, body)
-    found = service.workers.stream(calls.check_lines, chunked(lines_of(body), LINES_AT_A_TIME))
-    first = await anext(found, b"")  # what is refused as a whole has its status
+    if not sent.is_lines:
+        return await service.read(calls.check, sent.body)
+    decisions = service.workers.stream(calls.check_lines, chunked(lines_of(sent.body), LINES_AT_A_TIME))
+    first = await anext(decisions, b"")  # what is refused as a whole has its status
 
     async def all_lines() -> AsyncIterator[bytes]:
         yield first
-        async for some in found:
+        async for some in decisions:
             yield some
 
     return StreamingResponse(all_lines(), media_type=NDJSON)
@@ -168,8 +173,8 @@ async def check(service: Served, sent: LinesOrJson) -> Response:
 @router.post("/v1/pages", **_writes(answers.Report, bodies.PageBody, bodies.PageBody))
 async def add(write: Write, sent: LinesOrJson, policy: Policy = WritePolicy.MARK) -> Response:
     """Store one page or, in NDJSON, several, and say what they are; a page of a known id replaces that one."""
-    body, is_lines = sent
-    return await write(body, calls.add_lines if is_lines else calls.add_page, body, policy)
+    call = calls.add_lines if sent.is_lines else calls.add_page
+    return await write(sent.body, call, sent.body, policy)
 
 
 @router.put("/v1/pages/{page_id:path}", **_writes(answers.Report, bodies.PageBody))
@@ -261,8 +266,8 @@ async def labels(request: Request, service: Served) -> Response:
 )
 async def label(write: Write, sent: LinesOrJson) -> Response:
     """Keep what a reader says of two stored pages, in place of what the same reader said before; in NDJSON, import labels with their times."""
-    body, is_lines = sent
-    return await write(body, calls.import_labels if is_lines else calls.add_label, body)
+    call = calls.import_labels if sent.is_lines else calls.add_label
+    return await write(sent.body, call, sent.body)
 
 
 @router.delete("/v1/labels", **_writes(answers.LabelsRemoved))
