@@ -39,28 +39,28 @@ def clusters_with_evidence(
         wanted: the pages that are compared with their canonical documents; the others have no evidence. None: all.
     """
     compared = [each for group in groups for each in group if wanted is None or each.page_id in wanted]
-    shown = _members(compared, lookup, settings)
+    with_evidence = _members(compared, lookup, settings)
     edges = index.edges_of({group[0].canonical for group in groups})
     assigned = {each.page_id: each for group in groups for each in group}
-    others = {name for edge in edges for name in (edge.left, edge.right)} - set(assigned)
+    linked = {name for edge in edges for name in (edge.left, edge.right)} - set(assigned)
     built = {
         cluster.id: cluster
-        for cluster in build_clusters({**index.assignments(others), **assigned}.values(), edges)
+        for cluster in build_clusters({**index.assignments(linked), **assigned}.values(), edges)
     }
     # A page that another process moves from one of these clusters to another is read in both, and shown in the later one.
-    found = [built[group[0].cluster_id] for group in groups if group[0].cluster_id in built]
-    unseen = {each.page_id for each in compared if each.page_id != each.canonical} - shown.keys()
+    listed = [built[group[0].cluster_id] for group in groups if group[0].cluster_id in built]
+    unseen = {each.page_id for each in compared if each.page_id != each.canonical} - with_evidence.keys()
     removed = unseen - index.get_many(unseen).keys() if unseen else unseen
     return [
         replace(
             cluster,
             members=tuple(
-                shown.get(member.page_id, member)
+                with_evidence.get(member.page_id, member)
                 for member in cluster.members
                 if member.page_id not in removed
             ),
         )
-        for cluster in found
+        for cluster in listed
     ]
 
 
@@ -71,21 +71,21 @@ def _members(
 
     That is so while another process removes pages.
     """
-    others = [each for each in assigned if each.page_id != each.canonical]
-    names = dict.fromkeys(name for each in others for name in (each.canonical, each.page_id))
+    not_canonical = [each for each in assigned if each.page_id != each.canonical]
+    names = dict.fromkeys(name for each in not_canonical for name in (each.canonical, each.page_id))
     pages = lookup.load(list(names))
     place = {page_id: row for row, page_id in enumerate(pages.ids)}
-    others = [each for each in others if {each.canonical, each.page_id} <= place.keys()]
+    not_canonical = [each for each in not_canonical if {each.canonical, each.page_id} <= place.keys()]
     comparison = compare(
         pages,
-        np.array([place[each.canonical] for each in others], dtype=np.int64),
+        np.array([place[each.canonical] for each in not_canonical], dtype=np.int64),
         pages,
-        np.array([place[each.page_id] for each in others], dtype=np.int64),
+        np.array([place[each.page_id] for each in not_canonical], dtype=np.int64),
         lookup.statistics,
         thresholds_of(settings.decision),
     )
     members = {}
-    for at, each in enumerate(others):
+    for at, each in enumerate(not_canonical):
         pair = pair_decision(comparison, at, settings, lookup.statistics, verdicts=False)
         members[each.page_id] = Member(each.page_id, each.relation, each.score, pair.evidence)
     return members

@@ -157,9 +157,9 @@ def value_ranges(columns: Sequence[Column], most: int | None, unit: int = 1) -> 
 
 def _weighted(column: Column, total: int) -> NDArray[np.uint64]:
     """Of a column's sample as much as is its share of all elements."""
-    found = column.sample()
+    sample = column.sample()
     wanted = max(1, round(SAMPLE * int(column.offsets[-1]) / total))
-    return found[:: max(1, len(found) // wanted)]
+    return sample[:: max(1, len(sample) // wanted)]
 
 
 def offsets_from(owners: Rows, rows: int) -> Rows:

@@ -42,13 +42,13 @@ def erase(index: Index, page_ids: Iterable[str]) -> tuple[int, tuple[str, ...], 
     """
     ids = set(page_ids)
     known = load_annotations(index, removed=True)
-    others = [each for each in known if not ids & set(each.pair)]
-    JOURNAL.erase(index, others)
+    kept = [each for each in known if not ids & set(each.pair)]
+    JOURNAL.erase(index, kept)
     for group in index.members(ids).values():  # a cluster bears the id of the page that it was made with
         name = f"forgotten-{secrets.token_hex(8)}"
         index.assign_many(replace(each, cluster_id=name) for each in group)
     naming = tuple(sorted(name for name, each in load_overrides(index).items() if ids & set(each.pages)))
-    return len(known) - len(others), naming, index.erase(ids)
+    return len(known) - len(kept), naming, index.erase(ids)
 
 
 def traces(index: Index, page_id: str) -> list[str]:

@@ -71,7 +71,7 @@ def _again(
         for each in stored
     ]
     ignored = load_ignored(index)
-    made = make_chunk(pages, settings, extractor, codec, named=index.keeps_named, ignored=ignored)
+    chunk = make_chunk(pages, settings, extractor, codec, named=index.keeps_named, ignored=ignored)
     known = {each.page_id: each for each in stored}
-    records = replace(made.records, languages=[known[name].language for name in made.records.ids])
-    return changed(replace(made, records=records), known)[0].records
+    records = replace(chunk.records, languages=[known[name].language for name in chunk.records.ids])
+    return changed(replace(chunk, records=records), known)[0].records

@@ -93,26 +93,26 @@ class JoinMethod:
 
 def join_methods(settings: Settings) -> list[JoinMethod]:
     """Joins of those of the default methods that are enabled."""
-    made = []
+    methods: list[JoinMethod] = []
     if "coverage" in settings.detectors:
         for name, terms, share in (
             ("grams", _gram_terms, GRAM_SHARE),
             ("clauses", _clause_terms, CLAUSE_SHARE),
         ):
             keys = partial(_sampled_keys, share)
-            made.append(JoinMethod(name, HASH_BITS, False, terms, keys, sampled_needed, sampled=True))  # noqa: FBT003
+            methods.append(JoinMethod(name, HASH_BITS, False, terms, keys, sampled_needed, sampled=True))  # noqa: FBT003
     if "ccdet" in settings.detectors:
         of_periods, least = partial(_period_keys, settings.ccdet), partial(_fixed, settings.ccdet.min_common)
-        made.append(JoinMethod("periods", HASH_BITS_IN_TERM, True, _period_terms, of_periods, least))  # noqa: FBT003
+        methods.append(JoinMethod("periods", HASH_BITS_IN_TERM, True, _period_terms, of_periods, least))  # noqa: FBT003
     if "simhash" in settings.detectors:
         limit = settings.simhash.max_hamming_distance
         band_terms, of_bands = partial(_band_terms, limit), partial(_fingerprint_keys, limit)
         # of the band queried beyond three bits one bit differs: that page stores another one
         own = limit <= fingerprint.BANDS - 1
-        made.append(
+        methods.append(
             JoinMethod("bands", TERM_BITS, own, band_terms, of_bands, partial(_fixed, 1), by_fact=True)
         )
-    return made
+    return methods
 
 
 def _gram_terms(table: FeatureTable, weigh: Weighing) -> RowTerms:

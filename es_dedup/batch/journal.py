@@ -115,32 +115,32 @@ class Journal(Generic[Known]):
             if values["format"] != self.form:
                 raise SchemaMismatch(f"the note of {self.name}", self.form, int(str(values["format"])))
             rows, mark, journal = int(values["rows"]), str(values["mark"]), str(values["journal"])
-            found = self.cached.get(journal, self._nothing)
-            if (found.rows, found.mark) != (rows, mark):
+            recorded = self.cached.get(journal, self._nothing)
+            if (recorded.rows, recorded.mark) != (rows, mark):
                 if json.loads(index.note(self.row(rows)) or "{}")["mark"] != mark:
                     raise ValueError(f"row {rows} is another one")
-                known = found if found.rows <= rows else self._nothing
-                found = self._later(index, known, int(values.get("first", 1)), rows)
+                known = recorded if recorded.rows <= rows else self._nothing
+                recorded = self._later(index, known, int(values.get("first", 1)), rows)
                 with self._cache_lock:
                     self.cached.pop(journal, None)
-                    self.cached[journal] = found  # the last one read is the last one forgotten
+                    self.cached[journal] = recorded  # the last one read is the last one forgotten
                     while len(self.cached) > CACHED_JOURNALS:
                         self.cached.pop(next(iter(self.cached)))
-        return found
+        return recorded
 
     def _later(self, index: Notes, known: Known, first: int, rows: int) -> Known:
         """The rows that came after those known, added; all rows are read where the known ones are no longer there."""
         start = max(known.rows, first)  # the last known row again
         names = [self.row(number) for number in range(start, rows + 1)]
         read = index.notes(names)
-        found = [json.loads(read[name] or "null") for name in names]
-        if known.rows and found[0]["mark"] != known.mark:
+        later = [json.loads(read[name] or "null") for name in names]
+        if known.rows and later[0]["mark"] != known.mark:
             return self._later(index, self._nothing, first, rows)
         entries: dict[Hashable, Entry] = dict(known.entries)
-        for row in found:
+        for row in later:
             entries.update((each.key, each) for each in map(self._entry_of, row[self.name]))
         by_time = sorted(entries.values(), key=lambda each: each.time)  # those of one second as they came
-        return replace(known, rows=rows, mark=found[-1]["mark"], entries={each.key: each for each in by_time})
+        return replace(known, rows=rows, mark=later[-1]["mark"], entries={each.key: each for each in by_time})
 
     def record(self, index: WritableNotes, changes: Sequence[Entry]) -> Known:
         """Store entries that are new or have changed; the caller keeps other writers out.

@@ -36,8 +36,8 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
         config: pruning of period signatures.
         most_pages: of more pages those with the smallest place keys are learned from.
     """
-    chosen = np.zeros(len(corpus), dtype=np.bool_)
-    chosen[np.argsort(corpus.place_keys, kind="stable")[:most_pages]] = True
+    learned_from = np.zeros(len(corpus), dtype=np.bool_)
+    learned_from[np.argsort(corpus.place_keys, kind="stable")[:most_pages]] = True
     samples = [PostingSample.of(unpack([]), corpus.place_keys[:0], corpus.days[:0])]
     with ExitStack() as stack:
         grams, clauses, periods = (
@@ -45,7 +45,7 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
             for name in ("grams", "clauses", "periods")
         )
         for first, whole in corpus.batches():
-            rows = np.flatnonzero(chosen[first : first + len(whole)])
+            rows = np.flatnonzero(learned_from[first : first + len(whole)])
             table = whole if len(rows) == len(whole) else whole.take(rows)
             cover = table.coverage
             grams.add(_with_masks(cover.grams, cover.gram_masks), np.diff(cover.gram_offsets))
@@ -55,7 +55,7 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
                 PostingSample.of(table, corpus.place_keys[first + rows], corpus.days[first + rows])
             )
         sample = PostingSample.joined(samples)
-        sites = [corpus.sites[row] for row in np.flatnonzero(chosen).tolist()]
+        sites = [corpus.sites[row] for row in np.flatnonzero(learned_from).tolist()]
         # Arrays are worked on outside the interpreter's lock; of a corpus in files one column at a time is in memory.
         pool = stack.enter_context(ThreadPoolExecutor(1 if corpus.folder else 2))
         of_grams = pool.submit(_weights, grams, sample, corpus.most)
@@ -100,8 +100,9 @@ def _weights(
 
 def _noise(column: Column, sites: Sequence[str], config: CcdetConfig, most: int | None) -> NDArray[np.uint64]:
     """Period signatures that are the template of one site, ascending."""
-    found = [np.zeros(0, dtype=np.uint64)]
+    signatures = [np.zeros(0, dtype=np.uint64)]
     for low, high in value_ranges([column], most):
         values, owners = column.between(low, high)
-        found.append(learn_noise(PeriodTable.whole(offsets_from(owners, len(sites)), values), sites, config))
-    return np.concatenate(found)
+        periods = PeriodTable.whole(offsets_from(owners, len(sites)), values)
+        signatures.append(learn_noise(periods, sites, config))
+    return np.concatenate(signatures)

@@ -15,13 +15,13 @@ NAMED: Final = 5
 
 def loose_clusters(index: Index) -> tuple[str, ...]:
     """A note on clusters of ``LARGE`` pages or more, half of which have a score below ``LOOSE`` against the canonical document; empty if there is none."""
-    found = [
+    loose = [
         group[0].cluster_id
         for group in index.clusters(min_size=LARGE)
         if median(each.score for each in group) < LOOSE
     ]
-    if not found:
+    if not loose:
         return ()
-    count, examples = f"{len(found):,} clusters of {LARGE} pages and more", ", ".join(found[:NAMED])
+    count, examples = f"{len(loose):,} clusters of {LARGE} pages and more", ", ".join(loose[:NAMED])
     note = f"{count} have little text in common ({examples}): a template may hold them together; preset `strict` merges less"
     return (note,)

@@ -46,27 +46,22 @@ class Verified:
     @classmethod
     def concatenate(cls, parts: list[Verified]) -> Verified:
         """Several results as one."""
-        none = np.zeros(0, dtype=np.int64)
-        if not parts:
-            return cls(none, none, none.astype(np.int8), none.astype(np.float64))
-        return cls(
-            *(
-                np.concatenate([getattr(part, name) for part in parts])
-                for name in ("left", "right", "relation", "score")
-            )
-        )
+        rows = np.zeros(0, dtype=np.int64)
+        nothing = cls(rows, rows, rows.astype(np.int8), rows.astype(np.float64))
+        columns = ((each.left, each.right, each.relation, each.score) for each in (nothing, *parts))
+        return cls(*map(np.concatenate, zip(*columns, strict=True)))
 
     def edges(self, ids: list[str]) -> list[Edge]:
         """The pairs as edges, the smaller id on the left."""
-        made = []
+        edges = []
         for left, right, relation, score in zip(
             self.left.tolist(), self.right.tolist(), self.relation.tolist(), self.score.tolist(), strict=True
         ):
             kind, first, second = RELATIONS[relation], ids[left], ids[right]
             if first > second:
                 kind, first, second = kind.reversed, second, first
-            made.append(Edge(first, second, kind, round(score, 4)))
-        return made
+            edges.append(Edge(first, second, kind, round(score, 4)))
+        return edges
 
 
 def verify(

@@ -91,12 +91,12 @@ def create_app(service: Service) -> Watched:
 
 async def _refused(request: Request, error: Exception) -> Response:
     """The answer to an error: a page to browsers in the console, else a problem."""
-    found = _as_ours(request, error)
+    refused = _as_ours(request, error)
     if request.url.path == ROOT or request.url.path.startswith(f"{ROOT}/"):
-        answer = console.problem(request, found, problems.problem_of(found)["status"])
-        answer.headers.update(problems.headers_of(found))
+        answer = console.problem(request, refused, problems.problem_of(refused)["status"])
+        answer.headers.update(problems.headers_of(refused))
         return answer
-    return _problem(found)
+    return _problem(refused)
 
 
 def _as_ours(request: Request, error: Exception) -> DedupError:
@@ -115,8 +115,8 @@ def _as_ours(request: Request, error: Exception) -> DedupError:
 def _methods(path: str) -> str:
     """What an address takes; of the other routes only the first that matches would be named."""
     every: Any = (each for some in ROUTERS for each in some.routes)
-    found = {method for each in every if each.path_regex.match(path) for method in each.methods}
-    allowed = ", ".join(sorted(found)) or "GET"  # no route of ours: /openapi.json
+    methods = {method for each in every if each.path_regex.match(path) for method in each.methods}
+    allowed = ", ".join(sorted(methods)) or "GET"  # no route of ours: /openapi.json
     return allowed.replace("GET", "GET, HEAD")
 
 

@@ -83,10 +83,10 @@ def cluster(reader: IndexReader, name: str, *, evidence: bool) -> dict[str, Any]
 
 def clusters(reader: IndexReader, query: ClusterQuery, limit: int, after: str | None) -> dict[str, Any]:
     """Clusters in an order, and where to go on: ``next`` is what the next request has as ``after``, null at the end."""
-    found = reader.list_clusters(query, after=after, limit=limit + 1)
-    shown = (each for each in reader.clusters_of(found[:limit]) if each.size >= query.min_size)
-    listed = [cluster_as_dict(reader, each, evidence=False) for each in shown]
-    following = query.cursor(found[limit - 1]) if len(found) > limit else None
+    summaries = reader.list_clusters(query, after=after, limit=limit + 1)
+    large = (each for each in reader.clusters_of(summaries[:limit]) if each.size >= query.min_size)
+    listed = [cluster_as_dict(reader, each, evidence=False) for each in large]
+    following = query.cursor(summaries[limit - 1]) if len(summaries) > limit else None
     return {"clusters": listed, "next": following}
 
 

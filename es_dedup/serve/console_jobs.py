@@ -34,9 +34,9 @@ def start(visit: SignedIn, form: Written) -> Response:
 @router.get("/jobs/{job_id}")
 def one(visit: SignedIn, job_id: str) -> Response:
     """One job."""
-    known = visit.service.jobs
-    steered = visit.writes and not known.is_own(job_id)
-    return visit.html(jobs.one(visit.language, known.one(job_id), steered))
+    all_jobs = visit.service.jobs
+    steered = visit.writes and not all_jobs.is_own(job_id)
+    return visit.html(jobs.one(visit.language, all_jobs.one(job_id), steered))
 
 
 @router.post("/jobs/{job_id}/{action}")

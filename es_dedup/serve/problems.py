@@ -233,5 +233,5 @@ def as_problem(error: BaseException) -> DedupError:
 def _status(error: DedupError) -> HTTPStatus:
     if isinstance(error, RequestError):
         return error.status
-    found = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), None)
-    return found or (HTTPStatus.SERVICE_UNAVAILABLE if error.retryable else HTTPStatus.INTERNAL_SERVER_ERROR)
+    status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), None)
+    return status or (HTTPStatus.SERVICE_UNAVAILABLE if error.retryable else HTTPStatus.INTERNAL_SERVER_ERROR)

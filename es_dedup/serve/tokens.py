@@ -66,7 +66,7 @@ def load_tokens(settings: ServeConfig) -> Tokens:
     if any(given.values()):
         return _tokens(given, "settings")
     path = Path(settings.token_file)
-    made = {scope: secrets.token_urlsafe(TOKEN_BYTES) for scope in Scope}
+    new_tokens = {scope: secrets.token_urlsafe(TOKEN_BYTES) for scope in Scope}
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -74,8 +74,8 @@ def load_tokens(settings: ServeConfig) -> Tokens:
     except OSError as error:
         raise ConfigError((f"serve.token_file: cannot be made: {error.strerror}",), str(path)) from error
     with os.fdopen(handle, "w", encoding="ascii") as stream:
-        stream.writelines(f"{scope} {token}\n" for scope, token in made.items())
-    return Tokens(_tokens(made, str(path)).digests, made)
+        stream.writelines(f"{scope} {token}\n" for scope, token in new_tokens.items())
+    return Tokens(_tokens(new_tokens, str(path)).digests, new_tokens)
 
 
 def _read(path: Path) -> dict[Scope, str]:
