@@ -53,6 +53,13 @@ def run(
     return done
 
 
+def begun(*arguments: str, folder: Path, stdout: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
+    """Es-dedup at work in a folder."""
+    return subprocess.Popen(
+        command(*arguments), cwd=folder, env=environment(), stdout=stdout, stderr=subprocess.PIPE, text=True
+    )
+
+
 def lines(done: subprocess.CompletedProcess[str]) -> list[Any]:
     """Standard output, parsed line by line."""
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -152,14 +159,7 @@ def test_what_is_no_index_is_refused(folder: Path) -> None:
 def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
     write_corpus(folder / "corpus.jsonl", 600)
     run("scan", "corpus.jsonl", folder=folder)
-    shell = subprocess.Popen(
-        command("clusters", "--json"),
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    shell = begun("clusters", "--json", folder=folder, stdout=subprocess.PIPE)
     assert shell.stdout is not None
     assert shell.stderr is not None
     shell.stdout.readline()
@@ -255,17 +255,7 @@ def test_after_a_kill_the_index_opens_and_the_scan_goes_on(folder: Path, verb: s
 def test_two_writers_do_not_harm_each_other(folder: Path) -> None:
     write_corpus(folder / "one.jsonl", 900)
     write_corpus(folder / "two.jsonl", 900, start=900)
-    both = [
-        subprocess.Popen(
-            command("-q", "scan", name),
-            cwd=folder,
-            env=environment(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for name in ("one.jsonl", "two.jsonl")
-    ]
+    both = [begun("-q", "scan", name, folder=folder) for name in ("one.jsonl", "two.jsonl")]
     for process in both:
         _, complaint = process.communicate(timeout=120)
         assert process.returncode == 0 or "is being written by another process" in complaint

@@ -61,34 +61,40 @@ def json_line(page_id: str, text: str) -> bytes:
     return f'{{ "id":"{page_id}",  "text": {said}, "price": 1.50000000000000000000001 }}\n'.encode()
 
 
+LINES = [json_line(*row) for row in ROWS]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A dump of lines."""
+    path = tmp_path / "dump.jsonl"
+    path.write_bytes(b"".join(LINES))
+    return path
+
+
 @pytest.mark.parametrize("packing", PACKERS)
 def test_lines_keep_their_bytes_and_the_file_its_compression(tmp_path: Path, packing: str) -> None:
     path = tmp_path / f"dump.jsonl{packing}"
-    rows = [json_line(*row) for row in ROWS]
-    path.write_bytes(PACKERS[packing](b"".join([rows[0], b"\n", *rows[1:]])))
+    path.write_bytes(PACKERS[packing](b"".join([LINES[0], b"\n", *LINES[1:]])))
     kept, dropped, report = filtered(path)
-    assert UNPACKERS[packing](kept) == rows[0] + b"\n" + rows[1] + rows[3]
-    assert UNPACKERS[packing](dropped) == rows[2] + rows[4]
+    assert UNPACKERS[packing](kept) == LINES[0] + b"\n" + LINES[1] + LINES[3]
+    assert UNPACKERS[packing](dropped) == LINES[2] + LINES[4]
     assert (report.kept, report.dropped, report.failed) == (3, 2, 0)
 
 
-def test_a_line_that_cannot_be_read_stays_and_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "dump.jsonl"
-    rows = [json_line(*row) for row in ROWS]
+def test_a_line_that_cannot_be_read_stays_and_is_named(path: Path) -> None:
     broken = b'{"id": "x", "text": \n'
-    path.write_bytes(b"".join([rows[0], broken, rows[2]]))
+    path.write_bytes(b"".join([LINES[0], broken, LINES[2]]))
     kept, dropped, report = filtered(path)
-    assert (kept, dropped) == (rows[0] + broken, rows[2])
+    assert (kept, dropped) == (LINES[0] + broken, LINES[2])
     assert (report.kept, report.dropped, report.failed) == (1, 1, 1)
     assert [failure.line for failure in report.failures] == [2]
 
 
-def test_a_line_that_is_too_long_is_in_no_output(tmp_path: Path) -> None:
-    path = tmp_path / "dump.jsonl"
-    rows = [json_line(*row) for row in ROWS[:2]]
-    path.write_bytes(rows[0] + b'"' + b"x" * 5000 + b'"\n' + rows[1])
+def test_a_line_that_is_too_long_is_in_no_output(path: Path) -> None:
+    path.write_bytes(LINES[0] + b'"' + b"x" * 5000 + b'"\n' + LINES[1])
     kept, dropped, report = filtered(path, options=ReadOptions(max_record_bytes=2000))
-    assert (kept, dropped) == (b"".join(rows), b"")
+    assert (kept, dropped) == (LINES[0] + LINES[1], b"")
     assert "longer than" in report.failures[0].problem
 
 
@@ -102,7 +108,7 @@ def test_a_row_with_a_line_that_is_too_long_is_in_no_output(tmp_path: Path) -> N
 
 def test_elements_of_an_array_make_an_array(tmp_path: Path) -> None:
     path = tmp_path / "dump.json"
-    rows = [json_line(*row).decode().strip() for row in ROWS]
+    rows = [line.decode().strip() for line in LINES]
     path.write_text("[" + " , ".join(rows) + "]", encoding="utf-8")
     kept, dropped, _ = filtered(path)
     assert kept.decode() == "[\n" + ",\n".join([rows[0], rows[1], rows[3]]) + "\n]\n"
@@ -288,7 +294,7 @@ def test_a_damaged_place_of_an_archive_is_named_and_the_rest_is_copied(tmp_path:
 
 
 def test_dumps_of_several_formats_are_compared_with_each_other(tmp_path: Path) -> None:
-    (tmp_path / "one.jsonl").write_bytes(json_line(*ROWS[0]))
+    (tmp_path / "one.jsonl").write_bytes(LINES[0])
     (tmp_path / "two.csv").write_text(f'id,text\nc,"{FERRY}"\nb,{LIBRARY}\n', encoding="utf-8")
     first, second = io.BytesIO(), io.BytesIO()
     copies = [DumpCopy(tmp_path / "one.jsonl", first), DumpCopy(tmp_path / "two.csv", second)]
@@ -297,20 +303,16 @@ def test_dumps_of_several_formats_are_compared_with_each_other(tmp_path: Path) -
     assert second.getvalue().decode() == f"id,text\nb,{LIBRARY}\n"
 
 
-def test_an_index_decides_by_its_clusters_and_keeps_what_it_does_not_hold(tmp_path: Path) -> None:
-    path = tmp_path / "dump.jsonl"
-    rows = [json_line(*row) for row in ROWS]
-    path.write_bytes(b"".join(rows))
+def test_an_index_decides_by_its_clusters_and_keeps_what_it_does_not_hold(path: Path, tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path / "pages.db") as dedup:
         dedup.scan([Page(id="older", text=LIBRARY, published="2020-01-01"), Page(id="b", text=LIBRARY)])
         kept, dropped, report = filtered(path, index=dedup)
-    assert dropped == rows[1]
-    assert kept == rows[0] + rows[2] + rows[3] + rows[4]
+    assert dropped == LINES[1]
+    assert kept == LINES[0] + LINES[2] + LINES[3] + LINES[4]
     assert (report.unknown, report.dropped) == (4, 1)
 
 
-def test_contained_pages_may_be_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "dump.jsonl"
+def test_contained_pages_may_be_left_out(path: Path) -> None:
     long = json_line("long", f"{FERRY} {LIBRARY} " + "Divers will inspect the hull on Wednesday. " * 3)
     short = json_line("short", LIBRARY)
     path.write_bytes(long + short)
@@ -319,18 +321,16 @@ def test_contained_pages_may_be_left_out(tmp_path: Path) -> None:
 
 
 def test_standard_input_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [json_line(*row) for row in ROWS]
-    (tmp_path / "in").write_bytes(gzip.compress(b"".join([*rows, b"no JSON\n"])))
+    (tmp_path / "in").write_bytes(gzip.compress(b"".join([*LINES, b"no JSON\n"])))
     kept = io.BytesIO()
     with (tmp_path / "in").open() as stream:
         monkeypatch.setattr(sys, "stdin", stream)
         report = filter_dumps([DumpCopy("-", kept)])
-    assert gzip.decompress(kept.getvalue()) == rows[0] + rows[1] + rows[3] + b"no JSON\n"
+    assert gzip.decompress(kept.getvalue()) == LINES[0] + LINES[1] + LINES[3] + b"no JSON\n"
     assert str(report.failures[0]).startswith("-:6: not valid JSON")
 
 
-def test_a_named_field_is_the_text(tmp_path: Path) -> None:
-    path = tmp_path / "dump.jsonl"
+def test_a_named_field_is_the_text(path: Path) -> None:
     rows = [json.dumps({"key": page_id, "said": text}).encode() + b"\n" for page_id, text in ROWS]
     path.write_bytes(b"".join(rows))
     kept, _, report = filtered(path, options=ReadOptions(Fields(id="key", text="said")))
@@ -363,8 +363,8 @@ class TestTheCommand:
         fsspec = pytest.importorskip("fsspec")
         monkeypatch.chdir(tmp_path)
         memory = fsspec.filesystem("memory")
-        for name, part in (("part-1.jsonl.gz", ROWS[:2]), ("part-2.jsonl", ROWS[2:])):
-            data = b"".join(json_line(*row) for row in part)
+        for name, part in (("part-1.jsonl.gz", LINES[:2]), ("part-2.jsonl", LINES[2:])):
+            data = b"".join(part)
             data = gzip.compress(data) if name.endswith(".gz") else data
             (tmp_path / name).write_bytes(data)
             memory.pipe(f"/crawl/{name}", data)
@@ -381,13 +381,13 @@ class TestTheCommand:
         assert said == "kept 3 dropped 2 preset balanced"
         with fsspec_open(f"{to}/part-1.jsonl.gz") as kept, fsspec_open(f"{to}/part-2.jsonl") as other:
             found = gzip.decompress(kept.read()) + other.read()
-        assert found == b"".join(json_line(*ROWS[at]) for at in (0, 1, 3))
+        assert found == LINES[0] + LINES[1] + LINES[3]
         with fsspec_open(f"{to}/copies/part-2.jsonl") as copies:
-            assert copies.read() == json_line(*ROWS[2]) + json_line(*ROWS[4])
+            assert copies.read() == LINES[2] + LINES[4]
 
     def test_failures_name_the_address(self) -> None:
         with fsspec_open("memory://crawl/broken.jsonl", "wb") as stream:
-            stream.write(json_line(*ROWS[0]) + b"no JSON\n")
+            stream.write(LINES[0] + b"no JSON\n")
         said = self.said("memory://crawl/broken.jsonl", "-o", "memory://crawl/out.jsonl", code=3)
         assert "not decided: memory://crawl/broken.jsonl:2: not valid JSON" in said
         with fsspec_open("memory://crawl/broken.parquet", "wb") as stream:
@@ -427,8 +427,7 @@ class TestTheCommand:
         assert problem in self.said(*arguments, code=code)
 
 
-def test_an_interrupted_filter_stores_nothing_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "dump.jsonl"
+def test_an_interrupted_filter_stores_nothing_more(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(b"".join(json_line(f"p{number}", f"{FERRY} {number}") for number in range(600)))
     flushed: list[int] = []
     monkeypatch.setattr(Ingest, "_flush", lambda _self, waiting, **_: flushed.append(len(waiting)))
@@ -441,13 +440,11 @@ def test_an_interrupted_filter_stores_nothing_more(tmp_path: Path, monkeypatch: 
     assert not flushed
 
 
-def test_standard_output_that_is_the_dump_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "dump.jsonl"
-    path.write_bytes(json_line(*ROWS[0]))
+def test_standard_output_that_is_the_dump_is_refused(path: Path) -> None:
     command = [sys.executable, "-m", "es_dedup.cli", "filter", str(path)]
     with path.open("ab") as stream:
         done = subprocess.run(command, stdout=stream, stderr=subprocess.PIPE, text=True, check=False)
-    assert (done.returncode, path.read_bytes()) == (2, json_line(*ROWS[0]))
+    assert (done.returncode, path.read_bytes()) == (2, b"".join(LINES))
     assert "is standard output, too" in " ".join(done.stderr.replace("│", " ").split())
 
 

@@ -13,7 +13,7 @@ import pytest
 from es_dedup import Deduplicator, Page, deduplicate
 from es_dedup.errors import InputError
 from es_dedup.readers import read_pages
-from tests.formats.test_filter import FERRY, LIBRARY, ROWS, filtered, json_line
+from tests.formats.test_filter import FERRY, LIBRARY, LINES, filtered, json_line
 
 
 @pytest.mark.parametrize("columns", [(), ("id",), ("url",), ("id", "url")])
@@ -82,10 +82,10 @@ def test_rows_that_share_an_id_of_an_index_are_kept_compared_and_counted(tmp_pat
 
 def test_a_dump_that_changes_meanwhile_is_not_decided_on(tmp_path: Path) -> None:
     path = tmp_path / "dump.jsonl"
-    path.write_bytes(json_line(*ROWS[0]))
+    path.write_bytes(LINES[0])
 
     def progress(_: object) -> None:
-        path.write_bytes(json_line(*ROWS[1]))
+        path.write_bytes(LINES[1])
 
     with pytest.raises(InputError, match=r"dump\.jsonl: b has changed since it was first read"):
         filtered(path, progress=progress)
