@@ -165,8 +165,14 @@ def test_the_command_line(place: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_source_indices_follow_by_a_recluster_and_the_hook_knows_passages() -> None:
     fields = SourceFields("html", published="at", site="site")
-    made_up = [page(f"d{at:02}", SITES[0], at, PASSAGES[0]) for at in range(12)]
-    given = {each.id: {"html": each.text, "at": each.published, "site": each.site} for each in made_up}
+    given = {
+        f"d{at:02}": {
+            "html": f"{PASSAGES[0]}\n\n{article(at)[:150]}",
+            "at": f"2026-01-{at + 1:02}",
+            "site": SITES[0],
+        }
+        for at in range(12)
+    }
     with source_index(given) as (client, name), attached(name, settings(), fields=fields) as site:
         run(site, "backfill")
         assert len(partition(site.dedup)) < len(given)

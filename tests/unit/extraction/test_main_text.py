@@ -209,11 +209,15 @@ OTHER = (
 LINKS = "".join(f'<a href="/{n}">第{n}条新闻的标题在这里</a>' for n in range(20))
 
 
-ITEM = '<div class="{}"><p>{}</p></div>'
+ITEM, MORE = '<div align="{}"><p>{}</p></div>', "<a href=x>更多</a>"
 TOPICS = {
     "the smallest share of links": (
         f"<div>{LINKS}{OTHER}</div><div>{LONG}<a href=x>一</a></div>",
         LONG + "一",
+    ),
+    "not the fewest links": (
+        f"<div>{OTHER}<a href=x>更多</a></div><div>{LONG * 5}<a href=x>更多新闻</a></div>",
+        f"{LONG * 5}更多新闻",
     ),
     "the longest of equal shares": (f"<div>{OTHER}</div><div>{LONG * 2}</div>", LONG * 2),
     "around inner blocks": (f"<div>引言<p>{LONG}</p><p>{OTHER}</p></div>", f"引言\n{LONG}\n{OTHER}"),
@@ -225,11 +229,11 @@ TOPICS = {
     "not marked as hidden": (f"<div>{OTHER}</div><div hidden>{LONG * 3}</div>", OTHER),
     "all hidden": (f'<div style="visibility: hidden">{LONG}</div>', LONG),
     "parent of children alike": (
-        f"<div>{ITEM.format('a', LONG)}{ITEM.format('a', OTHER)}</div>",
-        f"{LONG}\n{OTHER}",
+        f"<div>{ITEM.format('left', LONG)}{ITEM.format('left', OTHER + MORE)}</div>",
+        f"{LONG}\n{OTHER}更多",
     ),
     "one of different children": (
-        f"<div>{LINKS}{ITEM.format('a', LONG)}{ITEM.format('b', LINKS)}</div>",
+        f"<div>{ITEM.format('left', LONG)}{ITEM.format('right', OTHER + MORE)}</div>",
         LONG,
     ),
     "not narrow": (
@@ -238,6 +242,10 @@ TOPICS = {
     ),
     "not narrow beside the widest in pixels": (
         f'<div style="width: 960px"><p>{OTHER}</p></div><div style="width:300px"><p>{LONG * 3}</p></div>',
+        OTHER,
+    ),
+    "not narrow within a narrow one": (
+        f'<div>{OTHER}</div><div width="85%">{MORE}<div width="85%"><p>{LONG * 3}</p></div></div>',
         OTHER,
     ),
     "of unknown width": (f'<div>{LONG}</div><div style="width: auto">{OTHER}</div>', LONG),
