@@ -128,7 +128,7 @@ def _copy_parquet(path: Path, options: ReadOptions, drops: Drops, targets: Seque
 
             for batch in file.iter_batches(_RECORDS):
                 records = rows_of(batch.select(columns), row)
-                items = [item_of(record, source, options) for record in records]
+                items = [item_of(value, source, number, options) for _, number, value in records]
                 row += len(items)
                 marks = drops(items)
                 for which in range(len(targets)):

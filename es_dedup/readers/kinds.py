@@ -67,10 +67,10 @@ def records_of(source: Source, options: ReadOptions, reader: Reader | None = Non
     """
     read, name, empty = reader or READERS[kind_of(source, options)], printable(source), True
     try:
-        for record in read(source, options):
-            item = item_of(record, name, options)
+        for raw, line, value in read(source, options):
+            item = item_of(value, name, line, options)
             empty = empty and item is None
-            yield record.raw, item
+            yield raw, item
     except READ_ERRORS as error:
         yield None, failure_of(source, error)
         return

@@ -21,7 +21,7 @@ from es_dedup.text.content import content_id
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from es_dedup.readers.port import Item, ReadOptions, Record
+    from es_dedup.readers.port import Item, ReadOptions
 
 USUAL: Final[Mapping[str, tuple[str, ...]]] = {
     "id": ("id", "_id", "page_id", "doc_id", "docid", "url"),
@@ -44,7 +44,7 @@ class _BadField(ValueError):
     """Carries the words for the failure."""
 
 
-def item_of(record: Record, source: str, options: ReadOptions) -> Item | None:
+def item_of(value: Any, source: str, line: int | None, options: ReadOptions) -> Item | None:
     """The page of a record, or a failure with its place; None where it is no page.
 
     The text is used when it is there and not blank, else the HTML; a field whose name ends in ``base64`` is decoded to
@@ -53,22 +53,22 @@ def item_of(record: Record, source: str, options: ReadOptions) -> Item | None:
     records that have it. ``options.id_from`` says what the id is made from.
 
     Args:
-        record: of a file.
-        source: name of the file.
+        value: of a ``Record``.
+        source: name of its file.
+        line: its place there.
         options: the caller's field names.
     """
-    value = record.value
     if isinstance(value, Mapping):
         try:
-            return _page(value, source, record.line, options)
+            return _page(value, source, line, options)
         except _BadField as error:
-            return InputFailure(source, record.line, str(error))
+            return InputFailure(source, line, str(error))
     if isinstance(value, Page):
         return value
     if value is NO_PAGE:
         return None
     wrong_kind = f"each record must be an object with named fields, got {_kind(value)}"
-    return InputFailure(source, record.line, value if isinstance(value, Problem) else wrong_kind)
+    return InputFailure(source, line, value if isinstance(value, Problem) else wrong_kind)
 
 
 def clean_text(text: str) -> str:
