@@ -6,6 +6,7 @@ import zlib
 import pytest
 
 from es_dedup.extraction import create_extractor, extract
+from es_dedup.extraction.reading.hidden_content import MIN_CHARS, is_worth
 from es_dedup.extraction.reading.script_data import states
 from es_dedup.model import Skipped
 from es_dedup.settings.loading import ExtractionConfig
@@ -74,6 +75,13 @@ def test_a_request_for_scripts_and_a_template_are_no_text(html: str) -> None:
 )
 def test_each_text_is_read_once(html: str | bytes) -> None:
     assert extract(html).text == BOTH
+
+
+def test_a_text_for_other_browsers_is_worth_reading_from_twice_the_other_on() -> None:
+    before = ONE[:45]
+    for hidden, worth in ((BOTH[: 2 * len(before)], True), (BOTH[: 2 * len(before) - 1], False)):
+        assert is_worth(hidden, before) is worth
+    assert not is_worth(BOTH[: MIN_CHARS - 1], "")
 
 
 def test_a_feed_gives_the_texts_of_its_items() -> None:
