@@ -278,12 +278,12 @@ def test_the_benchmark_compares_with_a_scan_and_writes_its_figures(spark: Any, t
     benchmark = (sys.executable, "benchmarks/bench_spark.py")
 
     def rows_of(*options: str) -> list[dict[str, Any]]:
-        done = ended(*benchmark, *options, "--memory", "1g", "--json", out, cwd=ROOT, timeout=None)
+        done = ended(*benchmark, *options, "--json", out, cwd=ROOT, timeout=None)
         assert done.returncode == 0, done.stderr
         found: list[dict[str, Any]] = json.loads(out.read_text(encoding="utf-8"))["rows"]
         return found
 
-    rows = rows_of("--pages", "60")
+    rows = rows_of("--pages", "60", "--memory", "1g")
     assert [row["step"] for row in rows] == ["features", "pairs", "clusters"]
     assert all(row["stages"] and row["peak MiB"] > 100 for row in rows)
     assert rows[1]["shuffled MiB"] > 0
