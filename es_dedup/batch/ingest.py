@@ -331,7 +331,7 @@ def last_of_each(chunk: Chunk) -> tuple[Chunk, int, int]:
     last: dict[str, int] = {}
     for row, page_id in enumerate(records.ids):
         before = last.get(page_id)
-        equal += before is not None and _content(records, before) == _content(records, row)
+        equal += before is not None and records.content(before) == records.content(row)
         last[page_id] = row
     fewer = len(records.ids) - len(last)
     return (_take(chunk, sorted(last.values())) if fewer else chunk), fewer - equal, equal
@@ -342,7 +342,7 @@ def changed(chunk: Chunk, stored: Mapping[str, FeatureRecord]) -> tuple[Chunk, i
     rows = [
         row
         for row, page_id in enumerate(chunk.records.ids)
-        if page_id not in stored or _content(chunk.records, row) != _stored_content(stored[page_id])
+        if page_id not in stored or chunk.records.content(row) != stored[page_id].content
     ]
     unchanged = len(chunk.records.ids) - len(rows)
     return (_take(chunk, rows) if unchanged else chunk), unchanged
@@ -363,22 +363,6 @@ def _take(chunk: Chunk, rows: list[int]) -> Chunk:
 
 def _bytes(chunk: Chunk) -> int:
     return sum(map(len, chunk.records.payloads)) + sum(map(len, chunk.records.texts))
-
-
-def _content(records: RecordBatch, row: int) -> tuple[object, ...]:
-    """Content and metadata of a row, as those of a stored record in ``changed``."""
-    return (
-        records.content_hashes[row],
-        records.payloads[row],
-        records.titles[row],
-        records.urls[row],
-        records.sites[row],
-        records.published[row],
-    )
-
-
-def _stored_content(old: FeatureRecord) -> tuple[object, ...]:
-    return old.content_hash, old.payload, old.title, old.url, old.site, old.published
 
 
 def keys_of(records: RecordBatch) -> list[PageKey]:

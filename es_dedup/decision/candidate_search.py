@@ -69,7 +69,8 @@ class CandidateSearchResult:
         capped_terms: query terms left out because they have many postings.
         inconclusive: why candidates may be missing, of the rows of query pages without a related one.
         unanswered: of these the rows of which a part of the index did not answer.
-        stored, assigned: records and clusters of the candidates, where they were wanted.
+        payloads: of all pages that were compared, as they were compared.
+        stored, assigned: records and clusters of the related pages, where they were wanted.
         truncated: pages whose candidate list was cut.
         use: of each query page, the terms that methods queried and the terms left out.
         notes: those that were wanted, by name.
@@ -83,6 +84,7 @@ class CandidateSearchResult:
     settings: Settings
     statistics: Statistics
     unanswered: frozenset[int] = frozenset()
+    payloads: Mapping[str, tuple[bytes, str]] = field(default_factory=dict)
     stored: Mapping[str, FeatureRecord] = field(default_factory=dict)
     assigned: Mapping[str, Assignment] = field(default_factory=dict)
     use: Sequence[TermUse] = ()
@@ -168,25 +170,9 @@ class CandidateSearch:
         """Compare stored pages with all other stored pages."""
         return self.of(self.load(page_ids))
 
-    def of(
-        self,
-        pages: Pages,
-        also: Callable[[], Sequence[Sequence[str]]] = tuple,
-        *,
-        assigned: bool = False,
-        at_hand: Mapping[str, FeatureRecord] = MappingProxyType({}),
-        notes: Sequence[str] = (),
-    ) -> CandidateSearchResult:
-        """Compare pages, stored or not, with all stored pages that have another id.
-
-        Args:
-            pages: the query pages.
-            also: for each page further stored pages to compare it with, wanted when candidates were results; empty: none.
-            assigned: keep the candidates' records, and read their clusters as well.
-            at_hand: stored pages of which only clusters are read, where ``assigned``.
-            notes: names of notes of the index that are read with the candidates, where ``assigned``.
-        """
-        return self.compared(self.find(pages), also, assigned=assigned, at_hand=at_hand, notes=notes)
+    def of(self, pages: Pages, **wanted: Any) -> CandidateSearchResult:
+        """Compare pages, stored or not, with all stored pages that have another id; ``wanted``: see ``compared``."""
+        return self.compared(self.find(pages), **wanted)
 
     def find(self, pages: Pages) -> CandidateLists:
         """First part of ``of``: find candidates by the current index; query pages come last in each other's lists."""
@@ -214,28 +200,31 @@ class CandidateSearch:
     def compared(
         self,
         found: CandidateLists,
-        also: Callable[[], Sequence[Sequence[str]]] = tuple,
         *,
         assigned: bool = False,
         at_hand: Mapping[str, FeatureRecord] = MappingProxyType({}),
         notes: Sequence[str] = (),
     ) -> CandidateSearchResult:
-        """Second part of ``of``: read the candidates as they are stored now and compare them; removed ones are skipped.
+        """Second part of ``of``: read the candidates and compare them; removed ones are skipped.
 
         Of a long list ``index.limit`` candidates are compared, and the others unless half of these are related, a canonical document among
         them: then the page is one of many copies, whose cluster is known.
+
+        Args:
+            found: what ``find`` gave.
+            assigned: read records and clusters of the related pages.
+            at_hand: records of stored pages that are not read.
+            notes: names of notes of the index that are read with the clusters, where ``assigned``.
         """
         pages, answers, limit = found.pages, found.answers, self.settings.index.limit
         names = [dict.fromkeys(some[:limit]) for some in found.names]
-        stored, records, known, noted = self._read(names, found.partly, at_hand, notes, assigned=assigned)
-        added = also()
-        for row, page_ids in enumerate(added):
-            names[row].update(dict.fromkeys(page_ids))
-        if unread := dict.fromkeys(chain.from_iterable(added)).keys() - stored.keys():
-            stored |= self._index.payloads(unread)
-        for page_id, some in zip(pages.ids, names, strict=True):
-            some.pop(page_id, None)
-        results = self._compared(pages, names, stored)
+        # A page that may have more candidates than were found is also compared with those that stand for the ones found.
+        known = self._index.assignments({name for row in found.partly for name in names[row]})
+        for row in found.partly:
+            names[row].update(dict.fromkeys(known[name].canonical for name in names[row] if name in known))
+            names[row].pop(pages.ids[row], None)
+        payloads = self._payloads([*names, *found.names], at_hand)
+        results = self._compared(pages, names, payloads)
         pairs = list(results.comparison.related_pairs())
         related, canonical = Counter(row for row, _ in pairs), {each.canonical for each in known.values()}
         settled = {row for row, name in pairs if name in canonical and 2 * related[row] >= limit}
@@ -244,27 +233,31 @@ class CandidateSearch:
             for row, (some, first) in enumerate(zip(found.names, names, strict=True))
         ]
         if any(rest):
-            stored, beyond, their_clusters, _ = self._read(rest, (), at_hand, (), assigned=assigned)
-            records, known = records | beyond, known | their_clusters
-            comparison = self._compared(pages, rest, stored).comparison
+            comparison = self._compared(pages, rest, payloads).comparison
             results = replace(results, comparison=concatenated(results.comparison, comparison))
-            related.update(row for row, _ in comparison.related_pairs())
+            pairs += comparison.related_pairs()
+        related_rows = {row for row, _ in pairs}
         reasons = {
             row: UNANSWERED.format(answer.problem) if answer.problem else CUT.format(len(found.names[row]))
             for row, answer in enumerate(answers)
-            if (answer.problem or answer.truncated) and row not in related
+            if (answer.problem or answer.truncated) and row not in related_rows
         }
-        return replace(
+        results = replace(
             results,
             capped_terms=sum(answer.capped_terms for answer in answers),
             truncated=sum(answer.truncated for answer in answers),
             inconclusive=reasons,
             unanswered=frozenset(row for row in reasons if answers[row].problem),
-            stored=records,
-            assigned=known if assigned else {},
-            notes=noted,
+            payloads=payloads,
             use=found.use,
         )
+        if not assigned:
+            return results
+        ends = dict.fromkeys(name for _, name in pairs)
+        unread = [name for name in ends if name not in at_hand]
+        stored, clusters, noted = self._index.pages_and_assignments(unread, notes)
+        stored |= {name: at_hand[name] for name in ends if name in at_hand}
+        return replace(results, stored=stored, assigned=clusters, notes=noted)
 
     def among(self, pages: Pages, names: Sequence[Iterable[str]]) -> CandidateSearchResult:
         """Compare each page with the stored pages that are named for it; unknown names are skipped."""
@@ -288,39 +281,15 @@ class CandidateSearch:
         comparison = decided(comparison, self.settings, self.statistics)
         return CandidateSearchResult(pages, comparison, 0, 0, {}, self.settings, self.statistics)
 
-    def _read(
-        self,
-        names: Sequence[dict[str, None]],
-        more: Sequence[int],
-        at_hand: Mapping[str, FeatureRecord],
-        notes: Sequence[str],
-        *,
-        assigned: bool,
-    ) -> tuple[
-        dict[str, tuple[bytes, str]], dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]
-    ]:
-        """Payloads of all named pages; records, clusters and notes if asked for.
-
-        To the rows of ``more``, which may have more candidates than were found, the pages that stand for those found are added.
-        """
-        found = dict.fromkeys(chain.from_iterable(names))
-        every = dict.fromkeys(name for name in found if name not in at_hand)
-        records = {name: at_hand[name] for name in found if name in at_hand}
-        some = dict.fromkeys(name for row in more for name in names[row] if name not in at_hand)
-        if assigned or 2 * len(some) > len(every):
-            read, known, noted = self._index.pages_and_assignments(every, notes, assigned=at_hand)
-            records |= read
-            every.clear()
-        else:
-            known, noted = self._index.assignments(some) if some else {}, {}
-        for row in more:
-            standing = dict.fromkeys(known[name].canonical for name in names[row] if name in known)
-            names[row].update(standing)
-            every.update(dict.fromkeys(name for name in standing if name not in records))
-        payloads = {name: (record.payload, record.published) for name, record in records.items()}
-        if every:
-            payloads |= self._index.payloads(every)
-        return payloads, records if assigned else {}, known, noted
+    def _payloads(
+        self, names: Sequence[Iterable[str]], at_hand: Mapping[str, FeatureRecord]
+    ) -> dict[str, tuple[bytes, str]]:
+        every = dict.fromkeys(chain.from_iterable(names))
+        known = {name: at_hand[name] for name in every if name in at_hand}
+        payloads = {name: (record.payload, record.published) for name, record in known.items()}
+        if unread := [name for name in every if name not in known]:
+            payloads |= self._index.payloads(unread)
+        return payloads
 
     def _search(
         self, pages: Pages, hashes: Sequence[int]

@@ -25,7 +25,6 @@ from es_dedup.decision.rules import BY_RULES, without_rules
 from es_dedup.decision.thresholds import thresholds_of
 from es_dedup.decision.verdicts_by_texts import verdicts_by_texts
 from es_dedup.deduplicator.stored_reader import StoredReader
-from es_dedup.detectors.features import unpack
 from es_dedup.detectors.page_features import of_stored, of_text
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError, NotAnIndex, SearchRefused, SettingsDiffer, UnknownPage, wrong_type
@@ -332,7 +331,8 @@ class IndexReader(StoredReader):
         record = self.record(page)
         content_of_page = self._counted_text(record), record.title
         named = self._index.named([page]).get(page, {})
-        return of_stored(page, unpack([record.payload]), named, content_of_page, settings, methods)
+        table = self._lookup().load([page]).table
+        return of_stored(page, table, named, content_of_page, settings, methods)
 
     def cluster(self, page_id: str, *, evidence_of: Collection[str] | None = None) -> Cluster:
         """The cluster that a stored page is in, or the one of that id: it keeps its id when the page it was named after is removed.

@@ -11,7 +11,7 @@ from es_dedup.batch.ingest import changed, keys_of
 from es_dedup.batch.write_policy import StoredBatch, taken_over
 from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.detectors.features import pack
-from es_dedup.index.records import FeatureRecord
+from es_dedup.index.records import FeatureRecord, version_of
 from es_dedup.model import Decision, Outcome, WritePolicy
 
 if TYPE_CHECKING:
@@ -170,11 +170,14 @@ def distinct(edges: Iterable[Edge]) -> list[Edge]:
 
 def replaced_meanwhile(candidates: CandidateSearchResult, index: Index) -> set[str]:
     """Pages of which the store now holds something else than what was compared, or nothing."""
-    compared: dict[str, bytes] = {}
-    for pages in (candidates.comparison.right, candidates.pages):
-        compared.update(zip(pages.ids, pack(pages.table), strict=True))
-    now = index.payloads(compared)
-    return {name for name, payload in compared.items() if name not in now or now[name][0] != payload}
+    compared = {name: payload for name, (payload, _) in candidates.payloads.items()}
+    compared.update(zip(candidates.pages.ids, pack(candidates.pages.table), strict=True))
+    now = index.get_many(compared)
+    return {
+        name
+        for name, payload in compared.items()
+        if name not in now or now[name].payload_version != version_of(payload)
+    }
 
 
 def not_compared(

@@ -294,7 +294,7 @@ class BatchDecider:
     def _lost(self, todo: Chunk, other: Collection[str]) -> Chunk:
         """Pages that another process has removed, as it found no documents of them: these are yet to be written."""
         own = set(todo.records.ids).intersection(other)
-        return self.some(todo, own - self._index.payloads(own).keys() if own else own)
+        return self.some(todo, own - self._index.get_many(own).keys() if own else own)
 
     @contextmanager
     def _writing(self) -> Iterator[bool]:

@@ -136,11 +136,11 @@ class IndexBase(Closing, Index):
         return sites, months
 
     def pages_and_assignments(
-        self, page_ids: Iterable[str], notes: Sequence[str] = (), *, assigned: Iterable[str] = ()
+        self, page_ids: Iterable[str], notes: Sequence[str] = ()
     ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
         """See ``Index.pages_and_assignments``."""
         wanted = list(page_ids)
-        return self.get_many(wanted), self.assignments([*wanted, *assigned]), self.notes(notes)
+        return self.get_many(wanted), self.assignments(wanted), self.notes(notes)
 
     def batched_cluster_updates(self) -> AbstractContextManager[ClusterBatch]:
         """See ``Index.batched_cluster_updates``: each call is kept by itself."""

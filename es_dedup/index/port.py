@@ -111,10 +111,16 @@ class FeatureIndex(Protocol):
 
     @abstractmethod
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
-        """Records by id, without ``text`` and ``named``; their terms in any order, or without any; unknown ids are absent."""
+        """Records by id as they are now; unknown ids are absent.
+
+        They come without ``text`` and ``named``, with their terms in any order or without any, and with the payload or, in its place, its version.
+        """
 
     def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
-        """Payload and time of publication by id, which is what comparing needs; unknown ids are absent."""
+        """Payload and time of publication by id, which is what comparing needs; unknown ids are absent.
+
+        What others have written may be missing until it is refreshed, as in searches.
+        """
 
     @abstractmethod
     def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
@@ -192,7 +198,7 @@ class FeatureIndex(Protocol):
 
     @abstractmethod
     def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
-        """All records, as ``get_many`` gives them, in batches, by page id ascending; resumable with the last id seen.
+        """All records, as ``get_many`` gives them but with their payloads, in batches, by page id ascending; resumable with the last id seen.
 
         Ids are ordered by code points. A page written meanwhile is met if its id lies ahead.
 
@@ -379,15 +385,9 @@ class Index(FeatureIndex, ClusterStore, StatisticsStore, Protocol):
         """The settings that shape features which the index was made with, JSON-ready by name."""
 
     def pages_and_assignments(
-        self, page_ids: Iterable[str], notes: Sequence[str] = (), *, assigned: Iterable[str] = ()
+        self, page_ids: Iterable[str], notes: Sequence[str] = ()
     ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
-        """What ``get_many``, ``assignments`` and ``note`` (for each name) answer, asked for together.
-
-        Args:
-            page_ids: pages of which both are read.
-            notes: names of notes.
-            assigned: further pages, of which only assignments are read.
-        """
+        """What ``get_many`` and ``assignments`` answer for pages, and ``note`` for each name of ``notes``, asked for together."""
 
     def batched_cluster_updates(self) -> AbstractContextManager[ClusterBatch]:
         """Keep the edges and assignments that are changed through the value when the block ends, all at once where that is quicker.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field, fields
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -33,6 +34,7 @@ class FeatureRecord:
         skipped: why the page has no features; empty when it has.
         named: features by field name, JSON-ready, as ``es_dedup.detectors.named_fields`` gives them; empty where the index
             keeps none.
+        version: ``version_of(payload)`` of a record that was read without its payload; else None.
     """
 
     page_id: str
@@ -48,6 +50,22 @@ class FeatureRecord:
     text: str = ""
     skipped: str = ""
     named: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    version: int | None = None
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """What differs when a page is stored with other content or metadata; see ``RecordBatch.content``."""
+        return self.content_hash, self.payload_version, self.title, self.url, self.site, self.published
+
+    @property
+    def payload_version(self) -> int:
+        """``version_of`` the payload, whether it was read or not."""
+        return version_of(self.payload) if self.version is None else self.version
+
+
+def version_of(payload: bytes) -> int:
+    """A 64-bit hash by which versions of a page's features are told apart."""
+    return int.from_bytes(hashlib.blake2b(payload, digest_size=8).digest(), "big")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +126,14 @@ class RecordBatch:
     def words(self) -> tuple[Sequence[str], ...]:
         """The columns of short strings, in the order of the table."""
         return (self.published, self.sites, self.languages, self.skipped, self.urls, self.titles)
+
+    def content(self, row: int) -> tuple[object, ...]:
+        """Of one page what ``FeatureRecord.content`` is of a record."""
+        version = version_of(self.payloads[row])
+        words = (
+            column[row] if column else "" for column in (self.titles, self.urls, self.sites, self.published)
+        )
+        return self.content_hashes[row], version, *words
 
     @classmethod
     def concatenate(cls, batches: Sequence[RecordBatch]) -> RecordBatch:

@@ -130,7 +130,7 @@ def _look_at_clusters(
 ) -> None:
     found = audit.found
     ids = [each.page_id for group in groups for each in group]
-    stored = context.index.payloads(ids)
+    stored = context.index.get_many(ids)
     found["not_stored"] += (name for name in ids if name not in stored)
     found["without_canonical"] += (group[0].cluster_id for group in groups if not _has_canonical(group))
     audit.clusters += sum(len(group) > 1 for group in groups)

@@ -195,7 +195,7 @@ class _Pass:
             each
             for each in records
             if each.page_id not in stored
-            or replace(stored[each.page_id], terms=()) != each
+            or stored[each.page_id].content != each.content
             or stored_texts.get(each.page_id, "") != texts.get(each.page_id, "")
         ]
         if differ:

@@ -260,9 +260,10 @@ def _sampled(context: MaintenanceContext) -> int:
             start = generator.randrange(max(1, shard.last + 1))
             found = next(context.source_index.scan(shard, fields.names, above=start - 1, batch=SAMPLES), [])
             records = context.features(pages_of(fields, found).pages).records
-            stored = context.index.payloads(records.ids)
-            for name, payload in zip(records.ids, records.payloads, strict=True):
-                if name in stored and stored[name][0] != payload and not _changed(context, name, found):
+            stored = context.index.get_many(records.ids)
+            for row, name in enumerate(records.ids):
+                other = name in stored and stored[name].content != records.content(row)
+                if other and not _changed(context, name, found):
                     raise NotVerified(f"features of {name} are not those of its document")
             compared += len(records.ids)
     return compared

@@ -51,13 +51,14 @@ def ids(answer: CandidateResult) -> list[str]:
 
 
 def same_record(left: FeatureRecord, right: FeatureRecord) -> bool:
-    """Whether what was read equals what was stored, but for the text, which is read apart, and the terms, which may be left out.
+    """Whether what was read equals what was stored, but for the text, which is read apart, and what may be left out: terms and payload.
 
     Args:
         left: read.
         right: stored.
     """
-    fields = (name for name in left.__dataclass_fields__ if name not in ("text", "terms"))
+    apart = ("text", "terms", "payload", "version")
+    fields = ("payload_version", *(name for name in left.__dataclass_fields__ if name not in apart))
     return sorted(left.terms) in ([], sorted(right.terms)) and all(
         getattr(left, name) == getattr(right, name) for name in fields
     )

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from elasticsearch import Elasticsearch
 
-MOST = 9
-MOST_OF_A_CHECK = 3
+MOST = 10
+MOST_OF_A_CHECK = 4
 BATCH = 10
 BATCHES = 8
 
@@ -58,7 +58,7 @@ def hook(address: str, client: Elasticsearch, name: str) -> Iterator[DedupHook]:
 def test_a_batch_takes_few_requests(
     hook: DedupHook, client: Elasticsearch, name: str, asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Features, frequencies, candidates, records, clusters around them, clusters, facts of the index, documents, fields of others."""
+    """Features, frequencies, candidates, their features, records of related ones, clusters around them, clusters, facts of the index, documents, fields of others."""
     ends: list[int] = []
     finish = hook.finish
 
@@ -81,7 +81,7 @@ def test_a_batch_takes_few_requests(
     assert statistics.median(each) <= MOST, asked[ends[0] : ends[1]]
 
 
-def test_a_check_takes_three_requests(
+def test_a_check_takes_four_requests(
     hook: DedupHook,
     client: Elasticsearch,
     address: str,
@@ -89,7 +89,7 @@ def test_a_check_takes_three_requests(
     asked: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Frequencies, candidates, their records with their clusters and the decisions of people."""
+    """Frequencies, candidates, their features, and the clusters of related ones with the decisions of people."""
     monkeypatch.setattr(index_reader, "STATISTICS_SECONDS", 60)
     dedup_bulk(client, [action_of(story(number), name) for number in range(BATCH)], hook=hook)
     with Deduplicator.open(address) as dedup:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexError_
@@ -20,7 +21,14 @@ from es_dedup.index.elastic.notes import NoteStore, note_key
 from es_dedup.index.elastic.options import Options
 from es_dedup.index.elastic.read_your_writes_clusters import ClusterBatch, ClusterChanges
 from es_dedup.index.elastic.read_your_writes_pages import CREATED
-from es_dedup.index.elastic.reading import WINDOW, documents, documents_of_several, pages_of_hits, whole
+from es_dedup.index.elastic.reading import (
+    WINDOW,
+    any_of,
+    documents,
+    documents_of_several,
+    pages_of_hits,
+    whole,
+)
 from es_dedup.index.elastic.server import CONFLICT, reading, reads_answers
 from es_dedup.index.elastic.store import Store
 from es_dedup.index.elastic.tokens import key_of, storable
@@ -187,42 +195,45 @@ class ElasticIndex(Store, IndexBase):
         self._must_all(self._write(TEXTS, deletes))
 
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
-        """See ``FeatureIndex.get_many``."""
+        """See ``FeatureIndex.get_many``: without payloads."""
         wanted = storable(page_ids)
-        found = {}
-        for document in documents(
-            self._server,
-            self._of[FEATURES],
-            map(key_of, wanted),
-            fields=records.FIELDS,
-            stored=records.PAYLOAD,
-        ):
-            record = records.record_of(document)
-            found[record.page_id] = record
+        keys = map(key_of, wanted)
+        read = map(
+            records.record_of, documents(self._server, self._of[FEATURES], keys, fields=records.FIELDS)
+        )
+        found = {record.page_id: record for record in read}
         return {page_id: found[page_id] for page_id in wanted if page_id in found}
 
     def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
         """See ``FeatureIndex.payloads``."""
-        wanted = map(key_of, storable(page_ids))
-        found = documents(
-            self._server, self._of[FEATURES], wanted, fields=records.COMPARED, stored=records.PAYLOAD
-        )
-        return dict(map(records.payload_of, found))
+        self._catch_up(FEATURES)
+        wanted = storable(page_ids)
+        found = self._recent.payloads(wanted)
+        for some in chunked((page_id for page_id in wanted if page_id not in found), WINDOW):
+            for hits in pages_of_hits(
+                self._server,
+                self._of[FEATURES],
+                any_of("page_id", some),
+                ("_doc",),
+                fields=False,
+                values=records.COMPARED,
+            ):
+                found.update(map(records.payload_of, hits))
+        return found
 
     def pages_and_assignments(
-        self, page_ids: Iterable[str], notes: Sequence[str] = (), *, assigned: Iterable[str] = ()
+        self, page_ids: Iterable[str], notes: Sequence[str] = ()
     ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
         """See ``Index.pages_and_assignments``."""
         wanted = storable(page_ids)
         keys = [key_of(page_id) for page_id in wanted]
-        clustered = storable([*wanted, *assigned])
         kept_lock = self._lock.kept
         features, kept, said, waiting = documents_of_several(
             self._server,
-            (self._of[FEATURES], keys, records.FIELDS, records.PAYLOAD),
-            (self._of[CLUSTERS], [key_of(page_id) for page_id in clustered], True, ()),
-            (self._of[META], [note_key(name) for name in notes], True, ()),
-            (self._of[META], [WAITING] if kept_lock else [], False, ()),
+            (self._of[FEATURES], keys, records.FIELDS),
+            (self._of[CLUSTERS], keys, True),
+            (self._of[META], [note_key(name) for name in notes], True),
+            (self._of[META], [WAITING] if kept_lock else [], False),
         )
         if kept_lock:
             self._lock.saw(next(iter(waiting), None))
@@ -230,7 +241,7 @@ class ElasticIndex(Store, IndexBase):
         groups = clusters.assignments_in(kept)
         return (
             {page_id: found[page_id] for page_id in wanted if page_id in found},
-            {page_id: groups[page_id] for page_id in clustered if page_id in groups},
+            {page_id: groups[page_id] for page_id in wanted if page_id in groups},
             self._keeping.notes_in(said, notes),
         )
 
@@ -302,9 +313,12 @@ class ElasticIndex(Store, IndexBase):
             after=[after] if after else None,
             size=min(batch, WINDOW),
             fields=records.FIELDS,
-            stored=records.PAYLOAD,
+            values=records.COMPARED,
         ):
-            yield [records.record_of(hit) for hit in hits]
+            yield [
+                replace(records.record_of(hit), payload=records.payload_of(hit)[1][0], version=None)
+                for hit in hits
+            ]
 
     def pages_before(self, day: str) -> Iterator[list[str]]:
         """See ``FeatureIndex.pages_before``."""

@@ -34,10 +34,14 @@ NEWEST: Final = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WrittenBatch:
-    """Pages of one write: their terms, ascending, with the page of each; ``last`` is the number of the last write."""
+    """Pages of one write: their terms, ascending, with the page of each; ``last`` is the number of the last write.
+
+    ``compared``: payload and time of publication by page id.
+    """
 
     last: int
     ids: list[str]
+    compared: Mapping[str, tuple[bytes, str]]
     terms: NDArray[np.uint64]
     owners: NDArray[np.int64]
     hashes: NDArray[np.uint64]
@@ -152,6 +156,16 @@ class PageWriteCache:
         with self._guard:
             return tuple(self._parts)
 
+    def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
+        """See ``FeatureIndex.payloads``, of the pages that are kept."""
+        parts, wanted = self.parts(), list(page_ids)
+        return {
+            page_id: part.compared[page_id]
+            for part in parts
+            for page_id in wanted
+            if page_id in part.compared
+        }
+
     def copies(self, hashes: Iterable[int]) -> dict[int, list[str]]:
         """The pages with each of these content hashes; 0 finds none."""
         wanted = {value for value in hashes if value}
@@ -188,7 +202,10 @@ def _part(batch: RecordBatch, places: Sequence[int], last: int) -> WrittenBatch:
     again = (terms[1:] == terms[:-1]) & (owners[1:] == owners[:-1])
     once = np.flatnonzero(~np.concatenate((np.zeros(min(1, len(terms)), dtype=bool), again)))
     hashes = np.array([batch.content_hashes[place] for place in places], dtype=np.uint64)
-    return WrittenBatch(last, [batch.ids[place] for place in places], terms[once], owners[once], hashes)
+    ids = [batch.ids[place] for place in places]
+    published = batch.published or [""] * len(batch.ids)
+    compared = {batch.ids[place]: (batch.payloads[place], published[place]) for place in places}
+    return WrittenBatch(last, ids, compared, terms[once], owners[once], hashes)
 
 
 def newest_of(answer: Mapping[str, Any]) -> int:

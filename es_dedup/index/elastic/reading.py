@@ -40,12 +40,7 @@ VALUES_AT_A_TIME: Final = 1_000  # of one ``terms`` query
 
 
 def documents(
-    server: Server,
-    index: str,
-    keys: Iterable[str],
-    *,
-    fields: Fields = True,
-    stored: Sequence[str] = (),
+    server: Server, index: str, keys: Iterable[str], *, fields: Fields = True
 ) -> Iterator[Document]:
     """Documents with these ``_id`` as they are now, those that are not there left out; ``get`` answers.
 
@@ -53,39 +48,37 @@ def documents(
         IndexUnavailable: some could not be read.
     """
     for some in chunked(keys, KEYS_AT_A_TIME):
-        yield from _there(server, _documents(server, index, some, fields, stored))
+        yield from documents_of_several(server, (index, some, fields))[0]
 
 
-def documents_of_several(
-    server: Server, *places: tuple[str, Sequence[str], Fields, Sequence[str]]
-) -> list[list[Document]]:
+def documents_of_several(server: Server, *places: tuple[str, Sequence[str], Fields]) -> list[list[Document]]:
     """Documents by ``_id`` out of several indices, in one request for each ``KEYS_OF_SEVERAL`` keys.
 
     Args:
         server: where to.
-        places: of each index its name, the keys, and what is read of its documents: ``fields`` and ``stored`` of ``documents``.
+        places: of each index its name, the keys, and the fields that are read of its documents.
 
     Raises:
         IndexUnavailable: some could not be read.
     """
     found: list[list[Document]] = [[] for _ in places]
     asked = [
-        (place, _asked(index, key, fields, stored))
-        for place, (index, keys, fields, stored) in enumerate(places)
+        (
+            place,
+            {"_index": index, "_id": key, "_source": fields if isinstance(fields, bool) else list(fields)},
+        )
+        for place, (index, keys, fields) in enumerate(places)
         for key in keys
     ]
     for some in chunked(asked, KEYS_OF_SEVERAL):
         answers = server.call(partial_(mget, [each for _, each in some]))
         for (place, _), answer in zip(some, answers, strict=True):
-            found[place].extend(_there(server, [answer]))
+            if "error" in answer:
+                problem = f"some pages could not be read: {reason_in(answer['error'])}"
+                raise IndexUnavailable(server.name, problem)
+            if answer["found"]:
+                found[place].append(answer)
     return found
-
-
-def _asked(index: str, key: str, fields: Fields, stored: Sequence[str]) -> Document:
-    what: dict[str, Any] = {"_source": fields if isinstance(fields, bool) else list(fields)}
-    if stored:
-        what["stored_fields"] = list(stored)
-    return {"_index": index, "_id": key, **what}
 
 
 def mget(asked: Sequence[Document], client: Elasticsearch) -> list[Document]:
@@ -94,38 +87,11 @@ def mget(asked: Sequence[Document], client: Elasticsearch) -> list[Document]:
     Raises:
         Unanswered: a shard did not answer.
     """
-    return _answered(client.mget(docs=asked).body)
-
-
-def _answered(answer: Mapping[str, Any]) -> list[Document]:
-    found = list(answer["docs"])
+    found = list(client.mget(docs=asked).body["docs"])
     for error in (each["error"] for each in found if "error" in each):
         if isinstance(error, dict) and error.get("type") in SILENT:
             raise Unanswered(f"some pages could not be read: {reason_in(error)}")
     return found
-
-
-def _there(server: Server, answers: Iterable[Document]) -> Iterator[Document]:
-    for found in answers:
-        if "error" in found:
-            raise IndexUnavailable(server.name, f"some pages could not be read: {reason_in(found['error'])}")
-        if found["found"]:
-            yield found
-
-
-def _documents(
-    server: Server, index: str, keys: list[str], fields: Fields, stored: Sequence[str]
-) -> list[Document]:
-    def ask(client: Elasticsearch) -> list[Document]:
-        answer = client.mget(
-            index=index,
-            ids=keys,
-            source=fields if isinstance(fields, bool) else list(fields),
-            stored_fields=list(stored) or None,
-        )
-        return _answered(answer.body)
-
-    return server.call(ask)
 
 
 def pages_of_hits(  # noqa: PLR0913 - what a search says
@@ -137,7 +103,7 @@ def pages_of_hits(  # noqa: PLR0913 - what a search says
     after: Sequence[Any] | None = None,
     size: int = WINDOW,
     fields: Fields = True,
-    stored: Sequence[str] = (),
+    values: Sequence[str] = (),
 ) -> Iterator[Sequence[Document]]:
     """All hits of a query in a strict order, in lists of at most ``size``.
 
@@ -149,7 +115,7 @@ def pages_of_hits(  # noqa: PLR0913 - what a search says
         after: sort values; only later hits are met.
         size: most hits at once, at most ``WINDOW``.
         fields: what of each document's source is read; with False not even its key.
-        stored: what is read of what is kept beside the source.
+        values: fields whose doc values are read.
 
     Raises:
         IndexUnavailable: a part of the index did not answer.
@@ -162,9 +128,9 @@ def pages_of_hits(  # noqa: PLR0913 - what a search says
             "size": size,
             "source": fields if isinstance(fields, bool) else list(fields),
         }
-        if stored:
-            body["stored_fields"] = list(stored)
-        elif fields is False:
+        if values:
+            body["docvalue_fields"] = list(values)
+        if fields is False:
             body["stored_fields"] = "_none_"
         if last is not None:
             body["search_after"] = list(last)

@@ -217,7 +217,7 @@ FIRST, SECOND, THIRD = 1, 2, 3
 def test_a_page_answers_by_terms_that_only_it_carries(counted: bool) -> None:
     query = CandidateQuery((TermGroup((FIRST, SECOND, THIRD), 2),), limit=5)
     batch = WrittenBatch(
-        0, ["new"], np.array([FIRST, SECOND], np.uint64), np.array([0, 0]), np.array([0], np.uint64)
+        0, ["new"], {}, np.array([FIRST, SECOND], np.uint64), np.array([0, 0]), np.array([0], np.uint64)
     )
     values = {term: ("terms", str(term)) for term in (FIRST, SECOND, THIRD)}
     postings = postings_of([batch], [FIRST, SECOND, THIRD])
