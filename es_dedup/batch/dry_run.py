@@ -6,23 +6,14 @@ from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from es_dedup.batch.chunk_rows import changed, joined, keys_of, last_of_each
 from es_dedup.batch.corpus import corpus_of
-from es_dedup.batch.ingest import (
-    NAMED_SKIPPED,
-    changed,
-    joined,
-    keys_of,
-    last_of_each,
-    notes_of,
-)
+from es_dedup.batch.ingest import NAMED_SKIPPED, notes_of
 from es_dedup.batch.overrides import decided_edges, load_constraints
 from es_dedup.batch.recluster import LOOKUP_PAGES, page_keys
 from es_dedup.batch.whole_corpus import decide_corpus
 from es_dedup.batch.write_policy import StoredBatch, not_unique, outcomes_of
 from es_dedup.clustering import Neighbourhood, repair
-from es_dedup.decision.comparison import Pages
 from es_dedup.decision.term_use import TermUse
 from es_dedup.model import AddReport
 
@@ -32,6 +23,7 @@ if TYPE_CHECKING:
     from es_dedup.batch.featurise import Chunk
     from es_dedup.clustering import PageKey
     from es_dedup.decision.candidate_search import CandidateSearch
+    from es_dedup.decision.comparison import Pages
     from es_dedup.index.port import Assignment, Index
     from es_dedup.model import Edge, Progress
     from es_dedup.settings import Settings
@@ -96,10 +88,7 @@ def _beside(
     pairs = 0
     inconclusive: dict[str, str] = {}
     for start in range(0, len(pages.ids), LOOKUP_PAGES):
-        rows = np.arange(start, min(start + LOOKUP_PAGES, len(pages.ids)))
-        some = slice(start, start + LOOKUP_PAGES)
-        batch = Pages(pages.ids[some], pages.table.take(rows), pages.days[some], pages.named[some])
-        results = lookup.of(batch)
+        results = lookup.of(pages.between(start, start + LOOKUP_PAGES))
         edges += (edge for edge in results.edges() if edge.left not in new or edge.right not in new)
         pairs += results.pairs
         inconclusive |= {results.pages.ids[row]: why for row, why in results.inconclusive.items()}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.batch.chunk_rows import changed
 from es_dedup.batch.featurise import make_chunk
-from es_dedup.batch.ingest import changed
 from es_dedup.batch.overrides import load_ignored
 from es_dedup.extraction import create_extractor
 from es_dedup.model import Page

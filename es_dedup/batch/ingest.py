@@ -5,40 +5,47 @@ from __future__ import annotations
 import time
 from collections import Counter
 from contextlib import nullcontext
-from itertools import islice
+from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
+from es_dedup.batch.chunk_rows import changed, joined, keys_of, last_of_each, take
+from es_dedup.batch.cluster_cache import ClusterCache
 from es_dedup.batch.corpus import Corpus
-from es_dedup.batch.featurise import CHUNK_PAGES, Chunk
+from es_dedup.batch.featurise import CHUNK_PAGES, day_of
 from es_dedup.batch.loose_clusters import loose_clusters
 from es_dedup.batch.memory import collector_paused, release_memory
+from es_dedup.batch.overrides import decided_edges
 from es_dedup.batch.pipelined import WORTH_PAGES, PipelinedDecisions
-from es_dedup.batch.recluster import (
-    CLUSTERS_PENDING,
-    QUICK_PAGES,
-    ClusteringResult,
-    attached,
-    cluster_new,
-    edge_neighbours,
-)
+from es_dedup.batch.place import drop_replaced, place, records_of
+from es_dedup.batch.recluster import CLUSTERS_PENDING, LOOKUP_PAGES, QUICK_PAGES, attached, silent
 from es_dedup.batch.whole_corpus import IN_MEMORY_PAGES, recluster_corpus, recluster_stored
-from es_dedup.batch.write_policy import StoredBatch, apply_policy, outcomes_of
-from es_dedup.clustering import PageKey
-from es_dedup.detectors.features import FeatureTable
+from es_dedup.batch.write_policy import (
+    StoredBatch,
+    apply_policy,
+    clustered_by_policy,
+    not_unique,
+    outcomes_of,
+)
+from es_dedup.decision.comparison import Pages
+from es_dedup.decision.term_use import TermUse
 from es_dedup.errors import IndexError_
-from es_dedup.index.records import RecordBatch
 from es_dedup.model import AddReport, Decision, Progress, WritePolicy
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from es_dedup.decision.candidate_search import CandidateSearch
+    from es_dedup.batch.featurise import Chunk
+    from es_dedup.batch.recluster import ClusteringResult
+    from es_dedup.clustering import PageKey
+    from es_dedup.decision.candidate_search import CandidateSearch, CandidateSearchResult
+    from es_dedup.detectors.features import FeatureTable
     from es_dedup.index.port import Index
     from es_dedup.index.records import FeatureRecord
-    from es_dedup.model import Page
+    from es_dedup.model import Edge, Page
     from es_dedup.settings import Settings
 
 WRITE_PAGES: Final = 18_432  # written at a time, and at most lost when the process is killed
@@ -82,35 +89,78 @@ class PageInput:
             yield page
 
 
+@dataclass(slots=True)
+class Decided:
+    """What is known of pages that were decided on as they were stored.
+
+    Attributes:
+        decisions: those that are not unique.
+        left_out: pages that the write policy does not keep.
+        inconclusive: pages without a related one of which candidates may be missing, with the reason.
+        pairs: pairs compared.
+        capped_terms, truncated: as in ``AddReport``.
+        use: terms that methods queried, and terms left out.
+        seconds: that it took.
+    """
+
+    decisions: dict[str, Decision] = field(default_factory=dict)
+    left_out: dict[str, Decision] = field(default_factory=dict)
+    inconclusive: dict[str, str] = field(default_factory=dict)
+    pairs: int = 0
+    capped_terms: int = 0
+    truncated: int = 0
+    use: TermUse = field(default_factory=TermUse)
+    seconds: float = 0.0
+
+    def add(self, compared: CandidateSearchResult) -> None:
+        """Count what was compared."""
+        ids = compared.pages.ids
+        self.inconclusive |= {ids[row]: reason for row, reason in compared.inconclusive.items()}
+        self.pairs += compared.pairs
+        self.capped_terms += compared.capped_terms
+        self.truncated += compared.truncated
+        self.use = sum(compared.use, self.use)
+
+
 class Ingest:
     """One call of ``add_many`` or ``scan``: ``write`` and then ``finish``.
+
+    Pages are decided on as they are stored, some thousand at a time; where a call brings many pages, or the whole index is to be clustered
+    anew, they are only stored, and ``finish`` clusters everything.
 
     Args:
         index: opened for writing; the caller holds ``index.writing()``.
         settings: all settings.
         lookup: makes a lookup with the statistics at hand.
         progress: called with the progress.
-        again: cluster everything again even where no page is new.
+        policy: what is done with duplicates.
+        whole: cluster everything anew.
+        again: do so even where no page is new.
         interrupted_seconds: how long an interrupted call goes on storing what it has read.
 
     Attributes:
-        changed: of a call that did not cluster the whole index anew, see ``repair_around``.
+        changed: pages whose place in clusters has changed, with those that were in clusters with them before; not of a call that clustered the
+            whole index anew.
+        compared: of a call with few pages, these with their candidates.
     """
 
     write_pages: ClassVar[int] = WRITE_PAGES
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a call is asked for
         self,
         index: Index,
         settings: Settings,
         lookup: Callable[[], CandidateSearch],
         progress: Callable[[Progress], None] | None,
+        policy: WritePolicy = WritePolicy.MARK,
         *,
+        whole: bool = False,
         again: bool = False,
         interrupted_seconds: float = INTERRUPTED_SECONDS,
     ) -> None:
         self._index, self._settings, self._lookup = index, settings, lookup
-        self._report_progress = progress or (lambda _: None)
+        self._report_progress = progress or silent
+        self._policy, self._whole, self._all_anew = policy, whole, whole
         self._interrupted_seconds = interrupted_seconds
         self._before = index.count()
         self._again, self._unfinished = again, index.note(CLUSTERS_PENDING) is not None
@@ -121,11 +171,12 @@ class Ingest:
         self._seconds: dict[str, float] = {}
         self._new: dict[str, None] = {}
         self._replaced: set[str] = set()
-        self._superseded = self._repeated = 0
-        self._neighbours: set[str] = set()
+        self._superseded = self._repeated = self._stored_anew = 0
         self._kept: list[tuple[list[PageKey], FeatureTable]] = []
         self._pipelined: PipelinedDecisions | None = None
-        self.changed: frozenset[str] = frozenset()
+        self._decided = Decided()
+        self.changed: set[str] = set()
+        self.compared: CandidateSearchResult | None = None
 
     def write(self, made: Iterable[Chunk], reading: PageInput | None = None) -> None:
         """Features into the index, many chunks at a time: postings are written sorted by term.
@@ -162,22 +213,35 @@ class Ingest:
         if reading is not None and reading.error is not None:
             raise reading.error
 
-    def finish(self, policy: WritePolicy, *, whole: bool) -> AddReport:
-        """Cluster, apply the policy, report."""
+    def finish(self) -> AddReport:
+        """Cluster what was only stored, apply the policy, report."""
         started = time.perf_counter()
         release_memory()
-        in_memory = self._before + len(self._new) <= IN_MEMORY_PAGES
-        with collector_paused() if in_memory else nullcontext():
-            clustering = self._cluster(whole=whole)
-            decisions, left_out = self._apply(policy, clustering) if clustering else ({}, {})
-        self.changed = clustering.changed if clustering else frozenset()
-        if clustering and not self._unfinished:
+        self._all_anew |= self._unfinished and self._total <= QUICK_PAGES
+        clustering = None
+        decisions, left_out = self._decided.decisions, self._decided.left_out
+        if self._all_anew and (self._new or self._again or self._unfinished):
+            in_memory = self._total <= IN_MEMORY_PAGES
+            with collector_paused() if in_memory else nullcontext():
+                clustering = self._recluster()
+                new = [name for name in self._new if name not in left_out]
+                kept = clustered_by_policy(
+                    self._policy,
+                    StoredBatch(new, self._replaced, {}),
+                    clustering,
+                    self._index,
+                    self._lookup(),
+                )
+                decisions, left_out = kept.decisions, left_out | kept.left_out
+            self._unfinished = False
+        if self._new and not self._unfinished:
             self._index.set_note(CLUSTERS_PENDING, None)
-        self._seconds["cluster"] = time.perf_counter() - started
-        stored = len(self._new) - len(left_out)
+        self._seconds["cluster"] = self._decided.seconds + time.perf_counter() - started
+        count = len(self._new) - len(left_out)
+        outdated = self._new and not self._all_anew and self._many
         return AddReport(
             read=self._read,
-            stored=stored,
+            stored=count,
             unchanged=self._unchanged,
             left_out=len(left_out),
             replaced=len(self._replaced - left_out.keys()),
@@ -185,18 +249,18 @@ class Ingest:
             repeated=self._repeated,
             failed=self._failed,
             skipped=dict(Counter(self._skipped.values())),
-            outcomes=outcomes_of(decisions.values(), stored),
+            outcomes=outcomes_of(decisions.values(), count),
             decisions={**decisions, **left_out},
-            pairs=clustering.pairs if clustering else 0,
-            capped_terms=clustering.capped_terms if clustering else 0,
-            truncated=clustering.truncated if clustering else 0,
+            pairs=clustering.pairs if clustering else self._decided.pairs,
+            capped_terms=clustering.capped_terms if clustering else self._decided.capped_terms,
+            truncated=0 if clustering else self._decided.truncated,
             seconds={name: round(value, 4) for name, value in self._seconds.items()},
             skipped_pages=dict(islice(self._skipped.items(), NAMED_SKIPPED)),
             notes=notes_of(self._unread_times)
-            + (clustering.use.notes() if clustering else ())
-            + (loose_clusters(self._index) if clustering and whole else ())
+            + (clustering.use if clustering else self._decided.use).notes()
+            + (loose_clusters(self._index) if clustering and self._whole else ())
             + ((UNFINISHED,) if self._unfinished else ())
-            + ((OUTDATED,) if self._outdated else ()),
+            + ((OUTDATED,) if outdated else ()),
             preset=self._settings.decision.summary,
         )
 
@@ -223,14 +287,39 @@ class Ingest:
             self._repeated += again
             self._unchanged += unchanged - again
         if chunk.records.ids:
-            if not self._before and not stored:
-                self._keep(chunk, last=last)
             try:
-                self._store(chunk, stored)
+                self._take_in(chunk, stored, last=last)
             except BaseException:
                 self._forget()
                 raise
         self._seconds["write"] += time.perf_counter() - begun
+
+    def _take_in(self, chunk: Chunk, stored: Mapping[str, FeatureRecord], *, last: bool) -> None:
+        """Store pages; decide on them at once unless the whole index is to be clustered anew."""
+        self._stored_anew += len(chunk.records.ids) - len(stored.keys() & chunk.records.ids)
+        self._all_anew |= self._many and self._worth(len(self._new.keys() | chunk.records.ids))
+        if not self._before and not stored and self._all_anew:
+            self._keep(chunk, last=last)
+        chunk, replaced = self._store(chunk, stored)
+        if not self._all_anew:
+            started = time.perf_counter()
+            self._decide(chunk, replaced)
+            self._decided.seconds += time.perf_counter() - started
+
+    @property
+    def _total(self) -> int:
+        """Pages that are stored, those that were left out included."""
+        return self._before + self._stored_anew
+
+    @property
+    def _many(self) -> bool:
+        """Whether a fifth of the pages came after statistics were learned; not where documents follow the clusters, which would all be written."""
+        fresh = max(len(self._new), self._total - self._lookup().statistics.pages)
+        return FULL_SHARE * fresh >= self._total and (not self._before or not attached(self._index))
+
+    def _worth(self, new: int) -> bool:
+        """Whether clustering everything takes no longer than this call by far."""
+        return self._total <= QUICK_PAGES or WORTH_SHARE * new >= self._total
 
     def _keep(self, chunk: Chunk, *, last: bool) -> None:
         """Keep features of new pages at hand while they fit; decide pairs while the last ones are written."""
@@ -250,21 +339,20 @@ class Ingest:
             self._pipelined.drop()
             self._pipelined = None
 
-    def _store(self, chunk: Chunk, stored: Mapping[str, FeatureRecord]) -> None:
+    def _store(self, chunk: Chunk, stored: Mapping[str, FeatureRecord]) -> tuple[Chunk, set[str]]:
+        """Store pages; gives those that were stored, and which of them replace others."""
         if not self._new:
             self._index.set_note(CLUSTERS_PENDING, "1")
         done = self._index.put_batch(chunk.records)
-        self._failed.update(done.failed)
         if done.failed:
+            self._failed.update(done.failed)
             self._forget()
-            rows = [row for row, name in enumerate(chunk.records.ids) if name not in done.failed]
-            chunk = _take(chunk, rows)
-        replaced = {name for name in chunk.records.ids if name in stored}
-        if replaced:
-            self._replaced |= replaced - self._new.keys()
-            self._superseded += len(replaced & self._new.keys())
-            self._neighbours |= edge_neighbours(self._index, replaced)
-            self._index.drop_edges(replaced)
+            chunk = take(
+                chunk, [row for row, name in enumerate(chunk.records.ids) if name not in done.failed]
+            )
+        replaced = stored.keys() & chunk.records.ids
+        self._superseded += len(replaced & self._new.keys())
+        self._replaced |= replaced - self._new.keys()
         self._new.update(dict.fromkeys(chunk.records.ids))
         for name, reason in zip(chunk.records.ids, chunk.records.skipped, strict=True):
             if reason:
@@ -273,31 +361,44 @@ class Ingest:
                 self._skipped.pop(name, None)
         if replaced:
             self._forget()  # a page came twice
+        return chunk, replaced
 
-    def _cluster(self, *, whole: bool) -> ClusteringResult | None:
-        """Edges and clusters; None when nothing is new, and the stored clusters are right or it would take long to make them anew."""
-        total = self._index.count()
-        quick = whole or total <= QUICK_PAGES
-        unfinished = self._again or self._unfinished
-        if not self._new and not (unfinished and quick):
-            return None
-        lookup = self._lookup()
-        fresh = max(len(self._new), total - lookup.statistics.pages)
-        many = FULL_SHARE * fresh >= total and (not self._before or not attached(self._index))
-        worth = quick or WORTH_SHARE * len(self._new) >= total
-        if whole or (unfinished and quick) or (many and worth):
-            self._unfinished = False
-            return self._recluster(total)
-        self._outdated = many
-        return cluster_new(
-            self._index, list(self._new), self._neighbours, lookup, self._settings, self._report_progress
-        )
+    def _decide(self, chunk: Chunk, replaced: set[str]) -> None:
+        """Compare pages that were just stored with all others, and cluster them."""
+        lookup, new = self._lookup(), list(chunk.records.ids)
+        days = np.array([day_of(when) for when in chunk.records.published], dtype=np.int64)
+        pages = Pages(new, chunk.table, days, chunk.records.named)
+        found = self._decided
+        edges: dict[tuple[str, str], Edge] = {}
+        at_hand = records_of(chunk.records)
+        with self._index.batched_cluster_updates() as updates:
+            clusters = ClusterCache(updates)
+            clusters.learn({}, {}, at_hand.keys() - replaced)
+            for start in range(0, len(new), LOOKUP_PAGES):
+                some = pages.between(start, start + LOOKUP_PAGES)
+                compared = lookup.of(some, assigned=True, at_hand=at_hand)
+                clusters.learn(compared.stored, compared.assigned, compared.stored.keys() - at_hand)
+                edges.update(((edge.left, edge.right), edge) for edge in compared.edges())
+                found.add(compared)
+                self._report_progress(Progress("verify", start + len(some.ids), len(new)))
+                self.compared = compared
+            before = drop_replaced(clusters, replaced)
+            place(clusters, chunk.records, before.beside, list(edges.values()), lookup)
+            stored = StoredBatch(new, replaced, found.inconclusive)
+            known = decided_edges(clusters, edges.values(), new)
+            decisions = not_unique(stored.decisions(new, known, clusters.assignments(new)))
+            left = chain.from_iterable(clusters.members(clusters.left).values())
+            self.changed |= {*clusters.reassigned, *(each.page_id for each in left)}
+        kept = apply_policy(self._policy, stored, known, decisions, self._index, lookup)
+        self.changed.update(kept.changed)
+        found.decisions |= kept.decisions
+        found.left_out |= kept.left_out
 
-    def _recluster(self, total: int) -> ClusteringResult:
+    def _recluster(self) -> ClusteringResult:
         related = None
         if self._pipelined is not None:
             corpus, related = self._pipelined.result(self._report_progress)
-        elif self._before == 0 and sum(len(keys) for keys, _ in self._kept) == total:
+        elif self._before == 0 and sum(len(keys) for keys, _ in self._kept) == self._total:
             corpus = Corpus((keys, table, ()) for keys, table in self._kept)
             self._kept.clear()
         else:
@@ -311,12 +412,6 @@ class Ingest:
             related=related,
         )
 
-    def _apply(
-        self, policy: WritePolicy, clustering: ClusteringResult
-    ) -> tuple[dict[str, Decision], dict[str, Decision]]:
-        stored = StoredBatch(self._new.keys(), self._replaced, clustering.inconclusive)
-        return apply_policy(policy, stored, clustering, self._index, self._lookup(), self._settings)
-
 
 def notes_of(unread_times: int) -> tuple[str, ...]:
     """What a report says of times of publication that could not be read."""
@@ -325,49 +420,5 @@ def notes_of(unread_times: int) -> tuple[str, ...]:
     return (f"the time of publication given for {unread_times:,} pages cannot be read and is left out",)
 
 
-def last_of_each(chunk: Chunk) -> tuple[Chunk, int, int]:
-    """Of several pages with one id the last; how many others differ from the next one of their id, and how many are equal to it."""
-    records, equal = chunk.records, 0
-    last: dict[str, int] = {}
-    for row, page_id in enumerate(records.ids):
-        before = last.get(page_id)
-        equal += before is not None and records.content(before) == records.content(row)
-        last[page_id] = row
-    fewer = len(records.ids) - len(last)
-    return (_take(chunk, sorted(last.values())) if fewer else chunk), fewer - equal, equal
-
-
-def changed(chunk: Chunk, stored: Mapping[str, FeatureRecord]) -> tuple[Chunk, int]:
-    """Without the pages that are stored with the same content and metadata, and how many these are."""
-    rows = [
-        row
-        for row, page_id in enumerate(chunk.records.ids)
-        if page_id not in stored or chunk.records.content(row) != stored[page_id].content
-    ]
-    unchanged = len(chunk.records.ids) - len(rows)
-    return (_take(chunk, rows) if unchanged else chunk), unchanged
-
-
-def joined(parts: Sequence[Chunk]) -> Chunk:
-    """Several chunks as one, what failed left out; at least one chunk."""
-    if len(parts) == 1:
-        return parts[0]
-    records = RecordBatch.concatenate([part.records for part in parts])
-    return Chunk(records, FeatureTable.concatenate([part.table for part in parts]), {}, len(records.ids))
-
-
-def _take(chunk: Chunk, rows: list[int]) -> Chunk:
-    table = chunk.table.take(np.array(rows, dtype=np.int64))
-    return Chunk(chunk.records.take(rows), table, chunk.failed, chunk.read)
-
-
 def _bytes(chunk: Chunk) -> int:
     return sum(map(len, chunk.records.payloads)) + sum(map(len, chunk.records.texts))
-
-
-def keys_of(records: RecordBatch) -> list[PageKey]:
-    """Sort keys of the canonical order."""
-    columns: Iterator[tuple[str, str, str, str, int]] = zip(
-        records.ids, records.published, records.sites, records.urls, records.lengths, strict=True
-    )
-    return [PageKey(*values) for values in columns]

@@ -21,7 +21,6 @@ from es_dedup.clustering import PageKey, same_neighbours, update_clusters
 from es_dedup.decision.term_use import TermUse
 from es_dedup.errors import reading_stored
 from es_dedup.index.source_index import ATTACHMENTS
-from es_dedup.model import Progress
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from es_dedup.decision.candidate_search import CandidateSearch
     from es_dedup.decision.statistics import Statistics
     from es_dedup.index.port import Assignment, ClusterUpdates, Index, NeighbourhoodStore
-    from es_dedup.model import Edge
+    from es_dedup.model import Edge, Progress
     from es_dedup.model.overrides import Override
     from es_dedup.settings import Settings
 
@@ -44,7 +43,7 @@ CLUSTERS_PENDING: Final = "clusters_pending"
 DOCUMENTS_PENDING: Final = "documents_pending"
 """Note: pages whose clusters overrides have changed, and whose documents are not written yet, by the change."""
 SESSION: Final = "session"  # note: the last write session that changed pages or clusters
-LOOKUP_PAGES: Final = 64  # pages queried and compared at a time in a partial run
+LOOKUP_PAGES: Final = 100  # pages queried and compared at a time in a partial run
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +54,21 @@ class ClusteringResult:
         statistics: those that the decisions rest on.
         edges: related pairs found.
         pairs: pairs compared.
-        capped_terms, truncated: as in ``AddReport``.
-        inconclusive: new pages without a related page of which candidates may be missing, with the reason.
+        capped_terms: as in ``AddReport``.
         assigned: all assignments by page id, where the run made them all and keeps them.
         stored: pages of a run in files, which keeps neither edges nor assignments; 0: they are at hand.
         related: related pairs of a full run.
         use: terms that methods queried, and terms left out; of a full run of those with limits of their own.
-        changed: of a partial run, see ``repair_around``.
     """
 
     statistics: Statistics
     edges: list[Edge]
     pairs: int
     capped_terms: int = 0
-    truncated: int = 0
-    inconclusive: Mapping[str, str] = field(default_factory=dict)
     assigned: Mapping[str, Assignment] | None = None
     stored: int = 0
     related: int = 0
     use: TermUse = field(default_factory=TermUse)
-    changed: frozenset[str] = frozenset()
 
 
 @contextmanager
@@ -104,47 +98,6 @@ def clusters_pending(index: Index) -> Iterator[None]:
     index.set_note(CLUSTERS_PENDING, "1")
     yield
     index.set_note(CLUSTERS_PENDING, None)
-
-
-def cluster_new(
-    index: Index,
-    new_ids: Sequence[str],
-    neighbours: Iterable[str],
-    lookup: CandidateSearch,
-    settings: Settings,
-    progress: ProgressListener | None = None,
-) -> ClusteringResult:
-    """Compare and cluster pages that were just stored, each against all that is stored.
-
-    Args:
-        index: holds them.
-        new_ids: new or replaced pages; their edges are made anew.
-        neighbours: pages that had an edge to a replaced page.
-        lookup: finds and compares stored pages.
-        settings: canonical order.
-        progress: called with the progress.
-    """
-    report_progress = progress or silent
-    edges: dict[tuple[str, str], Edge] = {}
-    inconclusive: dict[str, str] = {}
-    pairs = capped = truncated = 0
-    use = TermUse()
-    for start in range(0, len(new_ids), LOOKUP_PAGES):
-        some = new_ids[start : start + LOOKUP_PAGES]
-        results = lookup.of_stored(some)
-        edges.update(((edge.left, edge.right), edge) for edge in results.edges())
-        pairs += results.pairs
-        capped += results.capped_terms
-        truncated += results.truncated
-        use = sum(results.use, use)
-        inconclusive |= {results.pages.ids[row]: why for row, why in results.inconclusive.items()}
-        report_progress(Progress("verify", start + len(some), len(new_ids)))
-    index.put_edges(edges.values())
-    changed, _ = repair_around(index, {*new_ids, *neighbours}, lookup, settings)
-    found = list(edges.values())
-    return ClusteringResult(
-        lookup.statistics, found, pairs, capped, truncated, inconclusive, use=use, changed=frozenset(changed)
-    )
 
 
 def repair_around(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.overrides import decided_edges
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from es_dedup.decision.candidate_search import CandidateSearch
     from es_dedup.index.port import Index
     from es_dedup.model import Decision, Edge
-    from es_dedup.settings import Settings
 
     Decisions = dict[str, Decision]
 
@@ -113,34 +112,57 @@ def outcomes_of(decisions: Iterable[Decision], stored: int) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def apply_policy(
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a write policy keeps.
+
+    Attributes:
+        decisions: on the new pages that stay and are not unique.
+        left_out: decisions on the pages that were removed.
+        changed: pages whose place in clusters changed with the removal.
+    """
+
+    decisions: Decisions
+    left_out: Decisions = field(default_factory=dict)
+    changed: Collection[str] = frozenset()
+
+
+def clustered_by_policy(
     policy: WritePolicy,
     stored: StoredBatch,
     clustering: ClusteringResult,
     index: Index,
     lookup: CandidateSearch,
-    settings: Settings,
-) -> tuple[Decisions, Decisions]:
+) -> Kept:
+    """``apply_policy`` after the whole index was clustered; after a run in files the index alone has edges and assignments."""
+    if clustering.stored and policy is WritePolicy.MARK:
+        return Kept(_marked(stored, index))
+    found = index.edges_of(stored.new) if clustering.stored else clustering.edges
+    edges = decided_edges(index, found, stored.new)
+    names = {name for edge in edges for name in (edge.left, edge.right)}.intersection(stored.new)
+    assigned = index.assignments(names) if clustering.assigned is None else clustering.assigned
+    decisions = not_unique(stored.decisions(names, edges, assigned))
+    return apply_policy(policy, stored, edges, decisions, index, lookup)
+
+
+def apply_policy(
+    policy: WritePolicy,
+    stored: StoredBatch,
+    edges: Sequence[Edge],
+    decisions: Decisions,
+    index: Index,
+    lookup: CandidateSearch,
+) -> Kept:
     """Remove what the policy does not keep.
 
     Args:
         policy: which.
         stored: the pages of the call.
-        clustering: all edges that touch them, and assignments where they are at hand; after a run out of core the index has both.
+        edges: all that touch them, as people have decided.
+        decisions: on those that are not unique.
         index: holds them.
         lookup: finds and compares stored pages.
-        settings: canonical order.
-
-    Returns:
-        Decisions on the new pages that are not unique, and on those that were left out.
     """
-    if clustering.stored and policy is WritePolicy.MARK:
-        return _marked(stored, index), {}
-    found = index.edges_of(stored.new) if clustering.stored else clustering.edges
-    edges = decided_edges(index, found, stored.new)
-    names = {name for edge in edges for name in (edge.left, edge.right) if name in stored.new}
-    names.update(stored.inconclusive)
-    decisions = not_unique(stored.decisions(names, edges, clustering.assigned or index.assignments(names)))
     gone: dict[str, set[str]] = {}
     if policy is WritePolicy.SKIP:
         gone = left_out(stored.new, edges)
@@ -150,17 +172,17 @@ def apply_policy(
                 gone.setdefault(other, set()).add(name)
     drop = set(gone)
     if not drop:
-        return decisions, {}
+        return Kept(decisions)
     touched = edge_neighbours(index, drop)
     index.delete_many(drop)
-    repair_around(index, touched | drop, lookup, settings)
+    changed, _ = repair_around(index, touched | drop, lookup, lookup.settings)
     kept = [edge for edge in edges if edge.left not in drop and edge.right not in drop]
     again = stored.decisions(decisions.keys() - drop, kept, index.assignments(decisions))
     if policy is WritePolicy.OVERWRITE:
         again.update((name, _instead(again[name], decisions[name], drop)) for name in list(again))
     staying = {other for others in gone.values() for other in others}
     because = stored.without(gone, edges, index.assignments(staying))  # clusters have changed by now
-    return not_unique(again), {name: because[name] for name in stored.new if name in drop}
+    return Kept(not_unique(again), {name: because[name] for name in stored.new if name in drop}, changed)
 
 
 def _marked(stored: StoredBatch, index: Index) -> Decisions:

@@ -52,6 +52,12 @@ class Pages:
     days: NDArray[np.int64]
     named: Sequence[Mapping[str, Any]] = ()
 
+    def between(self, start: int, stop: int) -> Pages:
+        """The pages from one row to before another, or to the last."""
+        rows = slice(start, stop)
+        table = self.table.take(np.arange(start, min(stop, len(self.ids))))
+        return Pages(self.ids[rows], table, self.days[rows], self.named[rows])
+
 
 @dataclass(frozen=True, slots=True)
 class PairComparison:

@@ -24,13 +24,13 @@ from es_dedup.batch.recluster import CLUSTERS_PENDING, QUICK_PAGES, write_sessio
 from es_dedup.batch.recluster_report import ReclusterReport, canonical_documents, report_of
 from es_dedup.batch.whole_corpus import decide_corpus, recluster_stored
 from es_dedup.clustering import cluster_all
-from es_dedup.decision.page_decisions import stored_decision
+from es_dedup.decision.page_decisions import stored_decision, with_overridden
 from es_dedup.deduplicator.index_reader import IndexReader
 from es_dedup.deduplicator.stored_reader import KEPT, ROOTS
 from es_dedup.errors import IndexLocked, InvalidAnnotation, InvalidOverride, NotAnIndex
 from es_dedup.index import factory
 from es_dedup.index.texts import compress_text
-from es_dedup.model import AddReport, Decision, Page, Progress, RemoveReport, WritePolicy
+from es_dedup.model import AddReport, Decision, Outcome, Page, Progress, RemoveReport, WritePolicy
 from es_dedup.model.annotations import Annotation, Label, just_now
 from es_dedup.model.batches import chunked
 from es_dedup.model.overrides import Override, OverrideKind, OverrideReport
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from es_dedup.batch.featurise import Chunk
+    from es_dedup.decision.candidate_search import CandidateSearchResult
     from es_dedup.index.port import Assignment
     from es_dedup.readers import Roots
     from es_dedup.settings import Settings
@@ -67,6 +68,7 @@ class Deduplicator(IndexReader):
 
     changed: frozenset[str] = frozenset()
     _temporary = False
+    _compared: CandidateSearchResult | None = None
 
     @classmethod
     def open(
@@ -118,10 +120,17 @@ class Deduplicator(IndexReader):
         report = self.add_many([checked_page(page)], policy=policy)
         for problem in report.failed.values():
             raise ValueError(f"{name_of(page)!r}: {problem}")
-        edges = self._index.edges_of([page.id])
-        assigned = self._index.assignments([page.id])
-        decision = report.decisions.get(page.id) or stored_decision(page.id, assigned[page.id], edges)
-        return replace(decision, verdicts=tuple(self._verdicts(page, decision, edges)))
+        if report.stored + report.left_out and (compared := self._compared) is not None:
+            decision = report.decisions.get(page.id) or Decision(page.id, Outcome.UNIQUE, page.id)
+            related, asked = compared.related(0), compared.pages
+        else:
+            edges = self._index.edges_of([page.id])
+            assigned = self._index.assignments([page.id])
+            decision = report.decisions.get(page.id) or stored_decision(page.id, assigned[page.id], edges)
+            related, asked = self._stored_pairs(page, decision, edges)
+        by_people = self._decided_by_people(asked, load_constraints(self._index))[0]
+        most = self._settings.index.limit
+        return replace(decision, verdicts=tuple(with_overridden(by_people, related[:most])))
 
     def add_many(
         self,
@@ -487,13 +496,13 @@ class Deduplicator(IndexReader):
         with write_session(self._index):
             settings, other = self._written_with(whole=whole)  # another process may have written meanwhile
             ingest = Ingest(
-                self._index, settings, lambda: self._lookup(settings), progress,
+                self._index, settings, lambda: self._lookup(settings), progress, policy, whole=whole,
                 again=whole and other, interrupted_seconds=0 if self._temporary else INTERRUPTED_SECONDS,
             )  # fmt: skip
-            ingest.write(made, reading)
             try:
-                report = ingest.finish(policy, whole=whole)
-                self.changed = ingest.changed
+                ingest.write(made, reading)
+                report = ingest.finish()
+                self.changed, self._compared = frozenset(ingest.changed), ingest.compared
             finally:
                 self._looked = 0.0  # statistics are read again where the note of them has changed
             if whole:  # another command may follow at once

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from es_dedup.batch.ingest import changed, keys_of
+from es_dedup.batch.chunk_rows import changed, take
 from es_dedup.batch.write_policy import StoredBatch, taken_over
 from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.detectors.features import pack
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from es_dedup.decision.candidate_search import CandidateLists, CandidateSearch, CandidateSearchResult
     from es_dedup.errors import IndexError_
     from es_dedup.index.port import Assignment, ClusterUpdates, Index
-    from es_dedup.index.records import RecordBatch
     from es_dedup.index.source_index import DedupField
     from es_dedup.model import Edge
 
@@ -119,23 +116,6 @@ class PrefetchedBatch:
     seconds: Mapping[str, float] = field(default_factory=dict)
 
 
-def records_of(records: RecordBatch) -> dict[str, FeatureRecord]:
-    """Records by page id with what the canonical order and comparing look at, and nothing else."""
-    return {
-        key.page_id: FeatureRecord(
-            page_id=key.page_id,
-            length=key.length,
-            content_hash=0,
-            terms=(),
-            payload=payload,
-            published=key.published,
-            site=key.site,
-            url=key.url,
-        )
-        for key, payload in zip(keys_of(records), records.payloads, strict=True)
-    }
-
-
 def decisions_of(
     index: ClusterUpdates,
     stored: StoredBatch,
@@ -208,14 +188,6 @@ def not_compared(
 def without(chunk: Chunk, names: Collection[str]) -> Chunk:
     """The batch without these pages."""
     return take(chunk, [row for row, name in enumerate(chunk.records.ids) if name not in names])
-
-
-def take(chunk: Chunk, rows: list[int]) -> Chunk:
-    """These rows of a batch; the batch itself when they are all."""
-    if len(rows) == len(chunk.records.ids):
-        return chunk
-    table = chunk.table.take(np.array(rows, dtype=np.int64))
-    return replace(chunk, records=chunk.records.take(rows), table=table)
 
 
 def add_evidence(decisions: dict[str, Decision], compared: CandidateSearchResult) -> None:

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.batch.chunk_rows import changed, joined, keys_of, take
+from es_dedup.batch.cluster_cache import ClusterCache
 from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.effective_settings import EffectiveSettings
 from es_dedup.batch.featurise import day_of, make_chunk
-from es_dedup.batch.ingest import changed, joined, keys_of
 from es_dedup.batch.learning import learn, store_statistics
-from es_dedup.batch.overrides import OVERRIDES, decided_edges, load_constraints, load_ignored
+from es_dedup.batch.overrides import OVERRIDES, decided_edges, load_ignored
+from es_dedup.batch.place import drop_replaced, place, records_of
 from es_dedup.batch.recluster import repair_around
 from es_dedup.batch.write_policy import StoredBatch, left_out, taken_over
 from es_dedup.clustering import same_neighbours
@@ -40,28 +42,24 @@ from es_dedup.hook.batch_steps import (
     decisions_of,
     distinct,
     not_compared,
-    records_of,
     replaced_by,
     replaced_meanwhile,
     rows_to_do,
-    take,
     without,
 )
-from es_dedup.hook.cluster_cache import ClusterCache
 from es_dedup.index.dedup_field import dedup_fields_after, dedup_fields_of, dedup_fields_of_groups
-from es_dedup.index.port import Assignment, WriteReport
-from es_dedup.model import Decision, Outcome, Relation, WritePolicy
+from es_dedup.index.port import WriteReport
+from es_dedup.model import Decision, Outcome, WritePolicy
 from es_dedup.settings.recorded import STATISTICS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk, Ignored
     from es_dedup.decision.candidate_search import CandidateLists, CandidateSearchResult
     from es_dedup.index.port import Index
-    from es_dedup.index.records import RecordBatch
     from es_dedup.index.source_index import DedupField
-    from es_dedup.model import Edge, Page
+    from es_dedup.model import Page
     from es_dedup.settings import Settings
 
 
@@ -317,16 +315,14 @@ class BatchDecider:
         compared, index, lookup, policy = basis.compared, basis.clusters, basis.lookup, basis.policy
         other = basis.replaced or ()
         replaced = {name for name in new if name in stored}
-        before = index.edges_of(replaced) if replaced else []
-        touched = same_neighbours(before, replaced)
-        if before:
-            index.drop_edges(replaced)
+        replaced_edges = drop_replaced(index, replaced)
+        before = replaced_edges.edges
         searched = [edge for edge in distinct(compared.edges()) if not {edge.left, edge.right} & set(other)]
         pairs, edges = compared.pairs, searched
         if before and basis.replaced is not None:  # another may have stored some of them since
             again = lookup.among(compared.pages, not_compared(compared, other, before, replaced))
             pairs, edges = pairs + again.pairs, distinct([*searched, *again.edges()])
-        alone = self._place(todo.records, touched, edges, index, lookup) if new else []
+        alone = place(index, todo.records, replaced_edges.beside, edges, lookup) if new else []
         cut = {compared.pages.ids[row]: why for row, why in compared.inconclusive.items()}
         stored_now = StoredBatch(new, replaced, cut)
         of_same = decided_edges(index, index.edges_of(same), same) if same else []
@@ -455,34 +451,3 @@ class BatchDecider:
         later = frozenset().union(*(names for at, names in tuple(self._begun.items()) if at > number))
         names = [[name for name in some if name not in later] for some in lists.names]
         return self._compare(todo, replace(lists, names=names), lookup)
-
-    def _place(
-        self,
-        records: RecordBatch,
-        beside: Iterable[str],
-        edges: Sequence[Edge],
-        cache: ClusterCache,
-        lookup: CandidateSearch,
-    ) -> list[Assignment]:
-        """Store edges and clusters: pages without relatives stand alone, around all others clusters are repaired; gives those that stand alone."""
-        index, touched = cache, {*records.ids, *beside}
-        ends = {name for edge in edges for name in (edge.left, edge.right)}
-        cache.learn(records_of(records), {})
-        if further := cache.unknown(ends | touched) - set(records.ids):
-            stored, assigned, _ = self._index.pages_and_assignments(further)
-            cache.learn(stored, assigned, further)
-        cache.read_around(cache.with_clusters(ends | touched))
-        related = same_neighbours(edges, touched)
-        known = index.assignments({*touched, *related})
-        # A page that another process has stored, and that it has not yet decided on, is decided on with ours.
-        touched |= {name for name in related if name not in known}
-        linked = {name for edge in edges if edge.relation.same for name in (edge.left, edge.right)} & touched
-        linked |= {name for name in touched if name in known} | index.members(touched).keys() & touched
-        constraints = load_constraints(index)
-        linked |= {name for name in touched if constraints.touch([name])}
-        alone = [Assignment(name, name, name, Relation.EXACT, 1.0) for name in sorted(touched - linked)]
-        index.put_edges(edges)
-        index.assign_many(alone)
-        if linked:
-            repair_around(index, linked, lookup, lookup.settings)
-        return alone

@@ -295,6 +295,11 @@ class NeighbourhoodStore(ClusterUpdates, Protocol):
 class ClusterBatch(NeighbourhoodStore, Protocol):
     """Cluster changes that are kept together, see ``Index.batched_cluster_updates``; what is read of it has them."""
 
+    def pages_and_assignments(
+        self, page_ids: Iterable[str], notes: Sequence[str] = ()
+    ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
+        """See ``Index.pages_and_assignments``."""
+
     def edges_and_members(
         self, page_ids: Iterable[str], cluster_ids: Iterable[str]
     ) -> tuple[list[Edge], dict[str, list[Assignment]]]:

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.batch.ingest import changed
+from es_dedup.batch.chunk_rows import changed
 from es_dedup.batch.overrides import load_ignored
 from es_dedup.batch.recluster import CLUSTERS_PENDING, write_session
 from es_dedup.batch.whole_corpus import recluster_out_of_core

@@ -14,10 +14,11 @@ from es_dedup.index.elastic import clusters
 from es_dedup.index.elastic.clusters import turned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from es_dedup.index.elastic.bulk import Write
     from es_dedup.index.port import Assignment, Index
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Edge
 
     Pair = tuple[str, str]
@@ -111,6 +112,15 @@ class ClusterBatch:
     def __init__(self, index: Index) -> None:
         self._index, self.changes = index, ClusterChanges()
         self.get_many, self.note, self.notes = index.get_many, index.note, index.notes
+
+    def pages_and_assignments(
+        self, page_ids: Iterable[str], notes: Sequence[str] = ()
+    ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
+        """See ``Index.pages_and_assignments``."""
+        names = list(dict.fromkeys(page_ids))
+        stored, found, said = self._index.pages_and_assignments(names, notes)
+        now = found | self.changes.known(names)
+        return stored, {name: each for name in names if (each := now.get(name)) is not None}, said
 
     def put_edges(self, edges: Iterable[Edge]) -> None:
         """See ``ClusterStore.put_edges``."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.clustering import same_neighbours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from es_dedup.index.port import Assignment, ClusterBatch
     from es_dedup.index.records import FeatureRecord
@@ -54,6 +54,12 @@ class ClusterCache:
     def unknown(self, page_ids: Iterable[str]) -> set[str]:
         """Those of the pages whose record or assignment has not been learned."""
         return {name for name in page_ids if name not in self._records or name not in self._assigned}
+
+    def read_pages(self, page_ids: Collection[str]) -> None:
+        """Read records and assignments of pages."""
+        if page_ids:
+            stored, assigned, _ = self._index.pages_and_assignments(page_ids)
+            self.learn(stored, assigned, page_ids)
 
     def with_clusters(self, page_ids: Iterable[str]) -> set[str]:
         """The pages, and those that are known to be in the same clusters."""
