@@ -11,7 +11,7 @@ from typing import Any
 
 from es_dedup.index import validation
 from es_dedup.index.base import IndexBase
-from es_dedup.index.port import Assignment, WriteReport
+from es_dedup.index.port import NO_NOTES, Assignment, WriteReport
 from es_dedup.index.records import FeatureRecord, RecordBatch
 from es_dedup.model import Candidate, CandidateQuery, CandidateResult, Edge, Scope
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
@@ -42,7 +42,8 @@ class PlainIndex(IndexBase):
 
     # FeatureIndex
 
-    def put_batch(self, batch: RecordBatch) -> WriteReport:
+    def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> WriteReport:
+        self.set_notes(notes)
         wrong = dict(validation.problems(batch))
         kept = {
             page_id: replace(_record(batch, at), named={})

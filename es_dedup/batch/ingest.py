@@ -32,11 +32,12 @@ from es_dedup.batch.write_policy import (
 from es_dedup.decision.comparison import Pages
 from es_dedup.decision.term_use import TermUse
 from es_dedup.errors import IndexError_
+from es_dedup.index.port import WriteReport
 from es_dedup.model import AddReport, Decision, Progress, WritePolicy
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.batch.recluster import ClusteringResult
@@ -133,6 +134,7 @@ class Ingest:
         settings: all settings.
         lookup: makes a lookup with the statistics at hand.
         progress: called with the progress.
+        before: pages that are stored.
         policy: what is done with duplicates.
         whole: cluster everything anew.
         again: do so even where no page is new.
@@ -152,6 +154,7 @@ class Ingest:
         settings: Settings,
         lookup: Callable[[], CandidateSearch],
         progress: Callable[[Progress], None] | None,
+        before: int,
         policy: WritePolicy = WritePolicy.MARK,
         *,
         whole: bool = False,
@@ -162,8 +165,9 @@ class Ingest:
         self._report_progress = progress or silent
         self._policy, self._whole, self._all_anew = policy, whole, whole
         self._interrupted_seconds = interrupted_seconds
-        self._before = index.count()
+        self._before = before
         self._again, self._unfinished = again, index.note(CLUSTERS_PENDING) is not None
+        self._noted = self._unfinished  # the note is there
         self._outdated = False
         self._read = self._unchanged = self._unread_times = 0
         self._failed: dict[str, str] = {}
@@ -217,11 +221,11 @@ class Ingest:
         """Cluster what was only stored, apply the policy, report."""
         started = time.perf_counter()
         release_memory()
-        self._all_anew |= self._unfinished and self._total <= QUICK_PAGES
+        self._all_anew |= self._unfinished and self.total <= QUICK_PAGES
         clustering = None
         decisions, left_out = self._decided.decisions, self._decided.left_out
         if self._all_anew and (self._new or self._again or self._unfinished):
-            in_memory = self._total <= IN_MEMORY_PAGES
+            in_memory = self.total <= IN_MEMORY_PAGES
             with collector_paused() if in_memory else nullcontext():
                 clustering = self._recluster()
                 new = [name for name in self._new if name not in left_out]
@@ -234,7 +238,7 @@ class Ingest:
                 )
                 decisions, left_out = kept.decisions, left_out | kept.left_out
             self._unfinished = False
-        if self._new and not self._unfinished:
+        if self._noted and not self._unfinished:
             self._index.set_note(CLUSTERS_PENDING, None)
         self._seconds["cluster"] = self._decided.seconds + time.perf_counter() - started
         count = len(self._new) - len(left_out)
@@ -279,8 +283,16 @@ class Ingest:
         self._superseded += superseded
         self._repeated += repeated
         stored: dict[str, FeatureRecord] = {}
+        created: set[str] = set()
+        if self._few(chunk):  # as a rule all of them are new, which storing them tells
+            done, there = self._index.put_new(chunk.records, self._pending())
+            self._failed.update(done.failed)
+            created = set(chunk.records.ids) - there - done.failed.keys()
+            chunk = take(
+                chunk, [row for row, name in enumerate(chunk.records.ids) if name not in done.failed]
+            )
         if self._before or self._new:
-            stored = self._index.get_many(chunk.records.ids)
+            stored = self._index.get_many(name for name in chunk.records.ids if name not in created)
             ours = self._new.keys() & chunk.records.ids
             chunk, unchanged = changed(chunk, stored)
             again = len(ours.difference(chunk.records.ids))
@@ -288,38 +300,55 @@ class Ingest:
             self._unchanged += unchanged - again
         if chunk.records.ids:
             try:
-                self._take_in(chunk, stored, last=last)
+                self._take_in(chunk, stored, created, last=last)
             except BaseException:
                 self._forget()
                 raise
         self._seconds["write"] += time.perf_counter() - begun
 
-    def _take_in(self, chunk: Chunk, stored: Mapping[str, FeatureRecord], *, last: bool) -> None:
-        """Store pages; decide on them at once unless the whole index is to be clustered anew."""
+    def _few(self, chunk: Chunk) -> bool:
+        """Whether pages are so few that they are decided on at once, whether they are new or not."""
+        count = len(chunk.records.ids)
+        if not self._before or self._all_anew or count > LOOKUP_PAGES:
+            return False
+        total = self.total + count
+        fresh = max(len(self._new) + count, total - self._lookup().statistics.pages)
+        return FULL_SHARE * fresh < total
+
+    def _pending(self) -> Mapping[str, str | None]:
+        """The note that pages are stored whose clusters are not made yet, to be kept with them, where it is not there."""
+        notes = {} if self._noted else {CLUSTERS_PENDING: "1"}
+        self._noted = True
+        return notes
+
+    def _take_in(
+        self, chunk: Chunk, stored: Mapping[str, FeatureRecord], created: Collection[str], *, last: bool
+    ) -> None:
+        """Store pages, but those that were created just now; decide on them at once unless the whole index is to be clustered anew."""
         self._stored_anew += len(chunk.records.ids) - len(stored.keys() & chunk.records.ids)
         self._all_anew |= self._many and self._worth(len(self._new.keys() | chunk.records.ids))
         if not self._before and not stored and self._all_anew:
             self._keep(chunk, last=last)
-        chunk, replaced = self._store(chunk, stored)
+        chunk, replaced = self._store(chunk, stored, created)
         if not self._all_anew:
             started = time.perf_counter()
             self._decide(chunk, replaced)
             self._decided.seconds += time.perf_counter() - started
 
     @property
-    def _total(self) -> int:
-        """Pages that are stored, those that were left out included."""
+    def total(self) -> int:
+        """Pages that are stored, those that a policy removes later included."""
         return self._before + self._stored_anew
 
     @property
     def _many(self) -> bool:
         """Whether a fifth of the pages came after statistics were learned; not where documents follow the clusters, which would all be written."""
-        fresh = max(len(self._new), self._total - self._lookup().statistics.pages)
-        return FULL_SHARE * fresh >= self._total and (not self._before or not attached(self._index))
+        fresh = max(len(self._new), self.total - self._lookup().statistics.pages)
+        return FULL_SHARE * fresh >= self.total and (not self._before or not attached(self._index))
 
     def _worth(self, new: int) -> bool:
         """Whether clustering everything takes no longer than this call by far."""
-        return self._total <= QUICK_PAGES or WORTH_SHARE * new >= self._total
+        return self.total <= QUICK_PAGES or WORTH_SHARE * new >= self.total
 
     def _keep(self, chunk: Chunk, *, last: bool) -> None:
         """Keep features of new pages at hand while they fit; decide pairs while the last ones are written."""
@@ -339,11 +368,12 @@ class Ingest:
             self._pipelined.drop()
             self._pipelined = None
 
-    def _store(self, chunk: Chunk, stored: Mapping[str, FeatureRecord]) -> tuple[Chunk, set[str]]:
+    def _store(
+        self, chunk: Chunk, stored: Mapping[str, FeatureRecord], created: Collection[str]
+    ) -> tuple[Chunk, set[str]]:
         """Store pages; gives those that were stored, and which of them replace others."""
-        if not self._new:
-            self._index.set_note(CLUSTERS_PENDING, "1")
-        done = self._index.put_batch(chunk.records)
+        rest = take(chunk, [row for row, name in enumerate(chunk.records.ids) if name not in created])
+        done = self._index.put_batch(rest.records, self._pending()) if rest.records.ids else WriteReport(0)
         if done.failed:
             self._failed.update(done.failed)
             self._forget()
@@ -389,6 +419,9 @@ class Ingest:
             decisions = not_unique(stored.decisions(new, known, clusters.assignments(new)))
             left = chain.from_iterable(clusters.members(clusters.left).values())
             self.changed |= {*clusters.reassigned, *(each.page_id for each in left)}
+            if self._policy is WritePolicy.MARK and not self._unfinished:
+                updates.set_note(CLUSTERS_PENDING, None)
+                self._noted = False
         kept = apply_policy(self._policy, stored, known, decisions, self._index, lookup)
         self.changed.update(kept.changed)
         found.decisions |= kept.decisions
@@ -398,7 +431,7 @@ class Ingest:
         related = None
         if self._pipelined is not None:
             corpus, related = self._pipelined.result(self._report_progress)
-        elif self._before == 0 and sum(len(keys) for keys, _ in self._kept) == self._total:
+        elif self._before == 0 and sum(len(keys) for keys, _ in self._kept) == self.total:
             corpus = Corpus((keys, table, ()) for keys, table in self._kept)
             self._kept.clear()
         else:

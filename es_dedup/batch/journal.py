@@ -38,6 +38,9 @@ class WritableNotes(Notes, Protocol):
     def set_note(self, name: str, value: str | None) -> None:
         """See ``FeatureIndex.set_note``."""
 
+    def set_notes(self, notes: Mapping[str, str | None]) -> None:
+        """See ``FeatureIndex.set_notes``."""
+
 
 class Entry(Protocol):
     """What a person has said of pages, once."""
@@ -142,12 +145,14 @@ class Journal(Generic[Known]):
         by_time = sorted(entries.values(), key=lambda each: each.time)  # those of one second as they came
         return replace(known, rows=rows, mark=later[-1]["mark"], entries={each.key: each for each in by_time})
 
-    def record(self, index: WritableNotes, changes: Sequence[Entry]) -> Known:
-        """Store entries that are new or have changed; the caller keeps other writers out.
+    def record(
+        self, index: WritableNotes, changes: Sequence[Entry], notes: Mapping[str, str] = MappingProxyType({})
+    ) -> Known:
+        """Store entries that are new or have changed, and other notes before; the caller keeps other writers out.
 
         They count, all of them, when the first note is written at the end.
         """
-        self._append(index, changes, json.loads(index.note(self.name) or "{}"))
+        self._append(index, changes, json.loads(index.note(self.name) or "{}"), notes)
         return self.recorded(index)
 
     def erase(self, index: WritableNotes, kept: Sequence[Entry]) -> None:
@@ -156,24 +161,30 @@ class Journal(Generic[Known]):
         if not head:
             return
         first = head["rows"] + 1
-        self._append(index, kept, {"first": first, "rows": head["rows"]}, least=1)
+        self._append(index, kept, {"first": first, "rows": head["rows"]}, {}, least=1)
         for number in range(1, first):
             index.set_note(self.row(number), None)
 
     def _append(
-        self, index: WritableNotes, changes: Sequence[Entry], head: dict[str, Any], least: int = 0
+        self,
+        index: WritableNotes,
+        changes: Sequence[Entry],
+        head: dict[str, Any],
+        before: Mapping[str, str],
+        least: int = 0,
     ) -> None:
         """Add rows behind those that a head counts, at least ``least`` of them, and then replace the head."""
         rows, mark = head.get("rows", 0), head.get("mark", "")
+        notes: dict[str, str | None] = {**before}
         for start in range(0, max(len(changes), least), MAX_ROW_ENTRIES):
             rows, mark = rows + 1, secrets.token_hex(6)
             some = changes[start : start + MAX_ROW_ENTRIES]
             row = {"mark": mark, self.name: [each.as_dict() for each in some]}
-            index.set_note(self.row(rows), json.dumps(row, ensure_ascii=False))
+            notes[self.row(rows)] = json.dumps(row, ensure_ascii=False)
         journal = head.get("journal") or secrets.token_hex(6)
         first = {"first": head["first"]} if "first" in head else {}
         head = {"format": self.form, "journal": journal, "rows": rows, "mark": mark, **first}
-        index.set_note(self.name, json.dumps(head))
+        index.set_notes({**notes, self.name: json.dumps(head)})
 
 
 def problem_of(entries: Sequence[Entry]) -> str:

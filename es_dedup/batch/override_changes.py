@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from es_dedup.batch.overrides import load_overrides, merged, same_in_force
-from es_dedup.batch.recluster import change_overrides, write_session
+from es_dedup.batch.recluster import change_overrides
 from es_dedup.errors import InvalidOverride, UnknownOverride
 from es_dedup.model.annotations import just_now
 from es_dedup.model.overrides import OverrideReport
@@ -28,7 +28,10 @@ def merge_overrides(index: Index, settings: Settings, given: Iterable[Override])
 
 
 def add_override(index: Index, settings: Settings, new: Override) -> OverrideReport:
-    """Take a new override into force; the report has that which was in force before, if it says the same.
+    """Take a new override into force; the caller keeps other writers out.
+
+    Returns:
+        The override that is in force now: the one before, if it says the same.
 
     Raises:
         OverrideConflict: it cannot hold beside others.
@@ -38,20 +41,18 @@ def add_override(index: Index, settings: Settings, new: Override) -> OverrideRep
         raise InvalidOverride(f"page {new.pages[0]!r} is named twice")
     if not new.reason.strip() or not new.author.strip():
         raise InvalidOverride("the reason or the author is empty")
-    with write_session(index):
-        changed = merge_overrides(index, settings, [new]).changed
-        stored = same_in_force(load_overrides(index).values(), new)
+    changed = merge_overrides(index, settings, [new]).changed
+    stored = same_in_force(load_overrides(index).values(), new)
     return OverrideReport((stored or new,), changed)
 
 
 def end_override(
     index: Index, settings: Settings, override_id: str, *, reason: str, author: str
 ) -> OverrideReport:
-    """See ``Deduplicator.undo_override``."""
-    with write_session(index):
-        known = load_overrides(index)
-        if override_id not in known:
-            raise UnknownOverride(override_id)
-        undone = replace(known[override_id], undone=just_now(), undone_by=author, undone_reason=reason)
-        changed = merge_overrides(index, settings, [undone]).changed
-        return OverrideReport((load_overrides(index)[override_id],), changed)
+    """See ``Deduplicator.undo_override``; the caller keeps other writers out."""
+    known = load_overrides(index)
+    if override_id not in known:
+        raise UnknownOverride(override_id)
+    undone = replace(known[override_id], undone=just_now(), undone_by=author, undone_reason=reason)
+    changed = merge_overrides(index, settings, [undone]).changed
+    return OverrideReport((load_overrides(index)[override_id],), changed)

@@ -15,13 +15,15 @@ from functools import partial
 from sys import maxsize
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.batch.cluster_cache import ClusterCache
 from es_dedup.batch.corpus import key_of
-from es_dedup.batch.overrides import JOURNAL, load_constraints
+from es_dedup.batch.overrides import JOURNAL, OVERRIDES, load_constraints
 from es_dedup.clustering import PageKey, same_neighbours, update_clusters
 from es_dedup.decision.term_use import TermUse
 from es_dedup.errors import reading_stored
 from es_dedup.index.source_index import ATTACHMENTS
 from es_dedup.model.batches import chunked
+from es_dedup.settings.recorded import STATISTICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -42,7 +44,8 @@ CLUSTERS_PENDING: Final = "clusters_pending"
 """Note: pages were stored or removed whose clusters are not made yet."""
 DOCUMENTS_PENDING: Final = "documents_pending"
 """Note: pages whose clusters overrides have changed, and whose documents are not written yet, by the change."""
-SESSION: Final = "session"  # note: the last write session that changed pages or clusters
+READ_IN_SESSIONS: Final = (STATISTICS, OVERRIDES, CLUSTERS_PENDING, ATTACHMENTS)
+"""Notes that are read together when a session begins."""
 LOOKUP_PAGES: Final = 100  # pages queried and compared at a time in a partial run
 
 
@@ -72,18 +75,20 @@ class ClusteringResult:
 
 
 @contextmanager
-def write_session(index: Index) -> Iterator[None]:
+def write_session(index: Index) -> Iterator[bool]:
     """Change pages and clusters while no other session does; sees what the sessions before have changed.
 
-    A note shows readers without a session, as the hook is one, that the index has changed since.
+    Yields:
+        Whether no other session was held since this index object's last one, as far as is known.
 
     Raises:
         IndexLocked: another session did not finish in time.
     """
-    with index.writing():
-        index.set_note(SESSION, secrets.token_hex(8))
-        index.refresh_clusters()
-        yield
+    with index.writing() as alone:
+        if not alone:
+            index.refresh_clusters()
+        index.notes(READ_IN_SESSIONS)
+        yield alone
 
 
 @contextmanager
@@ -167,20 +172,28 @@ def change_overrides(
     """
     named = {page for each in changes for page in each.pages}
     touched = load_constraints(index).with_units(named) | constraints.with_units(named)
-    change = update_clusters(
-        index, partial(page_keys, index), touched, settings.cluster, constraints, limit=maxsize
-    )
-    pages = _pages_of(index, change)
-    if pages and attached(index):
-        pending = {**documents_pending(index), secrets.token_hex(6): sorted(pages)}
-        note = json.dumps(pending, ensure_ascii=False)
-        index.set_note(DOCUMENTS_PENDING, note)
-    with clusters_pending(index):
-        JOURNAL.record(index, changes)
-        index.assign_many(change.assignments)
-        joined = index.members(each.cluster_id for each in change.assignments)
+    with index.batched_cluster_updates() as updates:
+        clusters = ClusterCache(updates)
+        clusters.read_pages(touched)
+        clusters.read_around(clusters.with_clusters(touched))
+        change = update_clusters(
+            clusters, partial(page_keys, clusters), touched, settings.cluster, constraints, limit=maxsize
+        )
+        moved = [each.page_id for each in change.assignments]
+        left = clusters.members(each.cluster_id for each in clusters.assignments(moved).values())
+        before = {each.page_id for group in left.values() for each in group}
+        if attached(index) and (pending := before | set(moved)):
+            known = documents_pending(index)
+            note = json.dumps({**known, secrets.token_hex(6): sorted(pending)}, ensure_ascii=False)
+            index.set_note(DOCUMENTS_PENDING, note)
+        unfinished = index.note(CLUSTERS_PENDING) is not None
+        JOURNAL.record(index, changes, {} if unfinished else {CLUSTERS_PENDING: "1"})
+        clusters.assign_many(change.assignments)
+        joined = clusters.members(each.cluster_id for each in change.assignments)
+        if not unfinished:
+            updates.set_note(CLUSTERS_PENDING, None)
     index.refresh()  # who decides looks at the clusters at once, often by another process
-    return tuple(sorted(pages.union(each.page_id for group in joined.values() for each in group)))
+    return tuple(sorted(before | {each.page_id for group in joined.values() for each in group}))
 
 
 def follow_overrides(index: Index, settings: Settings) -> None:

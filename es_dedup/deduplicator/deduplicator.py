@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from es_dedup.batch.featurise import Chunk
+    from es_dedup.clustering import Constraints
     from es_dedup.decision.candidate_search import CandidateSearchResult
     from es_dedup.index.port import Assignment
     from es_dedup.readers import Roots
@@ -68,7 +69,9 @@ class Deduplicator(IndexReader):
 
     changed: frozenset[str] = frozenset()
     _temporary = False
-    _compared: CandidateSearchResult | None = None
+    _compared: CandidateSearchResult | None = None  # pages of the last call, of few, and their candidates
+    _constraints: Constraints | None = None  # in the last call
+    _stored: int | None = None  # pages after the last call, while no other session is held
 
     @classmethod
     def open(
@@ -128,8 +131,8 @@ class Deduplicator(IndexReader):
             assigned = self._index.assignments([page.id])
             decision = report.decisions.get(page.id) or stored_decision(page.id, assigned[page.id], edges)
             related, asked = self._stored_pairs(page, decision, edges)
-        by_people = self._decided_by_people(asked, load_constraints(self._index))[0]
-        most = self._settings.index.limit
+        by_people = self._decided_by_people(asked, self._constraints or load_constraints(self._index))[0]
+        most = self._given.index.limit
         return replace(decision, verdicts=tuple(with_overridden(by_people, related[:most])))
 
     def add_many(
@@ -186,6 +189,7 @@ class Deduplicator(IndexReader):
         """Remove pages and repair their clusters; unknown ids are reported, not raised."""
         ids = checked_ids(page_ids)
         with write_session(self._index):
+            self._stored = None
             # a page that is in a cluster and nowhere else is taken out of it too
             known = self._index.get_many(ids).keys() | self._index.assignments(ids).keys()
             unknown = tuple(name for name in ids if name not in known)
@@ -277,7 +281,8 @@ class Deduplicator(IndexReader):
         Raises:
             UnknownOverride: there is none of that id.
         """
-        return end_override(self._index, self._settings, override_id, reason=reason, author=author)
+        with write_session(self._index):
+            return end_override(self._index, self._settings, override_id, reason=reason, author=author)
 
     def import_overrides(self, overrides: Iterable[Override]) -> OverrideReport:
         """Take over overrides of another index or a file; their pages need not be stored.
@@ -347,9 +352,14 @@ class Deduplicator(IndexReader):
     def _override(
         self, kind: OverrideKind, pages: tuple[str, ...], reason: str, author: str, **of: str
     ) -> OverrideReport:
-        named = tuple(sorted(self.record(page_id).page_id for page_id in pages))
+        named = tuple(sorted(map(checked_id, pages)))
+        stored = self._index.get_many(named)
+        for page_id in named:
+            if page_id not in stored:
+                raise errors.UnknownPage(page_id)
         new = Override(secrets.token_hex(6), kind, named, reason, author, just_now(), **of)
-        return add_override(self._index, self._settings, new)
+        with write_session(self._index):
+            return add_override(self._index, self._settings, new)
 
     def record_roots(self, roots: Roots) -> None:
         """Record the roots of an input before its pages are stored, so that files below them keep their ids.
@@ -472,18 +482,12 @@ class Deduplicator(IndexReader):
         dry_run: bool,
         whole: bool,
     ) -> AddReport:
-        settings, other = self._written_with(whole=whole)
         source = checked_pages(pages)
         reading = PageInput(source)
-        made: Iterable[Chunk] = chunks(
-            source if self._temporary else reading,
-            settings,
-            None if dry_run else factory.text_codec(settings),
-            named=self._index.keeps_named,
-            ignored=load_ignored(self._index),
-        )
+        made: Iterable[Chunk] | None = None
         if dry_run or policy is WritePolicy.FAIL:
-            made = list(made)
+            settings, _ = self._written_with(whole=whole)
+            made = list(self._chunks(reading, settings, dry_run=dry_run))
             if reading.error is not None:
                 raise reading.error
             lookup = self._lookup(settings)
@@ -493,18 +497,34 @@ class Deduplicator(IndexReader):
                     raise errors.DuplicatePage(page_id, decision.duplicate_of)
             if dry_run:
                 return report
-        with write_session(self._index):
-            settings, other = self._written_with(whole=whole)  # another process may have written meanwhile
+        with write_session(self._index) as alone:
+            settings, other = self._written_with(whole=whole)
+            if made is None:
+                made = self._chunks(source if self._temporary else reading, settings)
+            before = self._stored if alone and self._stored is not None else self._index.count()
+            self._stored = None
             ingest = Ingest(
-                self._index, settings, lambda: self._lookup(settings), progress, policy, whole=whole,
+                self._index, settings, lambda: self._lookup(settings), progress, before, policy, whole=whole,
                 again=whole and other, interrupted_seconds=0 if self._temporary else INTERRUPTED_SECONDS,
             )  # fmt: skip
             try:
                 ingest.write(made, reading)
                 report = ingest.finish()
                 self.changed, self._compared = frozenset(ingest.changed), ingest.compared
+                self._constraints = load_constraints(self._index)
+                if policy is WritePolicy.MARK:
+                    self._stored = ingest.total
             finally:
                 self._looked = 0.0  # statistics are read again where the note of them has changed
             if whole:  # another command may follow at once
                 self._index.refresh()
         return report
+
+    def _chunks(self, pages: Iterable[Page], settings: Settings, *, dry_run: bool = False) -> Iterator[Chunk]:
+        return chunks(
+            pages,
+            settings,
+            None if dry_run else factory.text_codec(settings),
+            named=self._index.keeps_named,
+            ignored=load_ignored(self._index),
+        )

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.index.closing import Closing
-from es_dedup.index.port import Index
+from es_dedup.index.port import NO_NOTES, Index
 from es_dedup.index.records import RecordBatch
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterSummary
 
@@ -58,12 +58,14 @@ class IndexBase(Closing, Index):
         """See ``FeatureIndex.put_many``."""
         return self.put_batch(RecordBatch.of(list(records)))
 
-    def put_new(self, batch: RecordBatch) -> tuple[WriteReport, set[str]]:
+    def put_new(
+        self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES
+    ) -> tuple[WriteReport, set[str]]:
         """See ``FeatureIndex.put_new``."""
         with self.writing():
             stored = set(self.get_many(batch.ids))
             rows = [row for row, page_id in enumerate(batch.ids) if page_id not in stored]
-            return self.put_batch(batch.take(rows)), stored
+            return self.put_batch(batch.take(rows), notes), stored
 
     def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
         """See ``FeatureIndex.payloads``."""
@@ -87,6 +89,11 @@ class IndexBase(Closing, Index):
     def notes(self, names: Iterable[str]) -> dict[str, str | None]:
         """See ``FeatureIndex.notes``."""
         return {name: self.note(name) for name in names}
+
+    def set_notes(self, notes: Mapping[str, str | None]) -> None:
+        """See ``FeatureIndex.set_notes``."""
+        for name, value in notes.items():
+            self.set_note(name, value)
 
     def count(self) -> int:
         """See ``FeatureIndex.count``."""

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from es_dedup.model import CandidateQuery, CandidateResult, Edge, Progress, Relation
     from es_dedup.model.cluster_changes import ClusterChange, Cursor
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary, Place
+
+
+NO_NOTES: Final[Mapping[str, str | None]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +92,16 @@ class FeatureIndex(Protocol):
         """
 
     @abstractmethod
-    def put_batch(self, batch: RecordBatch) -> WriteReport:
-        """Store records given as columns, with the guarantees of ``put_many``; fastest in large batches."""
+    def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> WriteReport:
+        """Store records given as columns, with the guarantees of ``put_many``; fastest in large batches.
 
-    def put_new(self, batch: RecordBatch) -> tuple[WriteReport, set[str]]:
-        """Store those records whose page is not stored, with the guarantees of ``put_batch``; and the ids of the pages that are stored.
+        ``notes`` are kept before the records, and with them where that saves a request.
+        """
+
+    def put_new(
+        self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES
+    ) -> tuple[WriteReport, set[str]]:
+        """Store, as ``put_batch``, those records whose page is not stored; and the ids of the pages that are stored.
 
         Of these nothing is changed. Where the call was interrupted before, its own pages may be among them.
         """
@@ -228,7 +237,7 @@ class FeatureIndex(Protocol):
 
     @abstractmethod
     def note(self, name: str) -> str | None:
-        """A small text kept with the index under this name, or None."""
+        """A small text kept with the index under this name, or None; within ``writing`` it may be read only once."""
 
     def notes(self, names: Iterable[str]) -> dict[str, str | None]:
         """What ``note`` answers for each name, asked for together."""
@@ -240,6 +249,9 @@ class FeatureIndex(Protocol):
     @abstractmethod
     def set_note(self, name: str, value: str | None) -> None:
         """Keep a small text under a name; None removes it."""
+
+    def set_notes(self, notes: Mapping[str, str | None]) -> None:
+        """What ``set_note`` does for each name, in order; where it is interrupted, some of the first may be kept."""
 
     def count(self) -> int:
         """Number of stored pages."""
@@ -299,6 +311,9 @@ class ClusterBatch(NeighbourhoodStore, Protocol):
         self, page_ids: Iterable[str], notes: Sequence[str] = ()
     ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
         """See ``Index.pages_and_assignments``."""
+
+    def set_note(self, name: str, value: str | None) -> None:
+        """See ``FeatureIndex.set_note``: kept after all other changes."""
 
     def edges_and_members(
         self, page_ids: Iterable[str], cluster_ids: Iterable[str]

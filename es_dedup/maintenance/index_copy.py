@@ -15,7 +15,7 @@ import xxhash
 
 from es_dedup.batch.featurise import compared
 from es_dedup.batch.overrides import load_ignored
-from es_dedup.batch.recluster import CLUSTERS_PENDING, DOCUMENTS_PENDING, SESSION, write_session
+from es_dedup.batch.recluster import CLUSTERS_PENDING, DOCUMENTS_PENDING, write_session
 from es_dedup.detectors.features import stored_terms, unpack
 from es_dedup.detectors.named_fields import named_fields
 from es_dedup.errors import ConfigError, DedupError, WriteFailed
@@ -37,9 +37,7 @@ BATCH: Final = 500  # pages at a time
 PASSES: Final = 5  # over both, until nothing differs any more
 COPYING: Final = "copy"
 """Value of the note of pending clusters while a copy is made: other pages of the index have other values."""
-OF_THE_PLACE: Final = frozenset(
-    {CLUSTERS_PENDING, SESSION, ATTACHMENTS, DOCUMENTS_PENDING, FOLLOWED, "reindex"}
-)
+OF_THE_PLACE: Final = frozenset({CLUSTERS_PENDING, ATTACHMENTS, DOCUMENTS_PENDING, FOLLOWED, "reindex"})
 """Notes that are about the index in its place, its source indices and its jobs; all others are copied."""
 NO_TEXTS: Final = (
     "page {} has no kept text, of which the fields for people are made: copy into a new index, made with "

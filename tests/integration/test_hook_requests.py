@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST = 10
 MOST_OF_A_CHECK = 4
+MOST_OF_A_CALL = 10
 BATCH = 10
 BATCHES = 8
 
@@ -113,3 +114,25 @@ def test_a_growing_cluster_leaves_its_copies_as_they_are(
     assert {each: found[each]["cluster_size"] for each in found if "cluster_size" in found[each]} == {
         "copy-0": count
     }
+
+
+def test_an_addition_and_an_override_take_ten_requests(
+    address: str, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lock, notes, features, frequencies, candidates, their features, records, clusters around, clusters, lock.
+
+    Of an override: records, lock, notes, records with clusters, clusters around, the override, clusters, refresh, lock.
+    """
+    monkeypatch.setattr(index_reader, "STATISTICS_SECONDS", 60)
+    with Deduplicator.open(
+        address, settings=Settings.model_validate({"elastic": {"refresh": "-1"}})
+    ) as dedup:
+        dedup.add_many(story(number) for number in range(BATCH))
+        dedup.add(story(BATCH))
+        asked.clear()
+        assert dedup.add(story(3, "copy", day=3)).duplicate_of == "story-3"
+        assert len(asked) <= MOST_OF_A_CALL, asked
+        asked.clear()
+        assert "copy" in dedup.override_different("copy", "story-3", reason="r", author="a").changed
+        assert len(asked) <= MOST_OF_A_CALL, asked
+    empty(address)

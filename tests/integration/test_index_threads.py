@@ -221,6 +221,7 @@ class Caller:
         name = f"note {self._number}"
         self.note = self._random.choice((None, str(self._random.random())))
         self.call("set_note", name, self.note)
+        self.call("set_notes", {name: self.note})
         assert self.call("note", name) == self.note
         assert self.call("notes", [name]) == {name: self.note}
         assert (name in self.call("note_names")) == (self.note is not None)

@@ -17,7 +17,7 @@ from es_dedup.index.elastic.cluster_lists import ClusterLists
 from es_dedup.index.elastic.deletion import expunge
 from es_dedup.index.elastic.locking import WAITING
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS
-from es_dedup.index.elastic.notes import NoteStore, note_key
+from es_dedup.index.elastic.notes import note_key
 from es_dedup.index.elastic.options import Options
 from es_dedup.index.elastic.read_your_writes_clusters import ClusterBatch, ClusterChanges
 from es_dedup.index.elastic.read_your_writes_pages import CREATED
@@ -32,7 +32,7 @@ from es_dedup.index.elastic.reading import (
 from es_dedup.index.elastic.server import CONFLICT, reading, reads_answers
 from es_dedup.index.elastic.store import Store
 from es_dedup.index.elastic.tokens import key_of, storable
-from es_dedup.index.port import WriteReport
+from es_dedup.index.port import NO_NOTES, WriteReport
 from es_dedup.model.batches import chunked
 from es_dedup.text.tokens import characters_apart
 
@@ -104,9 +104,6 @@ class ElasticIndex(Store, IndexBase):
         """
         super().__init__(address, features, options or Options(), fields, read_only=read_only)
         self._segment = segment or characters_apart
-        self._keeping = NoteStore(
-            self._server, self._of[META], self._options, lambda place: self._watch.seen(META, [place])
-        )
         self._searcher = CandidateSearcher(self._server, self._of[FEATURES], self._recent, self._schema)
         try:
             with reading(self._server.name):
@@ -133,20 +130,24 @@ class ElasticIndex(Store, IndexBase):
         """See ``FeatureIndex.keeps_named``; setting ``elastic.named_fields`` when the index was made."""
         return self._schema.keeps_named
 
-    def put_batch(self, batch: RecordBatch) -> WriteReport:
+    def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> WriteReport:
         """See ``FeatureIndex.put_batch``."""
-        return self._put(batch, "index")[0]
+        return self._put(batch, "index", notes)[0]
 
-    def put_new(self, batch: RecordBatch) -> tuple[WriteReport, set[str]]:
+    def put_new(
+        self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES
+    ) -> tuple[WriteReport, set[str]]:
         """See ``FeatureIndex.put_new``."""
-        return self._put(batch, "create")
+        return self._put(batch, "create", notes)
 
-    def _put(self, batch: RecordBatch, operation: str) -> tuple[WriteReport, set[str]]:
+    def _put(
+        self, batch: RecordBatch, operation: str, notes: Mapping[str, str | None]
+    ) -> tuple[WriteReport, set[str]]:
         wrong = dict(validation.problems(batch))
         failed = {batch.ids[place]: reason for place, reason in wrong.items()}
         last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in wrong}
         places = list(last.values())
-        results = self._write_pages(batch, places, operation)
+        results, texts = self._write_pages(batch, places, operation, notes)
         there = {page_id for page_id, result in zip(last, results, strict=True) if result.status == CONFLICT}
         self._must_be_ours(results, last.keys() - there)
         for page_id, result in zip(last, results, strict=True):
@@ -155,24 +156,41 @@ class ElasticIndex(Store, IndexBase):
         # A page that was not there before has no text that could be left over.
         new = {page_id for page_id, result in zip(last, results, strict=True) if result.status == CREATED}
         stored = [place for page_id, place in last.items() if page_id not in failed and page_id not in there]
-        self._put_texts(batch, stored, new)
+        self._put_texts(batch, [place for place in stored if place not in texts], new)
         return WriteReport(sum(result.done for result in results), failed), there
 
-    def _write_pages(self, batch: RecordBatch, places: Sequence[int], operation: str) -> list[Result]:
-        """Write features; where that can be, searches are completed by what is kept here, and need no refresh."""
+    def _write_pages(
+        self, batch: RecordBatch, places: Sequence[int], operation: str, notes: Mapping[str, str | None]
+    ) -> tuple[list[Result], set[int]]:
+        """Write features; where that can be, searches are completed by what is kept here, and need no refresh.
+
+        Returns:
+            One result per page, and the places of the pages whose texts were written with them, as those of new pages are.
+        """
         schema = self._schema
         index, named = self._of[FEATURES], schema.keeps_named
         pages = records.writes(batch, places, index, schema.fields, named=named, operation=operation)
+        before = self._keeping.writes(notes)
+        with_text = [
+            place for place in places if operation == "create" and len(batch.texts) and batch.texts[place]
+        ]
+        texts = fulltext.writes(batch, with_text, self._of[TEXTS], self._segment, operation)
         complete = False
         with self._one_write:
             try:
-                results = self._write(FEATURES, pages, shown=True)
+                done = self._write(FEATURES, [*before, *pages, *texts], shown=True)
+                self._must_all(done[: len(before)])
+                self._noted |= notes
+                results = done[len(before) : len(before) + len(places)]
                 written = [place for place, result in zip(places, results, strict=True) if result.done]
                 complete = self._recent.add(batch, written, [result for result in results if result.done])
             finally:
                 if not complete or not self._searcher.one_shard:
                     self._mark(FEATURES)
-        return results
+                if with_text:
+                    self._mark(TEXTS)
+        of_texts = zip(with_text, done[len(before) + len(places) :], strict=True)
+        return results, {place for place, result in of_texts if result.done}
 
     def _must_be_ours(self, results: Sequence[Result], page_ids: Iterable[str]) -> None:
         """Take features back that went to a generation of other settings, and say so."""
@@ -343,11 +361,16 @@ class ElasticIndex(Store, IndexBase):
 
     def note(self, name: str) -> str | None:
         """See ``FeatureIndex.note``."""
-        return self._keeping.note(name)
+        return self.notes([name])[name]
 
     def notes(self, names: Iterable[str]) -> dict[str, str | None]:
         """See ``FeatureIndex.notes``."""
-        return self._keeping.notes(list(names))
+        wanted = list(names)
+        if not self._lock.inside():
+            return self._keeping.notes(wanted)
+        if unread := [name for name in wanted if name not in self._noted]:
+            self._noted |= self._keeping.notes(unread)
+        return {name: self._noted[name] for name in wanted}
 
     def note_names(self) -> list[str]:
         """See ``FeatureIndex.note_names``."""
@@ -355,8 +378,15 @@ class ElasticIndex(Store, IndexBase):
 
     def set_note(self, name: str, value: str | None) -> None:
         """See ``FeatureIndex.set_note``."""
+        self.set_notes({name: value})
+
+    def set_notes(self, notes: Mapping[str, str | None]) -> None:
+        """See ``FeatureIndex.set_notes``."""
         self._must_write()
-        self._keeping.set_note(name, value)
+        self._noted = {name: value for name, value in self._noted.items() if name not in notes}
+        self._keeping.set_notes(notes)
+        if self._lock.inside():
+            self._noted |= notes
 
     def count(self) -> int:
         """See ``FeatureIndex.count``."""
@@ -406,7 +436,7 @@ class ElasticIndex(Store, IndexBase):
         """See ``Index.batched_cluster_updates``: one request when the block ends."""
         batch = ClusterBatch(self)
         yield batch
-        self._change(batch.changes)
+        self._change(batch.changes, batch.changed_notes)
 
     def drop_edges(self, page_ids: Iterable[str]) -> None:
         """See ``ClusterStore.drop_edges``."""

@@ -35,7 +35,11 @@ def words_of(segmented: str) -> list[str]:
 
 
 def writes(
-    batch: RecordBatch, places: Sequence[int], index: str, segment: Callable[[Sequence[str]], list[str]]
+    batch: RecordBatch,
+    places: Sequence[int],
+    index: str,
+    segment: Callable[[Sequence[str]], list[str]],
+    operation: str = "index",
 ) -> Iterator[Write]:
     """One write per page with a text.
 
@@ -44,6 +48,7 @@ def writes(
         places: which pages.
         index: where to.
         segment: makes words, separated by spaces, of each text.
+        operation: ``index``, or ``create``.
     """
     for place in places:
         given = batch.texts[place] if len(batch.texts) else ""
@@ -60,7 +65,7 @@ def writes(
             "text": base64.b64encode(packed).decode(),
         }
         room = OVERHEAD_BYTES + len(body["text"]) + 4 * len(body["body"])
-        yield Write("index", index, key_of(batch.ids[place]), body, room)
+        yield Write(operation, index, key_of(batch.ids[place]), body, room)
 
 
 def texts(server: Server, index: str, page_ids: Iterable[str]) -> dict[str, str]:

@@ -54,14 +54,21 @@ class NoteStore:
         keys = {name: note_key(name) for name in names}
         return {name: _note(there[key]["_source"]) if key in there else None for name, key in keys.items()}
 
-    def set_note(self, name: str, value: str | None) -> None:
-        """Keep a small text; None removes it."""
-        key = note_key(name)
-        if value is None:
-            self._write([Write("delete", self._index, key)])
-        else:
-            packed = base64.b64encode(value.encode()).decode()
-            self._write([Write("index", self._index, key, {"kind": "note", "value": packed}, len(packed))])
+    def set_notes(self, notes: Mapping[str, str | None]) -> None:
+        """Keep small texts; None removes one."""
+        self._write(self.writes(notes))
+
+    def writes(self, notes: Mapping[str, str | None]) -> list[Write]:
+        """What keeps small texts, and removes those that are None."""
+        made = []
+        for name, value in notes.items():
+            if value is None:
+                made.append(Write("delete", self._index, note_key(name)))
+            else:
+                packed = base64.b64encode(value.encode()).decode()
+                body = {"kind": "note", "value": packed}
+                made.append(Write("index", self._index, note_key(name), body, len(packed)))
+        return made
 
     def load(self) -> bytes | None:
         """The last stored snapshot, or None.

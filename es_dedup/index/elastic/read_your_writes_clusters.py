@@ -107,10 +107,12 @@ class ClusterBatch:
 
     Attributes:
         changes: what was changed through it.
+        changed_notes: notes that were set through it.
     """
 
     def __init__(self, index: Index) -> None:
         self._index, self.changes = index, ClusterChanges()
+        self.changed_notes: dict[str, str | None] = {}
         self.get_many, self.note, self.notes = index.get_many, index.note, index.notes
 
     def pages_and_assignments(
@@ -121,6 +123,10 @@ class ClusterBatch:
         stored, found, said = self._index.pages_and_assignments(names, notes)
         now = found | self.changes.known(names)
         return stored, {name: each for name in names if (each := now.get(name)) is not None}, said
+
+    def set_note(self, name: str, value: str | None) -> None:
+        """See ``ClusterBatch.set_note`` of the port."""
+        self.changed_notes[name] = value
 
     def put_edges(self, edges: Iterable[Edge]) -> None:
         """See ``ClusterStore.put_edges``."""

@@ -11,11 +11,13 @@ from es_dedup.index.elastic.bulk import Write, write_all
 from es_dedup.index.elastic.generation_watch import GenerationWatch
 from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, alias_of
+from es_dedup.index.elastic.notes import NoteStore
 from es_dedup.index.elastic.read_your_writes_clusters import MOST, ClusterChanges
 from es_dedup.index.elastic.read_your_writes_pages import PageWriteCache
 from es_dedup.index.elastic.schema import Schema
 from es_dedup.index.elastic.server import Server
 from es_dedup.index.elastic.tokens import key_of
+from es_dedup.index.port import NO_NOTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -55,6 +57,10 @@ class Store:
         )  # of features: whether a search shows all before it is known of one at a time
         # what searches may not show: for each kind a mark of its last write
         self._dirty: dict[str, object] = {}
+        self._keeping = NoteStore(
+            self._server, self._of[META], options, lambda place: self._watch.seen(META, [place])
+        )
+        self._noted: dict[str, str | None] = {}  # notes that were read or set within the session
         self._recent = PageWriteCache()
         self._changes = ClusterChanges()  # sent within sessions
         # how often changes were sent within sessions, and how many of these searches see
@@ -80,8 +86,10 @@ class Store:
         nested = self._lock.inside()
         with self._lock.held(self._options.lock_seconds):
             self._watch.seen(META, filter(None, [self._lock.place]))
-            if not nested and not self._lock.alone:
-                self._distrust()
+            if not nested:
+                self._noted = {}
+                if not self._lock.alone:
+                    self._distrust()
             yield self._lock.alone
 
     def keep_writer_lock(self) -> AbstractContextManager[None]:
@@ -129,11 +137,13 @@ class Store:
     def _deletes(self, kind: str, page_ids: Iterable[str]) -> list[Write]:
         return [Write("delete", self._of[kind], key_of(page_id)) for page_id in page_ids]
 
-    def _change(self, changes: ClusterChanges) -> None:
-        """Send changes of edges and assignments. Searches within the session are completed by them, and need no refresh."""
+    def _change(self, changes: ClusterChanges, notes: Mapping[str, str | None] = NO_NOTES) -> None:
+        """Send changes of edges and assignments, and of notes at the end. Searches within the session are completed by them, and need no refresh."""
         inside = self._lock.inside()
         try:
-            self._must_all(self._write(CLUSTERS, changes.writes(self._of[CLUSTERS]), shown=inside))
+            writes = [*changes.writes(self._of[CLUSTERS]), *self._keeping.writes(notes)]
+            self._must_all(self._write(CLUSTERS, writes, shown=inside))
+            self._noted |= notes
         except BaseException:
             if inside:
                 self._distrust()  # some of it may be stored

@@ -19,6 +19,7 @@ from es_dedup.index.embedded import (
 )
 from es_dedup.index.embedded.connection import Connection
 from es_dedup.index.embedded.online_copy import online_copy
+from es_dedup.index.port import NO_NOTES
 from es_dedup.model import Progress
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
 from es_dedup.text.tokens import characters_apart
@@ -319,10 +320,7 @@ class EmbeddedIndex(IndexBase):
     def set_note(self, name: str, value: str | None) -> None:
         """See ``FeatureIndex.set_note``."""
         with self._connection.transaction() as connection:
-            if value is None:
-                schema.delete_meta(connection, f"note:{name}")
-            else:
-                schema.write_meta(connection, f"note:{name}", value)
+            _set_note(connection, name, value)
 
     def drop_edges(self, page_ids: Iterable[str]) -> None:
         """See ``ClusterStore.drop_edges``."""
@@ -334,14 +332,16 @@ class EmbeddedIndex(IndexBase):
         with self._connection.transaction() as connection:
             clusters.replace_all(connection, edges, list(assignments))
 
-    def put_batch(self, batch: RecordBatch) -> WriteReport:
-        """Store records given as columns, with the guarantees of ``put_many``; fastest in large batches.
+    def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> WriteReport:
+        """See ``FeatureIndex.put_batch``: the notes are kept with the records, or neither is.
 
         Raises:
             IndexUnavailable: storage failed; nothing of the batch was kept.
             IndexLocked: another process writes; nothing of the batch was kept.
         """
         with self._connection.transaction() as connection:
+            for name, value in notes.items():
+                _set_note(connection, name, value)
             return records.put_batch(connection, batch)
 
     def candidates_with_copies(
@@ -357,3 +357,10 @@ class EmbeddedIndex(IndexBase):
         """Bytes of the file per part, and their ``total``; see ``embedded.sizes``."""
         with self._connection.reading() as connection:
             return sizes.sizes(connection)
+
+
+def _set_note(connection: sqlite3.Connection, name: str, value: str | None) -> None:
+    if value is None:
+        schema.delete_meta(connection, f"note:{name}")
+    else:
+        schema.write_meta(connection, f"note:{name}", value)

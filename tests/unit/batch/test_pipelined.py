@@ -71,7 +71,7 @@ def test_a_record_that_was_not_stored_is_in_no_cluster(monkeypatch: pytest.Monke
     with Deduplicator.open(":memory:") as dedup:
         put = dedup._index.put_batch
 
-        def refuse_one(batch: RecordBatch) -> WriteReport:
+        def refuse_one(batch: RecordBatch, _: object) -> WriteReport:
             kept = batch.take([row for row, name in enumerate(batch.ids) if name != "p1"])
             return WriteReport(put(kept).written, {"p1": "refused"})
 
@@ -99,7 +99,7 @@ def test_a_failed_write_is_raised_and_ends_the_thread(monkeypatch: pytest.Monkey
     monkeypatch.setattr(pipelined, "decide_corpus", slow)
     with Deduplicator.open(":memory:") as dedup:
 
-        def fail(_: RecordBatch) -> WriteReport:
+        def fail(*_: object) -> WriteReport:
             begun.wait(5)
             raise OSError("no space left")
 
