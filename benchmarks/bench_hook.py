@@ -94,7 +94,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 if given.requests:
                     report(f"One batch of {BATCH}, features {kind}", trace.rows(), None)
             check_clusters(client, name)
-        found.append(without(rest[: given.pages], client, name))
+        plain = without(rest[: given.pages], client, name)
+        for row in found:
+            row["of plain writing"] = round(row["pages/s"] / plain["pages/s"], 3)
+        found.append(plain)
     title = f"The hook in batches of {BATCH} on a live index of {len(stored):,} pages"
     stated = {
         "translog of the features": given.durability,

@@ -19,6 +19,7 @@ from es_dedup.index.elastic.mappings import META_KEY, SCHEMA_VERSION
 from es_dedup.index.elastic.source_index import source_properties
 from es_dedup.index.elastic.tokens import hash_token
 from es_dedup.index.jobs import DeadLetter, Job, JobState, Partition
+from es_dedup.index.records import version_of
 from es_dedup.index.texts import compress_text
 from es_dedup.settings import Settings
 from es_dedup.settings.recorded import clustered_with
@@ -266,7 +267,8 @@ def source(rng: random.Random, index: str, key: str, asked: str) -> dict[str, An
     packed = Statistics.empty().to_bytes() if key.startswith("statistics:") else note
     value = base64.b64encode(packed).decode()
     made = {
-        "page_id": name, "length": 40, "content_hash": hash_token(rng.randrange(2**64)), "published": "2026-03-04", "site": "a.example",
+        "page_id": name, "length": 40, "content_hash": hash_token(rng.randrange(2**64)), "payload_version": hash_token(version_of(b"")),
+        "published": "2026-03-04", "site": "a.example",
         "language": "zh", "url": "http://a/", "title": "水位", "cluster_id": "p0", "representative": "p0", "relation": "duplicate", "score": 0.9,
         "left": "p0", "right": "p1", "text": base64.b64encode(compress_text(text)).decode() if "-dedup-texts" in index else text, "value": value,
         "kind": "note", "owner": "", "parts": 1, "at": 5, "body": body, "content": text,
@@ -284,7 +286,7 @@ def document(
 ) -> dict[str, Any]:
     """A document as ``get`` and ``mget`` give it, or as a hit."""
     stored = {
-        "payload": [base64.b64encode(rng.choice(payloads)).decode()], "dedup.cluster_id": [f"c{rng.randrange(3)}"],
+        "page_id": [key], "payload": [base64.b64encode(rng.choice(payloads)).decode()], "dedup.cluster_id": [f"c{rng.randrange(3)}"],
         "dedup.cluster_size": [rng.randrange(1, 4)], "dedup.contained_in": ["i/p1"], "dedup.duplicate_of": ["i/p2"],
     }  # fmt: skip
     if rng.random() < 0.3:

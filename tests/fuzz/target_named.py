@@ -93,7 +93,8 @@ def named(pages: list[tuple[str, str]]) -> None:
     terms, offsets = stored_terms(table, SETTINGS)
     own = [terms[start:end].tolist() for start, end in pairwise(offsets.tolist())]
     for page, labels, stored in zip(found, labels_of(table, found, SETTINGS), own, strict=True):
-        values = fields().values_of(stored, labels)
+        by_field = fields().by_field(stored, labels)
+        values = [(name, text) for name, terms in by_field.items() for text in terms]
         labelled = {text for name, text in values if name in fields().labelled}
         shown = {text for name in fields().labelled for text in page.get(name, ())}
         assert labelled == shown

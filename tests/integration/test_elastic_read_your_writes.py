@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from es_dedup.index.elastic import ElasticIndex, Options, parse_address
-from es_dedup.index.elastic.fields import Value
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import CandidateQuery, TermGroup
 from es_dedup.testing.builders import (
@@ -137,7 +136,7 @@ def test_a_page_that_searches_come_to_see_after_terms_were_counted_is_found(
         assert shown(own_address) == 1
         count, counted = index._searcher._most, iter((True, False))
 
-        def shown_meanwhile(terms: Mapping[int, Value]) -> tuple[dict[int, int], str]:
+        def shown_meanwhile(terms: Mapping[str, Mapping[str, int]]) -> tuple[dict[int, int], str]:
             found = count(terms)
             if next(counted, False):  # another thread asks, and is told that searches see the page now
                 index._schema.refresh([index._of["features"]])

@@ -22,7 +22,7 @@ from es_dedup.model import Candidate, CandidateResult
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from elasticsearch import Elasticsearch
 
@@ -91,16 +91,16 @@ class CandidateSearcher:
     ) -> tuple[list[CandidateResult], list[Answer]]:
         asked = [weights_of(candidate_query) for candidate_query in candidate_queries]
         distinct = sorted(set().union(*asked))
-        placed = self._schema.fields.values_of(distinct, self._labels(candidate_queries))
-        values = dict(zip(distinct, placed, strict=True))
+        fields = self._schema.fields.by_field(distinct, self._labels(candidate_queries))
         held = self._recent.parts()  # before they are counted: what is shown meanwhile is then in one of both
-        most, problem = self._most(values) if self.one_shard else self._count(values)
+        most, problem = self._most(fields) if self.one_shard else self._count(_values(fields))
         if problem:
             return [CandidateResult((), problem=problem if terms else "") for terms in asked], self._search(
                 beside
             )
         held = tuple(dict.fromkeys((*held, *self._recent.parts())))
         postings = postings_of(held, distinct)
+        values = _values(fields, most.keys() | postings.counts().keys())
         made = _Asked(candidate_queries, asked, most, values, postings)
         sure = not self.one_shard
         # What seems common may be rare, when pages were deleted: it is counted beside the candidate queries that take it for that.
@@ -153,26 +153,26 @@ class CandidateSearcher:
     def _count(self, values: Mapping[int, Value]) -> tuple[dict[int, int], str]:
         return _counted(list(values), self._search(_counts(list(values.values()))))
 
-    def _most(self, values: Mapping[int, Value]) -> tuple[dict[int, int], str]:
+    def _most(self, fields: Mapping[str, Mapping[str, int]]) -> tuple[dict[int, int], str]:
         """For each term that any page carries at least the number of those that do, out of the statistics of one shard.
 
         They count deleted pages too until segments are merged, and cost a quarter of counting.
         """
-        asked = _as_documents(list(values.values()))
-        docs = [{"doc": doc, "fields": list(doc), **STATISTICS_ONLY} for doc in asked]
-        if not docs:
+        if not fields:
             return {}, ""
+        docs = [{"doc": doc, "fields": list(doc), **STATISTICS_ONLY} for doc in _as_documents(fields)]
         told = self._server.call(
             lambda client: client.mtermvectors(index=self._index, docs=docs, filter_path=FREQUENCIES)
         )["docs"]
-        counts: dict[tuple[str, str], int] = {}
+        counts: dict[int, int] = {}
         for answer in told:
             if "error" in answer:
                 return {}, reason_in(answer["error"])
             # Of a term that no page carries nothing is said, and of a document without others only its name.
             for field, known in answer.get("term_vectors", {}).items():
-                counts.update({(field, text): said["doc_freq"] for text, said in known["terms"].items()})
-        return {term: count for term, each in values.items() if (count := counts.get(each))}, ""
+                terms = fields[field]
+                counts.update({terms[text]: said["doc_freq"] for text, said in known["terms"].items()})
+        return {term: count for term, count in counts.items() if count}, ""
 
     def _search(self, bodies: Sequence[str]) -> list[Answer]:
         """All searches in one request; those that fail are sent again a few times, with pauses."""
@@ -277,15 +277,31 @@ class _Asked:
         ]
 
 
-def _as_documents(values: Sequence[Value]) -> list[dict[str, list[str]]]:
-    """Documents that have the values, each a bounded number."""
-    made = []
-    for some in chunked(values, TERMS_AT_A_TIME):
-        document: dict[str, list[str]] = {}
-        for name, text in some:
-            document.setdefault(name, []).append(text)
-        made.append(document)
+def _as_documents(fields: Mapping[str, Mapping[str, int]]) -> list[dict[str, list[str]]]:
+    """Documents that have all values of the fields, each a bounded number."""
+    made: list[dict[str, list[str]]] = [{}]
+    room = TERMS_AT_A_TIME
+    for name, terms in fields.items():
+        values = list(terms)
+        while values:
+            if not room:
+                made.append({})
+                room = TERMS_AT_A_TIME
+            made[-1][name], values = values[:room], values[room:]
+            room -= len(made[-1][name])
     return made
+
+
+def _values(
+    fields: Mapping[str, Mapping[str, int]], wanted: Collection[int] | None = None
+) -> dict[int, Value]:
+    """Field and value of each term, or of those that are wanted."""
+    return {
+        term: (name, text)
+        for name, terms in fields.items()
+        for text, term in terms.items()
+        if wanted is None or term in wanted
+    }
 
 
 def _counts(values: Sequence[Value]) -> list[str]:

@@ -89,24 +89,29 @@ class TermFields:
         kinds = {name: SHOWN if kind == "object" else SEARCHED for name, kind in self.types.items()}
         return {**dict.fromkeys(self.searched, SEARCHED), **kinds}
 
-    def values_of(self, terms: Sequence[int], labels: Mapping[int, str]) -> list[Value]:
-        """Where documents have these terms, in order.
+    def by_field(self, terms: Sequence[int], labels: Mapping[int, str]) -> dict[str, dict[str, int]]:
+        """Where documents have these terms: by field, the terms by the values that stand for them.
 
         Args:
-            terms: each in [0, 2^48).
+            terms: distinct, each in [0, 2^48).
             labels: text of those that are stored by it.
         """
         every = np.array(terms, dtype=np.uint64)
-        places, texts = self._places(every), tokens_of(every)
-        for at in np.flatnonzero(self._among(self.labelled)[places]).tolist():
-            texts[at] = labels.get(terms[at], texts[at])
-        for at in np.flatnonzero(self._among(self.numbers)[places]).tolist():
-            texts[at] = str(terms[at] & BAND_MASK)
-        return list(zip([self.searched[place] for place in places.tolist()], texts, strict=True))
-
-    def _among(self, names: frozenset[str]) -> NDArray[np.bool_]:
-        """Which of all fields that hold terms are among these."""
-        return np.array([name in names for name in self.searched], dtype=bool)
+        places = self._places(every)
+        order = np.argsort(places, kind="stable")
+        bounds = np.searchsorted(places[order], np.arange(len(self.searched) + 1)).tolist()
+        found = {}
+        for name, start, stop in zip(self.searched, bounds, bounds[1:], strict=False):
+            if start == stop:
+                continue
+            some = every[order[start:stop]]
+            known: list[int] = some.tolist()
+            numbers = name in self.numbers
+            texts = [str(term & BAND_MASK) for term in known] if numbers else tokens_of(some)
+            if name in self.labelled:
+                texts = [labels.get(term, text) for term, text in zip(known, texts, strict=True)]
+            found[name] = dict(zip(texts, known, strict=True))
+        return found
 
     def columns_of(self, batch: RecordBatch, places: Sequence[int], *, named: bool) -> list[dict[str, Any]]:
         """For each page the fields that hold its terms, and, where text is wanted, all that people read.

@@ -57,8 +57,11 @@ class WrittenPostings:
 
     def counts(self) -> dict[int, int]:
         """For each term that any page carries, how many do."""
-        terms, counts = np.unique(self.terms, return_counts=True)
-        return dict(zip(terms.tolist(), counts.tolist(), strict=True))
+        if not len(self.terms):
+            return {}
+        starts = np.flatnonzero(np.concatenate(([True], self.terms[1:] != self.terms[:-1])))
+        counts = np.diff(starts, append=len(self.terms))
+        return dict(zip(self.terms[starts].tolist(), counts.tolist(), strict=True))
 
     def answers(
         self, weights: Sequence[Mapping[int, int]], left_out: Sequence[Collection[int]]
