@@ -27,6 +27,7 @@ from es_dedup.index.elastic.reading import (
     documents,
     documents_of_several,
     pages_of_hits,
+    search,
     whole,
 )
 from es_dedup.index.elastic.server import CONFLICT, reading, reads_answers
@@ -228,15 +229,14 @@ class ElasticIndex(Store, IndexBase):
         wanted = storable(page_ids)
         found = self._recent.payloads(wanted)
         for some in chunked((page_id for page_id in wanted if page_id not in found), WINDOW):
-            for hits in pages_of_hits(
-                self._server,
-                self._of[FEATURES],
-                any_of("page_id", some),
-                ("_doc",),
-                fields=False,
-                values=records.COMPARED,
-            ):
-                found.update(map(records.payload_of, hits))
+            body = {
+                "query": any_of("page_id", some),
+                "size": len(some),
+                "source": False,
+                "stored_fields": "_none_",
+                "docvalue_fields": list(records.COMPARED),
+            }
+            found.update(map(records.payload_of, search(self._server, self._of[FEATURES], body)))
         return found
 
     def pages_and_assignments(
