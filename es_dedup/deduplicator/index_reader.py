@@ -431,13 +431,13 @@ class IndexReader(StoredReader):
         """Counts and sizes of what is stored, and the settings it was made with.
 
         ``clusters`` have at least two pages each; ``unique_pages`` have no duplicate; ``duplicates`` are the pages of clusters without their
-        canonical documents.
+        canonical documents. ``pages_since`` of ``statistics`` is how many more pages there are now than when they were learned.
         """
         sizes = self._index.cluster_sizes()
         unique = sizes.pop(1, 0)
-        statistics, differ = self._statistics(), self.settings_differ
+        statistics, differ, pages = self._statistics(), self.settings_differ, self._index.count()
         return {
-            "pages": self._index.count(),
+            "pages": pages,
             "clusters": sizes.total(),
             "unique_pages": unique,
             "duplicates": sum((size - 1) * count for size, count in sizes.items()),
@@ -447,6 +447,7 @@ class IndexReader(StoredReader):
             "statistics": {
                 "version": statistics.version,
                 "pages": statistics.pages,
+                "pages_since": max(0, pages - statistics.pages),
                 "features": len(statistics.grams) + len(statistics.clauses),
             },
             "settings": {**self._index.features, **decision_settings(self._settings)},

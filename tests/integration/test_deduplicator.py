@@ -146,7 +146,10 @@ class TestAddMany:
         with Deduplicator.open(":memory:", settings=ALONE) as fresh:
             for seed in range(40):
                 fresh.add(story(seed))
-            assert 32 <= fresh._statistics().pages <= 40
+            known = fresh.stats()["statistics"]
+            assert isinstance(known, dict)
+            assert 32 <= known["pages"] <= 40
+            assert known["pages"] + known["pages_since"] == 40
 
     def test_nothing_is_something(self, dedup: Deduplicator) -> None:
         assert dedup.add_many([]).read == 0
