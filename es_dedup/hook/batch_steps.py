@@ -58,52 +58,49 @@ class FoundBatch:
     """A batch whose features are stored, with lists of candidates.
 
     Attributes:
-        todo, stored, assigned, failed, same, order: see ``ComparedBatch``.
-        found: candidates, what has found them, and the note of the statistics in force; None for a batch without pages.
-        held: see ``ComparedBatch``, where ``stored`` and ``assigned`` were asked for; None: nothing was.
-        number: of the batch; higher than of those that were begun before.
-        session: see ``ComparedBatch``.
-    """
-
-    todo: Chunk
-    found: tuple[CandidateLists, CandidateSearch, str | None] | None
-    stored: Mapping[str, FeatureRecord] = field(default_factory=dict)
-    assigned: Mapping[str, Assignment] = field(default_factory=dict)
-    failed: Mapping[str, str] = field(default_factory=dict)
-    same: Sequence[str] = ()
-    order: Sequence[str] = ()
-    held: int | None = None
-    number: int = 0
-    session: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedBatch:
-    """A batch whose features are stored and compared.
-
-    Attributes:
         todo: pages that are new, changed, or not decided on.
-        found: related pages, and what finds them; None for a batch without pages.
+        lists: their candidates; None of a batch without pages.
+        lookup: has found them, and compares.
+        note: of the statistics that it has.
         stored, assigned: what was known of the pages before.
         failed: page id to reason, for pages that cannot be processed.
         same: pages that are decided on and as they were.
         order: all pages of the batch that are stored now, in order.
-        held: how many sessions of ours had begun or ended; odd while one went on.
-        number: see ``FoundBatch``.
+        turns: see ``ComparedBatch``, where ``stored`` and ``assigned`` were asked for; None: nothing was.
+        number: of the batch; higher than of those that were begun before.
         session: of ours before features were stored, see ``BatchDecider.moved``; others may since have removed them, whose documents are not
             written yet.
     """
 
     todo: Chunk
-    found: tuple[CandidateSearchResult, CandidateSearch] | None
-    stored: Mapping[str, FeatureRecord]
-    assigned: Mapping[str, Assignment]
-    failed: Mapping[str, str]
-    same: Sequence[str]
-    order: Sequence[str]
-    held: int
     number: int
     session: int
+    failed: Mapping[str, str]
+    lists: CandidateLists | None = None
+    lookup: CandidateSearch | None = None
+    note: str | None = None
+    stored: Mapping[str, FeatureRecord] = field(default_factory=dict)
+    assigned: Mapping[str, Assignment] = field(default_factory=dict)
+    same: Sequence[str] = ()
+    order: Sequence[str] = ()
+    turns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedBatch:
+    """A batch that is compared with its candidates.
+
+    Attributes:
+        found: what was found of it.
+        compared: its pages with their candidates; None of a batch without pages.
+        lookup: has compared them; by later statistics than ``found.lookup`` where some were learned since.
+        turns: how often sessions of ours had begun or ended; odd while one went on.
+    """
+
+    found: FoundBatch
+    compared: CandidateSearchResult | None
+    lookup: CandidateSearch | None
+    turns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +108,7 @@ class PrefetchedBatch:
     """What ``DedupHook.prefetch`` has found and ``DedupHook.compare`` has compared, or why they have not; and the seconds it took."""
 
     found: FoundBatch | None = None
-    seen: ComparedBatch | None = None
+    compared: ComparedBatch | None = None
     problem: IndexError_ | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
 
@@ -202,12 +199,12 @@ def add_evidence(decisions: dict[str, Decision], compared: CandidateSearchResult
 
 def replaced_by(
     policy: WritePolicy,
-    seen: ComparedBatch,
+    found: FoundBatch,
     edges: tuple[Sequence[Edge], Sequence[Edge]],
     of_same: Sequence[Edge],
 ) -> Mapping[str, Collection[str]]:
     """Stored pages that each page of the batch replaces, by write policy; ``edges``: all, and those of pages whose documents are there."""
     every, standing = edges
     if policy is WritePolicy.OVERWRITE:
-        return taken_over(seen.order, [*every, *of_same])
-    return taken_over(seen.todo.records.ids, standing) if policy is WritePolicy.FAIL else {}
+        return taken_over(found.order, [*every, *of_same])
+    return taken_over(found.todo.records.ids, standing) if policy is WritePolicy.FAIL else {}

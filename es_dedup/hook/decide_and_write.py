@@ -107,7 +107,7 @@ class BatchDecider:
         self._mostly_new = True  # the pages of the last batch
         self.session = 0  # rises whenever others have held a session
         self._shared = time.monotonic()  # when it last rose
-        self._held = 0  # beginnings and ends of sessions of ours
+        self._turns = 0  # beginnings and ends of sessions of ours
         self._numbers = count()  # of batches that are begun; threads may take them at once
         self._begun: dict[int, frozenset[str]] = {}  # pages of those that are not concluded
 
@@ -179,18 +179,18 @@ class BatchDecider:
             chunk, again: as ``decide``.
             settled: waits until the batch before is decided on; called before anything that is stored is replaced.
         """
-        index, ids, held = self._index, list(chunk.records.ids), None
+        index, ids, turns = self._index, list(chunk.records.ids), None
         number, session = next(self._numbers), self.session
         self._begun[number] = frozenset(ids)
         self._begun.pop(number - MOST_BEGUN, None)  # it was given up
         if not ids:
-            return FoundBatch(chunk, None, failed=chunk.failed, number=number, session=session)
+            return FoundBatch(chunk, number, session, chunk.failed)
         # Most pages are new as a rule: they are stored before it is asked which are not.
         new, there = index.put_new(chunk.records) if self._mostly_new else (WriteReport(0), set(ids))
         failed = {**chunk.failed, **new.failed}
         if there:
             settled()
-            held = self._held
+            turns = self._turns
         stored, assigned, _ = index.pages_and_assignments(there) if there else ({}, {}, {})
         self._mostly_new = 2 * len(stored) <= len(ids)
         known = self.some(chunk, there)
@@ -199,95 +199,90 @@ class BatchDecider:
             failed |= index.put_batch(changed_.records).failed
         same = set(known.records.ids) - {*changed_.records.ids, *failed}
         todo = without(chunk, {*same, *failed})
-        if (in_force := self._in_force) is None:
-            in_force = self._settings_in_force()
+        in_force = self._in_force or self._settings_in_force()
         if not in_force.statistics.pages and len(set(chunk.table.hashes.tolist())) >= MIN_POSTINGS:
             in_force = self._learned(chunk, in_force)
         lookup = CandidateSearch(index, in_force.settings, in_force.statistics, day_of)
         order = [name for name in ids if name not in failed]
-        same_ = [name for name in order if name in same]
-        found = (self._find(todo, lookup), lookup, in_force.note)
-        return FoundBatch(todo, found, stored, assigned, failed, same_, order, held, number, session)
+        return FoundBatch(
+            todo,
+            number,
+            session,
+            failed,
+            self._find(todo, lookup),
+            lookup,
+            in_force.note,
+            stored,
+            assigned,
+            same=[name for name in order if name in same],
+            order=order,
+            turns=turns,
+        )
 
-    def compare(self, batch: FoundBatch) -> ComparedBatch:
+    def compare(self, found: FoundBatch) -> ComparedBatch:
         """The second part: read the candidates with their clusters, and compare; clusters stay as they are.
 
         Another thread may meanwhile do what follows on the batch before, or find candidates of the next one.
         """
-        todo, held = batch.todo, self._held if batch.held is None else batch.held
-        compared = None
-        if batch.found is not None:
-            lists, lookup, before = batch.found
-            found = self._compare(todo, lists, lookup)
-            if OVERRIDES in found.notes:
-                self._ignored, self._looked = (
-                    load_ignored(ClusterCache(self._index, found.notes)),
-                    time.monotonic(),
-                )
-            note = found.notes.get(STATISTICS, before)
-            if note != before:  # learned anew since candidates were searched
-                lookup = self.lookup(note)
-                found = self._anew(todo, lookup, batch.number)
-            compared = found, lookup
-        return ComparedBatch(
-            todo,
-            compared,
-            batch.stored,
-            batch.assigned,
-            batch.failed,
-            batch.same,
-            batch.order,
-            held,
-            batch.number,
-            batch.session,
-        )
+        turns, lookup = self._turns if found.turns is None else found.turns, found.lookup
+        if found.lists is None or lookup is None:
+            return ComparedBatch(found, None, None, turns)
+        compared = self._compare(found.todo, found.lists, lookup)
+        if OVERRIDES in compared.notes:
+            self._ignored = load_ignored(ClusterCache(self._index, compared.notes))
+            self._looked = time.monotonic()
+        note = compared.notes.get(STATISTICS, found.note)
+        if note != found.note:  # learned anew since candidates were searched
+            lookup = self.lookup(note)
+            compared = self._anew(found.todo, lookup, found.number)
+        return ComparedBatch(found, compared, lookup, turns)
 
-    def standing_for(self, seen: ComparedBatch, policy: WritePolicy) -> Mapping[str, Collection[str]]:
+    def standing_for(self, batch: ComparedBatch, policy: WritePolicy) -> Mapping[str, Collection[str]]:
         """Pages that policy ``skip`` would leave out, or ``fail`` refuse, each with the stored ones because of which, if these are all there."""
-        if seen.found is None or policy not in (WritePolicy.SKIP, WritePolicy.FAIL):
+        compared, new = batch.compared, batch.found.todo.records.ids
+        if compared is None or policy not in (WritePolicy.SKIP, WritePolicy.FAIL):
             return {}
-        found, new = seen.found[0], seen.todo.records.ids
-        edges = decided_edges(ClusterCache(self._index, found.notes), distinct(found.edges()), new)
+        edges = decided_edges(ClusterCache(self._index, compared.notes), distinct(compared.edges()), new)
         covered = (left_out if policy is WritePolicy.SKIP else taken_over)(new, edges)
         return {name: others.difference(new) for name, others in covered.items()}
 
     def conclude(
         self,
-        seen: ComparedBatch,
+        batch: ComparedBatch,
         policy: WritePolicy = WritePolicy.MARK,
         there: Collection[str] = frozenset(),
     ) -> BatchDecisions:
         """The third part: edges, clusters and decisions, while no other process changes clusters.
 
         Args:
-            seen: what ``compare`` gave.
+            batch: what ``compare`` gave.
             policy: ``skip``, ``overwrite`` and ``fail`` fill ``left_out`` and ``replaces``; nothing is removed here.
             there: of the pages of ``standing_for`` those whose documents exist; because of no other stored page one is left out or refused.
         """
-        index, todo = self._index, seen.todo
-        self._begun.pop(seen.number, None)
-        if seen.found is None:
-            return BatchDecisions(failed=seen.failed, session=self.session)
-        compared, lookup = seen.found
+        index, found, todo = self._index, batch.found, batch.found.todo
+        compared, lookup = batch.compared, batch.lookup
+        self._begun.pop(found.number, None)
+        if compared is None or lookup is None:
+            return BatchDecisions(failed=found.failed, session=self.session)
         with self._writing() as since_last:
-            alone = since_last and seen.session == self.session
+            alone = since_last and found.session == self.session
             if not alone and (latest := self.lookup()).settings != lookup.settings:
                 # reclustered with other settings meanwhile
-                compared, lookup = self._anew(todo, latest, seen.number), latest
-            as_seen = alone and seen.held == self._held - 1
-            other = None if as_seen else replaced_meanwhile(compared, index)
+                compared, lookup = self._anew(todo, latest, found.number), latest
+            unchanged = alone and batch.turns == self._turns - 1
+            other = None if unchanged else replaced_meanwhile(compared, index)
             if other and (lost := self._lost(todo, other)).records.ids:
                 index.put_batch(lost.records)
-                compared = self._anew(todo, lookup, seen.number)
+                compared = self._anew(todo, lookup, found.number)
                 other = replaced_meanwhile(compared, index)
             with index.batched_cluster_updates() as updates:
-                cache = ClusterCache(updates, compared.notes if as_seen else {})
-                if as_seen:
-                    unassigned = {*todo.records.ids, *compared.stored} - {*seen.assigned, *compared.assigned}
-                    cache.learn(compared.stored, {**compared.assigned, **seen.assigned}, unassigned)
+                cache = ClusterCache(updates, compared.notes if unchanged else {})
+                if unchanged:
+                    assigned = {**compared.assigned, **found.assigned}
+                    cache.learn(compared.stored, assigned, {*todo.records.ids, *compared.stored})
                 basis = _Basis(compared, other, cache, lookup, policy, {*todo.records.ids, *there})
-                decided = self._decide(replace(seen, todo=without(todo, other or ())), basis)
-        return replace(decided, failed=seen.failed)
+                decided = self._decide(replace(found, todo=without(todo, other or ())), basis)
+        return replace(decided, failed=found.failed)
 
     def _lost(self, todo: Chunk, other: Collection[str]) -> Chunk:
         """Pages that another process has removed, as it found no documents of them: these are yet to be written."""
@@ -298,7 +293,7 @@ class BatchDecider:
     def _writing(self) -> Iterator[bool]:
         """A write session that sees what others have written; whether nobody else has held one since our last."""
         with self._index.writing() as alone:
-            self._held += 1
+            self._turns += 1
             if not alone:
                 self._index.refresh_clusters()
                 self.session += 1
@@ -306,11 +301,11 @@ class BatchDecider:
             try:
                 yield alone
             finally:
-                self._held += 1
+                self._turns += 1
 
-    def _decide(self, seen: ComparedBatch, basis: _Basis) -> BatchDecisions:
+    def _decide(self, found: FoundBatch, basis: _Basis) -> BatchDecisions:
         """Change edges and clusters as the comparison says, and say what the pages are."""
-        todo, same, stored = seen.todo, seen.same, seen.stored
+        todo, same, stored = found.todo, found.same, found.stored
         new = list(todo.records.ids)
         compared, index, lookup, policy = basis.compared, basis.clusters, basis.lookup, basis.policy
         other = basis.replaced or ()
@@ -344,7 +339,7 @@ class BatchDecider:
             decisions=decisions,
             dedup_fields=dedup_fields,
             left_out=gone,
-            replaces=replaced_by(policy, seen, (counted, standing), of_same),
+            replaces=replaced_by(policy, found, (counted, standing), of_same),
             unanswered=[
                 *(compared.pages.ids[row] for row in compared.unanswered),
                 *other,

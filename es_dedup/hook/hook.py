@@ -260,15 +260,15 @@ class DedupHook(Closing):
 
         Another thread may meanwhile write the batch before, or prefetch the next one.
         """
-        if prefetched.found is None or prefetched.seen is not None or prefetched.problem is not None:
+        if prefetched.found is None or prefetched.compared is not None or prefetched.problem is not None:
             return prefetched
         started, seconds = time.perf_counter(), dict(prefetched.seconds)
         try:
-            seen, problem = self._decider.compare(prefetched.found), None
+            compared, problem = self._decider.compare(prefetched.found), None
         except IndexError_ as error:
-            seen, problem = None, error
+            compared, problem = None, error
         seconds["decide"] += time.perf_counter() - started
-        return PrefetchedBatch(prefetched.found, seen, problem, seconds)
+        return PrefetchedBatch(prefetched.found, compared, problem, seconds)
 
     def withdraw(self, items: Sequence[Item], report: HookReport) -> None:
         """Update features and clusters to what the source index holds: the documents were prefetched and not written."""
@@ -484,14 +484,14 @@ class DedupHook(Closing):
             report.seconds[stage] += seconds
         if prefetched.problem is not None:
             raise prefetched.problem
-        if prefetched.seen is None:
+        if prefetched.compared is None:
             return
         with report.timed("decide"):
             leaving = {name for item in whole for name in item.leaving}
-            standing = self._decider.standing_for(prefetched.seen, policy)
+            standing = self._decider.standing_for(prefetched.compared, policy)
             covered = {name: set(others) - leaving for name, others in standing.items()}
             there = self._there(covered)
-            batch.decided = self._decider.conclude(prefetched.seen, policy, there)
+            batch.decided = self._decider.conclude(prefetched.compared, policy, there)
         if self._fail_closed and (names := batch.decided.unanswered):
             raise IndexUnavailable(names[0], "; ".join(batch.decided.decisions[names[0]].notes))
         report.pairs_compared += batch.decided.pairs

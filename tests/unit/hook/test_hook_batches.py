@@ -218,7 +218,6 @@ def test_a_batch_that_is_searched_again_finds_no_pages_of_later_batches() -> Non
     decider = BatchDecider(EmbeddedIndex(":memory:", features={}), Settings())
     text = article(7, sentences=12)
     first, second = (decider.find(decider.featurise([Page(name, text=text)])) for name in ("a", "b"))
-    assert first.found is not None
-    found = (*first.found[:2], "statistics learned before")
-    compared = [decider.compare(each).found for each in (replace(first, found=found), second)]
-    assert [each and each[0].pairs for each in compared] == [0, 1]
+    before = replace(first, note="statistics learned before")
+    compared = [decider.compare(each).compared for each in (before, second)]
+    assert [each and each.pairs for each in compared] == [0, 1]
