@@ -100,7 +100,9 @@ def named_of(document: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 def payload_of(hit: Mapping[str, Any]) -> tuple[str, tuple[bytes, str]]:
     """Page id, and payload with time of publication, of a hit with the doc values ``COMPARED``."""
     values = hit["fields"]
-    payload = base64.b64decode(values.get("payload", ("",))[0])
+    text = values.get("payload", ("",))[0]
+    # OpenSearch writes doc values for URLs, without padding.
+    payload = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_")
     return values["page_id"][0], (payload, values.get("published", ("",))[0])
 
 
