@@ -143,7 +143,7 @@ class Ingest:
     Attributes:
         changed: pages whose place in clusters has changed, with those that were in clusters with them before; not of a call that clustered the
             whole index anew.
-        compared: of a call with few pages, these with their candidates.
+        compared: the last pages that were decided on, at most ``LOOKUP_PAGES``, with their candidates.
     """
 
     write_pages: ClassVar[int] = WRITE_PAGES
@@ -168,7 +168,6 @@ class Ingest:
         self._before = before
         self._again, self._unfinished = again, index.note(CLUSTERS_PENDING) is not None
         self._noted = self._unfinished  # the note is there
-        self._outdated = False
         self._read = self._unchanged = self._unread_times = 0
         self._failed: dict[str, str] = {}
         self._skipped: dict[str, str] = {}
@@ -285,14 +284,19 @@ class Ingest:
         stored: dict[str, FeatureRecord] = {}
         created: set[str] = set()
         if self._few(chunk):  # as a rule all of them are new, which storing them tells
-            done, there = self._index.put_new(chunk.records, self._pending())
+            done, there = self._index.put_new(chunk.records, self._pending)
+            self._noted = True
             self._failed.update(done.failed)
-            created = set(chunk.records.ids) - there - done.failed.keys()
-            chunk = take(
-                chunk, [row for row, name in enumerate(chunk.records.ids) if name not in done.failed]
-            )
-        if self._before or self._new:
-            stored = self._index.get_many(name for name in chunk.records.ids if name not in created)
+            rows = [row for row, name in enumerate(chunk.records.ids) if name not in done.failed]
+            chunk = take(chunk, rows)
+            stored, assigned, _ = self._index.pages_and_assignments(there) if there else ({}, {}, {})
+            # Pages as they were given, but in no cluster: the answer to an attempt to store them was lost.
+            known = set(chunk.records.ids).difference(changed(chunk, stored)[0].records.ids)
+            created = set(chunk.records.ids) - there | known - assigned.keys()
+            stored = {name: each for name, each in stored.items() if name not in created}
+        elif self._before or self._new:
+            stored = self._index.get_many(chunk.records.ids)
+        if stored:
             ours = self._new.keys() & chunk.records.ids
             chunk, unchanged = changed(chunk, stored)
             again = len(ours.difference(chunk.records.ids))
@@ -315,11 +319,10 @@ class Ingest:
         fresh = max(len(self._new) + count, total - self._lookup().statistics.pages)
         return FULL_SHARE * fresh < total
 
+    @property
     def _pending(self) -> Mapping[str, str | None]:
         """The note that pages are stored whose clusters are not made yet, to be kept with them, where it is not there."""
-        notes = {} if self._noted else {CLUSTERS_PENDING: "1"}
-        self._noted = True
-        return notes
+        return {} if self._noted else {CLUSTERS_PENDING: "1"}
 
     def _take_in(
         self, chunk: Chunk, stored: Mapping[str, FeatureRecord], created: Collection[str], *, last: bool
@@ -373,9 +376,11 @@ class Ingest:
     ) -> tuple[Chunk, set[str]]:
         """Store pages; gives those that were stored, and which of them replace others."""
         rest = take(chunk, [row for row, name in enumerate(chunk.records.ids) if name not in created])
-        done = self._index.put_batch(rest.records, self._pending()) if rest.records.ids else WriteReport(0)
+        done = self._index.put_batch(rest.records, self._pending) if rest.records.ids else WriteReport(0)
+        self._noted = True
         if done.failed:
             self._failed.update(done.failed)
+            self._stored_anew -= len(done.failed.keys() - stored.keys())
             self._forget()
             chunk = take(
                 chunk, [row for row, name in enumerate(chunk.records.ids) if name not in done.failed]

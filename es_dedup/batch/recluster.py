@@ -86,7 +86,7 @@ def write_session(index: Index) -> Iterator[bool]:
     """
     with index.writing() as alone:
         if not alone:
-            index.refresh_clusters()
+            index.refresh()
         index.notes(READ_IN_SESSIONS)
         yield alone
 

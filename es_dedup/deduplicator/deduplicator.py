@@ -501,8 +501,10 @@ class Deduplicator(IndexReader):
             settings, other = self._written_with(whole=whole)
             if made is None:
                 made = self._chunks(source if self._temporary else reading, settings)
-            # Of an index that was empty nothing is taken for granted: its pages would not be asked for.
             before = self._stored if alone and self._stored else self._index.count()
+            if not before:  # another process may have stored pages a moment ago
+                self._index.refresh()
+                before = self._index.count()
             self._stored = None
             ingest = Ingest(
                 self._index, settings, lambda: self._lookup(settings), progress, before, policy, whole=whole,

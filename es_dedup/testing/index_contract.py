@@ -208,6 +208,13 @@ class NoteContract(IndexFixtures):
         index.set_note("b", None)
         assert (index.note("a"), index.note("b")) == ("three", None)
 
+    def test_notes_that_are_kept_with_others_and_with_pages(self, index: FeatureIndex) -> None:
+        index.set_notes({"a": "1", "b": "2"})
+        assert index.put_batch(RecordBatch.of([record("p")]), {"a": None, "c": "3"}).written == 1
+        report, there = index.put_new(RecordBatch.of([record("p"), record("q")]), {"b": "4"})
+        assert (report.written, there) == (1, {"p"})
+        assert index.notes("abc") == {"a": None, "b": "4", "c": "3"}
+
     def test_a_note_may_have_megabytes(self, index: FeatureIndex) -> None:
         text = "一 note " * 500_000
         index.set_note("a", text)

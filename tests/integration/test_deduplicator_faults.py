@@ -223,14 +223,38 @@ class TestInterruption:
             assert report.notes == ()
             assert dedup._statistics().pages == 411
 
-    def test_the_same_object_clusters_them_at_its_next_call(self, path: Path) -> None:
+    def test_the_same_object_clusters_them_at_its_next_call(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(*_: object) -> None:
+            raise LookupError
+
         with Deduplicator.open(path, settings=ALONE) as dedup:
             dedup.add_many(story(1_000 + n) for n in range(400))
-            with pytest.raises(LookupError):
-                dedup.add_many(failing(60, LookupError))
+            with monkeypatch.context() as patched:
+                patched.setattr(ingest.Ingest, "_decide", fail)
+                with pytest.raises(LookupError):
+                    dedup.add_many(failing(60, LookupError))
+            assert dedup._index.note(CLUSTERS_PENDING) is not None
             dedup.add_many([story(3_000)])
+            assert dedup._index.note(CLUSTERS_PENDING) is None
             assert sum(map(len, partition(dedup))) == 461
             assert dedup.cluster("page-0002").canonical == "page-0001"
+
+    def test_pages_whose_first_attempt_was_stored_are_clustered(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with Deduplicator.open(path, settings=ALONE) as dedup:
+            dedup.add_many(story(1_000 + n) for n in range(400))
+            put_new = dedup._index.put_new
+
+            def answer_lost(*given: Any) -> Any:
+                put_new(*given)
+                return put_new(*given)
+
+            monkeypatch.setattr(dedup._index, "put_new", answer_lost)
+            assert dedup.add(story(1_001, "copy", day=9)).duplicate_of == "story-1001"
+            assert (dedup.cluster("copy").size, dedup.clusters_pending) == (2, False)
 
     def test_a_progress_listener_that_raises(self, path: Path) -> None:
         def stop(_: object) -> None:

@@ -46,6 +46,7 @@ def test_all_metrics_that_are_asked_for_are_exported_and_both_servers_tell_the_s
     with source_index(given) as (client, name), attached(name) as site:
         Runner(site).run(start_follow(site, once=True)[0].id)
         put(client, name, {"later": given["made-00001"]})
+        site.index.refresh()
         config = settings(broker=broker())
         worker, serve = CollectorRegistry(), CollectorRegistry()
         worker.register(metrics.QueueGauges(site.place, config))

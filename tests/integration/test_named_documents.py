@@ -209,7 +209,18 @@ def test_without_named_fields_answers_are_the_same_and_nothing_is_shown(own_addr
     same_answers(own_address, settings, list(sample_pages()), counted=20)
     shown = set().union(*sources(own_address).values())
     assert shown <= {
-        *("page_id", "content_hash", "length", "published", "site", "language", "url", "title", "skipped"),
+        *(
+            "page_id",
+            "content_hash",
+            "length",
+            "payload_version",
+            "published",
+            "site",
+            "language",
+            "url",
+            "title",
+            "skipped",
+        ),
         "indexed_at",
     }
     with Deduplicator.open(own_address, settings=given(METHODS), read_only=True) as dedup:

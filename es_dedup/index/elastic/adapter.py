@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -180,7 +180,8 @@ class ElasticIndex(Store, IndexBase):
         with self._one_write:
             try:
                 done = self._write(FEATURES, [*before, *pages, *texts], shown=True)
-                self._must_all(done[: len(before)])
+                if not all(result.done for result in done[: len(before)]):
+                    self._keeping.set_notes(notes)  # pages may be stored without them
                 self._noted |= notes
                 results = done[len(before) : len(before) + len(places)]
                 written = [place for place, result in zip(places, results, strict=True) if result.done]
@@ -190,6 +191,12 @@ class ElasticIndex(Store, IndexBase):
                     self._mark(FEATURES)
                 if with_text:
                     self._mark(TEXTS)
+        refused = [
+            batch.ids[place]
+            for place, result in zip(places, results, strict=True)
+            if not result.done and result.status != CONFLICT and place in with_text
+        ]
+        self._must_all(self._write(TEXTS, self._deletes(TEXTS, refused)))
         of_texts = zip(with_text, done[len(before) + len(places) :], strict=True)
         return results, {place for place, result in of_texts if result.done}
 
@@ -227,8 +234,17 @@ class ElasticIndex(Store, IndexBase):
         """See ``FeatureIndex.payloads``."""
         self._catch_up(FEATURES)
         wanted = storable(page_ids)
-        found = self._recent.payloads(wanted)
-        for some in chunked((page_id for page_id in wanted if page_id not in found), WINDOW):
+        found = self._recent.payloads(wanted) if self._searcher.one_shard else {}
+        self._search_payloads(wanted, found)
+        if len(found) < len(wanted):  # another process has just stored some, or a copy that lags has answered
+            with suppress(IndexError_):  # who may only read cannot refresh
+                self._refresh([FEATURES])
+                self._search_payloads(wanted, found)
+        return found
+
+    def _search_payloads(self, wanted: Sequence[str], found: dict[str, tuple[bytes, str]]) -> None:
+        """Add payloads and times of the pages that are wanted and not found yet, as searches see them."""
+        for some in chunked([page_id for page_id in wanted if page_id not in found], WINDOW):
             body = {
                 "query": any_of("page_id", some),
                 "size": len(some),
@@ -237,7 +253,6 @@ class ElasticIndex(Store, IndexBase):
                 "docvalue_fields": list(records.COMPARED),
             }
             found.update(map(records.payload_of, search(self._server, self._of[FEATURES], body)))
-        return found
 
     def pages_and_assignments(
         self, page_ids: Iterable[str], notes: Sequence[str] = ()

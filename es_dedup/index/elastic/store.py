@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.errors import IndexUnavailable, WriteFailed
+from es_dedup.errors import IndexError_, IndexUnavailable, WriteFailed
 from es_dedup.index.elastic.bulk import Write, write_all
 from es_dedup.index.elastic.generation_watch import GenerationWatch
 from es_dedup.index.elastic.locking import WriterLock
@@ -147,6 +147,8 @@ class Store:
         except BaseException:
             if inside:
                 self._distrust()  # some of it may be stored
+            with suppress(IndexError_):  # notes at the end say that all before them was done
+                self._keeping.set_notes({name: self._noted.get(name) for name in notes})
             raise
         finally:
             if not inside:
