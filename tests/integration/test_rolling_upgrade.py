@@ -69,9 +69,11 @@ def test_hooks_and_workers_of_both_releases_write_to_it(client: Elasticsearch, p
     with DedupHook.open(place, FIELDS) as old, open_context(place, Settings()) as site:
         dedup_bulk(client, five(name), hook=old)
         attach(site, name, FIELDS)
-        with Deduplicator.open(place, read_only=True) as reader:
-            with pytest.raises(IndexRefused, match="es-dedup elastic recluster"):
-                reader.list_clusters(least_sure)
+        with (
+            Deduplicator.open(place, read_only=True) as reader,
+            pytest.raises(IndexRefused, match="es-dedup elastic recluster"),
+        ):
+            reader.list_clusters(least_sure)
         run(site, "backfill")
         run(site, "recluster")  # puts an index with the present mapping in use
         dedup_bulk(client, [action_of(story(1, "later", day=9), name)], hook=old)
