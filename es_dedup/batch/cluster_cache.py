@@ -33,7 +33,7 @@ class ClusterCache:
 
     def __init__(self, index: ClusterBatch, notes: Mapping[str, str | None] = MappingProxyType({})) -> None:
         self._index, self._notes = index, dict(notes)
-        self._beside: dict[str, dict[tuple[str, str], Edge]] = {}
+        self._edges: dict[str, dict[tuple[str, str], Edge]] = {}
         self._records: dict[str, FeatureRecord] = {}
         self._assigned: dict[str, Assignment | None] = {}
         self._groups: dict[str, dict[str, Assignment]] = {}
@@ -46,7 +46,7 @@ class ClusterCache:
         assigned: Mapping[str, Assignment],
         unassigned: Iterable[str] = (),
     ) -> None:
-        """Keep what is known: records, assignments, and pages that have none."""
+        """Add records and assignments to the cache; ``unassigned`` pages are known to have no assignment unless one is given."""
         self._records.update(records)
         self._assigned.update(dict.fromkeys(unassigned))
         self._assigned.update(assigned)
@@ -73,23 +73,23 @@ class ClusterCache:
 
         A page whose assignment is known leads to its cluster at once, and any other one a level later.
         """
-        front = set(seeds) - self._beside.keys()
-        while front and len(self._beside) < MOST_PAGES:
+        front = set(seeds) - self._edges.keys()
+        while front and len(self._edges) < MOST_PAGES:
             assigned = (self._assigned.get(name) for name in front)
             clusters = {*front, *(each.cluster_id for each in assigned if each)} - self._groups.keys()
             edges, groups = self._index.edges_and_members(front, clusters)
-            self._beside.update((name, {}) for name in front)
+            self._edges.update((name, {}) for name in front)
             self._keep(edges)
             self._learn_groups(clusters, groups)
             same = [edge for edge in edges if edge.relation.same]
             within = {each.page_id for group in groups.values() for each in group}
-            front = (same_neighbours(same, front) | within) - self._beside.keys()
+            front = (same_neighbours(same, front) | within) - self._edges.keys()
 
     def _keep(self, edges: Iterable[Edge]) -> None:
         for edge in edges:
             for name in (edge.left, edge.right):
-                if name in self._beside:
-                    self._beside[name][edge.left, edge.right] = edge
+                if name in self._edges:
+                    self._edges[name][edge.left, edge.right] = edge
 
     def _learn_groups(self, names: Iterable[str], groups: Mapping[str, Sequence[Assignment]]) -> None:
         for name in names:
@@ -99,9 +99,9 @@ class ClusterCache:
     def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
         """See ``ClusterStore.edges_of``."""
         names = set(page_ids)
-        if not names <= self._beside.keys():
+        if not names <= self._edges.keys():
             return self._index.edges_of(names)
-        found = {pair: edge for name in names for pair, edge in self._beside[name].items()}
+        found = {pair: edge for name in names for pair, edge in self._edges[name].items()}
         return [found[pair] for pair in sorted(found)]
 
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
@@ -131,7 +131,7 @@ class ClusterCache:
     def drop_edges(self, page_ids: Iterable[str]) -> None:
         """See ``ClusterStore.drop_edges``."""
         self._index.drop_edges(page_ids)
-        self._beside.clear()
+        self._edges.clear()
 
     def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
         """See ``ClusterStore.assignments``."""

@@ -92,7 +92,7 @@ class PageInput:
 
 @dataclass(slots=True)
 class Decided:
-    """What is known of pages that were decided on as they were stored.
+    """Decisions and counts of the pages that were decided on as they were stored.
 
     Attributes:
         decisions: those that are not unique.
@@ -418,7 +418,7 @@ class Ingest:
                 self._report_progress(Progress("verify", start + len(some.ids), len(new)))
                 self.compared = compared
             before = drop_replaced(clusters, replaced)
-            place(clusters, chunk.records, before.beside, list(edges.values()), lookup)
+            place(clusters, chunk.records, before.neighbours, list(edges.values()), lookup)
             stored = StoredBatch(new, replaced, found.inconclusive)
             known = decided_edges(clusters, edges.values(), new)
             decisions = not_unique(stored.decisions(new, known, clusters.assignments(new)))

@@ -34,7 +34,7 @@ def add_override(index: Index, settings: Settings, new: Override) -> OverrideRep
         The override that is in force now: the one before, if it says the same.
 
     Raises:
-        OverrideConflict: it cannot hold beside others.
+        OverrideConflict: it contradicts others in force.
         InvalidOverride: it names a page twice, or its reason or author is empty or too long.
     """
     if len(set(new.pages)) != len(new.pages):

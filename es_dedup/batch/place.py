@@ -28,11 +28,11 @@ class ReplacedEdges:
 
     Attributes:
         edges: all of them, as they were; they are dropped.
-        beside: pages that an exact or duplicate edge related to one of these.
+        neighbours: pages that had an exact or duplicate edge to one of the replaced pages.
     """
 
     edges: Sequence[Edge]
-    beside: Collection[str]
+    neighbours: Collection[str]
 
 
 def drop_replaced(clusters: ClusterCache, replaced: Collection[str]) -> ReplacedEdges:
@@ -46,7 +46,7 @@ def drop_replaced(clusters: ClusterCache, replaced: Collection[str]) -> Replaced
 def place(
     clusters: ClusterCache,
     records: RecordBatch,
-    beside: Iterable[str],
+    neighbours: Iterable[str],
     edges: Sequence[Edge],
     lookup: CandidateSearch,
 ) -> list[Assignment]:
@@ -55,14 +55,14 @@ def place(
     Args:
         clusters: those around the pages.
         records: new pages, and new versions of pages, whose edges were dropped.
-        beside: see ``ReplacedEdges``.
+        neighbours: of replaced pages, see ``ReplacedEdges``.
         edges: of the new pages.
         lookup: compares pages that lose the one page they were all compared with.
 
     Returns:
         Assignments of the pages that stand alone.
     """
-    touched = {*records.ids, *beside}
+    touched = {*records.ids, *neighbours}
     ends = {name for edge in edges for name in (edge.left, edge.right)}
     clusters.learn(records_of(records), {})
     clusters.read_pages(clusters.unknown(ends | touched) - set(records.ids))

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from es_dedup.clustering import Change, Constraints
     from es_dedup.decision.candidate_search import CandidateSearch
-    from es_dedup.decision.statistics import Statistics
     from es_dedup.index.port import Assignment, ClusterUpdates, Index, NeighbourhoodStore
     from es_dedup.model import Edge, Progress
     from es_dedup.model.overrides import Override
@@ -54,7 +53,6 @@ class ClusteringResult:
     """What a run did.
 
     Attributes:
-        statistics: those that the decisions rest on.
         edges: related pairs found.
         pairs: pairs compared.
         capped_terms: as in ``AddReport``.
@@ -64,7 +62,6 @@ class ClusteringResult:
         use: terms that methods queried, and terms left out; of a full run of those with limits of their own.
     """
 
-    statistics: Statistics
     edges: list[Edge]
     pairs: int
     capped_terms: int = 0
@@ -79,7 +76,7 @@ def write_session(index: Index) -> Iterator[bool]:
     """Change pages and clusters while no other session does; sees what the sessions before have changed.
 
     Yields:
-        Whether no other session was held since this index object's last one, as far as is known.
+        True only if no other process or object has held a session since this index object's last one.
 
     Raises:
         IndexLocked: another session did not finish in time.

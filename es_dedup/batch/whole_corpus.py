@@ -150,7 +150,6 @@ def recluster_corpus(
     index.replace_all(edges, of_components if assigned is None else assigned.values())
     report_progress(Progress("cluster", total, total))
     return ClusteringResult(
-        related.statistics,
         related.edges,
         related.compared,
         related.capped_terms,

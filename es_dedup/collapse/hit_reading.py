@@ -23,7 +23,7 @@ def hits_of(answer: Mapping[str, Any]) -> list[Hit]:
 
 
 def more_of(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """What an answer holds beside hits, counts and aggregations; see ``GroupPage``."""
+    """All parts of an answer but hits, counts and aggregations; see ``GroupPage``."""
     found = {name: answer[name] for name in ("suggest", "profile", "pit_id") if name in answer}
     return found | {"max_score": answer["hits"].get("max_score")}
 

@@ -61,7 +61,7 @@ def with_facets(body: Body, facets: Body) -> Body:
 
 
 def filtered(body: Body, condition: Body) -> Body:
-    """As if the index held only documents that fulfil a condition: kNN looks for its k among them. Scores stay."""
+    """The search restricted to documents that fulfil a condition, with the same scores; kNN takes its k from these documents."""
     made = dict(body)
     if "retriever" in made:
         ((name, retriever),) = made["retriever"].items()

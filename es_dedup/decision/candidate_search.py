@@ -25,7 +25,7 @@ from es_dedup.model import CandidateQuery, CandidateResult, Edge, TermGroup
 from es_dedup.text.hashing import tagged_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -139,6 +139,14 @@ class CandidateLists:
     partly: Sequence[int]
     use: Sequence[TermUse]
 
+    def incomplete(self, related: Container[int]) -> dict[int, str]:
+        """Why candidates may be missing, of the rows of pages that are not ``related`` to any."""
+        return {
+            row: UNANSWERED.format(answer.problem) if answer.problem else CUT.format(len(self.names[row]))
+            for row, answer in enumerate(self.answers)
+            if (answer.problem or answer.truncated) and row not in related
+        }
+
 
 class CandidateSearch:
     """Finds and compares stored pages.
@@ -236,12 +244,7 @@ class CandidateSearch:
             comparison = self._compared(pages, rest, payloads).comparison
             results = replace(results, comparison=concatenated(results.comparison, comparison))
             pairs += comparison.related_pairs()
-        related_rows = {row for row, _ in pairs}
-        reasons = {
-            row: UNANSWERED.format(answer.problem) if answer.problem else CUT.format(len(found.names[row]))
-            for row, answer in enumerate(answers)
-            if (answer.problem or answer.truncated) and row not in related_rows
-        }
+        reasons = found.incomplete({row for row, _ in pairs})
         results = replace(
             results,
             capped_terms=sum(answer.capped_terms for answer in answers),

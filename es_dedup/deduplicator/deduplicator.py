@@ -502,9 +502,6 @@ class Deduplicator(IndexReader):
             if made is None:
                 made = self._chunks(source if self._temporary else reading, settings)
             before = self._stored if alone and self._stored else self._index.count()
-            if not before:  # another process may have stored pages a moment ago
-                self._index.refresh()
-                before = self._index.count()
             self._stored = None
             ingest = Ingest(
                 self._index, settings, lambda: self._lookup(settings), progress, before, policy, whole=whole,

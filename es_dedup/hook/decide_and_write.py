@@ -317,7 +317,7 @@ class BatchDecider:
         if before and basis.replaced is not None:  # another may have stored some of them since
             again = lookup.among(compared.pages, not_compared(compared, other, before, replaced))
             pairs, edges = pairs + again.pairs, distinct([*searched, *again.edges()])
-        alone = place(index, todo.records, replaced_edges.beside, edges, lookup) if new else []
+        alone = place(index, todo.records, replaced_edges.neighbours, edges, lookup) if new else []
         cut = {compared.pages.ids[row]: why for row, why in compared.inconclusive.items()}
         stored_now = StoredBatch(new, replaced, cut)
         of_same = decided_edges(index, index.edges_of(same), same) if same else []

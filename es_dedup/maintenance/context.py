@@ -55,7 +55,8 @@ def save_attachments(index: Index, attachments: Iterable[Attachment]) -> None:
     """Replace all attachments."""
     listed = sorted(attachments, key=lambda each: each.target)
     rows = [{"target": each.target, "fields": each.fields.as_dict()} for each in listed]
-    index.set_note(ATTACHMENTS, json.dumps(rows))
+    with index.writing():  # sessions of others read the note once
+        index.set_note(ATTACHMENTS, json.dumps(rows))
 
 
 class ReadPages(NamedTuple):

@@ -256,6 +256,24 @@ class TestInterruption:
             assert dedup.add(story(1_001, "copy", day=9)).duplicate_of == "story-1001"
             assert (dedup.cluster("copy").size, dedup.clusters_pending) == (2, False)
 
+    def test_pages_stored_after_an_interrupted_write_are_pending(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(ingest.Ingest, "write_pages", 256)
+        with Deduplicator.open(path, settings=ALONE) as dedup:
+            put, interrupted = dedup._index.put_batch, iter((True, False))
+
+            def interrupt_once(*given: Any) -> Any:
+                if next(interrupted, False):
+                    raise KeyboardInterrupt
+                return put(*given)
+
+            monkeypatch.setattr(dedup._index, "put_batch", interrupt_once)
+            with pytest.raises(KeyboardInterrupt):
+                dedup.scan(corpus())
+            assert dedup._index.count() > 0
+            assert dedup.clusters_pending
+
     def test_a_progress_listener_that_raises(self, path: Path) -> None:
         def stop(_: object) -> None:
             raise KeyboardInterrupt

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from elasticsearch import Elasticsearch
 
 from es_dedup import Deduplicator, Page
+from es_dedup.errors import IndexReadOnly
 from tests.servers import fresh_name, remove, url_of
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "pages"
@@ -166,3 +168,17 @@ class TestOpening:
             two.add_many(made_up(40, seed=1)[20:])
             assert one.stats()["pages"] == 40
             assert not one.clusters_pending
+
+
+def test_clusters_stay_pending_where_their_write_is_refused(address: str) -> None:
+    """The request that writes clusters also removes the note, from another index, which takes it."""
+    with Deduplicator.open(address) as dedup, Elasticsearch(url_of("es8")) as client:
+        dedup.scan(made_up(20, seed=1))
+        clusters = f"{address.rpartition('/')[2]}-dedup-clusters"
+        client.indices.put_settings(index=clusters, settings={"index.blocks.write": True})
+        with pytest.raises(IndexReadOnly):
+            dedup.add(Page("later", text="A page that comes while clusters cannot be written. " * 9))
+        client.indices.put_settings(index=clusters, settings={"index.blocks.write": None})
+        assert dedup.clusters_pending
+        dedup.recluster()
+        assert dedup.cluster("later").size == 1

@@ -101,6 +101,13 @@ def test_of_two_writers_the_later_one_sees_what_the_former_has_written(own_addre
             ]
 
 
+def test_payloads_are_those_of_pages_that_another_object_has_just_stored(own_address: str) -> None:
+    with opened(own_address) as one, opened(own_address) as other:
+        one.put_many([record("a", [1])])
+        assert shown(own_address) == 0
+        assert other.payloads(["a", "gone"]).keys() == {"a"}
+
+
 def test_a_search_does_not_rely_on_a_refresh_that_another_thread_still_waits_for(
     own_address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,7 +30,7 @@ HASHES_AT_A_TIME: Final = 500
 FEW: Final = 1_000  # exact copies that are read at once, of all hashes asked for
 
 COMPARED: Final = ("page_id", "payload", "published")
-"""Doc values that comparing two pages needs. Read from columns, they cost half of what reading documents costs, but only a search
+"""Doc values that comparing two pages needs. Read from columns, they cost less than whole documents, but only a search
 can read them, and it sees a write after a refresh. ``payload_version`` tells whether it has seen the last one."""
 
 
