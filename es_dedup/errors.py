@@ -111,11 +111,11 @@ class WriteFailed(IndexProblem):
 
 
 class SchemaMismatch(IndexError_):
-    """The stored format is not the one this version reads."""
+    """The stored format is not the one this version reads; ``found`` says more where its number is the same."""
 
     index: str
     expected: int
-    found: int
+    found: int | str
 
     message = (
         "{index} holds format {found}, this version needs {expected}: use the release that wrote it, or make a new index under another "

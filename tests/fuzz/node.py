@@ -15,7 +15,7 @@ from elastic_transport import ConnectionError as NoConnection
 from elastic_transport._node._base import NodeApiResponse
 
 from es_dedup.decision.statistics import Statistics
-from es_dedup.index.elastic.mappings import META_KEY, SCHEMA_VERSION
+from es_dedup.index.elastic.mappings import KINDS, META_KEY, SCHEMA_VERSION, load_mapping
 from es_dedup.index.elastic.source_index import source_properties
 from es_dedup.index.elastic.tokens import hash_token
 from es_dedup.index.jobs import DeadLetter, Job, JobState, Partition
@@ -230,7 +230,9 @@ class Node(BaseNode):
             return document(cls.rng, index, parts[-1], cls.payloads) | {"found": True}
         if name == "_mapping":
             metadata = {META_KEY: {"schema": SCHEMA_VERSION, "features": cls.features}}
-            return {concrete: {"mappings": {"_meta": metadata, "properties": {}}}}
+            kinds = [kind for kind in KINDS if index.endswith(f"-dedup-{kind}")]
+            properties = load_mapping(kinds[0])["mappings"]["properties"] if kinds else {}
+            return {concrete: {"mappings": {"_meta": metadata, "properties": properties}}}
         written = {
             "_index": concrete,
             "_id": parts[-1] if parts else "",

@@ -1,4 +1,4 @@
-"""Old hooks and new workers side by side: an index whose mappings and notes are those of an earlier release of the same schema version."""
+"""Old hooks and new workers side by side: an index whose notes are those of an earlier state of the same schema version; one with earlier mappings is refused."""
 
 import json
 from collections.abc import Iterator
@@ -8,10 +8,10 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_dedup.deduplicator.deduplicator import Deduplicator
-from es_dedup.errors import IndexRefused, SettingsMismatch
+from es_dedup.errors import SchemaMismatch, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index import factory
-from es_dedup.index.elastic import mappings
+from es_dedup.index.elastic import mappings, schema
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
@@ -42,26 +42,45 @@ def name(client: Elasticsearch) -> Iterator[str]:
 
 
 @pytest.fixture
-def place(name: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """An index with the mappings that 0.2 had before lists of clusters, and a note of settings that lacks one and has one too many."""
-    present = mappings.load_mapping
-
-    def earlier(kind: str) -> dict[str, Any]:
-        body = present(kind)
-        fields = body["mappings"]["properties"]
-        if kind == mappings.CLUSTERS:
-            fields["score"] |= {"index": False, "doc_values": False}
-        return body
-
+def place(name: str) -> str:
+    """An index with a note of settings that lacks one and has one too many."""
     place = f"{url_of('es8')}/{name}"
-    monkeypatch.setattr(mappings, "load_mapping", earlier)
     with factory.open_index(place, Settings()) as index:
         note = json.loads(index.note(STATISTICS) or "")
         del note["settings"]["cluster.preferred_sites"]
         note["settings"]["decision.gone"] = 3
         index.set_note(STATISTICS, json.dumps(note))
-    monkeypatch.setattr(mappings, "load_mapping", present)
     return place
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "earlier"),
+    [
+        ("features", "payload_version", None),
+        ("features", "payload", {"type": "binary"}),
+        ("clusters", "score", {"type": "double", "index": False, "doc_values": False}),
+    ],
+)
+def test_an_index_with_earlier_mappings_is_refused(
+    name: str, kind: str, field: str, earlier: dict[str, Any] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    present, place = mappings.load_mapping, f"{url_of('es8')}/{name}"
+
+    def load(wanted: str) -> dict[str, Any]:
+        body = present(wanted)
+        if wanted == kind:
+            fields = body["mappings"]["properties"]
+            del fields[field]
+            fields |= {} if earlier is None else {field: earlier}
+        return body
+
+    with monkeypatch.context() as patched:
+        patched.setattr(mappings, "load_mapping", load)
+        patched.setattr(schema, "load_mapping", load)
+        factory.open_index(place, Settings()).close()
+    for read_only in (True, False):
+        with pytest.raises(SchemaMismatch, match=rf"{kind}\.{field}.*make a new index"):
+            factory.open_index(place, Settings(), read_only=read_only)
 
 
 def test_hooks_and_workers_of_both_releases_write_to_it(client: Elasticsearch, place: str, name: str) -> None:
@@ -69,13 +88,8 @@ def test_hooks_and_workers_of_both_releases_write_to_it(client: Elasticsearch, p
     with DedupHook.open(place, FIELDS) as old, open_context(place, Settings()) as site:
         dedup_bulk(client, five(name), hook=old)
         attach(site, name, FIELDS)
-        with (
-            Deduplicator.open(place, read_only=True) as reader,
-            pytest.raises(IndexRefused, match="es-dedup elastic recluster"),
-        ):
-            reader.list_clusters(least_sure)
         run(site, "backfill")
-        run(site, "recluster")  # puts an index with the present mapping in use
+        run(site, "recluster")
         dedup_bulk(client, [action_of(story(1, "later", day=9), name)], hook=old)
         with DedupHook.open(place, FIELDS) as new:
             dedup_bulk(client, [action_of(story(2, "last", day=9), name)], hook=new)

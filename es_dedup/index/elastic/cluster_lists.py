@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import IndexRefused
 from es_dedup.index.elastic.candidates import scope_filters
 from es_dedup.index.elastic.reading import VALUES_AT_A_TIME, WINDOW, any_of, pages_of_hits, whole
 from es_dedup.model import Relation, Scope
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.server import Server
     from es_dedup.model.cluster_lists import ClusterQuery, Place
 
-OLDER_MAPPING: Final = "its mappings are older than lists of clusters: `es-dedup elastic recluster` renews those of clusters, `es-dedup elastic reindex` all"
 MOST: Final = 30_000
 """Clusters of an order that are counted in one request; with their sub-aggregations fewer than ``search.max_buckets``."""
 FIRST: Final = 1_000
@@ -46,19 +44,7 @@ class ClusterLists:
         self._server, self._clusters, self._features = server, clusters, features
 
     def listed(self, query: ClusterQuery, after: Place | None, limit: int) -> list[ClusterSummary]:
-        """See ``ClusterStore.list_clusters``.
-
-        Raises:
-            IndexRefused: the index was made before its mapping had what this order needs.
-        """
-        try:
-            return self._listed(query, after, limit)
-        except IndexRefused as error:
-            if "doc values" not in error.problem and "docvalue" not in error.problem.replace(" ", ""):
-                raise
-            raise IndexRefused(self._server.name, OLDER_MAPPING) from error
-
-    def _listed(self, query: ClusterQuery, after: Place | None, limit: int) -> list[ClusterSummary]:
+        """See ``ClusterStore.list_clusters``."""
         if query.order is ClusterOrder.NEWEST:
             found = self._newest(query, after, limit)
         elif query.scope != Scope():

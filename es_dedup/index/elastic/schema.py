@@ -18,6 +18,7 @@ from es_dedup.index.elastic.mappings import (
     alias_of,
     body_of,
     concrete_of,
+    load_mapping,
     number_of,
 )
 from es_dedup.index.elastic.server import NOT_FOUND, is_engine_error, reading, reason_of, status_of
@@ -209,6 +210,10 @@ class Schema:
         version, recorded = int(metadata.get("schema") or 0), metadata.get("features")
         if version != SCHEMA_VERSION or recorded is None:
             raise SchemaMismatch(self._server.name, SCHEMA_VERSION, version)
+        fields = load_mapping(kind)["mappings"]["properties"]
+        if earlier := [name for name in fields if mapping["properties"].get(name) != fields[name]]:
+            found = f"{version} as it was before the field {kind}.{earlier[0]} became what it is"
+            raise SchemaMismatch(self._server.name, SCHEMA_VERSION, found)
         if kind == FEATURES:
             self.keeps_named = bool(metadata.get(NAMED_FIELDS))
         if self._features is None:
