@@ -18,7 +18,6 @@ from es_dedup.index.elastic import (
     ElasticJobs,
     ElasticSourceIndex,
     Options,
-    Schema,
     Server,
     TermFields,
     generations,
@@ -197,7 +196,7 @@ def open_source_index(path: str | Path, settings: Settings) -> ElasticSourceInde
         MissingExtra: the client for Elasticsearch is not installed.
     """
     options, address = _source_connection(path, settings)
-    return ElasticSourceIndex(Server(address, options), address.name, options)
+    return ElasticSourceIndex(Server(address, options), address.name)
 
 
 def _source_connection(path: str | Path, settings: Settings) -> tuple[Options, Address]:
@@ -262,10 +261,7 @@ def beside(path: str, ending: str) -> tuple[str, str]:
 def open_jobs(path: str | Path, settings: Settings, *, read_only: bool = False) -> ElasticJobs:
     """The jobs and dead letters of an index on Elasticsearch; errors as ``open_source_index``."""
     options, address = elastic_options(settings), parse_address(str(path))
-    server = Server(address, options)
-    return ElasticJobs(
-        server, address.name, Schema(server, address.name, None, options), options, read_only=read_only
-    )
+    return ElasticJobs(Server(address, options), address.name, read_only=read_only)
 
 
 def reach(path: str | Path, seconds: float, settings: Settings) -> None:

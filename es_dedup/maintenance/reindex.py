@@ -4,7 +4,7 @@ The new generation is made beside the one in use, from the source indices or, wh
 What hook, jobs and others write to the source indices meanwhile is followed by sequence numbers (``changes``): the source index's own order
 of writes takes the place of writing everything twice. When little is left, the rest is followed and the aliases are swapped while the
 writer lock of the old generation is held, so that no decision falls in between. Who still has the old settings is refused from then on
-(``index.elastic.generation_watch``), and its documents wait for a decision. The old generation is kept for ``roll_back``.
+(``index.elastic.schema``), and its documents wait for a decision. The old generation is kept for ``roll_back``.
 """
 
 from __future__ import annotations

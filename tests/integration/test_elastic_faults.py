@@ -21,7 +21,6 @@ from es_dedup.errors import (
     NotAnIndex,
 )
 from es_dedup.index.elastic import ElasticIndex, Options, parse_address
-from es_dedup.index.elastic.bulk import Write, write_all
 from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.model import Outcome
 from es_dedup.settings import load_settings
@@ -142,15 +141,13 @@ class TestParts:
 
     def test_one_bad_page_does_not_stop_the_others(self, address: str) -> None:
         with opened(address) as index:
-            written = write_all(
-                index._server,
+            pages = index._pages
+            written = pages.attempt(
                 [
-                    Write("index", index._of["features"], "good", {"page_id": "good", "length": 1}),
-                    Write("index", index._of["features"], "bad", {"page_id": "bad", "unknown": 1}),
-                    Write("index", index._of["features"], "fine", {"page_id": "fine", "length": 1}),
-                ],
-                chunk_bytes=1_000_000,
-                seconds=1,
+                    pages.put("good", {"page_id": "good", "length": 1}),
+                    pages.put("bad", {"page_id": "bad", "unknown": 1}),
+                    pages.put("fine", {"page_id": "fine", "length": 1}),
+                ]
             )
             assert [one.done for one in written] == [True, False, True]
             assert "strict_dynamic_mapping" in written[1].reason
@@ -159,13 +156,13 @@ class TestParts:
         with opened(address) as index:
             index.put_many([record("a", [1])])
             index.refresh()
-            client.indices.close(index=f"{index._of['features']}", expand_wildcards="all")
+            client.indices.close(index=index._pages.name, expand_wildcards="all")
             with pytest.raises((IndexUnavailable, IndexRefused)):
                 index.count()
             needs_elasticsearch("answer for each read of a closed index; it refuses them all")
             # A candidate query that gets an error object says so.
             assert index.candidates_many([candidate_query(1)])[0].problem
-            client.indices.open(index=f"{index._of['features']}", expand_wildcards="all")
+            client.indices.open(index=index._pages.name, expand_wildcards="all")
             client.cluster.health(wait_for_status="yellow", timeout="10s")
             assert index.count() == 1
 
@@ -222,14 +219,14 @@ class TestPressure:
         with opened(address, Options(retry_seconds=20.0)) as index:
             index.put_many([record("a", [1])])
             block = {"index.blocks.read_only_allow_delete": True}
-            client.indices.put_settings(index=index._of["features"], settings=block, expand_wildcards="all")
+            client.indices.put_settings(index=index._pages.name, settings=block, expand_wildcards="all")
             begun = time.monotonic()
             with pytest.raises(IndexReadOnly, match="free disk space"):
                 index.put_many([record("b", [1])])
             assert time.monotonic() - begun < 10
             assert list(index.get_many(["a"])) == ["a"]
             block = {"index.blocks.read_only_allow_delete": False}
-            client.indices.put_settings(index=index._of["features"], settings=block, expand_wildcards="all")
+            client.indices.put_settings(index=index._pages.name, settings=block, expand_wildcards="all")
             assert index.put_many([record("b", [1])]).written == 1
 
 
@@ -322,16 +319,16 @@ class TestLock:
             pass
 
     def test_a_dead_holder_is_taken_over_from(self, index: ElasticIndex) -> None:
-        dead = WriterLock(index._server, index._of["meta"], lease=0.5, touch=60)
+        dead = WriterLock(index._meta, lease=0.5, touch=60)
         dead._take(1)
-        alive = WriterLock(index._server, index._of["meta"], lease=0.5, touch=0.1)
+        alive = WriterLock(index._meta, lease=0.5, touch=0.1)
         begun = time.monotonic()
         with alive.held(5):
             assert time.monotonic() - begun >= 0.5
 
     def test_a_holder_that_lives_is_not_taken_over_from(self, index: ElasticIndex) -> None:
-        first = WriterLock(index._server, index._of["meta"], lease=1.0, touch=0.1)
-        second = WriterLock(index._server, index._of["meta"], lease=1.0, touch=0.1)
+        first = WriterLock(index._meta, lease=1.0, touch=0.1)
+        second = WriterLock(index._meta, lease=1.0, touch=0.1)
         with first.held(1), pytest.raises(IndexLocked), second.held(2.5):
             pass
 
@@ -339,8 +336,8 @@ class TestLock:
     def test_a_server_that_stood_still_makes_no_holder_dead(self, address: str, proxy: Proxy) -> None:
         """The holder's touches wait like all else, so for a moment after it the document looks long untouched."""
         index = opened(f"{proxy.url}/{urlsplit(address).path.strip('/')}", Options())
-        first = WriterLock(index._server, index._of["meta"], lease=2.0, touch=0.5)
-        second = WriterLock(index._server, index._of["meta"], lease=2.0, touch=0.5)
+        first = WriterLock(index._meta, lease=2.0, touch=0.5)
+        second = WriterLock(index._meta, lease=2.0, touch=0.5)
 
         def stand_still() -> None:
             time.sleep(0.3)
@@ -357,8 +354,8 @@ class TestLock:
             first.check()
 
     def test_a_holder_that_was_taken_over_from_is_stopped(self, index: ElasticIndex) -> None:
-        slow = WriterLock(index._server, index._of["meta"], lease=0.2, touch=0.5)
-        other = WriterLock(index._server, index._of["meta"], lease=0.2, touch=0.05)
+        slow = WriterLock(index._meta, lease=0.2, touch=0.5)
+        other = WriterLock(index._meta, lease=0.2, touch=0.05)
         with slow.held(1), other.held(3):
             time.sleep(1)
             with pytest.raises(IndexLocked):

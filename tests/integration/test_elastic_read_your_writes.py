@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from es_dedup.index.elastic import ElasticIndex, Options, parse_address
+from es_dedup.index.elastic.collection import Collection, refresh
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import CandidateQuery, TermGroup
 from es_dedup.testing.builders import (
@@ -114,15 +115,15 @@ def test_a_search_does_not_rely_on_a_refresh_that_another_thread_still_waits_for
     with opened(own_address) as index, ThreadPoolExecutor(1) as pool:
         index.put_many([record("a", [1])])
         index.put_many([record("a", [2])])  # what is replaced only a refresh shows
-        refresh, waits, goes_on = index._schema.refresh, threading.Event(), threading.Event()
+        waits, goes_on = threading.Event(), threading.Event()
 
-        def slow(indices: Sequence[str]) -> None:
+        def slow(collections: Sequence[Collection]) -> None:
             if not waits.is_set():
                 waits.set()
                 assert goes_on.wait(20)
-            refresh(indices)
+            refresh(collections)
 
-        monkeypatch.setattr(index._schema, "refresh", slow)
+        monkeypatch.setattr("es_dedup.index.elastic.store.refresh", slow)
         other = pool.submit(index.refresh)
         try:
             assert waits.wait(20)
@@ -146,7 +147,7 @@ def test_a_page_that_searches_come_to_see_after_terms_were_counted_is_found(
         def shown_meanwhile(terms: Mapping[str, Mapping[str, int]]) -> tuple[dict[int, int], str]:
             found = count(terms)
             if next(counted, False):  # another thread asks, and is told that searches see the page now
-                index._schema.refresh([index._of["features"]])
+                index._server.client.indices.refresh(index=index._pages.name)
                 assert [
                     each.page_id for each in index.candidates_many([candidate_query(2)])[0].candidates
                 ] == ["b"]

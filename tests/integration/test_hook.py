@@ -19,6 +19,7 @@ from es_dedup.hook import (
     dedup_bulk,
     dedup_streaming_bulk,
 )
+from es_dedup.index.elastic import Options
 from es_dedup.index.source_index import DocumentKey
 from tests.hooked import FIELDS, STORIES, action_of, clusters, dedup_fields, five
 from tests.samples import story
@@ -295,7 +296,7 @@ class TestErrors:
         dedup_bulk(client, five(name)[:3], hook=hook)
         features = f"{name}-dedup-features"
         client.indices.close(index=features)
-        hook._index._options = type(hook._index._options)(retry_seconds=0)  # type: ignore[attr-defined]
+        hook._index._server.options = Options(retry_seconds=0)  # type: ignore[attr-defined]
         try:
             result = dedup_bulk(client, five(name)[3:], hook=hook)
         finally:

@@ -9,7 +9,7 @@ from elasticsearch import Elasticsearch
 
 from es_dedup.errors import IndexRefused
 from es_dedup.index.elastic import ElasticSourceIndex
-from es_dedup.index.elastic.reading import documents
+from es_dedup.index.elastic.collection import Collection
 from es_dedup.index.factory import open_source_index
 from es_dedup.index.source_index import DedupField, DocumentKey, SourceFields, document_key
 from es_dedup.settings import Settings
@@ -80,7 +80,7 @@ def test_a_shard_that_starts_is_waited_for(
     started = threading.Timer(1, client.indices.put_settings, kwargs={"index": name, "settings": somewhere})
     started.start()
     assert source_index.read([f"{name}/a"], ()) == {}
-    assert list(documents(source_index._server, name, ["a"])) == []
+    assert Collection(source_index._server, name).read_one("a") is None
     started.join()
 
 

@@ -27,7 +27,7 @@ def index(address: str) -> Iterator[ElasticIndex]:
 
 
 def lock_of(index: ElasticIndex) -> WriterLock:
-    return WriterLock(index._server, index._of["meta"], lease=2.0, touch=0.2)
+    return WriterLock(index._meta, lease=2.0, touch=0.2)
 
 
 def seen(lock: WriterLock) -> object:

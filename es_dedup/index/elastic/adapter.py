@@ -3,61 +3,46 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from es_dedup.errors import IndexError_
 from es_dedup.index import validation
-from es_dedup.index.base import IndexBase
-from es_dedup.index.elastic import changes, clusters, fulltext, records
-from es_dedup.index.elastic.bulk import Write
+from es_dedup.index.elastic import records
+from es_dedup.index.elastic.bulk import write_all
 from es_dedup.index.elastic.candidates import CandidateSearcher
+from es_dedup.index.elastic.changes import ClusterFeed
+from es_dedup.index.elastic.cluster_documents import assignments_in
 from es_dedup.index.elastic.cluster_lists import ClusterLists
+from es_dedup.index.elastic.collection import WINDOW, any_of, read_several
 from es_dedup.index.elastic.deletion import expunge
+from es_dedup.index.elastic.fulltext import TextDocuments
 from es_dedup.index.elastic.locking import WAITING
-from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS
+from es_dedup.index.elastic.mappings import FEATURES
 from es_dedup.index.elastic.notes import note_key
 from es_dedup.index.elastic.options import Options
-from es_dedup.index.elastic.read_your_writes_clusters import ClusterBatch, ClusterChanges
+from es_dedup.index.elastic.read_your_writes_clusters import ClusterChanges
 from es_dedup.index.elastic.read_your_writes_pages import CREATED
-from es_dedup.index.elastic.reading import (
-    WINDOW,
-    any_of,
-    documents,
-    documents_of_several,
-    pages_of_hits,
-    search,
-    whole,
-)
 from es_dedup.index.elastic.server import CONFLICT, reading, reads_answers
-from es_dedup.index.elastic.store import Store
-from es_dedup.index.elastic.tokens import key_of, storable
+from es_dedup.index.elastic.tokens import hash_of, hash_token, key_of, storable
 from es_dedup.index.port import NO_NOTES, WriteReport
 from es_dedup.model.batches import chunked
 from es_dedup.text.tokens import characters_apart
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.index.elastic.address import Address
-    from es_dedup.index.elastic.bulk import Result
+    from es_dedup.index.elastic.bulk import Result, Write
     from es_dedup.index.elastic.fields import TermFields
     from es_dedup.index.port import Assignment
     from es_dedup.index.records import FeatureRecord, RecordBatch
-    from es_dedup.model import CandidateQuery, CandidateResult, Edge
-    from es_dedup.model.cluster_changes import ClusterChange, Cursor
-    from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary, Place
+    from es_dedup.model import CandidateQuery, CandidateResult
 
 
-REPLACED_AT_A_TIME: Final = (
-    5_000  # edges or assignments of ``replace_all`` whose answers are looked at together
-)
-
-
-@reads_answers("put_edges", "assign_many", "replace_all")
-class ElasticIndex(Store, IndexBase):
+@reads_answers()
+class ElasticIndex(TextDocuments, ClusterLists, ClusterFeed):
     """All ports of ``es_dedup.index.port`` over four Elasticsearch indices whose names begin with one name.
 
     Threads may share one object. Reads by id see every write at once; searches see the writes of the same object, because
@@ -105,7 +90,7 @@ class ElasticIndex(Store, IndexBase):
         """
         super().__init__(address, features, options or Options(), fields, read_only=read_only)
         self._segment = segment or characters_apart
-        self._searcher = CandidateSearcher(self._server, self._of[FEATURES], self._recent, self._schema)
+        self._searcher = CandidateSearcher(self._pages, self._recent, self._schema)
         try:
             with reading(self._server.name):
                 self._server.must_be_supported()
@@ -113,18 +98,6 @@ class ElasticIndex(Store, IndexBase):
         except BaseException:
             self._server.close()
             raise
-
-    @property
-    def features(self) -> Mapping[str, Any]:
-        """See ``Index.features``."""
-        return self._schema.features
-
-    def close(self) -> None:
-        """Let go of the connections; may be called twice. Later calls raise ``IndexUnavailable``."""
-        self._lock.give_up()
-        self._server.close()
-
-    # FeatureIndex
 
     @property
     def keeps_named(self) -> bool:
@@ -169,76 +142,71 @@ class ElasticIndex(Store, IndexBase):
             One result per page, and the places of the pages whose texts were written with them, as those of new pages are.
         """
         schema = self._schema
-        index, named = self._of[FEATURES], schema.keeps_named
-        pages = records.writes(batch, places, index, schema.fields, named=named, operation=operation)
-        before = self._keeping.writes(notes)
+        pages = records.writes(
+            batch, places, self._pages, schema.fields, named=schema.keeps_named, operation=operation
+        )
+        before = self._note_writes(notes)
         with_text = [
             place for place in places if operation == "create" and len(batch.texts) and batch.texts[place]
         ]
-        texts = fulltext.writes(batch, with_text, self._of[TEXTS], self._segment, operation)
+        texts = self._text_writes(batch, with_text, operation)
         complete = False
         with self._one_write:
             try:
-                done = self._write(FEATURES, [*before, *pages, *texts], shown=True)
+                done = self._pages.attempt([*before, *pages, *texts], completed=True)
                 if not all(result.done for result in done[: len(before)]):
-                    self._keeping.set_notes(notes)  # pages may be stored without them
-                self._noted |= notes
+                    self._meta.write(self._note_writes(notes))  # pages may be stored without them
+                self._session_notes |= notes
                 results = done[len(before) : len(before) + len(places)]
                 written = [place for place, result in zip(places, results, strict=True) if result.done]
                 complete = self._recent.add(batch, written, [result for result in results if result.done])
             finally:
                 if not complete or not self._searcher.one_shard:
-                    self._mark(FEATURES)
+                    self._pages.mark()
                 if with_text:
-                    self._mark(TEXTS)
+                    self._texts.mark()
         refused = [
             batch.ids[place]
             for place, result in zip(places, results, strict=True)
             if not result.done and result.status != CONFLICT and place in with_text
         ]
-        self._must_all(self._write(TEXTS, self._deletes(TEXTS, refused)))
+        self._texts.write(self._texts.delete(key_of(page_id)) for page_id in refused)
         of_texts = zip(with_text, done[len(before) + len(places) :], strict=True)
         return results, {place for place, result in of_texts if result.done}
 
     def _must_be_ours(self, results: Sequence[Result], page_ids: Iterable[str]) -> None:
         """Take features back that went to a generation of other settings, and say so."""
         try:
-            self._watch.seen(FEATURES, {result.index for result in results if result.done})
+            self._schema.noticed(FEATURES, {result.index for result in results if result.done})
         except IndexError_:
-            self._send(self._deletes(FEATURES, page_ids), alias=True)
+            writes = [self._pages.delete(key_of(page_id)) for page_id in page_ids]
+            write_all(self._server, writes, alias=True)  # the collection itself writes no more
             raise
 
     def _put_texts(self, batch: RecordBatch, places: Sequence[int], new: Collection[str]) -> None:
-        texts = batch.texts
-        with_text = [place for place in places if len(texts) and texts[place]]
+        with_text = [place for place in places if len(batch.texts) and batch.texts[place]]
         without = [
             batch.ids[place] for place in set(places).difference(with_text) if batch.ids[place] not in new
         ]
-        gone = documents(self._server, self._of[TEXTS], map(key_of, without), fields=False)
-        deletes = [Write("delete", self._of[TEXTS], found["_id"]) for found in gone]
-        writes = fulltext.writes(batch, with_text, self._of[TEXTS], self._segment)
-        self._must_all(self._write(TEXTS, writes))
-        self._must_all(self._write(TEXTS, deletes))
+        self._texts.write(self._text_writes(batch, with_text))
+        self._drop_texts(without)
 
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
         """See ``FeatureIndex.get_many``: without payloads."""
         wanted = storable(page_ids)
-        keys = map(key_of, wanted)
-        read = map(
-            records.record_of, documents(self._server, self._of[FEATURES], keys, fields=records.FIELDS)
-        )
+        read = map(records.record_of, self._pages.read(map(key_of, wanted), fields=records.FIELDS))
         found = {record.page_id: record for record in read}
         return {page_id: found[page_id] for page_id in wanted if page_id in found}
 
     def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
         """See ``FeatureIndex.payloads``."""
-        self._catch_up(FEATURES)
+        self._catch_up(self._pages, completed=True)
         wanted = storable(page_ids)
         found = self._recent.payloads(wanted) if self._searcher.one_shard else {}
         self._search_payloads(wanted, found)
         if len(found) < len(wanted):  # another process has just stored some, or a copy that lags has answered
             with suppress(IndexError_):  # who may only read cannot refresh
-                self._refresh([FEATURES])
+                self._refresh([self._pages])
                 self._search_payloads(wanted, found)
         return found
 
@@ -252,7 +220,7 @@ class ElasticIndex(Store, IndexBase):
                 "stored_fields": "_none_",
                 "docvalue_fields": list(records.COMPARED),
             }
-            found.update(map(records.payload_of, search(self._server, self._of[FEATURES], body)))
+            found.update(map(records.payload_of, self._pages.hits(body)))
 
     def pages_and_assignments(
         self, page_ids: Iterable[str], notes: Sequence[str] = ()
@@ -261,34 +229,26 @@ class ElasticIndex(Store, IndexBase):
         wanted = storable(page_ids)
         keys = [key_of(page_id) for page_id in wanted]
         kept_lock = self._lock.kept
-        features, kept, said, waiting = documents_of_several(
-            self._server,
-            (self._of[FEATURES], keys, records.FIELDS),
-            (self._of[CLUSTERS], keys, True),
-            (self._of[META], [note_key(name) for name in notes], True),
-            (self._of[META], [WAITING] if kept_lock else [], False),
+        features, kept, said, waiting = read_several(
+            (self._pages, keys, records.FIELDS),
+            (self._clusters, keys, True),
+            (self._meta, [note_key(name) for name in notes], True),
+            (self._meta, [WAITING] if kept_lock else [], False),
         )
         if kept_lock:
             self._lock.saw(next(iter(waiting), None))
         found = {record.page_id: record for record in map(records.record_of, features)}
-        groups = clusters.assignments_in(kept)
+        groups = assignments_in(kept)
         return (
             {page_id: found[page_id] for page_id in wanted if page_id in found},
             {page_id: groups[page_id] for page_id in wanted if page_id in groups},
-            self._keeping.notes_in(said, notes),
+            self._notes_in(said, notes),
         )
 
     def named(self, page_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """See ``FeatureIndex.named``."""
-        wanted = map(key_of, storable(page_ids))
-        found = documents(
-            self._server, self._of[FEATURES], wanted, fields=("page_id", *self._schema.fields.types)
-        )
-        return dict(map(records.named_of, found))
-
-    def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
-        """See ``FeatureIndex.texts``."""
-        return fulltext.texts(self._server, self._of[TEXTS], page_ids)
+        fields = ("page_id", *self._schema.fields.types)
+        return dict(map(records.named_of, self._pages.read(map(key_of, storable(page_ids)), fields=fields)))
 
     def candidates_with_copies(
         self, candidate_queries: Sequence[CandidateQuery], hashes: Sequence[int], *, limit: int | None = None
@@ -297,29 +257,45 @@ class ElasticIndex(Store, IndexBase):
         if not candidate_queries and not hashes:
             return [], {}
         if any(candidate_query.scope is not None for candidate_query in candidate_queries):
-            self._show(FEATURES)
-        self._catch_up(FEATURES)
-        searches = [json.dumps(search) for search in records.hash_searches(hashes)]
+            self._show_pages()
+        self._catch_up(self._pages, completed=True)
+        tokens = [hash_token(value) for value in dict.fromkeys(hashes) if value]
+        parts = list(chunked(tokens, records.HASHES_AT_A_TIME))
         several, unseen = not self._searcher.one_shard, len(self._recent)
         recent = self._recent.copies(hashes)
-        answers, found = self._searcher.ask(candidate_queries, searches)
+        answers, found = self._searcher.ask(
+            candidate_queries, [json.dumps(records.copies_search(some)) for some in parts]
+        )
         if not several and not self._searcher.one_shard and unseen:  # found out just now
-            self._show(FEATURES)
+            self._show_pages()
             return self.candidates_with_copies(candidate_queries, hashes, limit=limit)
-        copies = records.pages_with_hash(self._server, self._of[FEATURES], hashes, found, limit)
+        copies: dict[int, list[str]] = {}
+        for some, answer in zip(parts, found, strict=True):
+            for hit in self._copies(some, self._pages.hits_in(answer), limit):
+                copies.setdefault(hash_of(hit["_source"]["content_hash"]), []).append(hit["sort"][0])
         for value, names in recent.items():
-            copies[value] = sorted({*copies.get(value, ()), *names})[:limit]
-        return answers, copies
+            copies[value] = sorted({*copies.get(value, ()), *names})
+        return answers, {value: names[:limit] for value, names in copies.items()}
+
+    def _copies(
+        self, tokens: Sequence[str], hits: Sequence[Mapping[str, Any]], limit: int | None
+    ) -> Iterable[Mapping[str, Any]]:
+        """The hits of ``copies_search``; where some hashes have very many, each is asked for by itself."""
+        if len(hits) < records.FEW:
+            return hits
+        queries = (any_of("content_hash", [token]) for token in tokens)
+        fields = ("content_hash",)
+        return (
+            hit for query in queries for hit in self._pages.first(query, records.BY_ID, limit, fields=fields)
+        )
 
     def delete_many(self, page_ids: Iterable[str]) -> int:
         """See ``FeatureIndex.delete_many``."""
         wanted = storable(page_ids)
         if not wanted:
             return 0
-        results = self._write(FEATURES, self._deletes(FEATURES, wanted))
-        self._must_all(results)
-        kept = documents(self._server, self._of[TEXTS], map(key_of, wanted), fields=False)
-        self._must_all(self._write(TEXTS, [Write("delete", self._of[TEXTS], found["_id"]) for found in kept]))
+        results = self._pages.write(self._pages.delete(key_of(page_id)) for page_id in wanted)
+        self._drop_texts(wanted)
         changes = ClusterChanges()
         changes.drop(self.edges_of(wanted))
         changes.unassign(wanted)
@@ -328,19 +304,26 @@ class ElasticIndex(Store, IndexBase):
 
     def erase(self, page_ids: Iterable[str]) -> str:
         """See ``FeatureIndex.erase``: what tells of a page's removal goes, and segments with deleted documents are merged."""
-        self._must_all(self._write(CLUSTERS, clusters.removed(self._server, self._of[CLUSTERS], page_ids)))
-        return expunge(self._server, list(self._of.values()))
+        self._clusters.write(self._removals(page_ids))
+        return expunge(
+            self._server, [each.name for each in (self._pages, self._clusters, self._texts, self._meta)]
+        )
 
     def names_page(self, page_id: str) -> bool:
         """See ``FeatureIndex.names_page``: in what tells of its removal."""
-        return any(clusters.removed(self._server, self._of[CLUSTERS], [page_id]))
+        return any(self._removals([page_id]))
+
+    def _removals(self, page_ids: Iterable[str]) -> Iterator[Write]:
+        """What removes the documents that tell of removed assignments, of pages that were not clustered again."""
+        for document in self._clusters.read(map(key_of, storable(page_ids))):
+            if "cluster_id" not in document["_source"]:
+                condition = document["_seq_no"], document["_primary_term"]
+                yield self._clusters.delete(document["_id"], condition)
 
     def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
         """See ``FeatureIndex.scan``."""
-        self._show(FEATURES)
-        for hits in pages_of_hits(
-            self._server,
-            self._of[FEATURES],
+        self._show_pages()
+        for hits in self._pages.pages(
             {"match_all": {}},
             records.BY_ID,
             after=[after] if after else None,
@@ -355,194 +338,12 @@ class ElasticIndex(Store, IndexBase):
 
     def pages_before(self, day: str) -> Iterator[list[str]]:
         """See ``FeatureIndex.pages_before``."""
-        self._show(FEATURES)
+        self._show_pages()
         old = {"range": {"published": {"gt": "", "lt": day}}}
-        for hits in pages_of_hits(self._server, self._of[FEATURES], old, records.BY_ID, fields=False):
+        for hits in self._pages.pages(old, records.BY_ID, fields=False):
             yield [hit["sort"][0] for hit in hits]
-
-    def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
-        """See ``FeatureIndex.search``."""
-        if not validation.encodable(query):
-            return []
-        self._catch_up(TEXTS)
-        return fulltext.search(self._server, self._of[TEXTS], self._segment([query])[0], limit, offset)
-
-    def matches(self, query: str) -> int:
-        """See ``FeatureIndex.matches``."""
-        if not validation.encodable(query):
-            return 0
-        self._catch_up(TEXTS)
-        return fulltext.matches(self._server, self._of[TEXTS], self._segment([query])[0])
-
-    def note(self, name: str) -> str | None:
-        """See ``FeatureIndex.note``."""
-        return self.notes([name])[name]
-
-    def notes(self, names: Iterable[str]) -> dict[str, str | None]:
-        """See ``FeatureIndex.notes``."""
-        wanted = list(names)
-        if not self._lock.inside():
-            return self._keeping.notes(wanted)
-        if unread := [name for name in wanted if name not in self._noted]:
-            self._noted |= self._keeping.notes(unread)
-        return {name: self._noted[name] for name in wanted}
-
-    def note_names(self) -> list[str]:
-        """See ``FeatureIndex.note_names``."""
-        return self._keeping.names()
-
-    def set_note(self, name: str, value: str | None) -> None:
-        """See ``FeatureIndex.set_note``."""
-        self.set_notes({name: value})
-
-    def set_notes(self, notes: Mapping[str, str | None]) -> None:
-        """See ``FeatureIndex.set_notes``."""
-        self._must_write()
-        self._noted = {name: value for name, value in self._noted.items() if name not in notes}
-        self._keeping.set_notes(notes)
-        if self._lock.inside():
-            self._noted |= notes
 
     def count(self) -> int:
         """See ``FeatureIndex.count``."""
-        self._show(FEATURES)
-        body = {"query": {"match_all": {}}, "size": 0, "track_total_hits": True}
-        return int(whole(self._server, self._of[FEATURES], body)["hits"]["total"]["value"])
-
-    def refresh(self) -> None:
-        """See ``FeatureIndex.refresh``."""
-        self._refresh(KINDS)
-
-    def compact(self, segments: int = 1) -> None:
-        """Merge features into few segments: candidate queries become several times cheaper, and what recovery kept is let go of.
-
-        For use after a large load; takes about a minute for a million pages, and room for one more copy meanwhile.
-
-        Args:
-            segments: how many are left, at least 1, in each shard.
-        """
-        self._must_write()
-        self._schema.merge(FEATURES, segments)
-
-    # ClusterStore
-
-    def put_edges(self, edges: Iterable[Edge]) -> None:
-        """See ``ClusterStore.put_edges``."""
-        changes = ClusterChanges()
-        changes.put(edges)
-        self._change(changes)
-
-    def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
-        """See ``ClusterStore.edges_of``."""
-        return self.edges_and_members(page_ids, ())[0]
-
-    def edges_and_members(
-        self, page_ids: Iterable[str], cluster_ids: Iterable[str]
-    ) -> tuple[list[Edge], dict[str, list[Assignment]]]:
-        """See ``ClusterStore.edges_and_members``."""
-        changes = self._known_changes()
-        self._catch_up(CLUSTERS)
-        pages, wanted = list(page_ids), list(cluster_ids)
-        edges, found = clusters.edges_and_members(self._server, self._of[CLUSTERS], pages, wanted)
-        return changes.edges_of(pages, edges), clusters.grouped(changes.members(wanted, found))
-
-    @contextmanager
-    def batched_cluster_updates(self) -> Iterator[ClusterBatch]:
-        """See ``Index.batched_cluster_updates``: one request when the block ends."""
-        batch = ClusterBatch(self)
-        yield batch
-        self._change(batch.changes, batch.changed_notes)
-
-    def drop_edges(self, page_ids: Iterable[str]) -> None:
-        """See ``ClusterStore.drop_edges``."""
-        changes = ClusterChanges()
-        changes.drop(self.edges_of(page_ids))
-        self._change(changes)
-
-    def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
-        """See ``ClusterStore.replace_all``."""
-        self._must_write()
-        concrete = self._schema.next_index(CLUSTERS)
-        try:
-            for some in chunked(edges, REPLACED_AT_A_TIME):
-                self._must_all(self._send(clusters.edge_writes(some, concrete), alias=False))
-            for each in chunked(assignments, REPLACED_AT_A_TIME):
-                self._must_all(self._send(clusters.assignment_writes(each, concrete), alias=False))
-            self._schema.refresh([concrete])
-            self._lock.check()
-            self._schema.swap(CLUSTERS, concrete)
-        except BaseException:
-            self._schema.drop(concrete)
-            raise
-        with self._guard:
-            self._others += 1
-
-    def assign_many(self, assignments: Iterable[Assignment]) -> None:
-        """See ``ClusterStore.assign_many``."""
-        changes = ClusterChanges()
-        changes.assign(assignments)
-        self._change(changes)
-
-    def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
-        """See ``ClusterStore.assignments``."""
-        return clusters.assignments(self._server, self._of[CLUSTERS], page_ids)
-
-    def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
-        """See ``ClusterStore.members``."""
-        return self.edges_and_members((), cluster_ids)[1]
-
-    def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
-        """See ``ClusterStore.clusters``."""
-        self._show(CLUSTERS)
-        yield from clusters.clusters(self._server, self._of[CLUSTERS], min_size=min_size, after=after)
-
-    def list_clusters(
-        self, query: ClusterQuery, *, after: Place | None = None, limit: int = 50
-    ) -> list[ClusterSummary]:
-        """See ``ClusterStore.list_clusters``."""
-        return self._lists().listed(query, after, limit)
-
-    def cluster_sizes(self) -> Counter[int]:
-        """See ``ClusterStore.cluster_sizes``."""
-        self._show(CLUSTERS)
-        return clusters.cluster_sizes(self._server, self._of[CLUSTERS])
-
-    def duplicate_counts(self) -> tuple[Counter[str], Counter[str]]:
-        """See ``ClusterStore.duplicate_counts``."""
-        return self._lists().duplicate_counts()
-
-    def _lists(self) -> ClusterLists:
-        self._show(FEATURES)
-        self._show(CLUSTERS)
-        return ClusterLists(self._server, self._of[CLUSTERS], self._of[FEATURES])
-
-    def changes(self, since: Cursor | None = None) -> Iterator[ClusterChange]:
-        """See ``ClusterStore.changes``."""
-        return changes.changes(self._server, self._of[CLUSTERS], self.refresh_clusters, since)
-
-    def changes_end(self) -> Cursor:
-        """See ``ClusterStore.changes_end``."""
-        return changes.end(self._server, self._of[CLUSTERS])
-
-    def refresh_clusters(self) -> None:
-        """See ``ClusterStore.refresh_clusters``."""
-        self._refresh([CLUSTERS])
-
-    # StatisticsStore
-
-    def load_statistics(self) -> bytes | None:
-        """See ``StatisticsStore.load_statistics``."""
-        return self._keeping.load()
-
-    def save_statistics(self, snapshot: bytes) -> None:
-        """See ``StatisticsStore.save_statistics``."""
-        self._must_write()
-        self._keeping.save(snapshot)
-
-    # Index
-
-    def sizes(self) -> dict[str, int]:
-        """Bytes that the server stores per kind of index, without replicas, and their ``total``."""
-        self.refresh()
-        found = {kind: self._schema.size(kind) for kind in KINDS}
-        return found | {"total": sum(found.values())}
+        self._show_pages()
+        return self._pages.count({"match_all": {}})

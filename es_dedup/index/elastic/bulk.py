@@ -87,18 +87,15 @@ class Result:
         return not self.reason and (self.status < 300 or self.status == NOT_FOUND)  # noqa: PLR2004 - HTTP
 
 
-def write_all(
-    server: Server, writes: Iterable[Write], *, chunk_bytes: int, seconds: float, alias: bool = True
-) -> list[Result]:
+def write_all(server: Server, writes: Iterable[Write], *, alias: bool) -> list[Result]:
     """Do all writes; one result each, in order.
 
-    What the server is too busy for is repeated with growing pauses, a request that is too large is halved.
+    What the server is too busy for is repeated with growing pauses, a request that is too large is halved. How large requests are, and how
+    long they are repeated, say the server's options.
 
     Args:
         server: where to.
         writes: taken lazily.
-        chunk_bytes: of one request.
-        seconds: how long busy items of one request are repeated.
         alias: the writes name an alias; where it has gone, no index is made in its place.
 
     Raises:
@@ -106,37 +103,32 @@ def write_all(
         IndexRefused, IndexReadOnly: as ``Server.call``.
     """
     results: list[Result] = []
-    for chunk in chunked_by_size(writes, chunk_bytes, attrgetter("size"), count=MAX_ITEMS):
-        results += _write_chunk(server, chunk, seconds, alias=alias)
+    for chunk in chunked_by_size(writes, server.options.chunk_bytes, attrgetter("size"), count=MAX_ITEMS):
+        results += _write_chunk(server, chunk, alias=alias)
     return results
 
 
-def _write_chunk(server: Server, chunk: list[Write], seconds: float, *, alias: bool) -> list[Result]:
-    results: list[Result | None] = [None] * len(chunk)
+def _write_chunk(server: Server, chunk: list[Write], *, alias: bool) -> list[Result]:
+    results: dict[int, Result] = {}
     waiting = list(range(len(chunk)))
-    end = time.monotonic() + seconds
+    end = time.monotonic() + server.options.retry_seconds
     for pause in pauses():
-        answers = _send(server, [chunk[at] for at in waiting], alias=alias)
-        again = []
-        for at, result in zip(waiting, answers, strict=True):
+        answers = _send(server, [chunk[place] for place in waiting], alias=alias)
+        for place, result in zip(waiting, answers, strict=True):
             if "cluster_block_exception" in result.reason:
                 raise IndexReadOnly(server.name, result.reason)
             if any(cause in result.reason for cause in GONE):
                 raise IndexInterrupted(server.name, result.reason)
-            results[at] = result
+            results[place] = result
             if result.reason:
                 watchers.tell(server.name, "item", result.status)
-            if result.status in BUSY:
-                again.append(at)
-        if not again:
-            return [result for result in results if result is not None]
+        waiting = [place for place in waiting if results[place].status in BUSY]
+        if not waiting:
+            return [results[place] for place in range(len(chunk))]
         if time.monotonic() + pause > end:
-            busy = results[again[0]]
-            raise IndexInterrupted(
-                server.name, f"{len(again)} writes were turned away: {busy.reason if busy else ''}"
-            )
+            busy = results[waiting[0]].reason
+            raise IndexInterrupted(server.name, f"{len(waiting)} writes were turned away: {busy}")
         time.sleep(pause)
-        waiting = again
     raise AssertionError  # pauses never end
 
 

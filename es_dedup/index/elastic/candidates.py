@@ -13,23 +13,24 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
+from es_dedup.index.elastic.collection import partial_problem
 from es_dedup.index.elastic.fields import term_query
 from es_dedup.index.elastic.read_your_writes_pages import NEWEST, newest_of, postings_of
-from es_dedup.index.elastic.reading import partial
 from es_dedup.index.elastic.server import pauses, reason_in
 from es_dedup.index.term_weights import ENOUGH, by_frequency, common_of, limits_of, weights_of
 from es_dedup.model import Candidate, CandidateResult
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from elasticsearch import Elasticsearch
 
+    from es_dedup.index.elastic.collection import Collection
     from es_dedup.index.elastic.fields import Value
     from es_dedup.index.elastic.read_your_writes_pages import PageWriteCache, WrittenBatch, WrittenPostings
     from es_dedup.index.elastic.schema import Schema
-    from es_dedup.index.elastic.server import Server
     from es_dedup.model import CandidateQuery, Scope
 
     Answer = Mapping[str, Any]
@@ -57,14 +58,14 @@ class CandidateSearcher:
     """Answers the candidate queries of one index; threads may share it.
 
     Args:
-        server: where to.
-        index: alias or index.
+        documents: the pages.
         recent: pages that are looked at beside what searches see.
         schema: tells the fields that hold terms, and whether they hold text where it is given.
     """
 
-    def __init__(self, server: Server, index: str, recent: PageWriteCache, schema: Schema) -> None:
-        self._server, self._index, self._recent, self._schema = server, index, recent, schema
+    def __init__(self, documents: Collection, recent: PageWriteCache, schema: Schema) -> None:
+        self._server, self._index = documents.server, documents.name
+        self._recent, self._schema = recent, schema
         # Statistics of a term are those of one shard. Answers tell how many there are, so another generation is noticed.
         self.one_shard = True
 
@@ -134,7 +135,7 @@ class CandidateSearcher:
         self, answer: Answer, distinct: Sequence[int], held: Sequence[WrittenBatch], postings: WrittenPostings
     ) -> WrittenPostings:
         """Of the recent pages those that the searches beside this answer did not see."""
-        if partial(answer):
+        if partial_problem(answer):
             return postings
         newest = newest_of(answer)
         self._recent.seen(newest)
@@ -180,7 +181,7 @@ class CandidateSearcher:
             return []
         answers = self._send(bodies)
         for pause in islice(pauses(), REPEATS):
-            again = [place for place, answer in enumerate(answers) if partial(answer)]
+            again = [place for place, answer in enumerate(answers) if partial_problem(answer)]
             if not again:
                 break
             time.sleep(pause)
@@ -293,7 +294,7 @@ def _as_documents(fields: Mapping[str, Mapping[str, int]]) -> list[dict[str, lis
 
 
 def _values(
-    fields: Mapping[str, Mapping[str, int]], wanted: Collection[int] | None = None
+    fields: Mapping[str, Mapping[str, int]], wanted: AbstractSet[int] | None = None
 ) -> dict[int, Value]:
     """Field and value of each term, or of those that are wanted."""
     return {
@@ -317,7 +318,7 @@ def _counts(values: Sequence[Value]) -> list[str]:
 def _counted(distinct: Sequence[int], answers: Iterable[Answer]) -> tuple[dict[int, int], str]:
     counts: list[int] = []
     for answer in answers:
-        if problem := partial(answer):
+        if problem := partial_problem(answer):
             return {}, problem
         counts += [bucket["doc_count"] for bucket in answer["aggregations"]["n"]["buckets"]]
     return dict(zip(distinct, counts, strict=True)), ""
@@ -372,7 +373,7 @@ def scope_filters(scope: Scope) -> Iterable[dict[str, Any]]:
 def _cut(
     answer: Answer | None, candidate_query: CandidateQuery, capped: frozenset[int], recent: Mapping[str, int]
 ) -> CandidateResult:
-    if answer is not None and (problem := partial(answer)):
+    if answer is not None and (problem := partial_problem(answer)):
         return CandidateResult((), capped=capped, problem=problem)
     found = [] if answer is None else [hit["sort"] for hit in answer["hits"]["hits"]]
     if recent:

@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.index.elastic.candidates import scope_filters
-from es_dedup.index.elastic.reading import VALUES_AT_A_TIME, WINDOW, any_of, pages_of_hits, whole
+from es_dedup.index.elastic.clusters import ClusterDocuments
+from es_dedup.index.elastic.collection import VALUES_AT_A_TIME, WINDOW, any_of
+from es_dedup.index.elastic.server import reads_answers
 from es_dedup.model import Relation, Scope
 from es_dedup.model.batches import chunked
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterSummary
@@ -15,7 +17,6 @@ from es_dedup.model.cluster_lists import ClusterOrder, ClusterSummary
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from es_dedup.index.elastic.server import Server
     from es_dedup.model.cluster_lists import ClusterQuery, Place
 
 MOST: Final = 30_000
@@ -32,19 +33,16 @@ _ORDERS: Final = {
 }
 
 
-class ClusterLists:
-    """Lists of the clusters of one index.
+@reads_answers()
+class ClusterLists(ClusterDocuments):
+    """The methods of ``Index`` that list and count clusters."""
 
-    Args:
-        server: where to.
-        clusters, features: alias or index of each kind.
-    """
-
-    def __init__(self, server: Server, clusters: str, features: str) -> None:
-        self._server, self._clusters, self._features = server, clusters, features
-
-    def listed(self, query: ClusterQuery, after: Place | None, limit: int) -> list[ClusterSummary]:
+    def list_clusters(
+        self, query: ClusterQuery, *, after: Place | None = None, limit: int = 50
+    ) -> list[ClusterSummary]:
         """See ``ClusterStore.list_clusters``."""
+        self._show_pages()
+        self._catch_up(self._clusters)
         if query.order is ClusterOrder.NEWEST:
             found = self._newest(query, after, limit)
         elif query.scope != Scope():
@@ -57,18 +55,14 @@ class ClusterLists:
 
     def duplicate_counts(self) -> tuple[Counter[str], Counter[str]]:
         """See ``ClusterStore.duplicate_counts``."""
+        self._show_pages()
+        self._catch_up(self._clusters)
         sites: Counter[str] = Counter()
         months: Counter[str] = Counter()
-        fields = ("page_id", "representative")
-        pages = pages_of_hits(self._server, self._clusters, _ASSIGNED, BY_PAGE, fields=fields)
-        for hits in pages:
+        for hits in self._clusters.pages(_ASSIGNED, BY_PAGE, fields=("page_id", "representative")):
             read = (hit["_source"] for hit in hits)
-            wanted = any_of(
-                "page_id", [each["page_id"] for each in read if each["page_id"] != each["representative"]]
-            )
-            for some in pages_of_hits(
-                self._server, self._features, wanted, BY_PAGE, fields=("site", "published")
-            ):
+            copies = [each["page_id"] for each in read if each["page_id"] != each["representative"]]
+            for some in self._pages.pages(any_of("page_id", copies), BY_PAGE, fields=("site", "published")):
                 sites.update(hit["_source"].get("site", "") for hit in some)
                 months.update(hit["_source"].get("published", "")[:7] for hit in some)
         return sites, months
@@ -98,7 +92,7 @@ class ClusterLists:
 
     def _in_scope(self, query: ClusterQuery, after: Place | None) -> list[ClusterSummary]:
         """All clusters that follow and have a page in the scope."""
-        pages = pages_of_hits(self._server, self._features, _filter(query.scope), BY_PAGE, fields=False)
+        pages = self._pages.pages(_filter(query.scope), BY_PAGE, fields=False)
         ids = {name: "" for hits in pages for name in self._clusters_of({hit["sort"][0]: "" for hit in hits})}
         return [each for each in self._counted(ids, query) if query.follows(query.place_of(each), after)]
 
@@ -109,18 +103,8 @@ class ClusterLists:
         last: list[Any] | None = None
         size = FIRST
         while True:
-            hits = next(
-                pages_of_hits(
-                    self._server,
-                    self._features,
-                    _filter(query.scope),
-                    BY_TIME,
-                    after=last,
-                    size=size,
-                    fields=False,
-                ),
-                (),
-            )
+            pages = self._pages.pages(_filter(query.scope), BY_TIME, after=last, size=size, fields=False)
+            hits = next(pages, ())
             met = self._clusters_of({hit["sort"][1]: hit["sort"][0] or "" for hit in hits})
             summaries = self._counted({name: time for name, time in met.items() if name not in known}, query)
             found += (each for each in summaries if query.follows(query.place_of(each), after))
@@ -136,9 +120,7 @@ class ClusterLists:
         """The clusters of some pages, each with the latest of their times."""
         found: dict[str, str] = {}
         fields = ("page_id", "cluster_id")
-        for hits in pages_of_hits(
-            self._server, self._clusters, any_of("page_id", list(times)), BY_PAGE, fields=fields
-        ):
+        for hits in self._clusters.pages(any_of("page_id", list(times)), BY_PAGE, fields=fields):
             for name, page in ((hit["_source"]["cluster_id"], hit["_source"]["page_id"]) for hit in hits):
                 found[name] = max(found.get(name, ""), times[page])
         return found
@@ -161,8 +143,7 @@ class ClusterLists:
         if query.relation is not None:
             aggs["related"] = {"filter": {"term": {"relation": str(query.relation)}}}
         body = {"size": 0, "query": inside, "aggs": {"clusters": {"terms": terms, "aggs": aggs}}}
-        answer = whole(self._server, self._clusters, body)
-        found: list[Mapping[str, Any]] = answer["aggregations"]["clusters"]["buckets"]
+        found: list[Mapping[str, Any]] = self._clusters.answer(body)["aggregations"]["clusters"]["buckets"]
         return found
 
     def _with_pages(self, found: Collection[ClusterSummary]) -> list[ClusterSummary]:
@@ -178,7 +159,7 @@ class ClusterLists:
                 "query": any_of("cluster_id", ids),
                 "aggs": {"clusters": {"terms": terms, "aggs": aggs}},
             }
-            for bucket in whole(self._server, self._clusters, body)["aggregations"]["clusters"]["buckets"]:
+            for bucket in self._clusters.answer(body)["aggregations"]["clusters"]["buckets"]:
                 read = [each["_source"] for each in bucket["weakest"]["hits"]["hits"]]
                 others = [each for each in read if each["page_id"] != each["representative"]]
                 pages[bucket["key"]] = (others or read)[0]

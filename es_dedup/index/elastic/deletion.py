@@ -30,14 +30,13 @@ def delete_unchanged(server: Server, write: WriteAll, documents: Iterable[Source
     facts = read_facts(server, dict.fromkeys(each.key.index for each in given))
     external = {name for name, each in facts.items() if each.external}
     results = write(
-        Write("delete", each.key.index, each.key.id, routing=each.key.routing, version=each.version)
-        if each.key.index in external
-        else Write(
+        Write(
             "delete",
             each.key.index,
             each.key.id,
-            condition=(each.seq_no, each.term),
+            condition=None if each.key.index in external else (each.seq_no, each.term),
             routing=each.key.routing,
+            version=each.version if each.key.index in external else None,
         )
         for each in given
     )

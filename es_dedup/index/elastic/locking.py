@@ -19,14 +19,12 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexError_, IndexLocked
-from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, is_engine_error, status_of
+from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from elasticsearch import Elasticsearch
-
-    from es_dedup.index.elastic.server import Server
+    from es_dedup.index.elastic.collection import Collection
 
     Seen = tuple[int, int]
 
@@ -46,16 +44,16 @@ class WriterLock:
     """The lock of one index; may be nested within one thread.
 
     Args:
-        server: where to.
-        index: where the document is.
+        documents: where the document is.
         lease: seconds without a touch after which the holder is taken to be dead.
         touch: seconds between touches.
     """
 
     def __init__(
-        self, server: Server, index: str, *, lease: float = LEASE_SECONDS, touch: float = TOUCH_SECONDS
+        self, documents: Collection, *, lease: float = LEASE_SECONDS, touch: float = TOUCH_SECONDS
     ) -> None:
-        self._server, self._index, self._lease, self._touch = server, index, lease, touch
+        self._server, self._index = documents.server, documents.name
+        self._lease, self._touch = lease, touch
         self._token = secrets.token_hex(8)
         self._thread = threading.RLock()
         self._depth = 0
@@ -243,35 +241,27 @@ class WriterLock:
         owner = NOBODY if free else self._owner
         document = {"kind": "lock", "owner": owner, "at": int(time.time() * 1000)}
 
-        def ask(client: Elasticsearch) -> tuple[Seen, str] | None:
-            try:
-                done = client.index(
-                    index=self._index, id=KEY, document=document, require_alias=True, **condition
-                )
-            except Exception as error:
-                if is_engine_error(error) and status_of(error) == CONFLICT:
-                    return None
-                raise
-            return (done["_seq_no"], done["_primary_term"]), done["_index"]
-
         asked = time.monotonic()
-        found = self._server.call(ask, writing=True)
-        if found is not None:
-            (self._seen, self.place), self._lost = found, False
-            self._touched = asked
-        return found is not None
+        done = self._server.call_unless(
+            lambda client: client.index(
+                index=self._index, id=KEY, document=document, require_alias=True, **condition
+            ),
+            CONFLICT,
+            writing=True,
+        )
+        if done is None:
+            return False
+        with reading(self._server.name):
+            self._seen, self.place = (done["_seq_no"], done["_primary_term"]), done["_index"]
+        self._lost, self._touched = False, asked
+        return True
 
     def _read(self) -> tuple[Seen | None, str]:
-        def ask(client: Elasticsearch) -> tuple[Seen | None, str]:
-            try:
-                found = client.get(index=self._index, id=KEY)
-            except Exception as error:
-                if is_engine_error(error) and status_of(error) == NOT_FOUND:
-                    return None, ""
-                raise
+        found = self._server.call_unless(lambda client: client.get(index=self._index, id=KEY), NOT_FOUND)
+        if found is None:
+            return None, ""
+        with reading(self._server.name):
             return (found["_seq_no"], found["_primary_term"]), found["_source"]["owner"]
-
-        return self._server.call(ask)
 
     def _keep(self, stop: threading.Event) -> None:
         """Touch the document until told to stop; let go of it when it is kept and not taken again."""

@@ -7,127 +7,119 @@ import secrets
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexUnavailable
-from es_dedup.index.elastic.bulk import Write, write_all
-from es_dedup.index.elastic.reading import documents, pages_of_hits
+from es_dedup.index.elastic.mappings import META
+from es_dedup.index.elastic.server import reads_answers
+from es_dedup.index.elastic.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from es_dedup.index.elastic.options import Options
-    from es_dedup.index.elastic.server import Server
+    from es_dedup.index.elastic.bulk import Write
 
 PART_BYTES: Final = 3_000_000  # of a snapshot in one document
 TRIES: Final = 5  # to read a snapshot while others replace it
 HEAD: Final = "statistics"
 
 
-class NoteStore:
-    """Notes and the statistics' snapshot, in the index ``meta``."""
-
-    def __init__(
-        self, server: Server, index: str, options: Options, seen: Callable[[str], None] = lambda _: None
-    ) -> None:
-        """Nothing is sent yet; ``seen`` is told the real index that each document was read from."""
-        self._server, self._index, self._options, self._seen = server, index, options, seen
+@reads_answers()
+class NoteStore(Store):
+    """The methods of ``Index`` that read and write notes and the statistics' snapshot."""
 
     def note(self, name: str) -> str | None:
-        """A small text, or None."""
-        found = self._get(note_key(name))
-        return None if found is None else _note(found)
+        """See ``FeatureIndex.note``."""
+        return self.notes([name])[name]
 
-    def notes(self, names: Sequence[str]) -> dict[str, str | None]:
-        """Notes by name; None for those that are not there."""
-        return self.notes_in(documents(self._server, self._index, map(note_key, names)), names)
+    def notes(self, names: Iterable[str]) -> dict[str, str | None]:
+        """See ``FeatureIndex.notes``: within a session each is read once."""
+        wanted = list(names)
+        known = self._session_notes if self._lock.inside() else {}
+        if unread := [name for name in wanted if name not in known]:
+            known |= self._notes_in(self._meta.read(map(note_key, unread)), unread)
+        return {name: known[name] for name in wanted}
 
-    def names(self) -> list[str]:
-        """Names of all notes, ascending."""
-        self._server.call(lambda client: client.indices.refresh(index=self._index))
-        query, by_sequence = {"term": {"kind": "note"}}, [{"_seq_no": "asc"}]
-        pages = pages_of_hits(self._server, self._index, query, by_sequence, fields=["kind"])
+    def note_names(self) -> list[str]:
+        """See ``FeatureIndex.note_names``."""
+        self._meta.refresh()
+        pages = self._meta.pages({"term": {"kind": "note"}}, [{"_seq_no": "asc"}], fields=["kind"])
         return sorted(hit["_id"].removeprefix(note_key("")) for hits in pages for hit in hits)
 
-    def notes_in(self, found: Iterable[Mapping[str, Any]], names: Iterable[str]) -> dict[str, str | None]:
-        """Notes out of the documents that hold them; None for those that are not there."""
-        there = {document["_id"]: document for document in found}
-        for document in there.values():
-            self._seen(document["_index"])
-        keys = {name: note_key(name) for name in names}
-        return {name: _note(there[key]["_source"]) if key in there else None for name, key in keys.items()}
+    def set_note(self, name: str, value: str | None) -> None:
+        """See ``FeatureIndex.set_note``."""
+        self.set_notes({name: value})
 
     def set_notes(self, notes: Mapping[str, str | None]) -> None:
-        """Keep small texts; None removes one."""
-        self._write(self.writes(notes))
+        """See ``FeatureIndex.set_notes``."""
+        self._must_write()
+        self._session_notes = {
+            name: value for name, value in self._session_notes.items() if name not in notes
+        }
+        self._meta.write(self._note_writes(notes))
+        if self._lock.inside():
+            self._session_notes |= notes
 
-    def writes(self, notes: Mapping[str, str | None]) -> list[Write]:
-        """What keeps small texts, and removes those that are None."""
-        made = []
-        for name, value in notes.items():
-            if value is None:
-                made.append(Write("delete", self._index, note_key(name)))
-            else:
-                packed = base64.b64encode(value.encode()).decode()
-                body = {"kind": "note", "value": packed}
-                made.append(Write("index", self._index, note_key(name), body, len(packed)))
-        return made
-
-    def load(self) -> bytes | None:
-        """The last stored snapshot, or None.
+    def load_statistics(self) -> bytes | None:
+        """See ``StatisticsStore.load_statistics``.
 
         Raises:
-            IndexUnavailable: it is being replaced all the time, or a part of it is missing.
+            IndexUnavailable: they are being replaced all the time, or a part of them is missing.
         """
         for _ in range(TRIES):
-            head = self._get(HEAD)
+            head = self._head_of_statistics()
             if head is None:
                 return None
-            keys = [f"statistics:{head['owner']}:{part}" for part in range(head["parts"])]
-            found = {
-                part["_id"]: part["_source"]["value"] for part in documents(self._server, self._index, keys)
-            }
+            keys = _part_keys(head)
+            found = {part["_id"]: part["_source"]["value"] for part in self._meta.read(keys)}
             if len(found) == len(keys):
                 return b"".join(base64.b64decode(found[key]) for key in keys)
         raise IndexUnavailable(self._server.name, "the statistics are being replaced by others")
 
-    def save(self, snapshot: bytes) -> None:
-        """Replace the snapshot: its parts first, then what points to them, then the old parts go."""
-        before = self._get(HEAD)
-        version = secrets.token_hex(8)
-        starts = range(0, len(snapshot), PART_BYTES)
-        self._write(
-            [
-                Write(
-                    "index",
-                    self._index,
-                    f"statistics:{version}:{part}",
-                    {"kind": "part", "value": packed},
-                    len(packed),
-                )
-                for part, start in enumerate(starts)
-                for packed in (base64.b64encode(snapshot[start : start + PART_BYTES]).decode(),)
-            ]
+    def save_statistics(self, snapshot: bytes) -> None:
+        """See ``StatisticsStore.save_statistics``: parts first, then what points to them, then the old parts go."""
+        self._must_write()
+        before = self._head_of_statistics()
+        packed = [
+            base64.b64encode(snapshot[start : start + PART_BYTES]).decode()
+            for start in range(0, len(snapshot), PART_BYTES)
+        ]
+        head = {"kind": "statistics", "owner": secrets.token_hex(8), "parts": len(packed)}
+        self._meta.write(
+            self._meta.put(key, {"kind": "part", "value": part}, len(part))
+            for key, part in zip(_part_keys(head), packed, strict=True)
         )
-        head = {"kind": "statistics", "owner": version, "parts": len(starts)}
-        self._write([Write("index", self._index, HEAD, head)])
+        self._meta.write([self._meta.put(HEAD, head)])
         if before is not None:
-            old = (f"statistics:{before['owner']}:{part}" for part in range(before["parts"]))
-            self._write([Write("delete", self._index, key) for key in old])
+            self._meta.write(map(self._meta.delete, _part_keys(before)))
 
-    def _get(self, key: str) -> Mapping[str, Any] | None:
-        found = next(documents(self._server, self._index, [key]), None)
+    def _note_writes(self, notes: Mapping[str, str | None]) -> list[Write]:
+        """What keeps small texts, and removes those that are None."""
+        writes = []
+        for name, value in notes.items():
+            if value is None:
+                writes.append(self._meta.delete(note_key(name)))
+            else:
+                packed = base64.b64encode(value.encode()).decode()
+                writes.append(self._meta.put(note_key(name), {"kind": "note", "value": packed}, len(packed)))
+        return writes
+
+    def _notes_in(
+        self, documents: Iterable[Mapping[str, Any]], names: Iterable[str]
+    ) -> dict[str, str | None]:
+        """Notes out of the documents that hold them; None for those that are not there."""
+        there = {document["_id"]: document for document in documents}
+        self._schema.noticed(META, {document["_index"] for document in there.values()})
+        keys = {name: note_key(name) for name in names}
+        return {
+            name: base64.b64decode(there[key]["_source"]["value"]).decode() if key in there else None
+            for name, key in keys.items()
+        }
+
+    def _head_of_statistics(self) -> Mapping[str, Any] | None:
+        found = self._meta.read_one(HEAD)
         if found is None:
             return None
-        self._seen(found["_index"])
+        self._schema.noticed(META, [found["_index"]])
         source: Mapping[str, Any] = found["_source"]
         return source
-
-    def _write(self, writes: list[Write]) -> None:
-        options = self._options
-        results = write_all(
-            self._server, writes, chunk_bytes=options.chunk_bytes, seconds=options.retry_seconds
-        )
-        for result in results:
-            if not result.done:
-                raise IndexUnavailable(self._server.name, result.reason)
 
 
 def note_key(name: str) -> str:
@@ -135,5 +127,6 @@ def note_key(name: str) -> str:
     return f"note:{name}"
 
 
-def _note(source: Mapping[str, Any]) -> str:
-    return base64.b64decode(source["value"]).decode()
+def _part_keys(head: Mapping[str, Any]) -> list[str]:
+    """The ``_id`` of each part of a snapshot."""
+    return [f"statistics:{head['owner']}:{part}" for part in range(head["parts"])]

@@ -10,13 +10,14 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.index.elastic import clusters
-from es_dedup.index.elastic.clusters import turned
+from es_dedup.index.elastic.cluster_documents import assignment_writes, edge_writes, grouped, turned
+from es_dedup.index.elastic.tokens import key_of, pair_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from es_dedup.index.elastic.bulk import Write
+    from es_dedup.index.elastic.collection import Collection
     from es_dedup.index.port import Assignment, Index
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Edge
@@ -67,14 +68,14 @@ class ClusterChanges:
         """Assignments that are no more."""
         self._assigned.update(dict.fromkeys(page_ids))
 
-    def writes(self, index: str) -> list[Write]:
-        """What is to be sent."""
+    def writes(self, documents: Collection) -> list[Write]:
+        """What is to be sent; a page without assignment keeps a document without cluster, so that who follows changes sees it."""
         edges, pages = sorted(self._edges.items()), sorted(self._assigned.items())
         return [
-            *clusters.edge_writes([edge for _, edge in edges if edge], index),
-            *clusters.pair_deletes([pair for pair, edge in edges if not edge], index),
-            *clusters.assignment_writes([each for _, each in pages if each], index),
-            *clusters.removals([page_id for page_id, each in pages if not each], index),
+            *edge_writes([edge for _, edge in edges if edge], documents),
+            *(documents.delete(pair_key(*pair)) for pair, edge in edges if not edge),
+            *assignment_writes([each for _, each in pages if each], documents),
+            *(documents.put(key_of(page_id), {"page_id": page_id}) for page_id, each in pages if not each),
         ]
 
     # Answers, completed
@@ -143,7 +144,7 @@ class ClusterBatch:
         pages, wanted = list(page_ids), list(cluster_ids)
         edges, groups = self._index.edges_and_members(pages, wanted)
         members = self.changes.members(wanted, chain.from_iterable(groups.values()))
-        return self.changes.edges_of(pages, edges), clusters.grouped(members)
+        return self.changes.edges_of(pages, edges), grouped(members)
 
     def drop_edges(self, page_ids: Iterable[str]) -> None:
         """See ``ClusterStore.drop_edges``."""

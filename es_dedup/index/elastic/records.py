@@ -6,20 +6,18 @@ import base64
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import IndexUnavailable
 from es_dedup.index import validation
-from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write
-from es_dedup.index.elastic.reading import WINDOW, any_of, pages_of_hits, partial
-from es_dedup.index.elastic.server import searched
+from es_dedup.index.elastic.bulk import OVERHEAD_BYTES
+from es_dedup.index.elastic.collection import any_of
 from es_dedup.index.elastic.tokens import hash_of, hash_token, key_of
 from es_dedup.index.records import FeatureRecord, version_of
-from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from es_dedup.index.elastic.bulk import Write
+    from es_dedup.index.elastic.collection import Collection
     from es_dedup.index.elastic.fields import TermFields
-    from es_dedup.index.elastic.server import Server
     from es_dedup.index.records import RecordBatch
 
 WORDS: Final = ("published", "site", "language", "skipped", "url", "title")
@@ -37,7 +35,7 @@ can read them, and it sees a write after a refresh. ``payload_version`` tells wh
 def writes(
     batch: RecordBatch,
     places: Sequence[int],
-    index: str,
+    documents: Collection,
     fields: TermFields,
     *,
     named: bool,
@@ -48,7 +46,7 @@ def writes(
     Args:
         batch: columns.
         places: which pages.
-        index: where to.
+        documents: where to.
         fields: of the index.
         named: see ``TermFields.columns_of``.
         operation: ``index``, or ``create``.
@@ -73,7 +71,7 @@ def writes(
         body.update({name: column[place] for name, column in columns.items() if column[place]})
         room = OVERHEAD_BYTES + len(body["payload"]) + fields.room_of(terms)
         room += 3 * (len(body.get("title", "")) + len(body.get("url", "")))
-        yield Write(operation, index, key_of(batch.ids[place]), body, room)
+        yield documents.put(key_of(batch.ids[place]), body, room, operation=operation)
 
 
 def record_of(document: Mapping[str, Any]) -> FeatureRecord:
@@ -106,62 +104,12 @@ def payload_of(hit: Mapping[str, Any]) -> tuple[str, tuple[bytes, str]]:
     return values["page_id"][0], (payload, values.get("published", ("",))[0])
 
 
-def hash_searches(hashes: Sequence[int]) -> list[dict[str, Any]]:
-    """Searches whose answers ``pages_with_hash`` reads."""
-    return [
-        {
-            "query": any_of("content_hash", some),
-            "sort": list(BY_ID),
-            "size": FEW,
-            "_source": ["content_hash"],
-            "track_total_hits": False,
-        }
-        for some in chunked(_hash_tokens(hashes), HASHES_AT_A_TIME)
-    ]
-
-
-def pages_with_hash(
-    server: Server,
-    index: str,
-    hashes: Sequence[int],
-    answers: Sequence[Mapping[str, Any]],
-    limit: int | None,
-) -> dict[int, list[str]]:
-    """Page ids, ascending, by content hash; at most ``limit`` for each.
-
-    Args:
-        server: where to.
-        index: alias or index.
-        hashes: what is asked for.
-        answers: of ``hash_searches`` of the same hashes.
-        limit: None: all.
-
-    Raises:
-        IndexUnavailable: a part of the index did not answer.
-    """
-    found: dict[int, list[str]] = {}
-    for some, answer in zip(chunked(_hash_tokens(hashes), HASHES_AT_A_TIME), answers, strict=True):
-        if problem := partial(answer):
-            raise IndexUnavailable(server.name, problem)
-        hits = searched(answer)
-        if len(hits) == FEW:  # some have very many: each is asked for by itself
-            hits = [hit for token in some for hit in _copies(server, index, token, limit)]
-        for hit in hits:
-            found.setdefault(hash_of(hit["_source"]["content_hash"]), []).append(hit["sort"][0])
-    return {value: page_ids[:limit] for value, page_ids in found.items()}
-
-
-def _hash_tokens(hashes: Sequence[int]) -> list[str]:
-    return [hash_token(value) for value in dict.fromkeys(hashes) if value]
-
-
-def _copies(server: Server, index: str, token: str, limit: int | None) -> list[Mapping[str, Any]]:
-    found: list[Mapping[str, Any]] = []
-    size = WINDOW if limit is None else min(limit, WINDOW)
-    for hits in pages_of_hits(
-        server, index, any_of("content_hash", [token]), BY_ID, size=size, fields=("content_hash",)
-    ):
-        found += hits
-        if limit is not None and len(found) >= limit:
-            break
-    return found
+def copies_search(tokens: Sequence[str]) -> dict[str, Any]:
+    """The search for pages with any of these content hashes, as ``hash_token`` writes them."""
+    return {
+        "query": any_of("content_hash", tokens),
+        "sort": list(BY_ID),
+        "size": FEW,
+        "_source": ["content_hash"],
+        "track_total_hits": False,
+    }

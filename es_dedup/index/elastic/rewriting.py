@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexUnavailable
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
-from es_dedup.index.elastic.reading import mget
+from es_dedup.index.elastic.collection import mget
 from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, OK, reason_in
 from es_dedup.index.source_index import FieldUpdateReport
 from es_dedup.model.batches import chunked
@@ -20,7 +20,6 @@ from es_dedup.model.batches import chunked
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from es_dedup.index.elastic.options import Options
     from es_dedup.index.elastic.server import Server
     from es_dedup.index.source_index import DocumentKey
 
@@ -34,7 +33,6 @@ TRIES: Final = 6  # of one document that other writers change meanwhile
 
 def rewrite(
     server: Server,
-    options: Options,
     keys: Mapping[str, DocumentKey],
     change: Change,
     *,
@@ -44,7 +42,6 @@ def rewrite(
 
     Args:
         server: where they are.
-        options: sizes and times of requests.
         keys: the documents, by page id.
         change: gives the new fields of a document, from its page id and its fields; the same fields change nothing.
         external: indices whose documents keep their ``_version``.
@@ -64,13 +61,7 @@ def rewrite(
                     results[name] = Result(OK, noop=True)
                 else:
                     writes[name] = _write(keys[name], answer, new, external)
-            done = write_all(
-                server,
-                writes.values(),
-                chunk_bytes=options.chunk_bytes,
-                seconds=options.retry_seconds,
-                alias=False,
-            )
+            done = write_all(server, writes.values(), alias=False)
             results.update(zip(writes, done, strict=True))
             waiting = [name for name in writes if results[name].status == CONFLICT]
             if not waiting:
@@ -98,21 +89,17 @@ def place_of(key: DocumentKey) -> dict[str, Any]:
 def _write(
     key: DocumentKey, answer: Mapping[str, Any], source: dict[str, Any], external: Collection[str]
 ) -> Write:
-    size = OVERHEAD_BYTES + len(repr(source))
-    if key.index in external:
-        return Write(
-            "index",
-            key.index,
-            key.id,
-            source,
-            size,
-            routing=key.routing,
-            version=answer["_version"],
-            pipeline="_none",
-        )
-    condition = (answer["_seq_no"], answer["_primary_term"])
+    is_external = key.index in external
     return Write(
-        "index", key.index, key.id, source, size, condition=condition, routing=key.routing, pipeline="_none"
+        "index",
+        key.index,
+        key.id,
+        source,
+        OVERHEAD_BYTES + len(repr(source)),
+        condition=None if is_external else (answer["_seq_no"], answer["_primary_term"]),
+        routing=key.routing,
+        version=answer["_version"] if is_external else None,
+        pipeline="_none",
     )
 
 

@@ -1,4 +1,8 @@
-"""Creation of the indices behind one index, and the mapping metadata that identifies them."""
+"""Creation of the indices behind one index, the mapping metadata that identifies them, and what its name stands for meanwhile.
+
+``reindex`` moves the aliases to another generation while other processes have the index open. Each answer to a write names the real index
+it went to, so that it costs no request to notice that.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import NotAnIndex, SchemaMismatch, SettingsMismatch
+from es_dedup.errors import IndexError_, NotAnIndex, SchemaMismatch, SettingsMismatch
 from es_dedup.index.elastic.fields import TermFields
 from es_dedup.index.elastic.mappings import (
     FEATURES,
@@ -21,15 +25,12 @@ from es_dedup.index.elastic.mappings import (
     load_mapping,
     number_of,
 )
-from es_dedup.index.elastic.server import NOT_FOUND, is_engine_error, reading, reason_of, status_of
+from es_dedup.index.elastic.server import NOT_FOUND, reading
 from es_dedup.settings.recorded import differences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
-    from elasticsearch import Elasticsearch
-
-    from es_dedup.index.elastic.options import Options
     from es_dedup.index.elastic.server import Server
 
 MERGE_SECONDS: Final = 3600.0
@@ -46,15 +47,15 @@ class Schema:
         self,
         server: Server,
         name: str,
-        features: Mapping[str, Any] | None,
-        options: Options,
+        features: Mapping[str, Any] | None = None,
         fields: Callable[[Mapping[str, Any]], TermFields] | None = None,
     ) -> None:
         """Nothing is sent yet."""
         self._fields_for = fields
-        self._server, self._name, self._features, self._options = server, name, features, options
-        self.concrete: dict[str, frozenset[str]] = {}  # names of what was opened, by kind
-        self.keeps_named = options.named_fields  # whether terms are stored as text where they have one
+        self._server, self._name, self._features = server, name, features
+        self._concrete: dict[str, frozenset[str]] = {}  # names of what was opened, by kind
+        self._refused = False  # the name stands for a generation that was refused
+        self.keeps_named = server.options.named_fields  # whether terms are stored as text where they have one
 
     @property
     def features(self) -> Mapping[str, Any]:
@@ -84,25 +85,46 @@ class Schema:
                 found = self.mappings(kind)
             for concrete, mapping in found.items():
                 self._check(kind, concrete, mapping)
-            self.concrete[kind] = frozenset(found)
+            self._concrete[kind] = frozenset(found)
+
+    def noticed(self, kind: str, names: Iterable[str]) -> None:
+        """Take note of the real indices that requests for a kind of index went to.
+
+        Raises:
+            SettingsMismatch: they are of a generation that other settings made.
+            IndexError_: they are something else that is not ours; see ``open``.
+        """
+        if not self._concrete[kind].issuperset(names):
+            self._look_again()
+
+    def check(self) -> None:
+        """Refuse to go on with a generation that was refused before; after a roll-back it is the one that was opened again.
+
+        Raises:
+            IndexError_: as ``noticed``.
+        """
+        if self._refused:
+            self._look_again()
+
+    def _look_again(self) -> None:
+        try:
+            self.open(read_only=True)
+        except IndexError_ as error:
+            self._refused = not error.retryable
+            raise
+        self._refused = False
 
     def mappings(self, kind: str) -> dict[str, Mapping[str, Any]]:
         """The mapping of each index behind an alias, by name; none when the alias is not there."""
-
-        def ask(client: Elasticsearch) -> dict[str, Mapping[str, Any]]:
-            try:
-                answer = client.indices.get_mapping(index=alias_of(self._name, kind))
-            except Exception as error:
-                if is_engine_error(error) and status_of(error) == NOT_FOUND:
-                    return {}
-                raise
-            return {concrete: said["mappings"] for concrete, said in answer.items()}
-
-        return self._server.call(ask)
+        alias = alias_of(self._name, kind)
+        answer = self._server.call_unless(
+            lambda client: client.indices.get_mapping(index=alias).body, NOT_FOUND
+        )
+        return {concrete: said["mappings"] for concrete, said in (answer or {}).items()}
 
     def make(self, kind: str, concrete: str, *, alias: bool) -> None:
         """Make an empty index, behind its alias at once or not; one of that name is left as it is."""
-        options = self._options
+        options = self._server.options
         body = body_of(
             kind,
             self._features or {},
@@ -117,14 +139,11 @@ class Schema:
         if alias:
             body["aliases"] = {alias_of(self._name, kind): {"is_hidden": True, "is_write_index": True}}
 
-        def ask(client: Elasticsearch) -> None:
-            try:
-                client.indices.create(index=concrete, wait_for_active_shards="1", **body)
-            except Exception as error:
-                if not is_engine_error(error) or EXISTS not in reason_of(error):
-                    raise
-
-        self._server.call(ask, writing=True)
+        self._server.call_unless(
+            lambda client: client.indices.create(index=concrete, wait_for_active_shards="1", **body),
+            EXISTS,
+            writing=True,
+        )
 
     def next_index(self, kind: str) -> str:
         """Make an empty index beside the one in use and give its name; ``swap`` puts it in use."""
@@ -143,10 +162,6 @@ class Schema:
             {"add": {"index": concrete, "alias": alias, "is_hidden": True, "is_write_index": True}}
         )
         self._server.call(lambda client: client.indices.update_aliases(actions=actions), writing=True)
-
-    def refresh(self, indices: Sequence[str]) -> None:
-        """Make all earlier writes visible to searches."""
-        self._server.call(lambda client: client.indices.refresh(index=list(indices)))
 
     def size(self, kind: str) -> int:
         """Bytes stored of a kind of index, without replicas."""

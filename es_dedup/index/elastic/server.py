@@ -31,7 +31,7 @@ from es_dedup.index import opensearch
 from es_dedup.index.elastic import connecting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator
 
     from elasticsearch import Elasticsearch
 
@@ -147,7 +147,13 @@ class Unanswered(Exception):
 
 
 class Server:
-    """One cluster as seen by one process; threads may share it, forked processes get a client of their own."""
+    """One cluster as seen by one process; threads may share it, forked processes get a client of their own.
+
+    Attributes:
+        name: its address as it may be shown.
+        options: how to talk to it.
+        is_opensearch: what answers is OpenSearch, as far as is known.
+    """
 
     def __init__(self, address: Address, options: Options) -> None:
         """Nothing is sent yet.
@@ -157,7 +163,7 @@ class Server:
             ConfigError: see ``connecting.client_options``.
         """
         self.name = str(address)
-        self._address, self._options = address, options
+        self._address, self.options = address, options
         self._guard = threading.Lock()
         self._client: Elasticsearch | None = None
         self._given: Elasticsearch | None = None
@@ -182,10 +188,10 @@ class Server:
             raise MissingExtra("elasticsearch", "elastic", "an index on a server") from error
         # The client would repeat at once, without a pause; ``call`` pauses.
         return Elasticsearch(
-            request_timeout=self._options.request_seconds,
+            request_timeout=self.options.request_seconds,
             max_retries=0,
             http_compress=False,
-            **connecting.client_options(self._address, self._options),
+            **connecting.client_options(self._address, self.options),
         )
 
     @property
@@ -223,7 +229,7 @@ class Server:
             IndexRefused: the server does not allow it, or the request is wrong.
             IndexReadOnly: the server has blocked writes.
         """
-        end = time.monotonic() + self._options.retry_seconds
+        end = time.monotonic() + self.options.retry_seconds
         for pause in pauses():
             try:
                 with reading(self.name):
@@ -245,6 +251,24 @@ class Server:
                 return result
             time.sleep(pause)
         raise AssertionError  # pauses never end
+
+    def call_unless(
+        self, ask: Callable[[Elasticsearch], Result], *answers: int | str, writing: bool = False
+    ) -> Result | None:
+        """As ``call``; None where the server answers with one of these statuses, or with an error of one of these types."""
+        types = [answer for answer in answers if isinstance(answer, str)]
+
+        def asked(client: Elasticsearch) -> Result | None:
+            try:
+                return ask(client)
+            except Exception as error:
+                if is_engine_error(error) and (
+                    status_of(error) in answers or any(answer in reason_of(error) for answer in types)
+                ):
+                    return None
+                raise
+
+        return self.call(asked, writing=writing)
 
     def _turns_to_opensearch(self, error: Exception) -> bool:
         """Whether an error shows that the server is OpenSearch; then all further requests go through opensearch-py.
@@ -268,7 +292,7 @@ class Server:
         return True
 
     def _make_opensearch(self) -> Elasticsearch:
-        options, address = self._options, self._address
+        options, address = self.options, self._address
         if options.proxy:
             raise ConfigError((f"{options.section}.proxy: requests to OpenSearch take no proxy",))
         made: Elasticsearch = opensearch.connect(
@@ -303,7 +327,7 @@ class Server:
 
     def translated(self, error: Exception, *, writing: bool = False) -> IndexError_:
         """Our error for one of the client's."""
-        status, reason, section = status_of(error), reason_of(error), self._options.section
+        status, reason, section = status_of(error), reason_of(error), self.options.section
         if "cluster_block_exception" in reason:
             return IndexReadOnly(self.name, reason)
         if status == 401:  # noqa: PLR2004 - HTTP
@@ -388,9 +412,3 @@ def reason_in(error: Any) -> str:
     parts = [part for part in (error, cause) if isinstance(part, dict) and part.get("type")]
     said = [f"{part['type']}: {part.get('reason', '')}" for part in parts]
     return "; ".join(dict.fromkeys(said))
-
-
-def searched(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """The hits of a search."""
-    hits: Sequence[Mapping[str, Any]] = answer["hits"]["hits"]
-    return hits

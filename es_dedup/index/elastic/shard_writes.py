@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.index.elastic.server import NOT_FOUND, is_engine_error, status_of
+from es_dedup.index.elastic.server import NOT_FOUND
 from es_dedup.index.elastic.source_metadata import INDICES_AT_A_TIME, read_facts
 from es_dedup.index.source_index import ShardWrites
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from elasticsearch import Elasticsearch
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.index.elastic.bulk import Result
     from es_dedup.index.elastic.server import Server
@@ -35,56 +32,45 @@ FILTER: Final = tuple(
 )
 
 
-def _read_writes(server: Server, indices: Iterable[str]) -> dict[str, dict[int, ShardWrites]]:
-    """Writes of each shard of each index, see ``SourceIndex.writes``."""
-    found: dict[str, dict[int, ShardWrites]] = {}
-    for some in chunked(indices, INDICES_AT_A_TIME):
-        terms = server.call(partial(_terms, some))
-        for index, said in _asked(server, some).items():
-            primaries = {
-                int(number): copy
+def _read_writes(server: Server, names: Sequence[str]) -> Iterator[tuple[str, dict[int, ShardWrites]]]:
+    """Writes of each shard of some indices, by index; see ``SourceIndex.writes``."""
+    # Primary terms rise whenever a primary is started, and its counts begin anew.
+    state = server.call(
+        lambda client: (
+            client.cluster.state(
+                metric="metadata",
+                index=list(names),
+                ignore_unavailable=True,
+                filter_path="metadata.indices.*.primary_terms",
+            ).body
+        )
+    )
+    terms = state.get("metadata", {}).get("indices", {})
+    for index, said in _shard_statistics(server, names).items():
+        of_index = terms.get(index, {}).get("primary_terms", {})
+        yield (
+            index,
+            {
+                int(number): _writes(copy, str(of_index.get(number)))
                 for number, copies in said["shards"].items()
                 for copy in copies
                 if copy["routing"]["primary"] and "seq_no" in copy
-            }
-            of_index = terms.get(index, {}).get("primary_terms", {})
-            found[index] = {
-                number: _writes(copy, str(of_index.get(str(number)))) for number, copy in primaries.items()
-            }
-    return found
+            },
+        )
 
 
-def _terms(names: Sequence[str], client: Elasticsearch) -> Mapping[str, Any]:
-    """Primary terms of indices: they rise whenever a primary is started, and its counts begin anew."""
-    answer = client.cluster.state(
-        metric="metadata",
-        index=list(names),
-        ignore_unavailable=True,
-        filter_path="metadata.indices.*.primary_terms",
-    )
-    said: Mapping[str, Any] = answer.body.get("metadata", {}).get("indices", {})
-    return said
-
-
-def _asked(server: Server, names: Sequence[str]) -> Mapping[str, Any]:
+def _shard_statistics(server: Server, names: Sequence[str]) -> Mapping[str, Any]:
     """What the server says of some indices; those that were deleted or closed meanwhile are asked for apart, and left out."""
-    found: Mapping[str, Any] | None = server.call(partial(_ask, names))
+    found = server.call_unless(
+        lambda client: client.indices.stats(
+            index=list(names), metric="indexing", level="shards", filter_path=list(FILTER)
+        ).body.get("indices", {}),
+        NOT_FOUND,
+        CLOSED,
+    )
     if found is not None or len(names) == 1:
         return found or {}
-    return {index: said for name in names for index, said in _asked(server, [name]).items()}
-
-
-def _ask(names: Sequence[str], client: Elasticsearch) -> Mapping[str, Any] | None:
-    try:
-        answer = client.indices.stats(
-            index=list(names), metric="indexing", level="shards", filter_path=list(FILTER)
-        )
-    except Exception as error:
-        if is_engine_error(error) and (status_of(error) == NOT_FOUND or CLOSED in str(error)):
-            return None
-        raise
-    said: Mapping[str, Any] = answer.body.get("indices", {})
-    return said
+    return {index: said for name in names for index, said in _shard_statistics(server, [name]).items()}
 
 
 def _writes(copy: Mapping[str, Any], term: str) -> ShardWrites:
@@ -97,16 +83,29 @@ def _writes(copy: Mapping[str, Any], term: str) -> ShardWrites:
     )
 
 
-class KnownVersions:
-    """Versions of documents that are known, and that stay known when this process writes their ``dedup`` field; threads may share it.
+class WritesOfOthers:
+    """The methods of ``SourceIndex`` that tell what others have written; threads may share it.
 
-    A partial update raises ``_version`` by one, whatever it was made on top of: with the known version before it, nobody else has written
-    the document in between.
+    Versions of documents stay known when this process writes their ``dedup`` field: a partial update raises ``_version`` by one, whatever
+    it was made on top of. With the known version before it, nobody else has written the document in between.
+
+    Args:
+        server: where the source indices are.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, server: Server) -> None:
+        self._server = server
         self._guard = threading.Lock()
         self._known: OrderedDict[str, tuple[int, int]] = OrderedDict()  # version and sequence number
+
+    def writes(self, indices: Iterable[str]) -> dict[str, dict[int, ShardWrites]]:
+        """See ``SourceIndex.writes``."""
+        parts = chunked(indices, INDICES_AT_A_TIME)
+        return dict(found for some in parts for found in _read_writes(self._server, some))
+
+    def exists(self, index: str) -> bool:
+        """See ``SourceIndex.exists``."""
+        return index in read_facts(self._server, [index])
 
     def remember(self, documents: Iterable[SourceDocument]) -> None:
         """See ``SourceIndex.remember``."""
@@ -136,23 +135,3 @@ class KnownVersions:
                     continue
                 if self._known.get(page_id, (0, 0))[0] == result.version - 1:
                     self._known[page_id] = (result.version, result.condition[0])
-
-
-class WritesOfOthers(KnownVersions):
-    """The methods of ``SourceIndex`` that tell what others have written.
-
-    Args:
-        server: where the source indices are.
-    """
-
-    def __init__(self, server: Server) -> None:
-        super().__init__()
-        self._server = server
-
-    def writes(self, indices: Iterable[str]) -> dict[str, dict[int, ShardWrites]]:
-        """See ``SourceIndex.writes``."""
-        return _read_writes(self._server, indices)
-
-    def exists(self, index: str) -> bool:
-        """See ``SourceIndex.exists``."""
-        return index in read_facts(self._server, [index])

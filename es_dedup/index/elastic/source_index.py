@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.errors import IndexRefused, IndexUnavailable, MappingConflict, SourceIncomplete
 from es_dedup.index.elastic import deletion, pipelines, targets, templates
 from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
+from es_dedup.index.elastic.collection import KEYS_AT_A_TIME, mget, partial_problem
 from es_dedup.index.elastic.mappings import KINDS, SOURCE_INDEX, load_mapping
-from es_dedup.index.elastic.reading import KEYS_AT_A_TIME, mget
-from es_dedup.index.elastic.reading import partial as partial_answer
 from es_dedup.index.elastic.rewriting import is_there, place_of, report_of, rewrite
 from es_dedup.index.elastic.server import (
     BAD_REQUEST,
     CONFLICT,
     NOT_FOUND,
-    is_engine_error,
     reads_answers,
-    status_of,
     version_numbers,
 )
 from es_dedup.index.elastic.shard_writes import WritesOfOthers
@@ -39,11 +36,10 @@ from es_dedup.index.source_index import (
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from elasticsearch import Elasticsearch
 
-    from es_dedup.index.elastic.options import Options
     from es_dedup.index.elastic.rewriting import Change
     from es_dedup.index.elastic.server import Server
     from es_dedup.index.elastic.source_metadata import IndexFacts
@@ -72,12 +68,11 @@ class ElasticSourceIndex(WritesOfOthers):
     Args:
         server: where the source indices are.
         name: of the index that they are attached to; its templates are named after it.
-        options: sizes and times of requests.
     """
 
-    def __init__(self, server: Server, name: str, options: Options) -> None:
+    def __init__(self, server: Server, name: str) -> None:
         super().__init__(server)
-        self._name, self._options = name, options
+        self._name = name
         self._last: dict[str, tuple[float, IndexFacts]] = {}  # when facts were read, and which
 
     def close(self) -> None:
@@ -86,13 +81,11 @@ class ElasticSourceIndex(WritesOfOthers):
 
     def indices(self, target: str) -> list[str]:
         """See ``SourceIndex.indices``."""
-        found = self._server.call(
-            partial(
-                _or_none,
-                lambda client: client.indices.get_settings(
-                    index=target, name=["index.uuid", CLOSED], expand_wildcards="open", flat_settings=True
-                ),
-            )
+        found = self._server.call_unless(
+            lambda client: client.indices.get_settings(
+                index=target, name=["index.uuid", CLOSED], expand_wildcards="open", flat_settings=True
+            ),
+            NOT_FOUND,
         )
         closed = {name for name, said in (found or {}).items() if CLOSED in said["settings"]}
         return sorted(name for name in found or () if name not in closed and not _OURS.search(name))
@@ -209,11 +202,8 @@ class ElasticSourceIndex(WritesOfOthers):
     def shards(self, index: str) -> list[Shard]:
         """See ``SourceIndex.shards``."""
         self.refresh(index)
-        settings = self._server.call(
-            partial(
-                _or_none,
-                lambda client: client.indices.get_settings(index=index, name="index.number_of_shards"),
-            )
+        settings = self._server.call_unless(
+            lambda client: client.indices.get_settings(index=index, name="index.number_of_shards"), NOT_FOUND
         )
         if settings is None:
             return []
@@ -337,7 +327,7 @@ class ElasticSourceIndex(WritesOfOthers):
         }
         rest = {page_id: key for page_id, key in keys.items() if page_id not in refused}
         external = {name for name, said in facts.items() if said.external}
-        return refused | rewrite(self._server, self._options, rest, change, external=external)
+        return refused | rewrite(self._server, rest, change, external=external)
 
     def refresh(self, target: str) -> None:
         """See ``SourceIndex.refresh``."""
@@ -411,39 +401,26 @@ class ElasticSourceIndex(WritesOfOthers):
         return self.count(target, WAITING)
 
     def _write(self, writes: Iterable[Write]) -> list[Result]:
-        options = self._options
-        return write_all(
-            self._server, writes, chunk_bytes=options.chunk_bytes, seconds=options.retry_seconds, alias=False
-        )
+        return write_all(self._server, writes, alias=False)
 
     def _search(self, index: str, shard: int, body: Mapping[str, Any]) -> Mapping[str, Any]:
         options = {"track_total_hits": False, **body}
-        answer: Mapping[str, Any] | None = self._server.call(
-            partial(
-                _or_none,
-                lambda client: client.search(
+        answer: Mapping[str, Any] | None = self._server.call_unless(
+            lambda client: (
+                client.search(
                     index=index,
                     preference=f"_shards:{shard}",
                     allow_partial_search_results=False,
                     **options,
-                ),
-            )
+                ).body
+            ),
+            NOT_FOUND,
         )
         if answer is None:
             return NO_HITS
-        if problem := partial_answer(answer):
+        if problem := partial_problem(answer):
             raise IndexUnavailable(self._server.name, problem)
         return answer
-
-
-def _or_none(ask: Callable[[Elasticsearch], Any], client: Elasticsearch) -> Any:
-    """The answer to a request about an index, None when the index was deleted."""
-    try:
-        return ask(client)
-    except Exception as error:
-        if is_engine_error(error) and status_of(error) == NOT_FOUND:
-            return None
-        raise
 
 
 def _put_mapping(indices: Sequence[str], properties: Mapping[str, Any], client: Elasticsearch) -> None:

@@ -1,36 +1,33 @@
-"""What writing to the indices and catching up with it rest on: write sessions, and what searches do not see yet."""
+"""What reading and writing the indices of one name rest on: write sessions, and what searches do not see yet."""
 
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.errors import IndexError_, IndexUnavailable, WriteFailed
-from es_dedup.index.elastic.bulk import Write, write_all
-from es_dedup.index.elastic.generation_watch import GenerationWatch
+from es_dedup.errors import IndexUnavailable
+from es_dedup.index.base import IndexBase
+from es_dedup.index.elastic.collection import Collection, refresh
 from es_dedup.index.elastic.locking import WriterLock
-from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, alias_of
-from es_dedup.index.elastic.notes import NoteStore
-from es_dedup.index.elastic.read_your_writes_clusters import MOST, ClusterChanges
+from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS, alias_of
+from es_dedup.index.elastic.read_your_writes_clusters import ClusterChanges
 from es_dedup.index.elastic.read_your_writes_pages import PageWriteCache
 from es_dedup.index.elastic.schema import Schema
-from es_dedup.index.elastic.server import Server
-from es_dedup.index.elastic.tokens import key_of
-from es_dedup.index.port import NO_NOTES
+from es_dedup.index.elastic.server import Server, reads_answers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from es_dedup.index.elastic.address import Address
-    from es_dedup.index.elastic.bulk import Result
     from es_dedup.index.elastic.fields import TermFields
     from es_dedup.index.elastic.options import Options
 
 
-class Store:
-    """The indices of one name on one server, without what is read and written of them.
+@reads_answers()
+class Store(IndexBase):
+    """The collections of one name on one server, the lock of their writers, and what completes searches within its sessions.
 
     Args:
         address, features, options, fields, read_only: as ``ElasticIndex``.
@@ -45,28 +42,34 @@ class Store:
         *,
         read_only: bool,
     ) -> None:
-        self._options, self._read_only = options, read_only
+        self._read_only = read_only
         self._server = Server(address, options)
-        self._of = {kind: alias_of(address.name, kind) for kind in KINDS}
-        self._schema = Schema(self._server, address.name, features, options, fields)
-        self._watch = GenerationWatch(self._schema)
-        self._lock = WriterLock(self._server, self._of[META])
-        self._guard = threading.Lock()
+        self._schema = Schema(self._server, address.name, features, fields)
+        self._pages, self._clusters, self._texts = (
+            Collection(self._server, alias_of(address.name, kind), self._must_write)
+            for kind in (FEATURES, CLUSTERS, TEXTS)
+        )
+        self._meta = Collection(self._server, alias_of(address.name, META))
+        self._lock = WriterLock(self._meta)
         self._one_write = (
             threading.Lock()
         )  # of features: whether a search shows all before it is known of one at a time
-        # what searches may not show: for each kind a mark of its last write
-        self._dirty: dict[str, object] = {}
-        self._keeping = NoteStore(
-            self._server, self._of[META], options, lambda place: self._watch.seen(META, [place])
-        )
-        self._noted: dict[str, str | None] = {}  # notes that were read or set within the session
         self._recent = PageWriteCache()
-        self._changes = ClusterChanges()  # sent within sessions
-        # how often changes were sent within sessions, and how many of these searches see
-        self._sent = self._shown = 0
-        # how often changes were sent outside of sessions, and how many of these ``_changes`` allows for
-        self._others = self._trusted = 0
+        self._session_notes: dict[str, str | None] = {}  # that were read or set within the session
+        self._session_changes = ClusterChanges()  # sent within sessions, as far as searches may not see them
+        self._changed_outside = (
+            False  # clusters, by another thread of ours, which ``_session_changes`` does not have
+        )
+
+    @property
+    def features(self) -> Mapping[str, Any]:
+        """See ``Index.features``."""
+        return self._schema.features
+
+    def close(self) -> None:
+        """Let go of the connections; may be called twice. Later calls raise ``IndexUnavailable``."""
+        self._lock.give_up()
+        self._server.close()
 
     @contextmanager
     def writing(self) -> Iterator[bool]:
@@ -84,10 +87,10 @@ class Store:
         """
         self._must_write()
         nested = self._lock.inside()
-        with self._lock.held(self._options.lock_seconds):
-            self._watch.seen(META, filter(None, [self._lock.place]))
+        with self._lock.held(self._server.options.lock_seconds):
+            self._schema.noticed(META, filter(None, [self._lock.place]))
             if not nested:
-                self._noted = {}
+                self._session_notes = {}
                 if not self._lock.alone:
                     self._distrust()
             yield self._lock.alone
@@ -100,110 +103,56 @@ class Store:
         """See ``Index.only_writer``."""
         return self._lock.untouched()
 
+    def refresh(self) -> None:
+        """See ``FeatureIndex.refresh``."""
+        self._refresh([self._pages, self._clusters, self._texts, self._meta])
+
+    def refresh_clusters(self) -> None:
+        """See ``ClusterStore.refresh_clusters``."""
+        self._refresh([self._clusters])
+
+    def compact(self, segments: int = 1) -> None:
+        """Merge features into few segments: candidate queries become several times cheaper, and what recovery kept is let go of.
+
+        For use after a large load; takes about a minute for a million pages, and room for one more copy meanwhile.
+
+        Args:
+            segments: how many are left, at least 1, in each shard.
+        """
+        self._must_write()
+        self._schema.merge(FEATURES, segments)
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes that the server stores per kind of index, without replicas, and their ``total``."""
+        self.refresh()
+        found = {kind: self._schema.size(kind) for kind in KINDS}
+        return found | {"total": sum(found.values())}
+
     def _must_write(self) -> None:
         if self._read_only:
             raise IndexUnavailable(self._server.name, "it was opened for reading only")
         self._lock.check()
-        self._watch.check()
-
-    def _write(self, kind: str, writes: Iterable[Write], *, shown: bool = False) -> list[Result]:
-        """Send writes; ``shown``: searches need no refresh to see them."""
-        self._must_write()
-        given = list(writes)  # before anything is sent: an iterator may be slow, or read this index
-        if not given:
-            return []
-        try:
-            return self._send(given, alias=True)
-        finally:
-            if not shown:  # only now: a refresh of another thread that came earlier need not show them
-                self._mark(kind)
-
-    def _mark(self, kind: str) -> None:
-        """Have the next search refresh first."""
-        with self._guard:
-            self._dirty[kind] = object()
-
-    def _send(self, writes: Iterable[Write], *, alias: bool) -> list[Result]:
-        options = self._options
-        return write_all(
-            self._server, writes, chunk_bytes=options.chunk_bytes, seconds=options.retry_seconds, alias=alias
-        )
-
-    def _must_all(self, results: Iterable[Result]) -> None:
-        problems = [result.reason for result in results if not result.done]
-        if problems:
-            raise WriteFailed(self._server.name, f"{len(problems)} writes failed: {problems[0]}")
-
-    def _deletes(self, kind: str, page_ids: Iterable[str]) -> list[Write]:
-        return [Write("delete", self._of[kind], key_of(page_id)) for page_id in page_ids]
-
-    def _change(self, changes: ClusterChanges, notes: Mapping[str, str | None] = NO_NOTES) -> None:
-        """Send changes of edges and assignments, and of notes at the end. Searches within the session are completed by them, and need no refresh."""
-        inside = self._lock.inside()
-        try:
-            writes = [*changes.writes(self._of[CLUSTERS]), *self._keeping.writes(notes)]
-            self._must_all(self._write(CLUSTERS, writes, shown=inside))
-            self._noted |= notes
-        except BaseException:
-            if inside:
-                self._distrust()  # some of it may be stored
-            with suppress(IndexError_):  # notes at the end say that all before them was done
-                self._keeping.set_notes({name: self._noted.get(name) for name in notes})
-            raise
-        finally:
-            if not inside:
-                with self._guard:
-                    self._others += 1
-        if inside:
-            self._sent += 1
-            self._changes.add(changes)
-            if len(self._changes) > MOST:
-                self._mark(CLUSTERS)
-
-    def _known_changes(self) -> ClusterChanges:
-        """What completes searches of this thread: the changes of its session, as long as no other thread changes clusters outside of it."""
-        if not self._lock.inside():
-            return ClusterChanges()
-        if self._trusted != self._others:
-            self._distrust()
-        return self._changes
+        self._schema.check()
 
     def _distrust(self) -> None:
         """Take nothing of what is kept of clusters for granted; for the thread that holds the session."""
-        self._trusted = self._others
-        self._changes.clear()
-        self._mark(CLUSTERS)
+        self._changed_outside = False
+        self._session_changes.clear()
+        self._clusters.mark()
 
-    def _catch_up(self, kind: str) -> None:
-        """Make our own earlier writes visible to searches."""
-        if kind == CLUSTERS and not self._lock.inside() and self._sent != self._shown:
-            self._mark(CLUSTERS)
-        if not self._options.fresh_reads:
-            return
-        with self._guard:
-            behind = kind in self._dirty
-        if behind:
-            self._refresh([kind])
+    def _catch_up(self, collection: Collection, *, completed: bool = False) -> None:
+        """Make our own earlier writes visible to searches; ``completed``: to those that are completed by what is kept here."""
+        if self._server.options.fresh_reads and collection.behind(completed=completed):
+            self._refresh([collection])
 
-    def _show(self, kind: str) -> None:
-        """The same for searches that are not completed by what is kept here."""
-        if len(self._recent) if kind == FEATURES else self._sent != self._shown:
-            self._mark(kind)
-        self._catch_up(kind)
+    def _show_pages(self) -> None:
+        """Make our own earlier writes of pages visible to searches that are not completed."""
+        self._catch_up(self._pages, completed=not len(self._recent))
 
-    def _refresh(self, kinds: Iterable[str]) -> None:
-        wanted = list(kinds)
-        with self._guard:
-            before = {kind: self._dirty[kind] for kind in wanted if kind in self._dirty}
-        shown, sent = self._recent.newest(), self._sent
-        self._schema.refresh([self._of[kind] for kind in wanted])
-        with self._guard:  # only now: another thread that searches meanwhile has to refresh, too
-            for kind, mark in before.items():
-                if self._dirty.get(kind) is mark:
-                    del self._dirty[kind]
-        if FEATURES in wanted:
-            self._recent.seen(shown)
-        if CLUSTERS in wanted:
-            self._shown = sent
-            if self._lock.inside():
-                self._changes.clear()
+    def _refresh(self, collections: Sequence[Collection]) -> None:
+        newest = self._recent.newest()
+        refresh(collections)
+        if self._pages in collections:
+            self._recent.seen(newest)
+        if self._clusters in collections and self._lock.inside():
+            self._session_changes.clear()

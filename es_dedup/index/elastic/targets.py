@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from es_dedup.errors import IndexRefused
 from es_dedup.index.elastic import templates
-from es_dedup.index.elastic.server import BAD_REQUEST, NOT_FOUND, is_engine_error, status_of
+from es_dedup.index.elastic.server import BAD_REQUEST, NOT_FOUND
 from es_dedup.index.elastic.source_metadata import Alias
 from es_dedup.index.source_index import WriteTarget
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from elasticsearch import Elasticsearch
 
     from es_dedup.index.elastic.server import Server
 
@@ -33,7 +31,11 @@ def write_target(server: Server, target: str, properties: Mapping[str, Any]) -> 
     """
     found = _behind(server, target)
     if not found and _creates(server, target):
-        _make(server, target, properties)
+        mappings = {"properties": dict(properties)}
+        # It is refused where another process was first, or where a template makes it a data stream.
+        server.call_unless(
+            lambda client: client.indices.create(index=target, mappings=mappings), BAD_REQUEST, writing=True
+        )
         found = _behind(server, target)
     if not found:
         return WriteTarget(target)  # the server makes it, by a template of a data stream
@@ -55,20 +57,11 @@ def shown_in_part(server: Server, target: str) -> str:
 
 def _behind(server: Server, target: str) -> dict[str, Alias]:
     """The concrete indices behind a target, and what it does as an alias of each; none when it is not there."""
-
-    def ask(client: Elasticsearch) -> dict[str, Alias]:
-        try:
-            answer = client.indices.get_alias(index=target)
-        except Exception as error:
-            if is_engine_error(error) and status_of(error) == NOT_FOUND:
-                return {}
-            raise
-        return {
-            name: Alias(writes=True) if name == target else Alias.of(said["aliases"].get(target, {}))
-            for name, said in answer.items()
-        }
-
-    return server.call(ask)
+    answer = server.call_unless(lambda client: client.indices.get_alias(index=target).body, NOT_FOUND)
+    return {
+        name: Alias(writes=True) if name == target else Alias.of(said["aliases"].get(target, {}))
+        for name, said in (answer or {}).items()
+    }
 
 
 def _creates(server: Server, target: str) -> bool:
@@ -102,15 +95,3 @@ def auto_creates(setting: str, name: str) -> bool:
         if fnmatchcase(name, pattern.lstrip("+-")):
             return not pattern.startswith("-")
     return False
-
-
-def _make(server: Server, target: str, properties: Mapping[str, Any]) -> None:
-    def ask(client: Elasticsearch) -> None:
-        try:
-            client.indices.create(index=target, mappings={"properties": dict(properties)})
-        except Exception as error:
-            # Another process was first, or a template makes it a data stream.
-            if not is_engine_error(error) or status_of(error) != BAD_REQUEST:
-                raise
-
-    server.call(ask, writing=True)

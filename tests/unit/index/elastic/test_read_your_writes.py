@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from es_dedup.index.elastic import Options, Server, parse_address
 from es_dedup.index.elastic.bulk import Result
 from es_dedup.index.elastic.candidates import _Asked
+from es_dedup.index.elastic.collection import Collection
 from es_dedup.index.elastic.read_your_writes_clusters import ClusterChanges
 from es_dedup.index.elastic.read_your_writes_pages import (
     MOST_PAGES,
@@ -202,7 +204,7 @@ def test_what_is_sent_is_each_change_once() -> None:
     )
     changes.drop([edge_of(("a", "c"))])
     changes.unassign(["a"])
-    sent = changes.writes("i")
+    sent = changes.writes(Collection(Server(parse_address("http://localhost:9200/i"), Options()), "i"))
     assert [write.operation for write in sent] == ["index", "delete", "index", "index"]
     assert sent[-1].body == {"page_id": "a"}  # a document without cluster, which who follows changes sees
     assert len(changes) == 4

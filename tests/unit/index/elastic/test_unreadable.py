@@ -13,10 +13,11 @@ from elastic_transport._node._base import NodeApiResponse
 from elasticsearch import Elasticsearch
 
 from es_dedup.errors import UnreadableAnswer
-from es_dedup.index.elastic import ElasticSourceIndex, Options, Schema, Server, parse_address
-from es_dedup.index.elastic.bulk import Write, write_all
+from es_dedup.index.elastic import ElasticSourceIndex, Options, Server, parse_address
 from es_dedup.index.elastic.candidates import CandidateSearcher
+from es_dedup.index.elastic.collection import Collection
 from es_dedup.index.elastic.read_your_writes_pages import PageWriteCache
+from es_dedup.index.elastic.schema import Schema
 from es_dedup.index.elastic.server import reason_in
 
 if TYPE_CHECKING:
@@ -68,17 +69,18 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 @pytest.mark.parametrize("ask", SOURCE_INDEX)
 def test_reading_documents(server: Server, ask: Callable[[ElasticSourceIndex], object]) -> None:
     with pytest.raises(UnreadableAnswer):
-        ask(ElasticSourceIndex(server, "i", Options()))
+        ask(ElasticSourceIndex(server, "i"))
 
 
 def test_writing(server: Server) -> None:
+    documents = Collection(server, "i")
     with pytest.raises(UnreadableAnswer):
-        write_all(server, [Write("index", "i", "a", {})], chunk_bytes=1000, seconds=0)
+        documents.write([documents.put("a", {})])
 
 
 def test_searching_for_candidates(server: Server) -> None:
     with pytest.raises(UnreadableAnswer):
-        CandidateSearcher(server, "i", PageWriteCache(), Schema(server, "i", {}, Options()))._search(["{}"])
+        CandidateSearcher(Collection(server, "i"), PageWriteCache(), Schema(server, "i"))._search(["{}"])
 
 
 @pytest.mark.parametrize(

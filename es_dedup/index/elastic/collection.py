@@ -1,0 +1,354 @@
+"""The documents of one index of ours: read by id as they are now, searched, and written; a partial answer is never taken for a whole one."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.errors import IndexUnavailable, WriteFailed
+from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write, write_all
+from es_dedup.index.elastic.server import BUSY, CONFLICT, NOT_FOUND, Unanswered, reason_in
+from es_dedup.model.batches import chunked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from elasticsearch import Elasticsearch
+
+    from es_dedup.index.elastic.bulk import Result
+    from es_dedup.index.elastic.server import Server
+
+    Document = Mapping[str, Any]
+    Fields = Sequence[str] | bool
+    Version = tuple[int, int]
+
+KEYS_AT_A_TIME: Final = 1_000
+KEYS_OF_SEVERAL: Final = 2_000  # out of several of our own indices; a batch of 100 pages asks for about 1,400
+WINDOW: Final = 10_000  # hits of one search; Elasticsearch's own limit
+SILENT: Final = frozenset(
+    {
+        "circuit_breaking_exception",
+        "es_rejected_execution_exception",
+        "illegal_index_shard_state_exception",
+        "no_shard_available_action_exception",
+        "node_closed_exception",
+        "node_disconnected_exception",
+        "node_not_connected_exception",
+        "shard_not_found_exception",
+        "unavailable_shards_exception",
+    }
+)
+"""Errors of single documents that pass: a shard is starting, moving or busy, or its node has gone."""
+VALUES_AT_A_TIME: Final = 1_000  # of one ``terms`` query
+
+
+class Collection:
+    """The documents of one index of ours; threads may share it.
+
+    Reads by id see every write at once, searches after a refresh. What this object has written since then is kept in mind: searches are
+    ``behind`` until ``refresh``, or, where the writer completes what they find by what it keeps itself, only searches that are not completed.
+
+    Args:
+        server: where to.
+        name: alias or index.
+        before_write: called before each write; what it raises keeps the write back.
+        alias: the name is an alias; where it has gone, no write makes an index in its place.
+
+    Attributes:
+        unseen: marks of the last writes that searches may not see, by whether completed searches need not see them.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        name: str,
+        before_write: Callable[[], None] = lambda: None,
+        *,
+        alias: bool = True,
+    ) -> None:
+        self.server, self.name = server, name
+        self._before_write, self._alias = before_write, alias
+        self._guard = threading.Lock()
+        self.unseen: dict[bool, object] = {}
+
+    # Reading by id
+
+    def read(self, keys: Iterable[str], *, fields: Fields = True) -> Iterator[Document]:
+        """Documents with these ``_id`` as they are now, those that are not there left out; ``get`` answers.
+
+        Raises:
+            IndexUnavailable: some could not be read.
+        """
+        for some in chunked(keys, KEYS_AT_A_TIME):
+            yield from read_several((self, some, fields))[0]
+
+    def read_one(self, key: str) -> Document | None:
+        """One document as it is now, or None; errors as of ``read``."""
+        return next(self.read([key]), None)
+
+    # Searching
+
+    def answer(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The answer of one search, of which every shard has answered in time.
+
+        Raises:
+            IndexUnavailable: a part of the index did not answer.
+        """
+        options = {"track_total_hits": False, **body}
+        answer: Mapping[str, Any] = self.server.call(
+            lambda client: client.search(index=self.name, allow_partial_search_results=False, **options).body
+        )
+        self.hits_in(answer)
+        return answer
+
+    def hits(self, body: Mapping[str, Any]) -> Sequence[Document]:
+        """The hits of one search; errors as of ``answer``."""
+        return self.hits_in(self.answer(body))
+
+    def hits_in(self, answer: Mapping[str, Any]) -> Sequence[Document]:
+        """The hits of an answer; errors as of ``answer``."""
+        if problem := partial_problem(answer):
+            raise IndexUnavailable(self.server.name, problem)
+        hits: Sequence[Document] = answer["hits"]["hits"]
+        return hits
+
+    def count(self, query: Mapping[str, Any]) -> int:
+        """Number of the documents that a query finds."""
+        answer = self.answer({"query": query, "size": 0, "track_total_hits": True})
+        return int(answer["hits"]["total"]["value"])
+
+    def pages(
+        self,
+        query: Mapping[str, Any],
+        sort: Sequence[Any],
+        *,
+        after: Sequence[Any] | None = None,
+        size: int = WINDOW,
+        fields: Fields = True,
+        values: Sequence[str] = (),
+    ) -> Iterator[Sequence[Document]]:
+        """All hits of a query in a strict order, in lists of at most ``size``.
+
+        Args:
+            query: what to find.
+            sort: must tell any two documents apart.
+            after: sort values; only later hits are met.
+            size: most hits at once, at most ``WINDOW``.
+            fields: what of each document's source is read; with False not even its key.
+            values: fields whose doc values are read.
+
+        Raises:
+            IndexUnavailable: a part of the index did not answer.
+        """
+        body = {"query": query, "sort": list(sort), "size": size, "source": _as_list(fields)}
+        if values:
+            body["docvalue_fields"] = list(values)
+        if fields is False:
+            body["stored_fields"] = "_none_"
+        last = after
+        while True:
+            hits = self.hits(body if last is None else {**body, "search_after": list(last)})
+            if hits:
+                yield hits
+            if len(hits) < size:
+                return
+            last = hits[-1]["sort"]
+
+    def first(
+        self, query: Mapping[str, Any], sort: Sequence[Any], limit: int | None, *, fields: Fields = True
+    ) -> list[Document]:
+        """The first hits of a query in a strict order, at most ``limit``; None: all. Errors as of ``pages``."""
+        found: list[Document] = []
+        size = WINDOW if limit is None else max(1, min(limit, WINDOW))
+        for hits in self.pages(query, sort, size=size, fields=fields):
+            found += hits
+            if limit is not None and len(found) >= limit:
+                break
+        return found[:limit]
+
+    def all_hits(self, asked: Sequence[tuple[Mapping[str, Any], Sequence[Any]]]) -> list[Sequence[Document]]:
+        """All hits of some queries, each with its strict order, whole documents; in one request while none has more than ``WINDOW``.
+
+        Raises:
+            IndexUnavailable: a part of the index did not answer.
+        """
+        found: list[Sequence[Document]] = []
+        bodies = [{"query": query, "sort": list(sort), "size": WINDOW} for query, sort in asked]
+        for (query, sort), hits in zip(asked, self._searches(bodies), strict=True):
+            more = self.pages(query, sort, after=hits[-1]["sort"]) if len(hits) == WINDOW else ()
+            found.append([*hits, *(hit for some in more for hit in some)])
+        return found
+
+    def _searches(self, bodies: Sequence[Mapping[str, Any]]) -> list[Sequence[Document]]:
+        """The hits of some searches in one request."""
+        if len(bodies) <= 1:
+            return [self.hits(body) for body in bodies]
+        head = {"index": self.name, "allow_partial_search_results": False}
+        lines = [line for body in bodies for line in (head, {"track_total_hits": False, **body})]
+        answers = self.server.call(lambda client: _all_answered(client.msearch(searches=lines)["responses"]))
+        return [self.hits_in(answer) for _, answer in zip(bodies, answers, strict=True)]
+
+    # Writing
+
+    def put(
+        self,
+        key: str,
+        body: dict[str, Any],
+        size: int = OVERHEAD_BYTES,
+        *,
+        operation: str = "index",
+        condition: Version | None = None,
+    ) -> Write:
+        """A write, for ``write``, that stores a document; arguments as of ``Write``."""
+        return Write(operation, self.name, key, body, size, condition)
+
+    def delete(self, key: str, condition: Version | None = None) -> Write:
+        """A write, for ``write``, that removes a document."""
+        return Write("delete", self.name, key, condition=condition)
+
+    def attempt(self, writes: Iterable[Write], *, completed: bool = False) -> list[Result]:
+        """What became of each write, in order; some may be of other collections.
+
+        Args:
+            writes: taken before anything is sent: an iterator may be slow, or read this index.
+            completed: the writer completes searches by what was written.
+
+        Raises:
+            IndexInterrupted, IndexRefused, IndexReadOnly: see ``write_all``.
+        """
+        self._before_write()
+        given = list(writes)
+        if not given:
+            return []
+        try:
+            return write_all(self.server, given, alias=self._alias)
+        finally:  # only now: a refresh of another thread that came earlier need not show them
+            self.mark(completed=completed)
+
+    def write(self, writes: Iterable[Write], *, completed: bool = False) -> list[Result]:
+        """As ``attempt``, where every write has to be done.
+
+        Raises:
+            WriteFailed: some were refused; also as ``attempt``.
+        """
+        results = self.attempt(writes, completed=completed)
+        self.must_be_done(results)
+        return results
+
+    def write_if(self, write: Write) -> Version | None:
+        """The new version of a document, or None where the condition of its write did not hold; errors as of ``write``."""
+        (result,) = self.attempt([write])
+        if result.status in (CONFLICT, NOT_FOUND):
+            return None
+        self.must_be_done([result])
+        return result.condition
+
+    def must_be_done(self, results: Iterable[Result]) -> None:
+        """Refuse to go on where a write failed.
+
+        Raises:
+            WriteFailed: one did.
+        """
+        if problems := [result.reason for result in results if not result.done]:
+            raise WriteFailed(self.server.name, f"{len(problems)} writes failed: {problems[0]}")
+
+    # What searches see
+
+    def mark(self, *, completed: bool = False) -> None:
+        """Note that searches may not see what was written; ``completed``: those that are completed need not see it."""
+        with self._guard:
+            self.unseen[completed] = object()
+
+    def behind(self, *, completed: bool = False) -> bool:
+        """Whether a search, completed or not, would miss something that this object has written."""
+        return False in self.unseen or (True in self.unseen and not completed)
+
+    def refresh(self) -> None:
+        """Make all earlier writes visible to searches."""
+        refresh([self])
+
+    def saw(self, unseen: Mapping[bool, object]) -> None:
+        """Take back the marks of writes that searches see now."""
+        with self._guard:
+            for completed, mark in unseen.items():
+                if self.unseen.get(completed) is mark:
+                    del self.unseen[completed]
+
+
+def refresh(collections: Sequence[Collection]) -> None:
+    """Make all earlier writes to some collections of one server visible to searches, in one request."""
+    before = [(each, dict(each.unseen)) for each in collections]
+    collections[0].server.call(
+        lambda client: client.indices.refresh(index=[each.name for each in collections])
+    )
+    for each, unseen in before:  # another thread that has written meanwhile has to refresh, too
+        each.saw(unseen)
+
+
+def read_several(*places: tuple[Collection, Sequence[str], Fields]) -> list[list[Document]]:
+    """Documents by ``_id`` out of several collections of one server, in one request for each ``KEYS_OF_SEVERAL`` keys.
+
+    Args:
+        places: of each collection the keys, and the fields that are read of its documents.
+
+    Raises:
+        IndexUnavailable: some could not be read.
+    """
+    server = places[0][0].server
+    found: list[list[Document]] = [[] for _ in places]
+    asked = [
+        (place, {"_index": collection.name, "_id": key, "_source": _as_list(fields)})
+        for place, (collection, keys, fields) in enumerate(places)
+        for key in keys
+    ]
+    for some in chunked(asked, KEYS_OF_SEVERAL):
+        answers = server.call(partial(mget, [each for _, each in some]))
+        for (place, _), answer in zip(some, answers, strict=True):
+            if "error" in answer:
+                problem = f"some pages could not be read: {reason_in(answer['error'])}"
+                raise IndexUnavailable(server.name, problem)
+            if answer["found"]:
+                found[place].append(answer)
+    return found
+
+
+def mget(asked: Sequence[Document], client: Elasticsearch) -> list[Document]:
+    """Documents by index and ``_id``, for ``Server.call``; one that is not there, and one of no index, has an answer, too.
+
+    Raises:
+        Unanswered: a shard did not answer.
+    """
+    found = list(client.mget(docs=asked).body["docs"])
+    for error in (each["error"] for each in found if "error" in each):
+        if isinstance(error, dict) and error.get("type") in SILENT:
+            raise Unanswered(f"some pages could not be read: {reason_in(error)}")
+    return found
+
+
+def partial_problem(answer: Mapping[str, Any]) -> str:
+    """Why the answer of a search is not whole; empty when it is."""
+    if "error" in answer:
+        return reason_in(answer["error"]) or "a search failed"
+    if answer.get("timed_out"):
+        return "a search ran out of time"
+    shards = answer.get("_shards", {})
+    if shards.get("failed"):
+        return f"{shards['failed']} of {shards.get('total')} shards did not answer"
+    return ""
+
+
+def any_of(field: str, values: Sequence[str]) -> dict[str, Any]:
+    """A query for documents with any of these values, without a score."""
+    return {"bool": {"filter": [{"terms": {field: list(values)}}]}}
+
+
+def _all_answered(answers: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    for answer in answers:
+        if answer.get("status") in BUSY:
+            raise Unanswered(partial_problem(answer))
+    return answers
+
+
+def _as_list(fields: Fields) -> list[str] | bool:
+    return fields if isinstance(fields, bool) else list(fields)
