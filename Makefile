@@ -10,6 +10,9 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/.core-installed
 DEV := $(VENV)/.dev-installed
 INPUTS := pyproject.toml constraints.txt Makefile
+CRATE := $(wildcard native/Cargo.* native/pyproject.toml native/src/*.rs)
+NATIVE := $(VENV)/.native-installed
+CARGO ?= cargo
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
@@ -40,7 +43,7 @@ BENCH ?= features w1 candidates rules
 
 SITE := site
 
-.PHONY: help demo console docs man check test test-docs test-rest test-slow test-traffic test-opensearch test-opensearch-all test-spark test-integrations test-experiments test-browser test-all coverage test-model test-client9 test-lowest servers lint format types imports bench fuzz clean
+.PHONY: help demo console docs man check test test-docs test-rest test-slow test-traffic test-opensearch test-opensearch-all test-spark test-integrations test-experiments test-browser test-all coverage test-model test-client9 test-lowest native test-native servers lint format types imports bench fuzz clean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
@@ -68,16 +71,13 @@ test test-rest test-slow test-traffic test-opensearch test-opensearch-all test-s
 check:  ## all that guards a change: what .ci/run does, in some 25 minutes
 	.ci/run
 
-test: $(DEV)  ## the tests of every day, on an Elasticsearch and a Redis it starts and stops; PYTEST_ARGS goes to pytest
-	@$(BIN)/es-dedup --quiet compile >/dev/null
+test: $(NATIVE)  ## the tests of every day, on an Elasticsearch and a Redis it starts and stops; PYTEST_ARGS goes to pytest
 	$(SERVERS) run elastic redis -- $(PYTEST) -m '$(DAILY)' $(QUICK) $(addprefix --ignore=,$(OF_DOCUMENTS)) --durations=10 $(PYTEST_ARGS)
 
-test-rest: $(DEV)  ## all other tests of one Elasticsearch and Redis, of the documents and of the benchmarks
-	@$(BIN)/es-dedup --quiet compile >/dev/null
+test-rest: $(NATIVE)  ## all other tests of one Elasticsearch and Redis, of the documents and of the benchmarks
 	$(SERVERS) run elastic redis -- $(PYTEST) -m '$(DAILY)' tests $(addprefix --ignore=,tests/experiments $(QUICK)) --durations=10 $(PYTEST_ARGS)
 
-test-slow: $(DEV)  ## those that take longer than five seconds each; tests that no other may run beside have servers of their own
-	@$(BIN)/es-dedup --quiet compile >/dev/null
+test-slow: $(NATIVE)  ## those that take longer than five seconds each; tests that no other may run beside have servers of their own
 	@log=$$(mktemp); \
 	env -u ES_DEDUP_ES_URL -u ES_DEDUP_REDIS_URL ES_DEDUP_SERVERS_SET=exclusive $(SERVERS) run elastic redis -- \
 	  $(PYTEST_ALONE) -m '($(SLOW)) and exclusive' --durations=10 $(PYTEST_ARGS) >"$$log" 2>&1 & exclusive=$$!; \
@@ -86,41 +86,40 @@ test-slow: $(DEV)  ## those that take longer than five seconds each; tests that 
 	wait $$exclusive || code=$$?; \
 	cat "$$log"; rm "$$log"; exit $$code
 
-test-traffic: $(DEV)  ## writers while servers fail, are restarted, or are given new settings
+test-traffic: $(NATIVE)  ## writers while servers fail, are restarted, or are given new settings
 	$(SERVERS) run es8 three redis -- $(PYTEST) -m traffic $(PYTEST_ARGS)
 
-test-opensearch: $(DEV)  ## contract suites of the index, command line, hook, searches, maintenance, REST API and console on OpenSearch
+test-opensearch: $(NATIVE)  ## contract suites of the index, command line, hook, searches, maintenance, REST API and console on OpenSearch
 	$(SERVERS) run opensearch -- $(PYTEST) -k opensearch tests/contract/test_elastic_index.py tests/integration/test_opensearch.py tests/integration/test_serve.py tests/integration/test_console_clusters.py $(PYTEST_ARGS)
 
-test-opensearch-all: $(DEV)  ## with OpenSearch in the place of Elasticsearch
+test-opensearch-all: $(NATIVE)  ## with OpenSearch in the place of Elasticsearch
 	$(SERVERS) run opensearch redis -- $(ON_OPENSEARCH) $(PYTEST) -m 'not other_servers and not traffic and not data and not exclusive' tests/integration $(PYTEST_ARGS)
 
-test-spark: $(DEV)  ## the clusters on a local Spark session beside those of a scan; installs pyspark, needs Java
+test-spark: $(NATIVE)  ## the clusters on a local Spark session beside those of a scan; installs pyspark, needs Java
 	@$(PIP_INSTALL) --editable '.[spark]'
 	$(SERVERS) run es8 -- $(PYTEST_ALONE) tests/spark -m 'not data' --durations=5 $(PYTEST_ARGS)
 
-test-integrations: $(DEV)  ## tables of other libraries, Scrapy, LangChain, Haystack, datatrove, and their guides; installs them
+test-integrations: $(NATIVE)  ## tables of other libraries, Scrapy, LangChain, Haystack, datatrove, and their guides; installs them
 	@$(PIP_INSTALL) --editable '.[integrations]'
 	$(PYTEST) tests/integrations tests/unit/tables tests/acceptance/test_docs.py -k 'integrations or tables' --durations=5 $(PYTEST_ARGS)
 
-test-experiments: $(DEV)  ## the experiments, and the guide to training; installs CatBoost
+test-experiments: $(NATIVE)  ## the experiments, and the guide to training; installs CatBoost
 	@$(PIP_INSTALL) --requirement experiments/requirements.txt
 	$(PYTEST) tests/experiments tests/acceptance/test_docs.py -k 'experiments or train-the-extractor' --durations=5 $(PYTEST_ARGS)
 
-test-browser: $(DEV)  ## the console in Chromium, on a file and on Elasticsearch; installs Playwright, skipped where Chromium is missing
+test-browser: $(NATIVE)  ## the console in Chromium, on a file and on Elasticsearch; installs Playwright, skipped where Chromium is missing
 	@$(PIP_INSTALL) --editable '.[browser]'
 	$(SERVERS) run es8 -- $(PYTEST_ALONE) tests/browser --durations=5 $(PYTEST_ARGS)
 
-test-all: $(DEV)  ## everything on all servers, then fuzz and test-model: hours
-	@$(BIN)/es-dedup --quiet compile >/dev/null
+test-all: $(NATIVE)  ## everything on all servers, then fuzz and test-model: hours
 	$(SERVERS) run es8 es9 secured three narrow bundled opensearch redis -- $(PYTEST) $(PYTEST_ARGS)
 	$(SERVERS) run es9 redis -- $(ON_ES9) $(PYTEST) -m 'not other_servers and not data' tests/integration
 	$(MAKE) test-opensearch-all fuzz test-model
 
-coverage: $(DEV)  ## the tests of every day and the slow ones, with branch coverage
+coverage: $(NATIVE)  ## the tests of every day and the slow ones, with branch coverage
 	$(SERVERS) run elastic redis -- $(PYTEST) -m '$(DAILY) or $(SLOW)' --cov --cov-report=term $(PYTEST_ARGS)
 
-test-model: $(DEV)  ## random steps beside a plain model, on files and on a server that is restarted at times, for SECONDS
+test-model: $(NATIVE)  ## random steps beside a plain model, on files and on a server that is restarted at times, for SECONDS
 	$(SERVERS) run es8 redis -- $(BIN)/python -m tests.model --seconds $(SECONDS) --restarts --workers $(MODEL_ARGS)
 
 test-client9: $(DEV)  ## hook, collapse and maintenance with client 9.x on Elasticsearch 9.1, in an environment of its own
@@ -139,8 +138,14 @@ test-lowest:  ## unit, contract and format tests with the lowest allowed version
 servers: $(DEV)  ## start Elasticsearch and Redis and leave them running; scripts/servers down stops them
 	$(SERVERS) up elastic redis
 
-fuzz: $(DEV)  ## a million generated and damaged inputs, some two hours; FUZZ_ARGS='--target read-csv --seed 1 --count 1000'
+fuzz: $(NATIVE)  ## a million generated and damaged inputs, some two hours; FUZZ_ARGS='--target read-csv --seed 1 --count 1000'
 	$(BIN)/python -m tests.fuzz $(FUZZ_ARGS)
+
+native: $(NATIVE)  ## build the native core and install it; needs Rust, without it everything works and takes several times as long
+
+test-native: $(NATIVE)  ## the crate: formatting, lints and tests of its own, then its results beside those of the Python form
+	cd native && $(CARGO) fmt --check && $(CARGO) clippy --all-targets --quiet -- --deny warnings && $(CARGO) test --quiet
+	$(PYTEST) tests/unit/test_native.py $(PYTEST_ARGS)
 
 lint: $(DEV)  ## ruff: rules and format
 	$(BIN)/ruff check .
@@ -165,13 +170,13 @@ test-docs: $(DEV)  ## of reference pages, files for hosting and scripts, which n
 man: $(CORE)  ## the man page es-dedup.1, from the help of the commands; `man -l es-dedup.1` shows it
 	$(BIN)/python scripts/man_page.py > es-dedup.1
 
-bench: $(DEV)  ## the quick benchmarks; docs/benchmarks/README.md has them all
+bench: $(NATIVE)  ## the quick benchmarks; docs/benchmarks/README.md has them all
 	@for name in $(BENCH); do \
 	  echo "== benchmarks/bench_$$name.py"; $(BIN)/python "benchmarks/bench_$$name.py" || exit 1; \
 	done
 
 clean:  ## remove what make has made, the environment too
-	rm -rf $(VENV) $(CLIENT9) $(LOWEST) $(SITE) build dist htmlcov .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.*
+	rm -rf native/target $(VENV) $(CLIENT9) $(LOWEST) $(SITE) build dist htmlcov .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.*
 	rm -f es-dedup.1 $(DEMO_DB) $(DEMO_DB)-wal $(DEMO_DB)-shm $(DEMO_DB).lock $(REPORT)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -179,6 +184,14 @@ $(CORE): $(INPUTS)
 	@bash .ci/make-venv $(VENV)
 	@echo "installing es-dedup into $(VENV)"
 	@$(PIP_INSTALL) --editable .
+	@touch $@
+
+$(NATIVE): $(DEV) $(CRATE)
+	@if command -v $(CARGO) >/dev/null; then \
+	  echo "building the native core"; $(BIN)/python -m pip install --quiet ./native; \
+	else \
+	  echo "!!! the native core is not built: there is no Rust (https://rustup.rs); the Python form is used"; \
+	fi
 	@touch $@
 
 $(DEV): $(INPUTS)

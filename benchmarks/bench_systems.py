@@ -9,17 +9,16 @@ from __future__ import annotations
 import importlib
 import sys
 import time
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from unittest.mock import patch
 
 from harness import Row, data_file, expect, least_seconds, parser_of, report, rows_of
 
+from es_dedup import native
 from es_dedup.detectors.char_frequency import CharFrequency
 from es_dedup.detectors.char_frequency_features import WORD
 from es_dedup.detectors.dwdcs import Dwdcs
 from es_dedup.detectors.multi_simhash import MultiSimhash
-from es_dedup.kernels import dispatch
 from es_dedup.model import Skipped
 from es_dedup.settings.sections import CharFrequencyConfig, DwdcsConfig, MultiSimhashConfig
 from es_dedup.text import synonyms
@@ -221,18 +220,18 @@ def texts_of(folder: Path | None, name: str, most: int) -> list[str]:
 def _measured(
     system: System, batches: Sequence[tuple[TextBatch, WordBatch]], pages: Sequence[Page], given: Any
 ) -> Row:
-    """Times of one method, with arrays and with numba, beside the reference's on some pages, which must agree."""
+    """Times of one method, with arrays and with the native core, beside the reference's on some pages, which must agree."""
 
     def features() -> list[Any]:
         return [each for texts, words in batches for each in system.features(texts, words)]
 
     row: Row = {}
     answers = []
-    for kernel in ("numpy", *(["numba"] if find_spec("numba") else [])):
-        with patch.object(dispatch._State, "chosen", kernel == "numba"):  # noqa: SLF001
+    for name, core in {"numpy": None, "native": native.core}.items():
+        with patch.object(native, "core", core):
             answers.append(features())
-            row[f"{kernel} ms/page"] = _best_ms(features, len(pages), given.rounds)
-    expect(answers[0] == answers[-1], "the kernels differ")
+            row[f"{name} ms/page"] = _best_ms(features, len(pages), given.rounds)
+    expect(answers[0] == answers[-1], "the native core differs")
     known = [None if isinstance(each, Skipped) else each for each in answers[0]]
     spent, compared = 0.0, 0
     step = max(1, len(pages) // max(given.checked, 1))

@@ -42,11 +42,11 @@ CORE_CHECK: Final = """
 import importlib, importlib.util, pkgutil, sys
 import es_dedup
 
-extra = [name for name in ("pyarrow", "fastwarc", "elasticsearch", "opensearchpy", "celery", "numba", "pyspark", "scrapy", "langchain_core", "haystack", "fastapi", "pytest", "tests") if importlib.util.find_spec(name)]
+extra = [name for name in ("pyarrow", "fastwarc", "elasticsearch", "opensearchpy", "celery", "pyspark", "scrapy", "langchain_core", "haystack", "fastapi", "pytest", "tests") if importlib.util.find_spec(name)]
 assert not extra, f"the core installs {extra}"
 names = [m.name for m in pkgutil.walk_packages(es_dedup.__path__, "es_dedup.")]
-of_extras = ("es_dedup.testing.", "es_dedup.spark.", "es_dedup.serve.", "es_dedup.scrapy", "es_dedup.langchain", "es_dedup.haystack", "es_dedup.kernels.cache", "es_dedup.cli.__main__", "es_dedup.maintenance.gauges")
-names = [name for name in names if not name.startswith(of_extras) and ".kernels." not in name.removeprefix("es_dedup.kernels.")]
+of_extras = ("es_dedup.testing.", "es_dedup.spark.", "es_dedup.serve.", "es_dedup.scrapy", "es_dedup.langchain", "es_dedup.haystack", "es_dedup.cli.__main__", "es_dedup.maintenance.gauges")
+names = [name for name in names if not name.startswith(of_extras)]
 for name in names:
     importlib.import_module(name)
 assert (importlib.resources.files("es_dedup") / "py.typed").is_file(), "py.typed is missing"
@@ -158,21 +158,10 @@ def use_warc(at: Environment) -> None:
     at.expect(at.rows("scan", "one.warc.gz")[0]["stored"] == 1, "one page of the archive")
 
 
-def use_fast(at: Environment) -> None:
-    """Kernels compiled ahead, and pages read by them."""
-    at.run("es-dedup", "compile")
-    code = (
-        "from pathlib import Path; from es_dedup import Deduplicator, Page; from es_dedup.kernels.cache import kernels\n"
-        "with Deduplicator.open(':memory:') as dedup:\n"
-        "    dedup.scan([Page(id=p.name, html=p.read_bytes()) for p in Path('pages').iterdir()])\n"
-        "print(sum(bool(k.signatures) for k in kernels), sum(bool(k.stats.cache_misses) for k in kernels))"
-    )
-    used, compiled = (
-        Environment(at.folder, {**at.variables, "ES_DEDUP_COMPILED": "on"}).run("python", "-c", code).split()
-    )
-    at.expect(
-        int(used) > 0 and int(compiled) == 0, f"used kernels and none compiled, not {used} and {compiled}"
-    )
+def use_words(at: Environment) -> None:
+    """Words in native code."""
+    code = "from es_dedup.text.segment import segmenter; print(type(segmenter('jieba')).__module__, segmenter('jieba').cut('泵站检修'))"
+    at.expect("检修" in at.run("python", "-c", code), "words by rjieba")
 
 
 def use_compare(at: Environment) -> None:
@@ -319,7 +308,7 @@ def use_haystack(at: Environment) -> None:
 
 
 USES: Final[dict[str, Callable[[Environment], None]]] = {
-    "fast": use_fast,
+    "words": use_words,
     "celery": use_celery,
     "elastic": use_elastic,
     "elastic9": use_elastic9,
@@ -393,7 +382,7 @@ def install(extras: str, wheel: Path, folder: Path) -> Environment:
     (folder / "pages").mkdir(parents=True)
     for page in sorted(PAGES.glob("*.html"))[:30]:
         shutil.copy(page, folder / "pages")
-    at = Environment(folder, {"NUMBA_CACHE_DIR": str(folder.parent / "kernels")})  # compiled once for all
+    at = Environment(folder, {})
     if extras == IMAGE:
         output_of("bash", ROOT / ".ci" / "make-venv", folder / "venv")
         build_image(at)
@@ -416,22 +405,28 @@ def constraints(extras: str, folder: Path) -> Path:
 
 
 def build_image(at: Environment) -> None:
-    """Do what the Dockerfile does, in the environment: copy, install, compile."""
-    build = at.folder / "build"
+    """Do what the stages of the Dockerfile do, in one environment: copy, build the native core, install."""
+    build, wheels = at.folder / "build", at.folder / "wheels"
     lines = (ROOT / IMAGE).read_text(encoding="utf-8").splitlines()
     for line in lines:
         instruction, _, rest = line.partition(" ")
-        if instruction == "COPY":
-            *sources, target = rest.split()
+        if instruction == "FROM":
+            shutil.rmtree(build, ignore_errors=True)
+        if instruction == "COPY" and not rest.startswith("--from"):
+            *sources, target = rest.replace("/build", ".").split()
             for source in sources:
-                place = build / (target if target != "./" else source)
-                copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
+                place = build / (source if target == "./" else target)
                 place.parent.mkdir(parents=True, exist_ok=True)
-                copy(ROOT / source, place)
-        elif instruction == "RUN":
-            script = rest.replace("/build", "$BUILD").replace("/var/cache/es-dedup", "$NUMBA_CACHE_DIR")
+                if (ROOT / source).is_dir():
+                    shutil.copytree(
+                        ROOT / source, place, ignore=shutil.ignore_patterns("target", "__pycache__")
+                    )
+                else:
+                    shutil.copy(ROOT / source, place)
+        elif instruction == "RUN" and "apt-get" not in rest:
+            script = rest.replace("/build", "$BUILD").replace("/wheels", "$WHEELS")
             script = script.replace("--no-cache-dir ", "")  # people's downloads are kept
-            there = Environment(at.folder, {**at.variables, "BUILD": str(build)})
+            there = Environment(at.folder, {**at.variables, "BUILD": str(build), "WHEELS": str(wheels)})
             there.run("python", "-c", SHELL, script, build if build.is_dir() else at.folder)
 
 

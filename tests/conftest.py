@@ -14,7 +14,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from xdist.scheduler import LoadScopeScheduling
 
-from es_dedup.kernels import dispatch
+from es_dedup import native
 from tests.servers import fresh_name, remove, url_of
 
 if TYPE_CHECKING:
@@ -43,14 +43,15 @@ def commands_are_built_once() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["numpy", "compiled"])
+@pytest.fixture(scope="module", params=[False, True], ids=["python", "native"])
 def both_paths(request: pytest.FixtureRequest) -> Iterator[bool]:
-    """Run a module's tests twice: by the numpy code and by the kernels; for a module that asks for it by name."""
-    before, dispatch._State.chosen = dispatch._State.chosen, request.param
-    if request.param:
-        pytest.importorskip("numba")
+    """Run a module's tests twice: by the Python form and by the native core; for a module that asks for it by name."""
+    before = native.core
+    if request.param and before is None:
+        pytest.skip("the native core is not installed")
+    native.core = before if request.param else None
     yield request.param
-    dispatch._State.chosen = before
+    native.core = before
 
 
 @pytest.fixture(params=["file", "server"])

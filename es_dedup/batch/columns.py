@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.kernels.dispatch import worthwhile
+from es_dedup import native
 from es_dedup.text.ragged import gather, owners_of
 
 if TYPE_CHECKING:
@@ -93,10 +93,11 @@ class Column:
         else:
             distinct, at = np.unique(rows, return_inverse=True)
             values, offsets = self.take(distinct)
-        if worthwhile(len(rows)):
-            from es_dedup.text.kernels.ragged import at_most  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-            return at_most(values, offsets, at, bounds)
+        if native.core:
+            found: Rows = native.core.at_most(
+                values, offsets, np.ascontiguousarray(at), bounds.astype(np.uint64, order="C")
+            )
+            return found
         above = np.uint64(32)  # with the row above the value, elements ascend over all rows
         ordered = (owners_of(offsets).astype(np.uint64) << above) | values
         wanted = (at.astype(np.uint64) << above) | bounds
@@ -127,7 +128,7 @@ class Column:
             return self._parts[0][start:end]
         size = self._kind.itemsize
         raw = os.pread(self._file.fileno(), (end - start) * size, start * size)
-        return np.frombuffer(bytearray(raw), dtype=self._kind)  # kernels take no array that is read-only
+        return np.frombuffer(raw, dtype=self._kind)
 
     def close(self) -> None:
         """Close the file, or let go of the elements."""

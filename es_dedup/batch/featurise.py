@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from es_dedup import native
 from es_dedup.decision.comparison import Pages
 from es_dedup.detectors.features import FeatureTable, featurise, pack, stored_terms
 from es_dedup.detectors.named_fields import named_fields
@@ -30,7 +31,6 @@ from es_dedup.extraction.language import language_of
 from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.metadata.date_parsing import parse_moment
 from es_dedup.index.records import RecordBatch
-from es_dedup.kernels.dispatch import warm_up
 from es_dedup.model import EMPTY, NO_WORDS, Content, Page, Skipped, fitted_id, id_problem
 from es_dedup.model.batches import chunked_by_size
 from es_dedup.text.passages import without_passages
@@ -102,11 +102,9 @@ def chunks(
     make: Callable[[list[Page]], Chunk] = partial(
         make_chunk, extractor=create_extractor(settings.extraction), **given
     )
-    if workers < 2 or sum(map(len, first)) < POOL_FROM_PAGES:  # noqa: PLR2004 - one worker is this process
+    if workers < 2 or sum(map(len, first)) < POOL_FROM_PAGES or _quick(first):  # noqa: PLR2004 - one worker is this process
         yield from map(make, chain(first, groups))
         return
-    if warm_up():  # before the processes are forked, so that each is born with the kernels loaded
-        make(first[0][:1])
     with _pool(workers, given) as pool:
         waiting: deque[tuple[list[Page], Future[Chunk]]] = deque()
 
@@ -125,6 +123,11 @@ def chunks(
                 yield next_chunk()
         while waiting:
             yield next_chunk()
+
+
+def _quick(groups: list[list[Page]]) -> bool:
+    """Whether the native core, which has threads of its own, makes the features in less time than pages are sent to a process."""
+    return native.core is not None and all(page.has_text for group in groups for page in group)
 
 
 @contextmanager
@@ -414,6 +417,7 @@ def _prepare(given: Mapping[str, Any], parent: int) -> None:
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C reaches all processes of a terminal; the parent ends these
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    native.use_one_thread()
     gc.freeze()  # what was inherited is shared with the parent as long as the collector does not touch it
     _worker.update(given, extractor=create_extractor(given["settings"].extraction))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.kernels.dispatch import worthwhile
+from es_dedup import native
 from es_dedup.text.ragged import find, owners_of
 
 if TYPE_CHECKING:
@@ -150,13 +150,10 @@ class TermJoin:
             yield self._count(query[start:end], term[start:end], counts[start:end])
 
     def _count(self, query: Rows, term: Rows, counts: Rows) -> Hits:
-        if worthwhile(len(query)):
-            from es_dedup.batch.kernels.join import shared_terms  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-            starts = self._starts[term]
-            return Hits(
-                *shared_terms(query, starts, counts, self._owners, self._rows, self._facts, LEAST_SHARED)
-            )
+        if native.core:
+            starts, facts = self._starts[term], self._facts.ravel()
+            asked = (query, starts, counts, self._owners, self._rows, facts, LEAST_SHARED)
+            return Hits(*native.core.shared_terms(*asked, native.threads()))
         first = np.cumsum(counts) - counts
         place = np.repeat(self._starts[term] - first, counts) + np.arange(int(counts.sum()))
         high, low = np.repeat(query, counts).astype(np.uint64), self._owners[place].astype(np.uint64)

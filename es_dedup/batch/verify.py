@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup import native
 from es_dedup.decision.comparison import compare, decide_rows
 from es_dedup.decision.method_rules import decided
 from es_dedup.decision.rules import BY_RULES, RELATIONS
 from es_dedup.decision.thresholds import BALANCED, thresholds_of
 from es_dedup.detectors.coverage_pairs import best_cover, measure
-from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.model import Edge
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def verify(
         thresholds: of the decision rules.
     """
     cover = pages.table.coverage
-    if not worthwhile(len(left)):  # the kernel measures all in less time than numpy takes for this alone
+    if not native.core:  # which measures all in less time than numpy takes for this alone
         # the decision rules never accept less than this, so nothing is lost here
         likely = best_cover(cover, left, cover, right, weights, weights) >= thresholds.least_cover
         likely |= pages.table.hashes[left] == pages.table.hashes[right]

@@ -11,10 +11,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
+from es_dedup import native
 from es_dedup.cli.session import UNCLUSTERED, Session
 from es_dedup.errors import DedupError, QueueUnavailable
 from es_dedup.index.jobs import JobState
@@ -74,22 +74,15 @@ def _installation(_session: Session) -> Iterator[CheckResult]:
         yield checked(
             f"optional package {module}", found, found or "not installed", f"the extra {extra} brings it"
         )
-    native = _version("rjieba")
+    rjieba = _version("rjieba")
     yield checked(
         "jieba in native code",
-        native,
-        f"rjieba {native}" if native else "none",
-        "the extra fast brings rjieba",
+        rjieba,
+        f"rjieba {rjieba}" if rjieba else "none",
+        "the extra words brings rjieba",
     )
-    if find_spec("numba") is None:
-        yield CheckResult("compiled kernels", "note", "none; the extra fast brings what compiles them")
-    else:
-        from es_dedup.kernels.dispatch import is_compiled
-
-        there = is_compiled()
-        yield checked(
-            "compiled kernels", there, "there" if there else "not compiled", "run `es-dedup compile`"
-        )
+    core = native.core is not None
+    yield checked("native core", core, "in use" if core else "none", native.HOW_TO_GET_IT)
     with closing(sqlite3.connect(":memory:")) as connection:
         fine = ("ENABLE_FTS5",) in connection.execute("PRAGMA compile_options").fetchall()
     yield checked("SQLite", fine, sqlite3.sqlite_version, "without FTS5 there is no search", "fault")

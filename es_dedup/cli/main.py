@@ -12,7 +12,6 @@ import typer
 
 from es_dedup.cli import (
     browsing,
-    compiling,
     elastic,
     evaluating,
     explaining,
@@ -53,7 +52,6 @@ COMMANDS: Final = {
     "": (
         *(scanning.scan, scanning.add, scanning.check, filtering.filter_, browsing.clusters, browsing.show),
         *(browsing.text, explaining.explain, browsing.search, serving.serve, settings.config),
-        compiling.compile_,
     ),
     "index": (
         *(index.stats, index.export, index.changes, index.copy, index.remove),

@@ -24,7 +24,6 @@ _WORDS: Final = {
     "verify": "comparing pairs",
     "cluster": "clustering",
     "write": "writing",
-    "compile": "compiling kernels",
     "search": "indexing texts for search",
     "purge": "deleting copies",
     "restore": "restoring bytes",

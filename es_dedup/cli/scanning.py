@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from es_dedup import native
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import Intake, Paths
 from es_dedup.cli.output import clean, show_pair
@@ -57,6 +58,10 @@ def scan(
     leave = Path(report) if report else None
     intake = Intake(paths, replace(options, roots=session.roots()), session, leave=leave)
     facts: dict[str, Any] = {}
+    if native.core is None:
+        session.output.note(
+            f"this works in Python, which takes several times as long: {native.HOW_TO_GET_IT}"
+        )
     with _storing(session, paths, intake, dry_run=dry_run, whole=True) as work:
         done = work.dedup.scan(work.pages, progress=work.progress, dry_run=dry_run)
         if target is not None and not work.empty:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.detectors.coverage_features import CoverageTable
-from es_dedup.kernels.dispatch import worthwhile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,8 +68,6 @@ def unpack_many(payloads: Sequence[bytes]) -> CoverageTable:
     Raises:
         ValueError: bytes that ``pack`` did not make.
     """
-    if worthwhile(sum(map(len, payloads))):
-        return _unpacked_by_kernel(payloads)
     rows = [_unpack(payload) for payload in payloads]
     columns: dict[str, NDArray[Any]] = {}
     for name, kind in _SCALARS.items():
@@ -82,53 +79,6 @@ def unpack_many(payloads: Sequence[bytes]) -> CoverageTable:
             empty = np.zeros(0, dtype=np.uint8 if name == "clause_lengths" else np.uint32)
             columns[name] = np.concatenate([row[name] for row in rows]) if rows else empty
     return CoverageTable(**columns)
-
-
-def _unpacked_by_kernel(payloads: Sequence[bytes]) -> CoverageTable:
-    from es_dedup.detectors.kernels import payloads as kernels  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-    raw = np.frombuffer(b"".join(payloads), dtype=np.uint8)
-    offsets = _running([len(payload) for payload in payloads])
-    counts = kernels.counts_of(raw, offsets)
-    if not counts[:, -1].all():
-        _unpack(payloads[int(np.argmin(counts[:, -1]))])  # says what is wrong
-    grams, clauses, titles, numbers = (_running(counts[:, place]) for place in (0, 1, 5, 6))
-    dense = [np.empty(edges[-1], dtype=np.uint32) for edges in (grams, clauses, titles, numbers)]
-    lengths = np.empty(clauses[-1], dtype=np.uint8)
-    sparse = [np.zeros(edges[-1], dtype=np.uint32) for edges in (grams, clauses, clauses)]
-    scalars = np.empty((len(payloads), 6), dtype=np.uint32)
-    wide = tuple(zip((grams, clauses, titles, numbers), dense, strict=True))
-    masks = tuple(zip((grams, clauses, clauses), sparse, strict=True))
-    damaged = kernels.filled(raw, offsets, counts, wide, lengths, masks, scalars)
-    if damaged >= 0:
-        _unpack(payloads[damaged])
-    return CoverageTable(
-        tokens=scalars[:, 0],
-        gram_offsets=grams,
-        grams=dense[0],
-        gram_masks=sparse[0],
-        gram_threshold=scalars[:, 1],
-        clause_offsets=clauses,
-        clauses=dense[1],
-        clause_lengths=lengths,
-        clause_masks=sparse[1],
-        clause_masked=sparse[2],
-        clause_threshold=scalars[:, 2],
-        title_offsets=titles,
-        titles=dense[2],
-        body_mask=scalars[:, 4],
-        titled=scalars[:, 5] > 0,
-        number_offsets=numbers,
-        numbers=dense[3],
-        number_threshold=scalars[:, 3],
-    )
-
-
-def _running(counts: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
-    """Offsets from lengths."""
-    offsets = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    return offsets
 
 
 _SCALARS: Final = {

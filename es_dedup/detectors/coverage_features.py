@@ -12,17 +12,11 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from es_dedup.kernels.dispatch import worthwhile
-from es_dedup.text.hashing import powers
 from es_dedup.text.normalise import TextBatch, normalise_many
 from es_dedup.text.numbers import masked_clause_hashes, number_runs, number_tokens
 from es_dedup.text.ragged import offsets_of, owners_of, rank_within
 from es_dedup.text.titles import term_masks, title_terms
 from es_dedup.text.tokens import (
-    CJK_GRAM,
-    GRAM_BASE,
-    TOKEN_BASE,
-    WORD_GRAM,
     TokenBatch,
     clause_hashes,
     clause_lengths,
@@ -158,12 +152,6 @@ def _or_pages(masks: NDArray[np.uint32], offsets: NDArray[np.int64]) -> NDArray[
 def _sample_grams(
     tokens: TokenBatch, masks: NDArray[np.uint32], pages: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:
-    if worthwhile(len(tokens)):
-        from es_dedup.detectors.kernels.samples import gram_samples  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-        sizes, table = (CJK_GRAM, WORD_GRAM), powers(GRAM_BASE, max(CJK_GRAM, WORD_GRAM))
-        limits = (SKETCH_SHARE, SKETCH_LEAST, SKETCH_MOST)
-        return gram_samples(tokens.hashes, tokens.single, tokens.offsets, masks, sizes, table, limits)
     hashes, first = gram_hashes(tokens)
     owner = tokens.pages[first].astype(np.int64)
     count = np.bincount(owner, minlength=pages)
@@ -206,11 +194,6 @@ def _clauses(
     tokens: TokenBatch, masks: NDArray[np.uint32]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]]:
     """Hash, length in characters and title terms of every clause."""
-    if worthwhile(len(tokens)):
-        from es_dedup.detectors.kernels.samples import clauses_of  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-        spans = tokens.starts, tokens.ends, tokens.clause
-        return clauses_of(tokens.hashes, *spans, tokens.clause_count, masks, np.uint64(TOKEN_BASE))
     merged = np.bitwise_or.reduceat(masks, tokens.clause_starts) if len(tokens) else masks
     return _high(clause_hashes(tokens)), clause_lengths(tokens), merged
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from es_dedup.kernels.dispatch import worthwhile
+from es_dedup import native
 from es_dedup.text.ragged import gather
 
 if TYPE_CHECKING:
@@ -26,6 +26,17 @@ CONTENT: Final = 0.5  # weight below which a feature is taken for template
 RUN_CHARS: Final = 200  # a clause so long is no clause: sentences of prose have marks long before
 _SHIFT: Final = np.uint64(32)
 _COLUMNS: Final = {"gram": "grams", "clause": "clauses", "number": "numbers"}
+_COVERS: Final = ("gram_cover", "clause_cover", "raw_cover")
+_COUNTS: Final = (
+    "title_terms",
+    "shared_terms",
+    "lost_terms",
+    "foreign_terms",
+    "foreign_lost",
+    "numbers",
+    "lost_numbers",
+)
+_SHARED: Final = ("shared_clauses", "discounted_clauses", "same_numbers", "other_numbers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +168,7 @@ def measure(
         left_weights, right_weights: weights that belong to the tables.
     """
     sides = _PageRows(left, left_rows, left_weights), _PageRows(right, right_rows, right_weights)
-    measured = _measured_by_kernel if worthwhile(len(left_rows)) else _measured
+    measured = _measured_natively if native.core else _measured
     shares, overlap, columns = measured(*sides)
     known = left.titled[left_rows], right.titled[right_rows]
     return PairMeasures(
@@ -214,25 +225,18 @@ def best_cover(
     return best
 
 
-def _measured_by_kernel(left: _PageRows, right: _PageRows) -> _Measured:
+def _measured_natively(left: _PageRows, right: _PageRows) -> _Measured:
     """As ``_measured``."""
-    from es_dedup.detectors.kernels import pairs as kernels  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-    counts, covers, shared, overlap = kernels.measured(
-        kernels.columns_of(left.table),
-        left.rows,
-        (left.weights.grams, left.weights.clauses),
-        kernels.columns_of(right.table),
-        right.rows,
-        (right.weights.grams, right.weights.clauses),
-    )
-    columns: dict[str, Any] = {name: shared[:, at] for at, name in enumerate(kernels.SHARED)}
+    sides = ((side.table, np.ascontiguousarray(side.rows), side.weights) for side in (left, right))
+    counts, covers, shared, overlap = native.core.measure(*sides, native.threads())
+    counts, covers = counts.reshape(-1, 2, len(_COUNTS)), covers.reshape(-1, 2, len(_COVERS) + 1)
+    columns: dict[str, Any] = dict(zip(_SHARED, shared.reshape(-1, len(_SHARED)).T, strict=True))
     for side, sided in enumerate(("left", "right")):
-        values: dict[str, Any] = {name: counts[:, side, at] for at, name in enumerate(kernels.COUNTS)}
-        values |= {name: covers[:, side, at] for at, name in enumerate(kernels.COVERS)}
-        columns[sided] = Side(**values)
-    shares = covers[:, 0, kernels.SHARE], covers[:, 1, kernels.SHARE]
-    return shares, overlap, columns
+        columns[sided] = Side(
+            **dict(zip(_COVERS, covers[:, side, :-1].T, strict=True)),
+            **dict(zip(_COUNTS, counts[:, side].T, strict=True)),
+        )
+    return (covers[:, 0, -1], covers[:, 1, -1]), overlap, columns
 
 
 def _matched(kind: str, left: _PageRows, right: _PageRows) -> tuple[_Matched, _Matched]:

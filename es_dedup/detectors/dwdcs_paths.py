@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.kernels.dispatch import worthwhile
+from es_dedup import native
 from es_dedup.text.ragged import gather, offsets_of
 
 if TYPE_CHECKING:
@@ -111,14 +111,12 @@ def removal_sums(
         Over ordered pairs; a pair that is no longer connected counts the diameter of the whole graph plus 1.
         Shape (removed,).
     """
-    sums = np.zeros(len(removed), dtype=np.int64)
-    if worthwhile(len(graphs.neighbours) * len(removed)):
-        from es_dedup.detectors.kernels import networks  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-        networks.removal_sums(
-            graphs.offsets, graphs.starts, graphs.neighbours, removed, removed_offsets, sums
+    if native.core:
+        found: NDArray[np.int64] = native.core.removal_sums(
+            graphs.offsets, graphs.starts, graphs.neighbours, removed, removed_offsets, native.threads()
         )
-        return sums
+        return found
+    sums = np.zeros(len(removed), dtype=np.int64)
     for block in _blocks(graphs, np.diff(removed_offsets)):
         _search(graphs, block, removed, removed_offsets, sums)
     return sums

@@ -6,12 +6,13 @@ Normalising and tokenising are shared; a detector that is switched off leaves it
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
+from es_dedup import native
 from es_dedup.detectors import ccdet, coverage, coverage_codec, fingerprint, simhash
 from es_dedup.detectors.ccdet import Ccdet, PeriodTable
 from es_dedup.detectors.coverage_features import CoverageTable, build_from
@@ -26,11 +27,13 @@ from es_dedup.detectors.packed_features import (
 )
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.errors import DamagedData
+from es_dedup.text.characters import PLANE, tables
 from es_dedup.text.content import content_form
 from es_dedup.text.hashing import hash64, tagged_terms
-from es_dedup.text.normalise import normalised_pages
+from es_dedup.text.normalise import normalise_many, normalised_pages
 from es_dedup.text.ragged import concatenate, offsets_of, owners_of, take
-from es_dedup.text.tokens import tokenise
+from es_dedup.text.titles import function_words, headline
+from es_dedup.text.tokens import character_kinds, tokenise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from es_dedup.detectors.port import Detector
     from es_dedup.settings import Settings
     from es_dedup.text.normalise import TextBatch
+    from es_dedup.text.tokens import TokenBatch
 
 PAYLOAD_VERSION: Final = 1
 WITH_OTHERS: Final = 2  # first byte where features of further methods stand before the rest
@@ -105,31 +109,74 @@ class FeatureTable:
 def featurise(texts: Sequence[str], titles: Sequence[str], settings: Settings) -> FeatureTable:
     """Features of pages given as main texts and titles."""
     batch = normalised_pages(tuple(texts))
-    tokens = tokenise(batch)
-    enabled = settings.detectors
-    has_words = np.diff(tokens.offsets) > 0
-    values = np.zeros(len(batch), dtype=np.uint64)
-    if Simhash.name in enabled:
-        values, _ = Simhash(settings.simhash, segmenter=settings.words.segmenter).values(batch, tokens)
-    dense = ccdet.without_white_space(batch)
-    periods = ccdet.dense_period_table(dense, settings.ccdet.window)
-    if Ccdet.name not in enabled:
-        periods = take(periods, np.zeros(0, dtype=np.int64))
-        periods = PeriodTable.whole(np.zeros(len(batch) + 1, dtype=np.int64), periods.signatures)
-    coverage_table = build_from(batch, tokens, titles)
-    hashes = content_hashes(dense)
-    for row in np.flatnonzero(coverage_table.tokens < SHORT_UNITS).tolist():
+    table = (_native_table if native.core else _table)(batch, titles, settings)
+    for row in np.flatnonzero(table.coverage.tokens < SHORT_UNITS).tolist():
         form = content_form(texts[row])
-        hashes[row] = hash64(form) if form else 0
+        table.hashes[row] = hash64(form) if form else 0
+    periods = table.periods
+    if Ccdet.name not in settings.detectors:
+        periods = PeriodTable.whole(np.zeros(len(batch) + 1, dtype=np.int64), periods.signatures[:0])
+    return replace(table, periods=periods, packed=featurise_packed(texts, titles, settings))
+
+
+def _table(batch: TextBatch, titles: Sequence[str], settings: Settings) -> FeatureTable:
+    """Features of normalised texts, those of CCDet and SimHash among them even where they are not enabled."""
+    tokens = tokenise(batch)
+    dense = ccdet.without_white_space(batch)
     return FeatureTable(
         lengths=np.diff(batch.offsets),
-        hashes=hashes,
-        fingerprints=values,
-        has_words=has_words,
-        periods=periods,
-        coverage=coverage_table,
-        packed=featurise_packed(texts, titles, settings),
+        hashes=content_hashes(dense),
+        fingerprints=_fingerprints(batch, tokens, settings),
+        has_words=np.diff(tokens.offsets) > 0,
+        periods=ccdet.dense_period_table(dense, settings.ccdet.window),
+        coverage=build_from(batch, tokens, titles),
     )
+
+
+def _native_table(batch: TextBatch, titles: Sequence[str], settings: Settings) -> FeatureTable:
+    """As ``_table``."""
+    heads = normalise_many([headline(title) for title in titles])
+    columns = native.core.features(
+        (batch.codes, batch.offsets),
+        (heads.codes, heads.offsets),
+        _Language.of(batch, heads),
+        settings.ccdet.window,
+        settings.workers or native.threads(),
+    )
+    table = _table_of(columns)
+    if Simhash.name in settings.detectors and settings.simhash.features == "grams":
+        return table
+    return replace(table, fingerprints=_fingerprints(batch, None, settings))
+
+
+@dataclass(frozen=True, slots=True)
+class _Language:
+    """What the native core has to know of characters and words.
+
+    Attributes:
+        kinds: of the characters of the basic plane.
+        astral, astral_kinds: the characters beyond it that occur, ascending, and their kinds.
+        function_words: hashes of words that are no terms of a title, ascending.
+    """
+
+    kinds: NDArray[np.uint8]
+    astral: NDArray[np.uint32]
+    astral_kinds: NDArray[np.uint8]
+    function_words: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, *batches: TextBatch) -> _Language:
+        """For some texts."""
+        astral = np.unique(np.concatenate([batch.codes[batch.codes >= PLANE] for batch in batches]))
+        return cls(tables().kind, astral, character_kinds(astral), function_words())
+
+
+def _fingerprints(batch: TextBatch, tokens: TokenBatch | None, settings: Settings) -> NDArray[np.uint64]:
+    """SimHash of each page, 0 where the method is not enabled; ``tokens`` are made where they are not given."""
+    if Simhash.name not in settings.detectors:
+        return np.zeros(len(batch), dtype=np.uint64)
+    detector = Simhash(settings.simhash, segmenter=settings.words.segmenter)
+    return detector.values(batch, tokens or tokenise(batch))[0]
 
 
 def content_hashes(dense: TextBatch) -> NDArray[np.uint64]:
@@ -141,6 +188,15 @@ def content_hashes(dense: TextBatch) -> NDArray[np.uint64]:
 
 def pack(table: FeatureTable) -> list[bytes]:
     """Each row as bytes."""
+    packed = native.core.pack(table) if native.core else _pack(table)
+    if not table.packed.columns:
+        return packed
+    mark = bytes([WITH_OTHERS])
+    return [mark + pack_row(table.packed, row) + payload for row, payload in enumerate(packed)]
+
+
+def _pack(table: FeatureTable) -> list[bytes]:
+    """The features of the default methods of each row as bytes."""
     periods = table.periods
     raw, edges = ccdet.pack_signatures(periods.signatures), (periods.offsets * ccdet.SIGNATURE_BYTES).tolist()
     kept = np.diff(periods.offsets)
@@ -158,16 +214,12 @@ def pack(table: FeatureTable) -> list[bytes]:
         table.fingerprints.tolist(),
         strict=True,
     )
-    packed = [
+    return [
         b"".join((_HEAD.pack(PAYLOAD_VERSION, *head), raw[start:end], totals.get(row, b""), rest))
         for row, (head, start, end, rest) in enumerate(
             zip(heads, edges[:-1], edges[1:], coverage_codec.pack(table.coverage), strict=True)
         )
     ]
-    if not table.packed.columns:
-        return packed
-    mark = bytes([WITH_OTHERS])
-    return [mark + pack_row(table.packed, row) + payload for row, payload in enumerate(packed)]
 
 
 def unpack(payloads: Sequence[bytes]) -> FeatureTable:
@@ -188,6 +240,8 @@ def _unpacked(payloads: Sequence[bytes]) -> FeatureTable:
         found = [_unpacked_row(payload) for payload in payloads]
         packed = PackedFeatures({name: tuple(each[name] for each, _ in found) for name in found[0][0]})
         payloads = [rest for _, rest in found]
+    if native.core and not isinstance(columns := native.core.unpack(payloads), int):
+        return replace(_table_of(columns), packed=packed)
     heads = [_head(payload) for payload in payloads]
     ends = [_HEAD.size + head[1] for head in heads]
     rest = [payload[end:] for payload, end in zip(payloads, ends, strict=True)]
@@ -201,6 +255,18 @@ def _unpacked(payloads: Sequence[bytes]) -> FeatureTable:
         ),
         coverage=coverage_codec.unpack_many(rest),
         packed=packed,
+    )
+
+
+def _table_of(columns: dict[str, NDArray[Any]]) -> FeatureTable:
+    """The table of the columns that the native core gives."""
+    return FeatureTable(
+        lengths=columns["lengths"],
+        hashes=columns["hashes"],
+        fingerprints=columns["fingerprints"],
+        has_words=columns["has_words"],
+        periods=PeriodTable(**{field.name: columns[field.name] for field in fields(PeriodTable)}),
+        coverage=CoverageTable(**{field.name: columns[field.name] for field in fields(CoverageTable)}),
     )
 
 

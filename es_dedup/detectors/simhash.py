@@ -21,7 +21,6 @@ from es_dedup.detectors.fingerprint import (
     hamming_distance,
 )
 from es_dedup.detectors.port import Detector
-from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.model import NO_WORDS, CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import TERM_BITS, mix64
 from es_dedup.text.idf import chosen
@@ -105,12 +104,6 @@ class Simhash(Detector[Fingerprint]):
 
     def values(self, batch: TextBatch, tokens: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
         """Fingerprints of tokenised texts, and which pages have any feature; both of shape (pages,)."""
-        if self._config.features == "grams" and worthwhile(len(tokens)):
-            from es_dedup.detectors.kernels.fingerprints import (  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-                pair_fingerprints,
-            )
-
-            return pair_fingerprints(tokens.hashes, tokens.offsets, _PAIR), np.diff(tokens.offsets) > 0
         weights = None
         if self._config.features == "grams":
             hashes, owners = _pair_features(tokens)

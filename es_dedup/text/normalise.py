@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.kernels.dispatch import worthwhile
+from es_dedup import native
 from es_dedup.text.characters import PLANE, fold_string, tables
 from es_dedup.text.simplify import simplify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -63,7 +63,7 @@ def normalise_many(texts: Sequence[str]) -> TextBatch:
     """Normalised forms of several texts; each equals ``normalise`` of that text alone."""
     table = tables()
     codes, offsets = encode(texts)
-    steps = _steps(compiled=worthwhile(len(codes)))
+    steps = native.core or _IN_PYTHON
     if folded := np.flatnonzero(steps.flagged_pages(codes, offsets, table.slow)).tolist():
         codes, offsets = _folded(texts, folded)
     mapped = steps.mapped_codes(codes, table.mapped)
@@ -72,25 +72,10 @@ def normalise_many(texts: Sequence[str]) -> TextBatch:
     return TextBatch(*steps.collapsed(mapped, offsets))
 
 
-class _Steps(NamedTuple):
-    """Steps over all characters of a batch, as arrays or compiled; ``kernels/normalising.py`` describes each."""
-
-    flagged_pages: Callable[..., NDArray[np.bool_]]
-    mapped_codes: Callable[..., NDArray[np.uint32]]
-    collapsed: Callable[..., tuple[NDArray[np.uint32], NDArray[np.int64]]]
-
-
-def _steps(*, compiled: bool) -> _Steps:
-    if not compiled:
-        return _Steps(_flagged_pages, _mapped_codes, _collapsed)
-    from es_dedup.text.kernels import normalising  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-    return _Steps(normalising.flagged_pages, normalising.mapped_codes, normalising.collapsed)
-
-
 def _flagged_pages(
     codes: NDArray[np.uint32], offsets: NDArray[np.int64], flags: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
+    """Pages with a flagged character, or with one beyond the basic plane; shape (pages,)."""
     flagged = flags[np.minimum(codes, PLANE - 1)] | (codes >= PLANE)
     found = np.zeros(len(offsets) - 1, dtype=np.bool_)
     if flagged.any():
@@ -99,6 +84,7 @@ def _flagged_pages(
 
 
 def _mapped_codes(codes: NDArray[np.uint32], mapped: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Each character by the table; those beyond the basic plane stay."""
     return np.where(codes < PLANE, mapped[np.minimum(codes, PLANE - 1)], codes)
 
 
@@ -154,6 +140,7 @@ def _simplified(
 def _collapsed(
     codes: NDArray[np.uint32], offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Without removed characters (0); each run of white space one newline or one space, none at a page's ends."""
     keep = codes != 0
     if not keep.all():
         offsets = np.concatenate(([0], np.cumsum(keep)))[offsets]
@@ -176,3 +163,14 @@ def _collapsed(
     edge = np.isin(starts, offsets[:-1]) | np.isin(ends, offsets[1:])
     keep[starts[~edge]] = True
     return result[keep], np.concatenate(([0], np.cumsum(keep)))[offsets]
+
+
+class _InPython:
+    """Steps over all characters of a batch, which the native core has too."""
+
+    flagged_pages = staticmethod(_flagged_pages)
+    mapped_codes = staticmethod(_mapped_codes)
+    collapsed = staticmethod(_collapsed)
+
+
+_IN_PYTHON: Final = _InPython()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 
 import numpy as np
 
-from es_dedup.kernels.dispatch import worthwhile
+from es_dedup import native
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +25,7 @@ class Table(Protocol):
 
 MOST_BUCKET_BITS: Final = 18  # 2 MB of starts
 FILTER_BITS: Final = 22
+FEW: Final = 1_000  # values: making buckets costs more than searching these
 FILTER_FROM: Final = 100_000  # values: making the bitmap costs as much as searching these
 _NO_BITMAP: Final = np.zeros(0, dtype=np.uint64)
 T = TypeVar("T", bound=Table)
@@ -103,9 +104,8 @@ class Buckets:
     @cached_property
     def seen(self) -> NDArray[np.uint64]:
         """Bitmap by the lowest ``FILTER_BITS`` bits of the values, which avoids most look-ups if most values are unknown."""
-        from es_dedup.text.kernels.ragged import bitmap_of  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-        return bitmap_of(self.known)
+        bitmap: NDArray[np.uint64] = native.core.bitmap_of(self.known)
+        return bitmap
 
 
 def find(
@@ -125,13 +125,12 @@ def find(
     none = np.zeros(0, dtype=np.int64)
     if not len(known):
         return none, none
-    if worthwhile(len(values)):
-        from es_dedup.text.kernels.ragged import found_in  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
+    if native.core and (buckets or len(values) >= FEW):
         filtered = buckets is not None or len(values) >= FILTER_FROM
         ranges = buckets or Buckets.of(known, bits)
         seen = ranges.seen if filtered else _NO_BITMAP
-        return found_in(known, values, ranges.starts, ranges.shift, seen)
+        at, place = native.core.find(known, np.ascontiguousarray(values), ranges.starts, ranges.shift, seen)
+        return at, place
     at = np.arange(len(values)) if len(values) < FILTER_FROM else _likely(known, values)
     place = np.searchsorted(known, values[at])
     place[place == len(known)] = 0

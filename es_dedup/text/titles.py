@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.text.hashing import mix64
 from es_dedup.text.normalise import normalise_many
 from es_dedup.text.ragged import heads, offsets_of, owners_of, rank_within
@@ -49,17 +48,16 @@ def title_terms(
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.bool_]]:
     """Terms of each page's headline: pairs of neighbouring characters, and single words.
 
+    Args:
+        titles: as given.
+        body: tokens of the same pages.
+
     Returns:
         Term hashes (distinct within a page, in order of appearance, at most ``MAX_TERMS`` a page), page offsets of
         shape (pages + 1,), and per page whether it had a title at all; a page without one is given the first
         ``UNTITLED_TOKENS`` tokens of its body.
     """
     tokens = tokenise(normalise_many([headline(title) for title in titles]))
-    if worthwhile(len(tokens)):
-        from es_dedup.text.kernels.titles import distinct_terms  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-        known = _sorted_function_words()
-        return distinct_terms(_columns(tokens), _columns(body), known, _PAIR_BASE, MAX_TERMS, UNTITLED_TOKENS)
     pages = len(titles)
     titled = np.diff(tokens.offsets) > 0
     hashes, owner = _term_hashes(tokens)
@@ -76,10 +74,6 @@ def title_terms(
 
 def term_masks(body: TokenBatch, terms: NDArray[np.uint64], offsets: NDArray[np.int64]) -> NDArray[np.uint32]:
     """Per body token, bit ``j`` set where the page's ``j``-th title term begins; shape (tokens,)."""
-    if worthwhile(len(body)):
-        from es_dedup.text.kernels.titles import masks_of  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-        return masks_of(_columns(body), terms, offsets, _PAIR_BASE)
     masks = np.zeros(len(body), dtype=np.uint32)
     owner = owners_of(offsets)
     wanted = _page_keys(terms, owner)
@@ -97,15 +91,6 @@ def term_masks(body: TokenBatch, terms: NDArray[np.uint64], offsets: NDArray[np.
     bit = (found - offsets[owner[found]]).astype(np.uint32)
     masks[hit[equal]] = np.uint32(1) << bit[equal]
     return masks
-
-
-def _columns(tokens: TokenBatch) -> tuple[NDArray[Any], ...]:
-    return tokens.hashes, tokens.single, tokens.clause, tokens.offsets
-
-
-@cache
-def _sorted_function_words() -> NDArray[np.uint64]:
-    return np.sort(_function_words())
 
 
 def _page_keys(hashes: NDArray[np.uint64], pages: NDArray[Any]) -> NDArray[np.uint64]:
@@ -130,20 +115,20 @@ def _begins_pair(tokens: TokenBatch) -> NDArray[np.bool_]:
 
 def _term_hashes(tokens: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     hashes = _start_terms(tokens)
-    keep = _begins_pair(tokens) | (~tokens.single & ~np.isin(hashes, _function_words()))
+    keep = _begins_pair(tokens) | (~tokens.single & ~np.isin(hashes, function_words()))
     return hashes[keep], tokens.pages[keep].astype(np.int64)
 
 
 @cache
-def _function_words() -> NDArray[np.uint64]:
-    """Hashes of function words, which do not name a title's subject."""
-    return tokenise(normalise_many([_FUNCTION_WORDS])).hashes
+def function_words() -> NDArray[np.uint64]:
+    """Hashes of words that do not name a title's subject, ascending."""
+    return np.unique(tokenise(normalise_many([_FUNCTION_WORDS])).hashes)
 
 
 def _head_terms(body: TokenBatch, titled: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     if titled.all():
         return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
     at, _ = heads(body.offsets, np.minimum(np.diff(body.offsets), UNTITLED_TOKENS) * ~titled)
-    word = ~body.single[at] & ~np.isin(body.hashes[at], _function_words())
+    word = ~body.single[at] & ~np.isin(body.hashes[at], function_words())
     at = at[_begins_pair(body)[at] | word]
     return _start_terms(body)[at], body.pages[at].astype(np.int64)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.kernels.dispatch import worthwhile
 from es_dedup.text.characters import CJK, PLANE, SEPARATOR, UNSPACED_WORDS, WORD, kind_of, table_of, tables
 from es_dedup.text.hashing import mix64, powers
 from es_dedup.text.normalise import decode, normalise_many
@@ -77,8 +76,6 @@ class TokenBatch:
 
 def tokenise(batch: TextBatch) -> TokenBatch:
     """Tokens and clauses of normalised texts."""
-    if worthwhile(len(batch.codes)):
-        return _tokenised_by_kernel(batch)
     codes, kinds = batch.codes, character_kinds(batch.codes)
     boundary = np.zeros(len(codes) + 1, dtype=np.bool_)
     boundary[batch.offsets] = True
@@ -94,31 +91,6 @@ def tokenise(batch: TextBatch) -> TokenBatch:
     pages = owners_of(offsets).astype(np.int32)
     clause, clause_offsets = _clauses(codes, starts, boundary, offsets)
     return TokenBatch(hashes, single, starts, ends, pages, offsets, clause, clause_offsets)
-
-
-def _tokenised_by_kernel(batch: TextBatch) -> TokenBatch:
-    from es_dedup.text.kernels.tokens import tokenised  # noqa: PLC0415 - see es_dedup.kernels.dispatch
-
-    astral = np.zeros(0, dtype=np.uint32)
-    if len(batch.codes) and batch.codes.max() >= PLANE:
-        astral = np.unique(batch.codes[batch.codes >= PLANE])
-    kinds = np.array([kind_of(code) for code in astral.tolist()], dtype=np.uint8)
-    return TokenBatch(
-        *tokenised(
-            batch.codes,
-            batch.offsets,
-            tables().kind,
-            astral,
-            kinds,
-            _mark_kinds(),
-            np.uint64(_CHARACTER_BASE),
-        )
-    )
-
-
-@cache
-def _mark_kinds() -> NDArray[np.uint8]:
-    return table_of(_HARD_MARKS).astype(np.uint8) + 2 * table_of(_SOFT_MARKS).astype(np.uint8)
 
 
 def segment_hashes(

@@ -1,4 +1,4 @@
-"""Targets: everything that is stored as bytes, by the numpy code and by kernels; and whole index files."""
+"""Targets: everything that is stored as bytes, by the Python form and by the native core; and whole index files."""
 
 import json
 import random
@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from es_dedup import native
 from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.learning import learn
 from es_dedup.batch.overrides import JOURNAL, OVERRIDES
@@ -27,7 +28,6 @@ from es_dedup.index.elastic.tokens import hash_of, hash_token
 from es_dedup.index.embedded import postings
 from es_dedup.index.embedded.codec import pack_terms, unpack_terms
 from es_dedup.index.texts import compress_text, decompress_text
-from es_dedup.kernels import dispatch
 from es_dedup.model import Content, Page, Skipped
 from es_dedup.settings import Settings
 from tests.fuzz.corpus import texts
@@ -44,13 +44,14 @@ TABLES: Final = ("pages", "features", "texts", "edges", "assignments", "postings
 
 
 @contextmanager
-def kernels(*, on: bool) -> Iterator[None]:
-    """Run by kernels, or by the numpy code."""
-    before, dispatch._State.chosen = dispatch._State.chosen, on
+def native_core(*, on: bool) -> Iterator[None]:
+    """Run by the native core, where it is installed, or by the Python form."""
+    before = native.core
+    native.core = before if on else None
     try:
         yield
     finally:
-        dispatch._State.chosen = before
+        native.core = before
 
 
 @cache
@@ -87,7 +88,7 @@ def some_payloads(rng: random.Random, settings: Settings) -> list[bytes]:
 
 def compared(settings: Settings, on: bool, stored: Sequence[bytes]) -> None:
     """Unpack features; those that can be unpacked can also be compared, and learned from."""
-    with kernels(on=on):
+    with native_core(on=on):
         table = features.unpack(stored)
         rows, others = np.arange(len(table)), np.arange(len(table)) % len(sound(settings))
         mine = Pages([str(row) for row in rows], table, np.zeros(len(table), dtype=np.int64))
@@ -184,7 +185,7 @@ def learned(on: bool, data: bytes) -> None:
         found = Statistics.from_bytes(data)
     except ValueError:
         return
-    with kernels(on=on):
+    with native_core(on=on):
         found.weights(sound(PLAIN).coverage)
         _ = found.version
 
@@ -324,9 +325,7 @@ def _refusable(step: Callable[[], object]) -> None:
 
 TARGETS: Final = (
     Target("payloads", partial(some_payloads, settings=PLAIN), partial(compared, PLAIN, False), 30_000),
-    Target(
-        "payloads-kernels", partial(some_payloads, settings=PLAIN), partial(compared, PLAIN, True), 30_000
-    ),
+    Target("payloads-native", partial(some_payloads, settings=PLAIN), partial(compared, PLAIN, True), 30_000),
     Target(
         "payloads-further",
         partial(some_payloads, settings=FURTHER),
@@ -337,7 +336,7 @@ TARGETS: Final = (
     Target("methods", of_method, unpacked, 60_000),
     Target("texts", packed_text, decompress_text, 60_000),
     Target("statistics", snapshot, partial(learned, False), 20_000),
-    Target("statistics-kernels", snapshot, partial(learned, True), 20_000),
+    Target("statistics-native", snapshot, partial(learned, True), 20_000),
     Target("terms", codes, decoded, 60_000),
     Target("index-cells", cells, used, 3_000),
     Target("index-file", disk, used, 3_000),

@@ -1,7 +1,10 @@
-"""The kernels give, bit for bit, what the numpy code beside them gives."""
+"""The native core gives, bit for bit, what the Python form gives."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -9,27 +12,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from es_dedup import native
 from es_dedup.decision.statistics import Statistics
-from es_dedup.detectors import coverage_codec
 from es_dedup.detectors.coverage_pairs import Weights, measure
 from es_dedup.detectors.dwdcs_paths import Graphs, removal_sums
 from es_dedup.detectors.features import featurise, pack, stored_terms, unpack
-from es_dedup.kernels import dispatch
+from es_dedup.errors import DamagedData
 from es_dedup.settings import Settings
-from es_dedup.text.normalise import normalise_many
+from es_dedup.text.normalise import normalise_many, normalised_pages
 from es_dedup.text.ragged import FILTER_FROM, find
-from es_dedup.text.titles import term_masks, title_terms
-from es_dedup.text.tokens import tokenise
 from tests.coverage_tables import rows_lists, table_of
 from tests.samples import truths
 from tests.texts import page_texts
 
-pytest.importorskip("numba")
+pytestmark = pytest.mark.skipif(native.core is None, reason="the native core is not installed: make native")
 
 Draw = Any
 WEIGHTS: Final = np.array([0, 0.0625, 0.25, 0.5, 0.75, 1], dtype=np.float32)
 """Of grams and clauses: those that bounds stand at, too."""
 SETTINGS: Final = Settings()
+WORDS: Final = Settings.model_validate({"simhash": {"features": "words"}, "ccdet": {"window": 3}})
+ONE_METHOD: Final = Settings.model_validate({"detectors": ["coverage"], "workers": 1})
 ALPHABET: Final = "泵站检修完成八月十五日电讯年两台〇，。！？；…、\n\t 　aB1.5:3-é“Ω𫢸😀\x00\u200b臺瞭解ﬁ①"
 TEXTS: Final = st.lists(page_texts | st.text(st.sampled_from(ALPHABET), max_size=120), max_size=5)
 
@@ -39,30 +42,15 @@ def normalised(draw: Draw) -> Callable[[], Any]:
     return lambda: normalise_many(texts)
 
 
-def tokens(draw: Draw) -> Callable[[], Any]:
-    batch = normalise_many(draw(TEXTS))
-    return lambda: tokenise(batch)
-
-
-def titles(draw: Draw) -> Callable[[], Any]:
-    texts = draw(TEXTS)
-    body = tokenise(normalise_many(texts))
-    heads = [text[:40] for text in reversed(texts)]
-
-    def work() -> Any:
-        terms, offsets, titled = title_terms(heads, body)
-        return terms, offsets, titled, term_masks(body, terms, offsets)
-
-    return work
-
-
 def features(draw: Draw) -> Callable[[], Any]:
     repeats = draw(st.integers(0, 400))
     texts = [text + text[:7] * repeats for text in draw(TEXTS)]
+    titles = draw(st.sampled_from([[text[:40] for text in reversed(texts)], [""] * len(texts)]))
+    given = draw(st.sampled_from([SETTINGS, WORDS, ONE_METHOD]))
 
     def work() -> Any:
-        table = featurise(texts, texts[::-1], SETTINGS)
-        return table, stored_terms(table, SETTINGS), unpack(pack(table))
+        table = featurise(texts, titles, given)
+        return table, pack(table), stored_terms(table, given), unpack(pack(table))
 
     return work
 
@@ -79,8 +67,21 @@ def measures(draw: Draw) -> Callable[[], Any]:
 
 
 def payloads(draw: Draw) -> Callable[[], Any]:
-    stored = coverage_codec.pack(table_of(draw(rows_lists)))
-    return lambda: coverage_codec.unpack_many(stored)
+    """Stored features of which a byte was changed or some are missing: refused, or read alike."""
+    texts = [text for text in draw(TEXTS) if text] or ["a"]
+    stored = pack(featurise(texts, texts, SETTINGS))
+    row = draw(st.integers(0, len(stored) - 1))
+    damaged = bytearray(stored[row])
+    damaged[draw(st.integers(0, len(damaged) - 1))] = draw(st.integers(0, 255))
+    stored[row] = bytes(damaged[: draw(st.integers(0, len(damaged)))] if draw(st.booleans()) else damaged)
+
+    def work() -> Any:
+        try:
+            return unpack(stored)
+        except DamagedData as error:
+            return str(error)
+
+    return work
 
 
 def paths(draw: Draw) -> Callable[[], Any]:
@@ -125,11 +126,9 @@ def weights(draw: Draw) -> Callable[[], Any]:
 
 TWINS: Final[dict[Callable[[Draw], Callable[[], Any]], int]] = {
     normalised: 150,
-    tokens: 150,
-    titles: 60,
-    features: 100,
+    features: 250,
     measures: 150,
-    payloads: 60,
+    payloads: 200,
     paths: 15,
     places: 15,
     weights: 5,
@@ -138,14 +137,15 @@ TWINS: Final[dict[Callable[[Draw], Callable[[], Any]], int]] = {
 
 
 def by_both(work: Callable[[], Any]) -> tuple[Any, Any]:
-    """What numpy gives, and what the kernels give."""
-    results, before = [], dispatch._State.chosen
+    """What the Python form gives, and what the native core gives."""
+    core = native.core
     try:
-        for dispatch._State.chosen in (False, True):
-            results.append(work())
+        native.core = None
+        plain = work()
     finally:
-        dispatch._State.chosen = before
-    return results[0], results[1]
+        native.core = core
+    normalised_pages.cache_clear()
+    return plain, work()
 
 
 def assert_same(left: Any, right: Any, name: str = "") -> None:
@@ -164,7 +164,7 @@ def assert_same(left: Any, right: Any, name: str = "") -> None:
 
 
 @pytest.mark.parametrize("of", TWINS, ids=lambda of: of.__name__)
-def test_kernels_equal_numpy(of: Callable[[Draw], Callable[[], Any]]) -> None:
+def test_both_forms_give_the_same(of: Callable[[Draw], Callable[[], Any]]) -> None:
     @settings(max_examples=TWINS[of], deadline=None)
     @given(st.data())
     def every_example(data: st.DataObject) -> None:
@@ -181,3 +181,25 @@ def test_real_pages_give_the_same_features_and_measures() -> None:
     rows = np.arange(len(texts), dtype=np.int64)
     known = Statistics.empty().weights(table)
     assert_same(*by_both(lambda: measure(table, rows[:-1], table, rows[1:], known, known)))
+
+
+def test_arrays_that_do_not_fit_together_are_refused() -> None:
+    table = featurise(["泵站检修完成。" * 9] * 2, ["", ""], SETTINGS).coverage
+    rows, weights_of = np.array([0, 7], dtype=np.int64), Statistics.empty().weights(table)
+    with pytest.raises(DamagedData, match=r"out of (range|bounds)"):
+        measure(table, rows, table, rows, weights_of, weights_of)
+
+
+def test_a_process_may_be_forked_after_work_in_threads(tmp_path: Path) -> None:
+    code = (
+        "import os; from es_dedup.detectors.features import featurise; from es_dedup.settings import Settings\n"
+        "texts = ['泵站检修完成。' * 40 + str(n) for n in range(200)]\n"
+        "table = featurise(texts, texts, Settings(workers=2))\n"
+        "child = os.fork()\n"
+        "if not child: os._exit(not len(featurise(texts[1:], texts[1:], Settings(workers=2))) == 199)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "0\n", done.stderr

@@ -1,1 +1,0 @@
-"""Kernels of this package; see ``es_dedup.kernels.dispatch``."""

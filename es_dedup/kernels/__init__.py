@@ -1,1 +1,0 @@
-"""Compiled kernels: when they are used, and the cache of their machine code."""

@@ -1,0 +1,56 @@
+"""The native core: the inner loops as machine code, where the distribution ``es-dedup-native`` is installed.
+
+Each of its functions gives, bit for bit, what the Python code beside its call gives, so which of the two ran never shows in
+a result. They run outside the interpreter's lock, in as many threads as ``threads`` allows.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import Any, Final
+
+INTERFACE: Final = 1  # of the functions; another number is another release, which is not used
+SWITCH: Final = "ES_DEDUP_NATIVE"  # "off": the Python form in any case
+HOW_TO_GET_IT: Final = (
+    "`pip install ./native` in the source, with Rust on the machine, installs the native core"
+)
+
+_log = logging.getLogger(__name__)
+
+
+def _load() -> Any:
+    if os.environ.get(SWITCH) == "off":
+        return None
+    try:
+        import es_dedup_native  # noqa: PLC0415 - optional
+    except ImportError:
+        return None
+    if es_dedup_native.INTERFACE != INTERFACE:
+        _log.warning(
+            "the native core that is installed is of another release and is not used: %s", HOW_TO_GET_IT
+        )
+        return None
+    return es_dedup_native
+
+
+core: Any = _load()
+"""The functions, see ``native/es_dedup_native.pyi``; None where there are none."""
+
+
+class _State:
+    threads = 0
+
+
+def threads() -> int:
+    """How many threads a call may use: as many as this process has processors, in a worker process one."""
+    if not _State.threads:
+        _State.threads = (
+            len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        )
+    return _State.threads
+
+
+def use_one_thread() -> None:
+    """For a process beside which others do the same work."""
+    _State.threads = 1

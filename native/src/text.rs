@@ -1,0 +1,60 @@
+//! Steps of normalising over all characters of a batch, as `es_dedup.text.normalise`.
+
+const SPACE: u32 = 0x20;
+const NEWLINE: u32 = 0x0A;
+
+/// Texts of several pages: page `i` is `codes[offsets[i]..offsets[i + 1]]`.
+#[derive(Clone, Copy)]
+pub struct Texts<'a> {
+    pub codes: &'a [u32],
+    pub offsets: &'a [i64],
+}
+
+impl<'a> Texts<'a> {
+    pub fn count(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    pub fn page(&self, page: usize) -> &'a [u32] {
+        &self.codes[self.offsets[page] as usize..self.offsets[page + 1] as usize]
+    }
+}
+
+/// Pages with a character of the table, or with one beyond it.
+pub fn flagged_pages(texts: Texts<'_>, flags: &[bool]) -> Vec<bool> {
+    let flagged = |code: &u32| flags.get(*code as usize).copied().unwrap_or(true);
+    (0..texts.count()).map(|page| texts.page(page).iter().any(flagged)).collect()
+}
+
+/// Each character by the table; those beyond it stay.
+pub fn mapped_codes(codes: &[u32], mapped: &[u32]) -> Vec<u32> {
+    codes.iter().map(|code| mapped.get(*code as usize).copied().unwrap_or(*code)).collect()
+}
+
+/// Texts without removed characters (0), each run of white space one newline or one space, none at a page's ends.
+pub fn collapsed(texts: Texts<'_>) -> (Vec<u32>, Vec<i64>) {
+    let mut result = Vec::with_capacity(texts.codes.len());
+    let mut offsets = Vec::with_capacity(texts.offsets.len());
+    offsets.push(0);
+    for page in 0..texts.count() {
+        let begin = result.len();
+        let mut waiting = None;
+        for &code in texts.page(page) {
+            match code {
+                0 => {}
+                SPACE => waiting = waiting.or(Some(SPACE)),
+                NEWLINE => waiting = Some(NEWLINE),
+                _ => {
+                    if let Some(white) = waiting.take() {
+                        if result.len() > begin {
+                            result.push(white);
+                        }
+                    }
+                    result.push(code);
+                }
+            }
+        }
+        offsets.push(result.len() as i64);
+    }
+    (result, offsets)
+}
