@@ -187,10 +187,10 @@ $(CORE): $(INPUTS)
 	@touch $@
 
 $(NATIVE): $(DEV) $(CRATE)
-	@if command -v $(CARGO) >/dev/null; then \
+	@if $(CARGO) fetch --quiet --locked --manifest-path native/Cargo.toml; then \
 	  echo "building the native core"; $(BIN)/python -m pip install --quiet ./native; \
 	else \
-	  echo "!!! the native core is not built: there is no Rust (https://rustup.rs); the Python form is used"; \
+	  echo "!!! the native core is not built: this needs Rust (https://rustup.rs) and its package index; the Python form is used"; \
 	fi
 	@touch $@
 
