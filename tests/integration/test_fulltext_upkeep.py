@@ -84,7 +84,7 @@ def test_a_readers_own_texts_follow_the_file(path: Path, before: int) -> None:
         for step in range(5):
             if step < 3:
                 with writer._connection.transaction() as connection:
-                    writer._fulltext.add(connection, aside=False)
+                    writer._add_some(connection, aside=False)
             if step >= before:
                 reader.prepare_search()
                 assert (reader.matches("zebra"), reader.unsearchable()) == (60, 0), step

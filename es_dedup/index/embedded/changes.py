@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.index.base import IndexBase
 from es_dedup.index.embedded.schema import read_meta
 from es_dedup.model import Relation
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
 
 if TYPE_CHECKING:
-    import sqlite3
+    from collections.abc import Iterator
+
+    from es_dedup.index.embedded.connection import Connection
 
 ROWS: Final = 2000
 _CHANGES: Final = """
@@ -22,18 +25,41 @@ _CHANGES: Final = """
     WHERE n.seq > ? ORDER BY n.seq LIMIT ?"""
 
 
-def end(connection: sqlite3.Connection) -> Cursor:
-    """The place after the last change."""
-    (last,) = connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()
-    return Cursor(str(read_meta(connection, "changes")), last)
+class ClusterFeed(IndexBase):
+    """The methods of ``Index`` that follow changes of clusters; for ``EmbeddedIndex``."""
 
+    _connection: Connection
 
-def after(connection: sqlite3.Connection, place: Cursor) -> list[ClusterChange]:
-    """The next changes, at most ``ROWS``."""
-    rows = connection.execute(_CHANGES, (place.place, ROWS))
-    return [
-        ClusterChange(
-            str(Cursor(place.log, seq)), page, cluster, canonical, relation and Relation(relation), score
-        )
-        for seq, page, cluster, canonical, relation, score in rows
-    ]
+    def changes(self, since: Cursor | None = None) -> Iterator[ClusterChange]:
+        """See ``ClusterStore.changes``."""
+        last = self.changes_end()
+        if since is None:
+            since = Cursor(last.log, 0)
+        elif since.log != last.log or since.place > last.place:
+            since = Cursor(last.log, 0)
+            yield ClusterChange(str(since))
+        place = since.place
+        while place < last.place:
+            with self._connection.reading() as connection:
+                rows = connection.execute(_CHANGES, (place, ROWS)).fetchall()
+                found = [
+                    ClusterChange(
+                        str(Cursor(last.log, number)),
+                        page,
+                        cluster,
+                        canonical,
+                        relation and Relation(relation),
+                        score,
+                    )
+                    for number, page, cluster, canonical, relation, score in rows
+                ]
+            if not found:
+                return
+            yield from found
+            place = rows[-1][0]
+
+    def changes_end(self) -> Cursor:
+        """See ``ClusterStore.changes_end``."""
+        with self._connection.reading() as connection:
+            (last,) = connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()
+            return Cursor(str(read_meta(connection, "changes")), last)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.index.base import IndexBase
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterSummary
 
 if TYPE_CHECKING:
-    import sqlite3
-
+    from es_dedup.index.embedded.connection import Connection
     from es_dedup.model import Scope
     from es_dedup.model.cluster_lists import ClusterQuery, Place
 
@@ -43,34 +43,56 @@ _DUPLICATES: Final = """
     WHERE a.doc <> a.representative AND p.state = 1 GROUP BY 1, 2"""
 
 
-def list_clusters(
-    connection: sqlite3.Connection, query: ClusterQuery, after: Place | None, limit: int
-) -> list[ClusterSummary]:
-    """See ``ClusterStore.list_clusters``."""
-    tests = scope_tests(query.scope)
-    down = query.order.descending
-    inside = " AND ".join(
-        ("p.state = 1", *(test.replace("?1", f":scope{at}") for at, test in enumerate(tests)))
-    )
-    shown = "p.published" if query.order is ClusterOrder.NEWEST else "''"
-    timed = bool(tests) or query.order is ClusterOrder.NEWEST
-    statement = _LISTED.format(
-        newest=f"max(CASE WHEN {inside} THEN {shown} END)" if timed else "''",
-        joined="CROSS JOIN pages AS p ON p.doc = a.doc" if timed else "",
-        value=_VALUES[query.order],
-        sign="<" if down else ">",
-        direction="DESC" if down else "ASC",
-    )
-    value, name = after or (None, None)
-    given = {
-        "least": query.min_size,
-        "relation": None if query.relation is None else str(query.relation),
-        "after": value,
-        "id": name,
-        "limit": limit,
-        **{f"scope{at}": bound for at, bound in enumerate(tests.values())},
-    }
-    return [ClusterSummary(*row) for row in connection.execute(statement, given)]
+class ClusterLists(IndexBase):
+    """The methods of ``Index`` that list and count clusters; for ``EmbeddedIndex``."""
+
+    _connection: Connection
+
+    def list_clusters(
+        self, query: ClusterQuery, *, after: Place | None = None, limit: int = 50
+    ) -> list[ClusterSummary]:
+        """See ``ClusterStore.list_clusters``."""
+        tests = scope_tests(query.scope)
+        down = query.order.descending
+        inside = " AND ".join(
+            ("p.state = 1", *(test.replace("?1", f":scope{at}") for at, test in enumerate(tests)))
+        )
+        shown = "p.published" if query.order is ClusterOrder.NEWEST else "''"
+        timed = bool(tests) or query.order is ClusterOrder.NEWEST
+        statement = _LISTED.format(
+            newest=f"max(CASE WHEN {inside} THEN {shown} END)" if timed else "''",
+            joined="CROSS JOIN pages AS p ON p.doc = a.doc" if timed else "",
+            value=_VALUES[query.order],
+            sign="<" if down else ">",
+            direction="DESC" if down else "ASC",
+        )
+        value, name = after or (None, None)
+        given = {
+            "least": query.min_size,
+            "relation": None if query.relation is None else str(query.relation),
+            "after": value,
+            "id": name,
+            "limit": limit,
+            **{f"scope{at}": bound for at, bound in enumerate(tests.values())},
+        }
+        with self._connection.reading() as connection:
+            return [ClusterSummary(*row) for row in connection.execute(statement, given)]
+
+    def cluster_sizes(self) -> Counter[int]:
+        """See ``ClusterStore.cluster_sizes``."""
+        sizes = "SELECT count(*) AS size FROM assignments GROUP BY cluster"
+        with self._connection.reading() as connection:
+            return Counter(dict(connection.execute(f"SELECT size, count(*) FROM ({sizes}) GROUP BY size")))
+
+    def duplicate_counts(self) -> tuple[Counter[str], Counter[str]]:
+        """See ``ClusterStore.duplicate_counts``."""
+        sites: Counter[str] = Counter()
+        months: Counter[str] = Counter()
+        with self._connection.reading() as connection:
+            for site, month, count in connection.execute(_DUPLICATES):
+                sites[site] += count
+                months[month] += count
+        return sites, months
 
 
 def scope_tests(scope: Scope) -> dict[str, str | int]:
@@ -84,19 +106,3 @@ def scope_tests(scope: Scope) -> dict[str, str | int]:
         "p.length <= ?1": scope.max_length,
     }
     return {test: value for test, value in tests.items() if value is not None}
-
-
-def cluster_sizes(connection: sqlite3.Connection) -> Counter[int]:
-    """See ``ClusterStore.cluster_sizes``."""
-    sizes = "SELECT count(*) AS size FROM assignments GROUP BY cluster"
-    return Counter(dict(connection.execute(f"SELECT size, count(*) FROM ({sizes}) GROUP BY size")))
-
-
-def duplicate_counts(connection: sqlite3.Connection) -> tuple[Counter[str], Counter[str]]:
-    """See ``ClusterStore.duplicate_counts``."""
-    sites: Counter[str] = Counter()
-    months: Counter[str] = Counter()
-    for site, month, count in connection.execute(_DUPLICATES):
-        sites[site] += count
-        months[month] += count
-    return sites, months

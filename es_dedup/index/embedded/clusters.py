@@ -6,6 +6,7 @@ import json
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from es_dedup.index.base import IndexBase
 from es_dedup.index.embedded import names
 from es_dedup.index.embedded.rows import insert
 from es_dedup.index.port import Assignment
@@ -13,8 +14,11 @@ from es_dedup.model import Edge, Relation
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from es_dedup.index.embedded.connection import Connection
+
+CLUSTERS_PER_QUERY: Final = 500
 _EDGES: Final = """
     SELECT l.page_id, r.page_id, e.relation, e.score FROM edges AS e
     JOIN pages AS l ON l.doc = e.left JOIN pages AS r ON r.doc = e.right
@@ -37,8 +41,88 @@ _CLUSTER_IDS: Final = """
     ORDER BY page_id LIMIT ?3"""
 
 
-def put_edges(connection: sqlite3.Connection, edges: Iterable[Edge]) -> None:
-    """Store edges, the lesser id on the left."""
+class ClusterTables(IndexBase):
+    """The methods of ``Index`` that read and write edges, assignments and the statistics' snapshot; for ``EmbeddedIndex``."""
+
+    _connection: Connection
+
+    def put_edges(self, edges: Iterable[Edge]) -> None:
+        """See ``ClusterStore.put_edges``: the lesser id on the left."""
+        kept = list(edges)  # before the transaction: an iterator may be slow, or read this index
+        with self._connection.transaction() as connection:
+            _put_edges(connection, kept)
+
+    def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
+        """See ``ClusterStore.edges_of``."""
+        with self._connection.reading() as connection:
+            docs = json.dumps(list(names.docs_by_id(connection, page_ids).values()))
+            rows = sorted(connection.execute(_EDGES, (docs,)))
+            return [Edge(left, right, Relation(relation), score) for left, right, relation, score in rows]
+
+    def drop_edges(self, page_ids: Iterable[str]) -> None:
+        """See ``ClusterStore.drop_edges``."""
+        with self._connection.transaction() as connection:
+            docs = [(doc,) for doc in names.docs_by_id(connection, page_ids).values()]
+            connection.executemany("DELETE FROM edges WHERE left = ?", docs)
+            connection.executemany("DELETE FROM edges WHERE right = ?", docs)
+
+    def assign_many(self, assignments: Iterable[Assignment]) -> None:
+        """See ``ClusterStore.assign_many``."""
+        kept = list(assignments)
+        with self._connection.transaction() as connection:
+            _assign(connection, kept)
+
+    def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
+        """See ``ClusterStore.assignments``."""
+        with self._connection.reading() as connection:
+            rows = names.rows_by_id(connection, f"{_ASSIGNMENTS} WHERE p.page_id IN", page_ids)
+            return {row[0]: _assignment(row) for row in rows}
+
+    def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
+        """See ``ClusterStore.members``: clusters by id ascending."""
+        found: dict[str, list[Assignment]] = {}
+        with self._connection.reading() as connection:
+            docs = list(names.docs_by_id(connection, cluster_ids).values())
+            for row in connection.execute(_MEMBERS, (json.dumps(docs),)):
+                found.setdefault(row[1], []).append(_assignment(row))
+        return found
+
+    def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
+        """See ``ClusterStore.clusters``."""
+        last = after or ""
+        while True:
+            with self._connection.reading() as connection:
+                rows = connection.execute(_CLUSTER_IDS, (last, max(min_size, 1) - 1, CLUSTERS_PER_QUERY))
+                ids = [cluster_id for (cluster_id,) in rows]
+                found = self.members(ids)
+            if not ids:
+                return
+            yield from found.values()
+            last = ids[-1]
+
+    def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
+        """See ``ClusterStore.replace_all``: assignments that do not differ stay as they are."""
+        with self._connection.transaction() as connection:
+            connection.execute("DELETE FROM edges")
+            _put_edges(connection, edges)
+            rows = _assign(connection, list(assignments))
+            stored = {doc for (doc,) in connection.execute("SELECT doc FROM assignments")}
+            gone = stored.difference(map(itemgetter(0), rows))
+            connection.executemany("DELETE FROM assignments WHERE doc = ?", ((doc,) for doc in gone))
+
+    def load_statistics(self) -> bytes | None:
+        """See ``StatisticsStore.load_statistics``."""
+        with self._connection.reading() as connection:
+            found = connection.execute("SELECT snapshot FROM statistics").fetchone()
+            return bytes(found[0]) if found else None
+
+    def save_statistics(self, snapshot: bytes) -> None:
+        """See ``StatisticsStore.save_statistics``."""
+        with self._connection.transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO statistics VALUES (1, ?)", (snapshot,))
+
+
+def _put_edges(connection: sqlite3.Connection, edges: Iterable[Edge]) -> None:
     kept = [edge if edge.left <= edge.right else _turned(edge) for edge in edges]
     docs = names.give_numbers(connection, (page_id for edge in kept for page_id in (edge.left, edge.right)))
     rows = ((docs[edge.left], docs[edge.right], str(edge.relation), edge.score) for edge in kept)
@@ -51,31 +135,7 @@ def _turned(edge: Edge) -> Edge:
     return Edge(edge.right, edge.left, edge.relation.reversed, edge.score)
 
 
-def drop_edges(connection: sqlite3.Connection, page_ids: Iterable[str]) -> None:
-    """Remove the edges of these pages."""
-    docs = [(doc,) for doc in names.docs_by_id(connection, page_ids).values()]
-    connection.executemany("DELETE FROM edges WHERE left = ?", docs)
-    connection.executemany("DELETE FROM edges WHERE right = ?", docs)
-
-
-def replace_all(connection: sqlite3.Connection, edges: Iterable[Edge], kept: Sequence[Assignment]) -> None:
-    """Replace all edges, and change those assignments that differ."""
-    connection.execute("DELETE FROM edges")
-    put_edges(connection, edges)
-    rows = assign_many(connection, kept)
-    stored = {doc for (doc,) in connection.execute("SELECT doc FROM assignments")}
-    gone = stored.difference(map(itemgetter(0), rows))
-    connection.executemany("DELETE FROM assignments WHERE doc = ?", ((doc,) for doc in gone))
-
-
-def edges_of(connection: sqlite3.Connection, page_ids: Iterable[str]) -> list[Edge]:
-    """Edges that touch any of the pages, by (left, right)."""
-    docs = json.dumps(list(names.docs_by_id(connection, page_ids).values()))
-    rows = sorted(connection.execute(_EDGES, (docs,)))
-    return [Edge(left, right, Relation(relation), score) for left, right, relation, score in rows]
-
-
-def assign_many(connection: sqlite3.Connection, kept: Sequence[Assignment]) -> list[tuple[Any, ...]]:
+def _assign(connection: sqlite3.Connection, kept: Sequence[Assignment]) -> list[tuple[Any, ...]]:
     """Store assignments, a page's earlier one is replaced where it differs; gives the rows."""
     docs = names.give_numbers(
         connection, (page_id for a in kept for page_id in (a.page_id, a.cluster_id, a.canonical))
@@ -86,38 +146,6 @@ def assign_many(connection: sqlite3.Connection, kept: Sequence[Assignment]) -> l
     return rows
 
 
-def assignments(connection: sqlite3.Connection, page_ids: Iterable[str]) -> dict[str, Assignment]:
-    """Assignments by page id."""
-    rows = names.rows_by_id(connection, f"{_ASSIGNMENTS} WHERE p.page_id IN", page_ids)
-    return {row[0]: _assignment(row) for row in rows}
-
-
-def members(connection: sqlite3.Connection, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
-    """Assignments by cluster id, clusters and members by id ascending."""
-    docs = list(names.docs_by_id(connection, cluster_ids).values())
-    found: dict[str, list[Assignment]] = {}
-    for row in connection.execute(_MEMBERS, (json.dumps(docs),)):
-        found.setdefault(row[1], []).append(_assignment(row))
-    return found
-
-
-def cluster_ids(connection: sqlite3.Connection, min_size: int, after: str, limit: int) -> list[str]:
-    """At most ``limit`` ids above ``after`` of clusters with ``min_size`` pages or more, ascending."""
-    rows = connection.execute(_CLUSTER_IDS, (after, max(min_size, 1) - 1, limit))
-    return [cluster_id for (cluster_id,) in rows]
-
-
 def _assignment(row: tuple[Any, ...]) -> Assignment:
     page_id, cluster_id, representative, relation, score = row
     return Assignment(page_id, cluster_id, representative, Relation(relation), score)
-
-
-def load_statistics(connection: sqlite3.Connection) -> bytes | None:
-    """The stored snapshot, or None."""
-    found = connection.execute("SELECT snapshot FROM statistics").fetchone()
-    return bytes(found[0]) if found else None
-
-
-def save_statistics(connection: sqlite3.Connection, snapshot: bytes) -> None:
-    """Replace the stored snapshot."""
-    connection.execute("INSERT OR REPLACE INTO statistics VALUES (1, ?)", (snapshot,))

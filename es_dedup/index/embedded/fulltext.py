@@ -7,15 +7,22 @@ all new texts first; a reader adds a few, to a temporary table, and of many says
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from es_dedup.errors import IndexLocked
+from es_dedup.index.base import IndexBase
 from es_dedup.index.embedded.schema import read_meta, write_meta
 from es_dedup.index.texts import decompress_text
+from es_dedup.model import Progress
 from es_dedup.model.batches import chunked
 from es_dedup.text.tokens import characters_apart
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Callable, Iterator, Sequence
+
+    from es_dedup.index.embedded.connection import Connection
 
 TEXTS_PER_STEP: Final = 1000  # added within about a quarter of a second
 NORMALISED_TEXTS: Final = 64  # together
@@ -42,22 +49,70 @@ _RANKED: Final = f"""
 _COUNTED: Final = f"SELECT count(*) FROM {_STORED}"
 
 
-class FullText:
-    """The full-text index that one connection sees: that of the file, and a temporary table of its own."""
+class TextSearch(IndexBase):
+    """The methods of ``Index`` that search texts; for ``EmbeddedIndex``.
 
-    def __init__(self) -> None:
-        self._tail = range(0)  # the temporary table has the texts after its start, up to its stop
+    A connection sees the full-text index of the file, and a temporary table of its own.
+    """
 
-    def missing(self, connection: sqlite3.Connection) -> int:
-        """Number of texts that are not found yet; what went needs no work."""
-        return int(connection.execute(_MISSING, (self._last(connection),)).fetchone()[0])
+    _connection: Connection
+    _segment: Callable[[Sequence[str]], list[str]]  # makes words, separated by spaces, of a query
+    _tail = range(0)  # the temporary table has the texts after its start, up to its stop
 
-    def add(self, connection: sqlite3.Connection, *, aside: bool) -> bool:
-        """Add some of the missing texts to the file, in the caller's transaction; True when more are missing.
+    def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
+        """See ``FeatureIndex.search``: new texts are added to the full-text index first; where the file cannot be written now, only a few."""
+        with self._searching() as (connection, hits):
+            sql = _RANKED.format(hits=hits)
+            for match in self._matches(query) if limit > 0 else ():
+                rows = connection.execute(sql, (match, limit, offset)).fetchall()
+                if rows or (offset and connection.execute(sql, (match, 1, 0)).fetchone()):
+                    return rows
+        return []
 
-        Args:
-            aside: add the texts to the temporary table, and do not write the file.
-        """
+    def matches(self, query: str) -> int:
+        """See ``FeatureIndex.matches``."""
+        with self._searching() as (connection, hits):
+            sql = _COUNTED.format(hits=hits)
+            counts = (int(connection.execute(sql, (match,)).fetchone()[0]) for match in self._matches(query))
+            return next(filter(None, counts), 0)
+
+    def unsearchable(self) -> int:
+        """See ``FeatureIndex.unsearchable``; what went needs no work."""
+        with self._connection.reading() as connection:
+            return int(connection.execute(_MISSING, (self._last(connection),)).fetchone()[0])
+
+    def prepare_search(self, progress: Callable[[Progress], None] | None = None) -> None:
+        """See ``FeatureIndex.prepare_search``; nothing while another process writes."""
+        if self._connection.read_only:
+            self._add_texts(progress, aside=True)
+        elif self.unsearchable():
+            with suppress(IndexLocked), self._connection.writing(lock_seconds=0):
+                self._add_texts(progress, aside=False)
+
+    @contextmanager
+    def _searching(self) -> Iterator[tuple[sqlite3.Connection, str]]:
+        """A connection, and the statement that finds texts."""
+        if not self._connection.read_only:
+            self.prepare_search()
+        if 0 < self.unsearchable() <= TEXTS_PER_STEP:
+            self._add_texts(aside=True)
+        with self._connection.reading() as connection:
+            aside = self._last(connection) > _last_indexed(connection)
+            yield connection, _ALL_HITS if aside else _HITS.format("fulltext")
+
+    def _add_texts(self, progress: Callable[[Progress], None] | None = None, *, aside: bool) -> None:
+        """Add the missing texts, some at a time; ``aside``: to the temporary table, so that the file is not written."""
+        missing, done = self.unsearchable(), 0
+        more = missing > 0
+        while more:
+            with self._connection.reading() if aside else self._connection.transaction() as connection:
+                more = self._add_some(connection, aside=aside)
+            done = min(done + TEXTS_PER_STEP, missing)
+            if progress is not None:
+                progress(Progress("search", done, missing))
+
+    def _add_some(self, connection: sqlite3.Connection, *, aside: bool) -> bool:
+        """Add some of the missing texts, in the caller's transaction; True when more are missing."""
         if aside:
             table, last = "temp.tail", self._last(connection)
             if last != self._tail.stop or not self._tail:  # the file's index was emptied or filled since
@@ -78,45 +133,24 @@ class FullText:
                 write_meta(connection, "fulltext_row", rows[-1][0])
         return len(rows) == TEXTS_PER_STEP
 
-    def search(
-        self, connection: sqlite3.Connection, query: str, limit: int, offset: int
-    ) -> list[tuple[str, float]]:
-        """Ids and scores of the pages that hold all words of a segmented query or, if none does, any of them."""
-        sql = _RANKED.format(hits=self._hits(connection))
-        for match in _matches(query) if limit > 0 else ():
-            rows = connection.execute(sql, (match, limit, offset)).fetchall()
-            if rows or (offset and connection.execute(sql, (match, 1, 0)).fetchone()):
-                return rows
-        return []
-
-    def matches(self, connection: sqlite3.Connection, query: str) -> int:
-        """Number of the pages that ``search`` finds."""
-        sql = _COUNTED.format(hits=self._hits(connection))
-        counts = (int(connection.execute(sql, (match,)).fetchone()[0]) for match in _matches(query))
-        return next(filter(None, counts), 0)
-
     def _last(self, connection: sqlite3.Connection) -> int:
         """The last text that is found; all before it are, too."""
         indexed = _last_indexed(connection)
         return self._tail.stop if self._tail.start <= indexed <= self._tail.stop else indexed
 
-    def _hits(self, connection: sqlite3.Connection) -> str:
-        aside = self._last(connection) > _last_indexed(connection)
-        return _ALL_HITS if aside else _HITS.format("fulltext")
+    def _matches(self, query: str) -> list[str]:
+        """All words of a query, then any of them; none without words."""
+        (segmented,) = self._segment([query])
+        words = [word for word in dict.fromkeys(segmented.split()) if any(map(str.isalnum, word))]
+        plain = (word.replace('"', " ") for word in characters_apart(words[:MAX_QUERY_WORDS]))
+        phrases = [f'"{word}"' for word in plain]  # quoted, nothing in them is read as query syntax
+        return [operator.join(phrases) for operator in (" AND ", " OR ")] if phrases else []
 
 
 def clear(connection: sqlite3.Connection) -> None:
     """Empty the index, in the caller's transaction: it holds words of texts that are gone; the next search fills it again."""
     connection.execute("INSERT INTO fulltext (fulltext) VALUES ('delete-all')")
     write_meta(connection, "fulltext_row", 0)
-
-
-def _matches(query: str) -> list[str]:
-    """All words of a segmented query, then any of them; none without words."""
-    words = [word for word in dict.fromkeys(query.split()) if any(map(str.isalnum, word))]
-    plain = (word.replace('"', " ") for word in characters_apart(words[:MAX_QUERY_WORDS]))
-    phrases = [f'"{word}"' for word in plain]  # quoted, nothing in them is read as query syntax
-    return [operator.join(phrases) for operator in (" AND ", " OR ")] if phrases else []
 
 
 def _insert(connection: sqlite3.Connection, table: str, rows: list[tuple[Any, ...]]) -> None:

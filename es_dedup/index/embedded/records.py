@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.index import validation
-from es_dedup.index.embedded import names, postings
+from es_dedup.index.base import IndexBase
+from es_dedup.index.embedded import candidates, names, postings
 from es_dedup.index.embedded.codec import (
     TERM_BYTES,
     pack_terms,
@@ -16,17 +17,20 @@ from es_dedup.index.embedded.codec import (
     unsigned_hash,
 )
 from es_dedup.index.embedded.rows import insert
-from es_dedup.index.embedded.schema import NAMED, STORED
-from es_dedup.index.port import WriteReport
+from es_dedup.index.embedded.schema import NAMED, STORED, read_meta, write_meta
+from es_dedup.index.port import NO_NOTES, WriteReport
 from es_dedup.index.records import FeatureRecord
 from es_dedup.index.texts import compress_text, decompress_text
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from es_dedup.index.embedded.connection import Connection
     from es_dedup.index.records import RecordBatch
+    from es_dedup.model import CandidateQuery, CandidateResult
 
+_NOTE: Final = "note:"  # begins the names of notes in ``meta``
 _WORDS: Final = "published, site, language, skipped, url, title"
 _PUT_PAGE: Final = f"""
     INSERT OR REPLACE INTO pages (doc, page_id, state, length, content_hash, {_WORDS}) VALUES"""
@@ -36,20 +40,146 @@ _RECORD: Final = f"""
     FROM pages AS p JOIN features AS f ON f.doc = p.doc"""
 
 
-def put_batch(connection: sqlite3.Connection, batch: RecordBatch) -> WriteReport:
-    """Write a batch inside the caller's transaction; see ``FeatureIndex.put_many``."""
-    failed = dict(validation.problems(batch))
-    last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in failed}
-    places = list(last.values())
-    known = names.docs_by_id(connection, last)
-    if known:
-        _remove_features(connection, sorted(known.values()))
-    fresh = iter(range(names.next_doc(connection), names.next_doc(connection) + len(places)))
-    docs = [known.get(page_id) or next(fresh) for page_id in last]
-    _put_pages(connection, batch, places, docs)
-    _put_features(connection, batch, places, docs)
-    _put_texts(connection, batch, places, docs)
-    return WriteReport(len(places), {batch.ids[place]: reason for place, reason in failed.items()})
+class PageTables(IndexBase):
+    """The methods of ``Index`` that read and write pages, their features and their texts; for ``EmbeddedIndex``."""
+
+    _connection: Connection
+
+    def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> WriteReport:
+        """See ``FeatureIndex.put_batch``: the notes are kept with the records, or neither is.
+
+        Raises:
+            IndexUnavailable: storage failed; nothing of the batch was kept.
+            IndexLocked: another process writes; nothing of the batch was kept.
+        """
+        failed = dict(validation.problems(batch))
+        last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in failed}
+        places = list(last.values())
+        with self._connection.transaction() as connection:
+            _set_notes(connection, notes)
+            known = names.docs_by_id(connection, last)
+            if known:
+                _remove_features(connection, sorted(known.values()))
+            first = names.next_doc(connection)
+            fresh = iter(range(first, first + len(places)))
+            docs = [known.get(page_id) or next(fresh) for page_id in last]
+            _put_pages(connection, batch, places, docs)
+            _put_features(connection, batch, places, docs)
+            _put_texts(connection, batch, places, docs)
+        return WriteReport(len(places), {batch.ids[place]: reason for place, reason in failed.items()})
+
+    def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
+        """See ``FeatureIndex.get_many``."""
+        select = f"{_RECORD} WHERE p.state = {STORED} AND p.page_id IN"
+        with self._connection.reading() as connection:
+            return {row[0]: _record(row) for row in names.rows_by_id(connection, select, page_ids)}
+
+    def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
+        """See ``FeatureIndex.payloads``."""
+        select = f"""SELECT p.page_id, f.payload, p.published FROM pages AS p JOIN features AS f ON f.doc = p.doc
+            WHERE p.state = {STORED} AND p.page_id IN"""
+        with self._connection.reading() as connection:
+            rows = names.rows_by_id(connection, select, page_ids)
+            return {page_id: (payload, published) for page_id, payload, published in rows}
+
+    def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
+        """See ``FeatureIndex.texts``."""
+        select = (
+            "SELECT p.page_id, t.body FROM pages AS p JOIN texts AS t ON t.doc = p.doc WHERE p.page_id IN"
+        )
+        with self._connection.reading() as connection:
+            rows = names.rows_by_id(connection, select, page_ids)
+            return {page_id: decompress_text(body) for page_id, body in rows}
+
+    def candidates_with_copies(
+        self, candidate_queries: Sequence[CandidateQuery], hashes: Sequence[int], *, limit: int | None = None
+    ) -> tuple[list[CandidateResult], dict[int, list[str]]]:
+        """See ``FeatureIndex.candidates_with_copies``."""
+        wanted = signed_hashes([content_hash for content_hash in hashes if content_hash])
+        select = f"SELECT content_hash, page_id FROM pages WHERE state = {STORED} AND content_hash IN"
+        copies: dict[int, list[str]] = {}
+        with self._connection.reading() as connection:
+            for stored, page_id in sorted(names.rows_by_number(connection, select, wanted)):
+                copies.setdefault(unsigned_hash(stored), []).append(page_id)
+            found = candidates.candidates_many(connection, candidate_queries)
+        return found, {each: ids[:limit] for each, ids in copies.items()}
+
+    def delete_many(self, page_ids: Iterable[str]) -> int:
+        """See ``FeatureIndex.delete_many``."""
+        wanted = list(page_ids)
+        with self._connection.transaction() as connection:
+            docs = sorted(names.docs_by_id(connection, wanted, state=STORED).values())
+            _remove_features(connection, docs)
+            for statement in (
+                "DELETE FROM edges WHERE left = ?",
+                "DELETE FROM edges WHERE right = ?",
+                "DELETE FROM assignments WHERE doc = ?",
+                f"""UPDATE pages SET state = {NAMED}, length = 0, content_hash = 0, published = '', site = '',
+                    language = '', skipped = '', url = '', title = '' WHERE doc = ?""",
+            ):
+                connection.executemany(statement, ((doc,) for doc in docs))
+        return len(docs)
+
+    def pages_with_url(self, urls: Iterable[str]) -> dict[str, list[str]]:
+        """See ``FeatureIndex.pages_with_url``: the table is read as a whole."""
+        found: dict[str, list[str]] = {}
+        select = f"SELECT url, page_id FROM pages WHERE state = {STORED} AND url IN"
+        with self._connection.reading() as connection:
+            for url, page_id in sorted(names.rows_by_id(connection, select, urls)):
+                found.setdefault(url, []).append(page_id)
+        return found
+
+    def names_page(self, page_id: str) -> bool:
+        """See ``FeatureIndex.names_page``: as the name of a cluster or of a page that was removed."""
+        with self._connection.reading() as connection:
+            return bool(names.docs_by_id(connection, [page_id]))
+
+    def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
+        """See ``FeatureIndex.scan``."""
+        select = f"{_RECORD} WHERE p.state = {STORED} AND p.page_id > ? ORDER BY p.page_id LIMIT ?"
+        last = after or ""  # every id is above the empty string
+        while True:
+            with self._connection.reading() as connection:
+                found = [_record(row) for row in connection.execute(select, (last, batch))]
+            if not found:
+                return
+            yield found
+            last = found[-1].page_id
+
+    def count(self) -> int:
+        """See ``FeatureIndex.count``."""
+        with self._connection.reading() as connection:
+            (stored,) = connection.execute(f"SELECT count(*) FROM pages WHERE state = {STORED}").fetchone()
+            return int(stored)
+
+    def note(self, name: str) -> str | None:
+        """See ``FeatureIndex.note``."""
+        with self._connection.reading() as connection:
+            found = read_meta(connection, f"{_NOTE}{name}")
+        return None if found is None else str(found)
+
+    def note_names(self) -> list[str]:
+        """See ``FeatureIndex.note_names``."""
+        with self._connection.reading() as connection:
+            rows = connection.execute("SELECT name FROM meta ORDER BY name").fetchall()
+        return [name.removeprefix(_NOTE) for (name,) in rows if name.startswith(_NOTE)]
+
+    def set_note(self, name: str, value: str | None) -> None:
+        """See ``FeatureIndex.set_note``."""
+        self.set_notes({name: value})
+
+    def set_notes(self, notes: Mapping[str, str | None]) -> None:
+        """See ``FeatureIndex.set_notes``: all of them are kept, or none."""
+        with self._connection.transaction() as connection:
+            _set_notes(connection, notes)
+
+
+def _set_notes(connection: sqlite3.Connection, notes: Mapping[str, str | None]) -> None:
+    for name, value in notes.items():
+        if value is None:
+            connection.execute("DELETE FROM meta WHERE name = ?", (f"{_NOTE}{name}",))
+        else:
+            write_meta(connection, f"{_NOTE}{name}", value)
 
 
 def _put_pages(
@@ -107,47 +237,6 @@ def _remove_features(connection: sqlite3.Connection, docs: list[int]) -> None:
         connection.executemany(f"DELETE FROM {table} WHERE doc = ?", ((doc,) for doc in docs))
 
 
-def delete_many(connection: sqlite3.Connection, page_ids: Iterable[str]) -> int:
-    """Remove pages with terms, texts, edges and assignments; returns how many were stored."""
-    stored = names.docs_by_id(connection, page_ids, state=STORED)
-    docs = sorted(stored.values())
-    _remove_features(connection, docs)
-    for statement in (
-        "DELETE FROM edges WHERE left = ?",
-        "DELETE FROM edges WHERE right = ?",
-        "DELETE FROM assignments WHERE doc = ?",
-        f"""UPDATE pages SET state = {NAMED}, length = 0, content_hash = 0, published = '', site = '',
-            language = '', skipped = '', url = '', title = '' WHERE doc = ?""",
-    ):
-        connection.executemany(statement, ((doc,) for doc in docs))
-    return len(docs)
-
-
-def rename(connection: sqlite3.Connection, page_ids: Iterable[str]) -> None:
-    """Give pages that are not stored a name that says nothing; their numbers stay taken."""
-    connection.executemany(
-        f"UPDATE pages SET page_id = 'forgotten-' || hex(randomblob(8)) WHERE page_id = ? AND state = {NAMED}",
-        ((page_id,) for page_id in page_ids),
-    )
-
-
-def known(connection: sqlite3.Connection, page_id: str) -> bool:
-    """Whether a page is stored, or named by an edge, a cluster or a row of a removed page."""
-    return bool(names.docs_by_id(connection, [page_id]))
-
-
-def get_many(connection: sqlite3.Connection, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
-    """Stored records by id, without text."""
-    select = f"{_RECORD} WHERE p.state = {STORED} AND p.page_id IN"
-    return {row[0]: _record(row) for row in names.rows_by_id(connection, select, page_ids)}
-
-
-def scan(connection: sqlite3.Connection, after: str, limit: int) -> list[FeatureRecord]:
-    """At most ``limit`` records with ids above ``after``, ascending."""
-    select = f"{_RECORD} WHERE p.state = {STORED} AND p.page_id > ? ORDER BY p.page_id LIMIT ?"
-    return [_record(row) for row in connection.execute(select, (after, limit))]
-
-
 def _record(row: tuple[Any, ...]) -> FeatureRecord:
     page_id, length, content_hash, terms, payload, published, site, language, skipped, url, title = row
     return FeatureRecord(
@@ -163,46 +252,3 @@ def _record(row: tuple[Any, ...]) -> FeatureRecord:
         language=language,
         skipped=skipped,
     )
-
-
-def payloads(connection: sqlite3.Connection, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
-    """Payloads and times of stored pages by id."""
-    select = f"""SELECT p.page_id, f.payload, p.published FROM pages AS p JOIN features AS f ON f.doc = p.doc
-        WHERE p.state = {STORED} AND p.page_id IN"""
-    return {
-        page_id: (payload, published)
-        for page_id, payload, published in names.rows_by_id(connection, select, page_ids)
-    }
-
-
-def texts(connection: sqlite3.Connection, page_ids: Iterable[str]) -> dict[str, str]:
-    """Kept texts by id."""
-    select = "SELECT p.page_id, t.body FROM pages AS p JOIN texts AS t ON t.doc = p.doc WHERE p.page_id IN"
-    return {
-        page_id: decompress_text(body) for page_id, body in names.rows_by_id(connection, select, page_ids)
-    }
-
-
-def pages_with_hash(connection: sqlite3.Connection, hashes: Sequence[int]) -> dict[int, list[str]]:
-    """Ids by content hash, ascending; hashes that no page has, and 0, are absent."""
-    wanted = signed_hashes([content_hash for content_hash in hashes if content_hash])
-    select = f"SELECT content_hash, page_id FROM pages WHERE state = {STORED} AND content_hash IN"
-    found: dict[int, list[str]] = {}
-    for stored, page_id in sorted(names.rows_by_number(connection, select, wanted)):
-        found.setdefault(unsigned_hash(stored), []).append(page_id)
-    return found
-
-
-def pages_with_url(connection: sqlite3.Connection, urls: Iterable[str]) -> dict[str, list[str]]:
-    """Ids of stored pages by URL, ascending; the table is read as a whole."""
-    found: dict[str, list[str]] = {}
-    select = f"SELECT url, page_id FROM pages WHERE state = {STORED} AND url IN"
-    for url, page_id in sorted(names.rows_by_id(connection, select, urls)):
-        found.setdefault(url, []).append(page_id)
-    return found
-
-
-def count(connection: sqlite3.Connection) -> int:
-    """Number of stored pages."""
-    (stored,) = connection.execute(f"SELECT count(*) FROM pages WHERE state = {STORED}").fetchone()
-    return int(stored)

@@ -165,16 +165,6 @@ def read_meta(connection: sqlite3.Connection, name: str) -> str | int | None:
     return found[0] if found else None
 
 
-def meta_names(connection: sqlite3.Connection) -> list[str]:
-    """Names of all values of the meta table, ascending."""
-    return [name for (name,) in connection.execute("SELECT name FROM meta ORDER BY name")]
-
-
 def write_meta(connection: sqlite3.Connection, name: str, value: str | int) -> None:
     """Set a value of the meta table."""
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
-
-
-def delete_meta(connection: sqlite3.Connection, name: str) -> None:
-    """Remove a value of the meta table; an absent one is no error."""
-    connection.execute("DELETE FROM meta WHERE name = ?", (name,))
