@@ -11,7 +11,7 @@ from es_dedup.errors import IndexRefused, OtherCluster, UnreadableAnswer
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-    from es_dedup.index.source_index import SourceIndex
+    from es_dedup.index.factory import SourceIndex
 
 _ASK: Final[dict[str, Any]] = {"metric": "version", "filter_path": "cluster_uuid"}
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from es_dedup.hook.decide_and_write import BatchDecider
     from es_dedup.hook.documents import Batch
     from es_dedup.hook.report import HookReport
-    from es_dedup.index.source_index import DedupField, SourceDocument, SourceFields, SourceIndex
+    from es_dedup.index.factory import SourceIndex
+    from es_dedup.index.source_index import DedupField, SourceDocument, SourceFields
     from es_dedup.model import Decision
 
     Decisions = Mapping[str, Decision]

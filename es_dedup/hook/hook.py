@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from es_dedup.hook.batch_steps import BatchDecisions
     from es_dedup.hook.dispatch import Dispatcher
     from es_dedup.hook.documents import Item
+    from es_dedup.index.factory import SourceIndex
     from es_dedup.index.port import Index
-    from es_dedup.index.source_index import SourceFields, SourceIndex
+    from es_dedup.index.source_index import SourceFields
     from es_dedup.model import Decision
     from es_dedup.settings import Settings
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from es_dedup.hook.documents import Item
     from es_dedup.hook.report import HookReport
-    from es_dedup.index.source_index import SourceFields, SourceIndex
+    from es_dedup.index.factory import SourceIndex
+    from es_dedup.index.source_index import SourceFields
 
 
 class PipelineCheck:

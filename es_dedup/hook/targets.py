@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from es_dedup.hook.documents import Batch, Item
-    from es_dedup.index.source_index import SourceIndex, WriteTarget
+    from es_dedup.index.factory import SourceIndex
+    from es_dedup.index.source_index import WriteTarget
 
 REFUSALS: Final = (IndexRefused, SourceIncomplete)
 """Errors after which no document may be written to an index; after others the write itself returns the error."""

@@ -5,18 +5,17 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pydantic import SecretStr
 
 from es_dedup.detectors.named_fields import field_types, nameless, term_fields
 from es_dedup.detectors.registry import detector_versions
 from es_dedup.errors import ConfigError, SettingsMismatch
+from es_dedup.index import elastic
 from es_dedup.index.elastic import (
     Address,
     ElasticIndex,
-    ElasticJobs,
-    ElasticSourceIndex,
     Options,
     Server,
     TermFields,
@@ -52,6 +51,10 @@ if TYPE_CHECKING:
     from es_dedup.errors import Difference
     from es_dedup.index.port import Index
     from es_dedup.settings import Settings
+
+JobStore: TypeAlias = elastic.JobStore
+SourceIndex: TypeAlias = elastic.SourceIndex
+"""Both are on Elasticsearch only, so that they have no port; other packages know their types from here."""
 
 _READERS: Final[dict[str, Callable[[str], object]]] = {"idf": idf.load, "synonyms": synonyms.load}
 """What reads the file that a setting of this name names."""
@@ -188,7 +191,7 @@ def _settings_of_copy(source: Index, settings: Settings, name: str) -> Settings:
     return chosen
 
 
-def open_source_index(path: str | Path, settings: Settings) -> ElasticSourceIndex:
+def open_source_index(path: str | Path, settings: Settings) -> SourceIndex:
     """The source indices of the cluster that an index on Elasticsearch is in, or of that in section ``source``.
 
     Raises:
@@ -196,7 +199,7 @@ def open_source_index(path: str | Path, settings: Settings) -> ElasticSourceInde
         MissingExtra: the client for Elasticsearch is not installed.
     """
     options, address = _source_connection(path, settings)
-    return ElasticSourceIndex(Server(address, options), address.name)
+    return SourceIndex(Server(address, options), address.name)
 
 
 def _source_connection(path: str | Path, settings: Settings) -> tuple[Options, Address]:
@@ -258,10 +261,10 @@ def beside(path: str, ending: str) -> tuple[str, str]:
     return path.rstrip("/") + generation.removeprefix(name), generation
 
 
-def open_jobs(path: str | Path, settings: Settings, *, read_only: bool = False) -> ElasticJobs:
+def open_jobs(path: str | Path, settings: Settings, *, read_only: bool = False) -> JobStore:
     """The jobs and dead letters of an index on Elasticsearch; errors as ``open_source_index``."""
     options, address = elastic_options(settings), parse_address(str(path))
-    return ElasticJobs(Server(address, options), address.name, read_only=read_only)
+    return JobStore(Server(address, options), address.name, read_only=read_only)
 
 
 def reach(path: str | Path, seconds: float, settings: Settings) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping
 
 Version: TypeAlias = tuple[int, int]
 """What a conditional change is held against; opaque."""
@@ -146,52 +146,3 @@ class DeadLetter:
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form; ``DeadLetter(**…)`` reads it."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
-
-
-class JobStore(Protocol):
-    """Jobs, parts, dead letters and times of one index. Reads by id see every write at once."""
-
-    def create(self, job: Job) -> None:
-        """Store a new job."""
-
-    def job(self, job_id: str) -> tuple[Job, Version] | None:
-        """A job as it is now, or None."""
-
-    def change(self, job: Job, version: Version) -> Version | None:
-        """Replace a job if nobody has since ``version``; the new version, or None when somebody has."""
-
-    def jobs(self, *, unfinished: bool = False) -> list[Job]:
-        """All jobs, or those that are not over, by id descending."""
-
-    def create_partitions(self, parts: Iterable[Partition]) -> None:
-        """Store new parts; one that is there already is left as it is."""
-
-    def parts(self, job_id: str, plan: str, numbers: Sequence[int]) -> list[tuple[Partition, Version]]:
-        """Parts as they are now."""
-
-    def change_partition(self, part: Partition, version: Version) -> Version | None:
-        """Replace a part if nobody has since ``version``; the new version, or None when somebody has."""
-
-    def drop(self, job: Job) -> None:
-        """Remove a job and its parts."""
-
-    def set_time(self, name: str) -> None:
-        """Note that something has happened now."""
-
-    def times(self, names: Sequence[str]) -> dict[str, int]:
-        """When things last happened, in milliseconds since 1970; those that never did are absent."""
-
-    def put_dead_letters(self, letters: Iterable[DeadLetter]) -> None:
-        """Keep dead letters; a page's earlier one is replaced."""
-
-    def dead(self, limit: int | None = None) -> list[DeadLetter]:
-        """Dead letters by page id, at most so many; None: all."""
-
-    def count_dead(self) -> int:
-        """Number of dead letters."""
-
-    def drop_dead(self, letters: Iterable[DeadLetter]) -> int:
-        """Remove dead letters that nobody has replaced since they were read; return how many were removed."""
-
-    def close(self) -> None:
-        """Let go of the storage; may be called twice."""

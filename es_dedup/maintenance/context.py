@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.extraction.port import Extractor
-    from es_dedup.index.jobs import JobStore
+    from es_dedup.index.factory import JobStore, SourceIndex
     from es_dedup.index.port import Index
-    from es_dedup.index.source_index import SourceDocument, SourceIndex
+    from es_dedup.index.source_index import SourceDocument
     from es_dedup.model import Page
     from es_dedup.settings import Settings
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from es_dedup.batch.recluster_report import ReclusterReport
-    from es_dedup.index.jobs import JobStore
+    from es_dedup.index.factory import JobStore
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.maintenance.stage import Observer, PartitionPlan, Stage, Step
     from es_dedup.settings import Settings

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from celery import Celery
 
-    from es_dedup.index.jobs import JobStore
+    from es_dedup.index.factory import JobStore
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.settings import Settings
 

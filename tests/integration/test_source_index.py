@@ -8,7 +8,7 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_dedup.errors import IndexRefused
-from es_dedup.index.elastic import ElasticSourceIndex
+from es_dedup.index.elastic import SourceIndex
 from es_dedup.index.elastic.collection import Collection
 from es_dedup.index.factory import open_source_index
 from es_dedup.index.source_index import DedupField, DocumentKey, SourceFields, document_key
@@ -32,7 +32,7 @@ def name(client: Elasticsearch) -> Iterator[str]:
 
 
 @pytest.fixture
-def source_index(name: str) -> Iterator[ElasticSourceIndex]:
+def source_index(name: str) -> Iterator[SourceIndex]:
     source_index = open_source_index(f"{url_of('es8')}/{name}", Settings())
     yield source_index
     source_index.close()
@@ -54,24 +54,24 @@ def ids(batches: Any) -> list[str]:
 
 class TestIndices:
     def test_a_pattern_names_all_indices_but_ours(
-        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: SourceIndex
     ) -> None:
         for index in (f"{name}-1", f"{name}-2", f"{name}-dedup-features-v2-000001"):
             client.indices.create(index=index)
         assert source_index.indices(f"{name}*") == [f"{name}-1", f"{name}-2"]
 
     def test_an_alias_names_its_indices(
-        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: SourceIndex
     ) -> None:
         client.indices.create(index=f"{name}-1", aliases={f"{name}-now": {}})
         assert source_index.indices(f"{name}-now") == [f"{name}-1"]
 
-    def test_an_unknown_index_is_none(self, name: str, source_index: ElasticSourceIndex) -> None:
+    def test_an_unknown_index_is_none(self, name: str, source_index: SourceIndex) -> None:
         assert source_index.indices(name) == []
 
 
 def test_a_shard_that_starts_is_waited_for(
-    client: Elasticsearch, name: str, source_index: ElasticSourceIndex
+    client: Elasticsearch, name: str, source_index: SourceIndex
 ) -> None:
     """As after a restart of the server, or when another process has just created the index."""
     nowhere = {"index.routing.allocation.require._name": "nobody"}
@@ -86,7 +86,7 @@ def test_a_shard_that_starts_is_waited_for(
 
 class TestMapping:
     def test_it_is_put_on_what_exists_and_may_be_repeated(
-        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: SourceIndex
     ) -> None:
         client.indices.create(index=name, mappings={"_meta": {"owner": "theirs"}, "dynamic": "strict"})
         source_index.prepare([name])
@@ -96,7 +96,7 @@ class TestMapping:
         assert mapping["_meta"] == {"owner": "theirs"}
 
     def test_another_kind_of_field_is_refused(
-        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: SourceIndex
     ) -> None:
         client.indices.create(index=name, mappings={"properties": {"dedup": {"type": "keyword"}}})
         with pytest.raises(IndexRefused):
@@ -105,7 +105,7 @@ class TestMapping:
 
 class TestScanning:
     def test_every_document_is_met_once_over_all_shards(
-        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: SourceIndex
     ) -> None:
         client.indices.create(index=name, settings={"number_of_shards": 3})
         fill(client, name, 100)
@@ -116,7 +116,7 @@ class TestScanning:
         assert sorted(found) == sorted(f"{name}/p{number}" for number in range(100))
 
     def test_a_scan_goes_on_from_a_sequence_number_and_meets_what_changed(
-        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: SourceIndex
     ) -> None:
         fill(client, name, 20)
         (shard,) = source_index.shards(name)
@@ -127,7 +127,7 @@ class TestScanning:
         assert ids(source_index.scan(shard, FIELDS.names, above=first[-1].seq_no, to=shard.last)) == rest[:-1]
 
     def test_an_empty_index_has_nothing(
-        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: SourceIndex
     ) -> None:
         client.indices.create(index=name)
         (shard,) = source_index.shards(name)
@@ -139,7 +139,7 @@ class TestMarking:
     FIELD = DedupField("c", canonical=False, relation="duplicate", duplicate_of="x/1", cluster_size=2)
 
     def test_a_mark_is_written_read_and_replaced_as_a_whole(
-        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: SourceIndex
     ) -> None:
         fill(client, name, 2, routing="r/1")
         source_index.prepare([name])
@@ -154,9 +154,7 @@ class TestMarking:
             "cluster_id": "c", "canonical": True, "relation": "unique", "cluster_size": 1
         }  # fmt: skip
 
-    def test_a_mark_is_taken_away(
-        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
-    ) -> None:
+    def test_a_mark_is_taken_away(self, client: Elasticsearch, name: str, source_index: SourceIndex) -> None:
         fill(client, name, 1)
         source_index.write_dedup_fields({f"{name}/p0": self.FIELD})
         source_index.write_dedup_fields({f"{name}/p0": None})
@@ -168,7 +166,7 @@ class TestMarking:
         assert len(batch) == 1
 
     def test_one_bad_item_does_not_stop_the_others(
-        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: SourceIndex
     ) -> None:
         fill(client, name, 2)
         client.indices.create(index=f"{name}-2", mappings={"properties": {"dedup": {"type": "keyword"}}})
@@ -181,7 +179,7 @@ class TestMarking:
         assert report.failed[f"{name}-2/x"].startswith("mapping: ")
 
     def test_a_mark_for_an_index_that_was_deleted_does_not_create_it(
-        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: SourceIndex
     ) -> None:
         fill(client, name, 1)
         dedup_fields = dict.fromkeys((f"{name}-2/x", f"{name}/p0"), self.FIELD)
@@ -190,7 +188,7 @@ class TestMarking:
         assert not client.indices.exists(index=f"{name}-2")
 
     def test_unknown_pages_and_indices_are_not_read(
-        self, client: Elasticsearch, name: str, source_index: ElasticSourceIndex
+        self, client: Elasticsearch, name: str, source_index: SourceIndex
     ) -> None:
         fill(client, name, 1)
         assert list(source_index.read([f"{name}/p0", f"{name}/p9", f"{name}-none/p0"], ())) == [f"{name}/p0"]
@@ -207,6 +205,6 @@ def test_a_page_id_gives_its_key_back() -> None:
         document_key("nothing")
 
 
-def test_many_indices_with_long_names_are_checked(name: str, source_index: ElasticSourceIndex) -> None:
+def test_many_indices_with_long_names_are_checked(name: str, source_index: SourceIndex) -> None:
     """Their names stand in the address of a request, which the server limits."""
     source_index.check([f"{name}-{number:02}-{'x' * (251 - len(name))}" for number in range(30)])

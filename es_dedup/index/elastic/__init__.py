@@ -7,20 +7,20 @@ paid feature. The mappings stand in the folder ``mappings`` of the repository; `
 from es_dedup.index.elastic.adapter import ElasticIndex
 from es_dedup.index.elastic.address import Address, is_address, lacks_scheme, parse_address
 from es_dedup.index.elastic.fields import TermFields
-from es_dedup.index.elastic.jobs import ElasticJobs
+from es_dedup.index.elastic.jobs import JobStore
 from es_dedup.index.elastic.options import Options
 from es_dedup.index.elastic.schema import Schema
 from es_dedup.index.elastic.server import Server
-from es_dedup.index.elastic.source_index import ElasticSourceIndex
+from es_dedup.index.elastic.source_index import SourceIndex
 
 __all__ = [
     "Address",
     "ElasticIndex",
-    "ElasticJobs",
-    "ElasticSourceIndex",
+    "JobStore",
     "Options",
     "Schema",
     "Server",
+    "SourceIndex",
     "TermFields",
     "is_address",
     "lacks_scheme",

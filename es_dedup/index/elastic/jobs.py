@@ -25,8 +25,10 @@ BODY_BYTES: Final = 4 * OVERHEAD_BYTES  # of one document, about
 
 
 @reads_answers()
-class ElasticJobs:
-    """See ``es_dedup.index.jobs.JobStore``. The index is made when it is not there, unless ``read_only``.
+class JobStore:
+    """Jobs, parts, dead letters and times of one index. Reads by id see every write at once.
+
+    The index is made when it is not there, unless ``read_only``.
 
     Args:
         server: where to.
@@ -46,58 +48,58 @@ class ElasticJobs:
         self._server.close()
 
     def create(self, job: Job) -> None:
-        """See ``JobStore.create``."""
+        """Store a new job."""
         self._documents.write([self._job_write(job, "create")])
 
     def job(self, job_id: str) -> tuple[Job, Version] | None:
-        """See ``JobStore.job``."""
+        """A job as it is now, or None."""
         found = self._documents.read_one(f"job:{job_id}") if self._there else None
         return None if found is None else (Job.from_dict(found["_source"]["body"]), _version(found))
 
     def change(self, job: Job, version: Version) -> Version | None:
-        """See ``JobStore.change``."""
+        """Replace a job if nobody has since ``version``; the new version, or None when somebody has."""
         return self._documents.write_if(self._job_write(job, "index", version))
 
     def jobs(self, *, unfinished: bool = False) -> list[Job]:
-        """See ``JobStore.jobs``."""
+        """All jobs, or those that are not over, by id descending."""
         filters: list[dict[str, Any]] = [{"term": {"kind": "job"}}]
         if unfinished:
             filters.append({"terms": {"state": [state for state in JobState if not state.over]}})
         return [Job.from_dict(body) for body in self._bodies(filters, BY_JOB_DESCENDING, None)]
 
     def create_partitions(self, parts: Iterable[Partition]) -> None:
-        """See ``JobStore.create_partitions``."""
+        """Store new parts; one that is there already is left as it is."""
         results = self._documents.attempt(self._part_write(part, "create") for part in parts)
         self._documents.must_be_done(result for result in results if result.status != CONFLICT)
 
     def parts(self, job_id: str, plan: str, numbers: Sequence[int]) -> list[tuple[Partition, Version]]:
-        """See ``JobStore.parts``."""
+        """Parts as they are now."""
         found = self._documents.read(_part_key(job_id, plan, number) for number in numbers)
         return [(Partition(**document["_source"]["body"]), _version(document)) for document in found]
 
     def change_partition(self, part: Partition, version: Version) -> Version | None:
-        """See ``JobStore.change_partition``."""
+        """Replace a part if nobody has since ``version``; the new version, or None when somebody has."""
         return self._documents.write_if(self._part_write(part, "index", version))
 
     def drop(self, job: Job) -> None:
-        """See ``JobStore.drop``."""
+        """Remove a job and its parts."""
         keys = [f"job:{job.id}"]
         for plan, count in zip(job.plans, job.parts, strict=True):
             keys += (_part_key(job.id, plan, number) for number in range(count))
         self._documents.write(map(self._documents.delete, keys))
 
     def set_time(self, name: str) -> None:
-        """See ``JobStore.set_time``."""
+        """Note that something has happened now."""
         body = {"kind": "time", "at": int(time.time() * 1000)}
         self._documents.write([self._documents.put(f"time:{name}", body)])
 
     def times(self, names: Sequence[str]) -> dict[str, int]:
-        """See ``JobStore.times``."""
+        """When things last happened, in milliseconds since 1970; those that never did are absent."""
         found = self._documents.read(f"time:{name}" for name in names if self._there)
         return {each["_id"].removeprefix("time:"): each["_source"]["at"] for each in found}
 
     def put_dead_letters(self, letters: Iterable[DeadLetter]) -> None:
-        """See ``JobStore.put_dead_letters``."""
+        """Keep dead letters; a page's earlier one is replaced."""
         self._documents.write(
             self._documents.put(
                 _dead_key(letter.page_id),
@@ -108,18 +110,18 @@ class ElasticJobs:
         )
 
     def dead(self, limit: int | None = None) -> list[DeadLetter]:
-        """See ``JobStore.dead``."""
+        """Dead letters by page id, at most so many; None: all."""
         return [DeadLetter(**body) for body in self._bodies([_DEAD], BY_JOB, limit)]
 
     def count_dead(self) -> int:
-        """See ``JobStore.count_dead``."""
+        """Number of dead letters."""
         if not self._there:
             return 0
         self._documents.refresh()
         return self._documents.count(_DEAD)
 
     def drop_dead(self, letters: Iterable[DeadLetter]) -> int:
-        """See ``JobStore.drop_dead``."""
+        """Remove dead letters that nobody has replaced since they were read; return how many were removed."""
         wanted = {_dead_key(letter.page_id): letter for letter in letters}
         deletes = [
             self._documents.delete(found["_id"], _version(found))

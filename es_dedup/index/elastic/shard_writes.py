@@ -99,16 +99,19 @@ class WritesOfOthers:
         self._known: OrderedDict[str, tuple[int, int]] = OrderedDict()  # version and sequence number
 
     def writes(self, indices: Iterable[str]) -> dict[str, dict[int, ShardWrites]]:
-        """See ``SourceIndex.writes``."""
+        """How many writes the shards of concrete open indices have had, by index and number of the shard.
+
+        Indices that do not exist or are closed are absent; so are shards without a primary.
+        """
         parts = chunked(indices, INDICES_AT_A_TIME)
         return dict(found for some in parts for found in _read_writes(self._server, some))
 
     def exists(self, index: str) -> bool:
-        """See ``SourceIndex.exists``."""
+        """Whether there is a concrete index, open or closed."""
         return index in read_facts(self._server, [index])
 
     def remember(self, documents: Iterable[SourceDocument]) -> None:
-        """See ``SourceIndex.remember``."""
+        """Note that documents are known as they were read; only of the latest some ten thousand it is kept in mind."""
         with self._guard:
             for each in documents:
                 self._known[each.key.page_id] = (each.version, each.seq_no)
@@ -117,13 +120,13 @@ class WritesOfOthers:
                 self._known.popitem(last=False)
 
     def forget(self, documents: Iterable[SourceDocument]) -> None:
-        """See ``SourceIndex.forget``."""
+        """Take ``remember`` back."""
         with self._guard:
             for each in documents:
                 self._known.pop(each.key.page_id, None)
 
     def knows(self, document: SourceDocument) -> bool:
-        """See ``SourceIndex.knows``."""
+        """Whether a document is as it was remembered, but for its ``dedup`` field as this process wrote it."""
         with self._guard:
             return self._known.get(document.key.page_id) == (document.version, document.seq_no)
 

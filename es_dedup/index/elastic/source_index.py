@@ -62,8 +62,10 @@ _OURS: Final = re.compile(rf"-dedup-({'|'.join((*KINDS, 'jobs'))})-v\d+-\d+$")
 
 
 @reads_answers()
-class ElasticSourceIndex(WritesOfOthers):
-    """Source indices of one cluster; see ``es_dedup.index.source_index.SourceIndex``. Threads may share it.
+class SourceIndex(WritesOfOthers):
+    """Reads documents of the source indices of one cluster and writes their ``dedup`` fields; threads may share it.
+
+    A ``target`` is an index, an alias, a data stream or a pattern.
 
     Args:
         server: where the source indices are.
@@ -80,7 +82,7 @@ class ElasticSourceIndex(WritesOfOthers):
         self._server.close()
 
     def indices(self, target: str) -> list[str]:
-        """See ``SourceIndex.indices``."""
+        """Concrete open indices behind a target, by name, without our own; empty when there is none."""
         found = self._server.call_unless(
             lambda client: client.indices.get_settings(
                 index=target, name=["index.uuid", CLOSED], expand_wildcards="open", flat_settings=True
@@ -91,7 +93,18 @@ class ElasticSourceIndex(WritesOfOthers):
         return sorted(name for name in found or () if name not in closed and not _OURS.search(name))
 
     def prepare(self, indices: Iterable[str], *, external_versions: bool = False) -> None:
-        """See ``SourceIndex.prepare``."""
+        """Put the mapping of ``dedup`` on existing indices; on one that has it nothing changes.
+
+        Args:
+            indices: concrete ones; those that do not exist are passed over.
+            external_versions: documents keep the ``_version`` that their owner gives them, from now on and for all writers of
+                ``dedup`` fields: the whole document is indexed again with its version, in place of a partial update.
+
+        Raises:
+            IndexRefused: a field ``dedup`` of another kind is there, or the role does not allow it.
+            MappingConflict: a field below ``dedup`` has another type, most often by dynamic mapping.
+            SourceIncomplete: see ``check``; no mapping was changed.
+        """
         self._prepare(self._checked(indices), external_versions=external_versions)
 
     def _prepare(self, found: Mapping[str, IndexFacts], *, external_versions: bool) -> None:
@@ -113,11 +126,17 @@ class ElasticSourceIndex(WritesOfOthers):
                 self._server.call(partial(_put_mapping, some, source_properties(external)), writing=True)
 
     def pipeline_effects(self, index: str, source: Mapping[str, Any], content: str) -> PipelineEffects:
-        """See ``SourceIndex.pipeline_effects``."""
+        """What the default and the final pipeline of a concrete index do with a document, which is not written.
+
+        Args:
+            index: as it is known; no effects where there is none.
+            source: the document, with its ``dedup`` field.
+            content: name of the field that holds the page.
+        """
         return pipelines.effects(self._server, index, self._last.get(index, (0, None))[1], source, content)
 
     def external_versions(self, index: str) -> bool:
-        """See ``SourceIndex.external_versions``."""
+        """Whether documents of a concrete index keep external versions, see ``prepare``."""
         return any(facts.external for facts in read_facts(self._server, [index]).values())
 
     def _not_rewritable(self, facts: IndexFacts) -> str:
@@ -131,11 +150,18 @@ class ElasticSourceIndex(WritesOfOthers):
         return "this server may leave vectors out of what is read" if version >= NO_VECTORS else ""
 
     def prepared(self, index: str) -> bool:
-        """See ``SourceIndex.prepared``."""
+        """Whether a concrete index has the mapping of ``dedup``."""
         return any(map(_prepared, read_facts(self._server, [index]).values()))
 
     def check(self, indices: Iterable[str], *, readable: bool = False) -> None:
-        """See ``SourceIndex.check``."""
+        """Refuse concrete indices whose documents cannot be updated without losing data; indices that do not exist pass.
+
+        Every method that writes to documents checks their indices first. ``readable``: refuse those, too, of which a part is left out of
+        what is read.
+
+        Raises:
+            SourceIncomplete: ``_source`` of an index does not hold whole documents.
+        """
         for name in self._checked(indices):
             if readable and (problem := self._hidden()):
                 raise SourceIncomplete(name, problem)
@@ -165,7 +191,14 @@ class ElasticSourceIndex(WritesOfOthers):
         external_versions: bool = False,
         own_templates: bool = False,
     ) -> str:
-        """See ``SourceIndex.install``."""
+        """Give indices that are created later the mapping of ``dedup``; says in plain words what was done, or would be.
+
+        Args:
+            target: as attached.
+            dry_run: change nothing.
+            external_versions: see ``prepare``.
+            own_templates: make a component template only, which the user names in her index templates.
+        """
         names = (*target.split(","), *self.indices(target))
         properties = source_properties(external_versions)
         return templates.install(
@@ -173,12 +206,12 @@ class ElasticSourceIndex(WritesOfOthers):
         )
 
     def installed(self) -> bool:
-        """See ``SourceIndex.installed``."""
+        """Whether what ``install`` made is there."""
         name = templates.template_name(self._name)
         return self._server.call(lambda client: bool(client.cluster.exists_component_template(name=name)))
 
     def cluster(self) -> str:
-        """See ``SourceIndex.cluster``."""
+        """UUID of the cluster."""
         return str(
             self._server.call(
                 lambda client: client.cluster.state(metric="version", filter_path="cluster_uuid")
@@ -186,7 +219,7 @@ class ElasticSourceIndex(WritesOfOthers):
         )
 
     def server(self) -> ServerFacts:
-        """See ``SourceIndex.server``."""
+        """Version and clock of the server."""
         nodes = self._server.call(lambda client: client.nodes.info(metric="os"))["nodes"].values()
         before = time.time()
         said = self._server.call(lambda client: client.nodes.stats(metric="os"))
@@ -196,11 +229,11 @@ class ElasticSourceIndex(WritesOfOthers):
         return ServerFacts(oldest, max(clocks, key=abs, default=0.0))
 
     def uninstall(self, *, dry_run: bool = False) -> list[str]:
-        """See ``SourceIndex.uninstall``."""
+        """Take back what ``install`` did; names of the templates that were changed or removed."""
         return templates.uninstall(self._server, self._name, dry_run=dry_run)
 
     def shards(self, index: str) -> list[Shard]:
-        """See ``SourceIndex.shards``."""
+        """The shards of a concrete index, after a refresh; none when the index was deleted."""
         self.refresh(index)
         settings = self._server.call_unless(
             lambda client: client.indices.get_settings(index=index, name="index.number_of_shards"), NOT_FOUND
@@ -226,7 +259,12 @@ class ElasticSourceIndex(WritesOfOthers):
         return Shard(index, number, int(answer["hits"]["total"]["value"]), int(last[0]))
 
     def read(self, page_ids: Iterable[str], fields: Sequence[str] | None) -> dict[str, SourceDocument]:
-        """See ``SourceIndex.read``."""
+        """Documents as they are now, by page id; those that are not there are absent.
+
+        Args:
+            page_ids: of the documents; what an alias or another routing leads to is not there.
+            fields: that are read; None: all.
+        """
         found: dict[str, SourceDocument] = {}
         wanted = True if fields is None else [*fields, DEDUP]
         for some in chunked(dict.fromkeys(page_ids), KEYS_AT_A_TIME):
@@ -242,13 +280,24 @@ class ElasticSourceIndex(WritesOfOthers):
     def scan(
         self, shard: Shard, fields: Sequence[str], *, above: int = -1, to: int | None = None, batch: int = 500
     ) -> Iterator[list[SourceDocument]]:
-        """See ``SourceIndex.scan``."""
+        """Documents of a shard by sequence number ascending; none when the index was deleted.
+
+        A sequence number survives restarts of the server, so that a scan goes on where another stopped. A document
+        that is written meanwhile gets a higher one, and is met there.
+
+        Args:
+            shard: of a concrete index.
+            fields: that are read.
+            above: only documents with a higher sequence number.
+            to: only documents with at most this one; None: all.
+            batch: most documents at once.
+        """
         yield from self._by_sequence(shard, [{"match_all": {}}], fields, above, to, batch)
 
     def without_dedup_field(
         self, index: str, fields: Sequence[str], *, batch: int = 500
     ) -> Iterator[list[SourceDocument]]:
-        """See ``SourceIndex.without_dedup_field``."""
+        """Documents of a concrete index without ``dedup.cluster_id``, and those that wait for a decision."""
         unseen = {"bool": {"must_not": {"exists": {"field": CLUSTER_ID}}}}
         without = {"bool": {"should": [unseen, WAITING]}}
         for shard in self.shards(index):
@@ -296,7 +345,15 @@ class ElasticSourceIndex(WritesOfOthers):
     def write_dedup_fields(
         self, dedup_fields: Mapping[str, DedupField | None], *, checked: bool = False
     ) -> FieldUpdateReport:
-        """See ``SourceIndex.write_dedup_fields``."""
+        """Write ``dedup`` fields by page id; None removes the field. Repeating it is safe.
+
+        Args:
+            dedup_fields: by page id.
+            checked: a ``check`` or ``write_target`` of all their indices within the last second counts as the check of this call.
+
+        Raises:
+            SourceIncomplete: see ``check``; no document was changed.
+        """
         keys = {page_id: document_key(page_id) for page_id in dedup_fields}
         there = (self._just_checked if checked else self._checked)(key.index for key in keys.values())
         results = dict.fromkeys(dedup_fields, Result(NOT_FOUND, "there is no such index"))
@@ -330,17 +387,25 @@ class ElasticSourceIndex(WritesOfOthers):
         return refused | rewrite(self._server, rest, change, external=external)
 
     def refresh(self, target: str) -> None:
-        """See ``SourceIndex.refresh``."""
+        """Make earlier writes to a target visible to searches."""
         self._server.call(lambda client: client.indices.refresh(index=target, ignore_unavailable=True))
 
     def shown_in_part(self, target: str) -> str:
-        """See ``SourceIndex.shown_in_part``."""
+        """Which alias of a target has a filter or a search routing, in words: searches by it find a part of its indices; empty when none has."""
         return targets.shown_in_part(self._server, target)
 
     def write_target(
         self, target: str, *, external_versions: bool = False, known: WriteTarget | None = None
     ) -> WriteTarget:
-        """See ``SourceIndex.write_target``."""
+        """Where a document that is written to a target goes; the index is ready for ``dedup``.
+
+        An index that is not there is made; a target whose index the server alone can make is given back as it is.
+
+        Args:
+            target: index, alias or data stream.
+            external_versions: see ``prepare``.
+            known: what the last call gave; where it still is that, this takes one request.
+        """
         facts = self._checked([known.index]).get(known.index) if known else None
         if known and facts:
             alias = facts.aliases.get(target, Alias(writes=known.index == target))
@@ -352,22 +417,32 @@ class ElasticSourceIndex(WritesOfOthers):
         return place
 
     def delete(self, page_ids: Iterable[str]) -> None:
-        """See ``SourceIndex.delete``."""
+        """Remove documents; those that are not there are no error.
+
+        Raises:
+            IndexUnavailable: some could not be removed.
+        """
         keys = map(document_key, page_ids)
         results = self._write(Write("delete", key.index, key.id, routing=key.routing) for key in keys)
         if problems := [result.reason for result in results if not result.done]:
             raise IndexUnavailable(self._server.name, problems[0])
 
     def delete_unchanged(self, documents: Iterable[SourceDocument]) -> dict[str, str]:
-        """See ``SourceIndex.delete_unchanged``."""
+        """Remove those documents that are still as they were read; by page id why one was not removed, empty where it was.
+
+        The reason is ``gone``, ``conflict`` (it was written meanwhile), or what the server said.
+        """
         return deletion.delete_unchanged(self._server, self._write, documents)
 
     def create(self, documents: Iterable[RestoredDocument]) -> list[tuple[str, str]]:
-        """See ``SourceIndex.create``."""
+        """Write documents that are not there; for each its page id, and why it was not written, empty where it was.
+
+        The reason is ``conflict`` where a document of that id is there, or what the server said.
+        """
         return deletion.create(self._write, documents)
 
     def waiting(self, target: str, fields: Sequence[str]) -> Iterator[list[SourceDocument]]:
-        """See ``SourceIndex.waiting``."""
+        """Documents that wait for a decision (``dedup.waiting``), as far as they were written before the call."""
         for index in self.indices(target):
             for number in range(len(self.shards(index))):
                 # now: to decide on documents of one shard has written to those of the next
@@ -377,7 +452,13 @@ class ElasticSourceIndex(WritesOfOthers):
                     yield from self._by_sequence(shard, [WAITING], fields, -1, shard.last, 500)
 
     def decided(self, documents: Iterable[SourceDocument], fields: Sequence[str]) -> int:
-        """See ``SourceIndex.decided``."""
+        """Say that documents were decided on as they were read with these fields.
+
+        Those that waited and still hold the same do not wait any more; what was written meanwhile waits on.
+
+        Returns:
+            How many do not wait any more.
+        """
         waiting = {each.key.page_id: each.source for each in documents if each.waits}
         there = self._checked(document_key(page_id).index for page_id in waiting)
         whole = {name: document_key(name) for name in waiting}
@@ -397,7 +478,7 @@ class ElasticSourceIndex(WritesOfOthers):
         return done
 
     def count_waiting(self, target: str) -> int:
-        """See ``SourceIndex.count_waiting``."""
+        """How many these are, as a search sees it; 0 when there is no such index."""
         return self.count(target, WAITING)
 
     def _write(self, writes: Iterable[Write]) -> list[Result]:

@@ -13,7 +13,7 @@ from elastic_transport._node._base import NodeApiResponse
 from elasticsearch import Elasticsearch
 
 from es_dedup.errors import UnreadableAnswer
-from es_dedup.index.elastic import ElasticSourceIndex, Options, Server, parse_address
+from es_dedup.index.elastic import Options, Server, SourceIndex, parse_address
 from es_dedup.index.elastic.candidates import CandidateSearcher
 from es_dedup.index.elastic.collection import Collection
 from es_dedup.index.elastic.read_your_writes_pages import PageWriteCache
@@ -23,7 +23,7 @@ from es_dedup.index.elastic.server import reason_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-SOURCE_INDEX: list[Callable[[ElasticSourceIndex], object]] = [
+SOURCE_INDEX: list[Callable[[SourceIndex], object]] = [
     lambda source_index: source_index.read(["i/a"], ["x"]),
     lambda source_index: source_index.shards("i"),
     lambda source_index: list(source_index.without_dedup_field("i", ["x"])),
@@ -67,9 +67,9 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 
 @pytest.mark.parametrize("ask", SOURCE_INDEX)
-def test_reading_documents(server: Server, ask: Callable[[ElasticSourceIndex], object]) -> None:
+def test_reading_documents(server: Server, ask: Callable[[SourceIndex], object]) -> None:
     with pytest.raises(UnreadableAnswer):
-        ask(ElasticSourceIndex(server, "i"))
+        ask(SourceIndex(server, "i"))
 
 
 def test_writing(server: Server) -> None:
