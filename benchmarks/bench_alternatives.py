@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from compaction import compact
 from elasticsearch import ApiError, Elasticsearch
 from elasticsearch.helpers import bulk
 from harness import Row, cpu_seconds, expect, parser_of, report, server_url, share
@@ -266,7 +267,7 @@ def of_es_dedup(corpus: Corpus, sets: Sequence[PairSet], url: str) -> list[Row]:
         done = dedup.scan(corpus.pages)
     expect(not done.failed, "pages failed")
     with open_index(address, settings) as index:
-        index.compact()  # type: ignore[attr-defined]  # only an index on a server can
+        compact(index)
         labelled = {page_id for each in sets for pair in [*each.same, *each.other] for page_id in pair}
         related = {(edge.left, edge.right) for edge in index.edges_of(labelled)}
         clusters = {page_id: each.cluster_id for page_id, each in index.assignments(labelled).items()}

@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from bench_check import edited
+from compaction import compact
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk, scan
 from harness import (
@@ -141,7 +142,7 @@ def fill(
             index.assign_many(Assignment(each, each, each, Relation.EXACT, 1.0) for each in ids)
         index.refresh()
         if merge and isinstance(index, ElasticIndex):
-            index.compact()
+            compact(index)
     with closing(open_source_index(address, settings)) as host:
         host.write_target(name)
     mark = {"canonical": True, "relation": "unique", "cluster_size": 1}

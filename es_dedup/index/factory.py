@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
-
-from pydantic import SecretStr
 
 from es_dedup.detectors.named_fields import field_types, nameless, term_fields
 from es_dedup.detectors.registry import detector_versions
@@ -205,7 +202,8 @@ def open_source_index(path: str | Path, settings: Settings) -> SourceIndex:
 def _source_connection(path: str | Path, settings: Settings) -> tuple[Options, Address]:
     options, address = elastic_options(settings), parse_address(str(path))
     if settings.source.url:
-        options = replace(options, **_connection(settings.source), section="source")
+        connection = {name: getattr(settings.source, name) for name in ConnectionConfig.model_fields}
+        options = options.model_copy(update=connection | {"section": "source"})
         address = parse_address(f"{settings.source.url.rstrip('/')}/{address.name}")
     return options, address
 
@@ -276,7 +274,7 @@ def reach_source(path: str | Path, seconds: float, settings: Settings) -> None:
     """The same for the cluster of the source indices, where it is another one."""
     if settings.source.url:
         options, address = _source_connection(path, settings)
-        reachability.reach(address, seconds, options.proxy)
+        reachability.reach(address, seconds, options.proxy.get_secret_value())
 
 
 def watch_answers(path: str | Path, watcher: Callable[[str, int], None]) -> Callable[[], None]:
@@ -326,28 +324,7 @@ def shown(path: str | Path) -> str:
 
 def elastic_options(settings: Settings) -> Options:
     """How to talk to Elasticsearch, out of section ``elastic``."""
-    section = settings.elastic
-    return Options(
-        **_connection(section),
-        request_seconds=section.request_seconds,
-        retry_seconds=section.retry_seconds,
-        chunk_bytes=section.chunk_bytes,
-        shards=section.shards,
-        replicas=section.replicas,
-        refresh=section.refresh,
-        durability=section.durability,
-        named_fields=section.named_fields,
-        lock_seconds=settings.index.lock_seconds,
-    )
-
-
-def _connection(section: ConnectionConfig) -> dict[str, Any]:
-    """Options of a connection; secrets as they are sent."""
-    values = {name: getattr(section, name) for name in ConnectionConfig.model_fields}
-    return {
-        name: value.get_secret_value() if isinstance(value, SecretStr) else value
-        for name, value in values.items()
-    }
+    return Options(**dict(settings.elastic), lock_seconds=settings.index.lock_seconds)
 
 
 def features_of(settings: Settings, *, embedded: bool = False) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class ElasticIndex(TextDocuments, ClusterLists, ClusterFeed):
     """All ports of ``es_dedup.index.port`` over four Elasticsearch indices whose names begin with one name.
 
     Threads may share one object. Reads by id see every write at once; searches see the writes of the same object, because
-    they are preceded by a refresh where something was written since the last one (``Options.fresh_reads``).
+    they are preceded by a refresh where something was written since the last one.
 
     Traps:
         - A write is many requests: when it raises, a part of it may be kept. To repeat it is safe.

@@ -27,18 +27,17 @@ def client_options(address: Address, options: Options) -> dict[str, Any]:
         for name in _FILES:
             found.pop(name, None)
         found["ssl_context"] = _context_with_certificate(options)
-    if options.proxy:
-        found["node_class"] = _node_behind(options.proxy)
+    if proxy := options.proxy.get_secret_value():
+        found["node_class"] = _node_behind(proxy)
     return {"hosts": list(address.hosts), **found}
 
 
 def credentials(address: Address, options: Options) -> dict[str, Any]:
     """Who asks: an API key, a bearer token, or a user; nothing where nobody is named."""
-    if options.api_key:
-        return {"api_key": options.api_key}
-    if options.bearer_token:
-        return {"bearer_auth": options.bearer_token}
-    user, password = options.user or address.user, options.password or address.password
+    for name, secret in (("api_key", options.api_key), ("bearer_auth", options.bearer_token)):
+        if secret.get_secret_value():
+            return {name: secret.get_secret_value()}
+    user, password = options.user or address.user, options.password.get_secret_value() or address.password
     return {"basic_auth": (user, password)} if user else {}
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
     from es_dedup.index.elastic.fields import TermFields
+    from es_dedup.index.elastic.options import Options
 
 SCHEMA_VERSION: Final = 2
 FEATURES: Final = "features"
@@ -63,40 +64,30 @@ def load_mapping(kind: str) -> dict[str, Any]:
     return loaded
 
 
-def body_of(
-    kind: str,
-    features: Mapping[str, Any],
-    *,
-    shards: int,
-    replicas: str,
-    refresh: str,
-    durability: str,
-    named_fields: bool = True,
-) -> dict[str, Any]:
+def body_of(kind: str, features: Mapping[str, Any], options: Options) -> dict[str, Any]:
     """What an index of this kind is created with.
+
+    Features and texts have the wanted shards, the other kinds have one. Notes and the lock are read by id, and never shown by themselves.
+    Only writes of features may be lost in a crash (``durability``), all else is safe when a call returns.
 
     Args:
         kind: one of ``KINDS``.
         features: the settings that shape features, by name; kept in ``_meta``.
-        shards: of features and texts; the other kinds have one.
-        replicas: a number, or a range that follows the number of nodes, such as ``0-1``.
-        refresh: time until a write is seen by searches, such as ``1s``; notes and the lock are read by id, and never shown by themselves.
-        durability: ``request`` or ``async``; of features only, all else is safe when a call returns.
-        named_fields: whether features are stored in a form that people read, and shown in ``_source``.
+        options: what indices are made with.
     """
     body = load_mapping(kind)
     index = body["settings"]["index"]
     if kind in (FEATURES, TEXTS):
-        index["number_of_shards"] = shards
-    index["refresh_interval"] = NEVER if kind == META else refresh
+        index["number_of_shards"] = options.shards
+    index["refresh_interval"] = NEVER if kind == META else options.refresh
     if kind == FEATURES:
-        index["translog.durability"] = durability
-        body["mappings"]["_meta"][META_KEY][NAMED_FIELDS] = named_fields
-    if "-" in replicas:
-        index["auto_expand_replicas"] = replicas
+        index["translog.durability"] = options.durability
+        body["mappings"]["_meta"][META_KEY][NAMED_FIELDS] = options.named_fields
+    if "-" in options.replicas:
+        index["auto_expand_replicas"] = options.replicas
     else:
         index["auto_expand_replicas"] = "false"
-        index["number_of_replicas"] = int(replicas)
+        index["number_of_replicas"] = int(options.replicas)
     body["mappings"]["_meta"][META_KEY]["features"] = dict(features)
     return body
 

@@ -6,7 +6,6 @@ it went to, so that it costs no request to notice that.
 
 from __future__ import annotations
 
-import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,10 +32,6 @@ if TYPE_CHECKING:
 
     from es_dedup.index.elastic.server import Server
 
-MERGE_SECONDS: Final = 3600.0
-LEASE_SECONDS: Final = 45.0  # longer than the server takes from one look at its copies to the next
-LEASE_POLL_SECONDS: Final = 1.0
-FEW_WRITES: Final = 5_000  # not worth waiting for
 EXISTS: Final = "resource_already_exists_exception"
 
 
@@ -124,16 +119,7 @@ class Schema:
 
     def make(self, kind: str, concrete: str, *, alias: bool) -> None:
         """Make an empty index, behind its alias at once or not; one of that name is left as it is."""
-        options = self._server.options
-        body = body_of(
-            kind,
-            self._features or {},
-            shards=options.shards,
-            replicas=options.replicas,
-            refresh=options.refresh,
-            durability=options.durability,
-            named_fields=options.named_fields,
-        )
+        body = body_of(kind, self.features, self._server.options)
         if kind == FEATURES:
             add_fields(body["mappings"], self.fields)
         if alias:
@@ -168,39 +154,6 @@ class Schema:
         alias = alias_of(self._name, kind)
         said = self._server.call(lambda client: client.indices.stats(index=alias, metric="store"))
         return int(said["_all"]["primaries"]["store"]["size_in_bytes"])
-
-    def merge(self, kind: str, segments: int) -> None:
-        """Merge the index in use into so many segments per shard, and wait for it."""
-        alias = alias_of(self._name, kind)
-        self._server.call(
-            lambda client: client.indices.flush(index=alias, wait_if_ongoing=True), writing=True
-        )
-        self._wait_for_leases(alias)
-        self._server.call(
-            lambda client: client.options(request_timeout=MERGE_SECONDS).indices.forcemerge(
-                index=alias, max_num_segments=segments, flush=True
-            ),
-            writing=True,
-        )
-
-    def _wait_for_leases(self, alias: str) -> None:
-        """Wait until no copy of a shard may ask for what is written so far; else a merge keeps it all a second time.
-
-        Each shard looks every 30 seconds how far its copies are. When they stay behind for longer, merging goes on without.
-        """
-        end = time.monotonic() + LEASE_SECONDS
-        while self._behind(alias) and time.monotonic() < end:
-            time.sleep(LEASE_POLL_SECONDS)
-
-    def _behind(self, alias: str) -> bool:
-        said = self._server.call(lambda client: client.indices.stats(index=alias, level="shards"))
-        return any(
-            copy["seq_no"]["max_seq_no"] - lease["retaining_seq_no"] >= FEW_WRITES
-            for index in said["indices"].values()
-            for shard in index["shards"].values()
-            for copy in shard
-            for lease in copy.get("retention_leases", {}).get("leases", ())
-        )
 
     def drop(self, concrete: str) -> None:
         """Remove an index; an unknown one is no error."""

@@ -293,7 +293,7 @@ class Server:
 
     def _make_opensearch(self) -> Elasticsearch:
         options, address = self.options, self._address
-        if options.proxy:
+        if options.proxy.get_secret_value():
             raise ConfigError((f"{options.section}.proxy: requests to OpenSearch take no proxy",))
         made: Elasticsearch = opensearch.connect(
             address.hosts,

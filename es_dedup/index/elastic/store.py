@@ -111,17 +111,6 @@ class Store(IndexBase):
         """See ``ClusterStore.refresh_clusters``."""
         self._refresh([self._clusters])
 
-    def compact(self, segments: int = 1) -> None:
-        """Merge features into few segments: candidate queries become several times cheaper, and what recovery kept is let go of.
-
-        For use after a large load; takes about a minute for a million pages, and room for one more copy meanwhile.
-
-        Args:
-            segments: how many are left, at least 1, in each shard.
-        """
-        self._must_write()
-        self._schema.merge(FEATURES, segments)
-
     def sizes(self) -> dict[str, int]:
         """Bytes that the server stores per kind of index, without replicas, and their ``total``."""
         self.refresh()
@@ -142,7 +131,7 @@ class Store(IndexBase):
 
     def _catch_up(self, collection: Collection, *, completed: bool = False) -> None:
         """Make our own earlier writes visible to searches; ``completed``: to those that are completed by what is kept here."""
-        if self._server.options.fresh_reads and collection.behind(completed=completed):
+        if collection.behind(completed=completed):
             self._refresh([collection])
 
     def _show_pages(self) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from es_dedup.detectors import ccdet, char_frequency, coverage, dwdcs, multi_simhash, simhash
 from es_dedup.detectors.named_fields import field_types, term_fields
-from es_dedup.index.elastic import records
+from es_dedup.index.elastic import Options, records
 from es_dedup.index.elastic.fields import SEARCHED, SHOWN, TermFields
 from es_dedup.index.elastic.mappings import KINDS, SCHEMA_VERSION, add_fields, body_of, load_mapping
 from es_dedup.index.records import RecordBatch
@@ -68,9 +68,7 @@ def test_the_fields_are_those_of_the_methods() -> None:
 
 
 def test_without_named_fields_no_term_is_shown() -> None:
-    body = body_of(
-        "features", {}, shards=1, replicas="1", refresh="1s", durability="request", named_fields=False
-    )
+    body = body_of("features", {}, Options(named_fields=False))
     add_fields(body["mappings"], FIELDS)
     assert set(FIELDS.searched) < set(body["mappings"]["_source"]["excludes"])
     assert body["mappings"]["_meta"]["es_dedup"]["named_fields"] is False
@@ -84,9 +82,8 @@ def test_without_named_fields_no_term_is_shown() -> None:
     ],
 )
 def test_index_settings_and_feature_settings_are_filled_in(replicas: str, expected: dict[str, Any]) -> None:
-    body = body_of(
-        "features", {"ccdet.window": 10}, shards=3, replicas=replicas, refresh="5s", durability="async"
-    )
+    options = Options(shards=3, replicas=replicas, refresh="5s", durability="async")
+    body = body_of("features", {"ccdet.window": 10}, options)
     index = body["settings"]["index"]
     assert index["number_of_shards"] == 3
     assert index["refresh_interval"] == "5s"
@@ -97,9 +94,7 @@ def test_index_settings_and_feature_settings_are_filled_in(replicas: str, expect
 
 def test_what_is_read_by_id_alone_is_never_shown_by_itself() -> None:
     shown = {
-        kind: body_of(kind, {"ccdet.window": 10}, shards=1, replicas="1", refresh="5s", durability="request")[
-            "settings"
-        ]["index"]
+        kind: body_of(kind, {"ccdet.window": 10}, Options(refresh="5s"))["settings"]["index"]
         for kind in ("features", "clusters", "texts", "meta")
     }
     assert {kind: index["refresh_interval"] for kind, index in shown.items()} == {

@@ -23,6 +23,7 @@ from es_dedup.errors import (
 from es_dedup.index.elastic import is_address, parse_address
 from es_dedup.index.elastic.bulk import Result
 from es_dedup.index.elastic.candidates import query_of
+from es_dedup.index.elastic.connecting import credentials
 from es_dedup.index.elastic.deletion import DROPPED, create
 from es_dedup.index.elastic.targets import auto_creates
 from es_dedup.index.elastic.tokens import (
@@ -153,7 +154,9 @@ class TestSettings:
         settings = load_settings(
             environ={"ES_DEDUP_ELASTIC__PASSWORD": "in-no-text", "ES_DEDUP_ELASTIC__USER": "me"}
         )
-        assert elastic_options(settings).password == "in-no-text"  # noqa: S105 - made up here
+        options = elastic_options(settings)
+        assert credentials(parse_address("http://h:9200/i"), options) == {"basic_auth": ("me", "in-no-text")}
+        assert "in-no-text" not in repr(options)
         assert "in-no-text" not in repr(settings) + repr(describe(settings)) + repr(elastic_options(settings))
         assert pickle.loads(pickle.dumps(settings)).elastic.password.get_secret_value() == "in-no-text"
 
