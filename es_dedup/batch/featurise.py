@@ -10,7 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -86,7 +86,7 @@ def chunks(
     named: bool = False,
     ignored: Ignored = NOTHING_IGNORED,
 ) -> Iterator[Chunk]:
-    """Features of all pages, in order; worker processes are used when there are many pages.
+    """Features of all pages, in order; those of many pages are made in threads or worker processes.
 
     Args:
         pages: read lazily, a bounded number beyond the results.
@@ -102,10 +102,12 @@ def chunks(
     make: Callable[[list[Page]], Chunk] = partial(
         make_chunk, extractor=create_extractor(settings.extraction), **given
     )
-    if workers < 2 or sum(map(len, first)) < POOL_FROM_PAGES or _quick(first):  # noqa: PLR2004 - one worker is this process
+    if workers < 2 or sum(map(len, first)) < POOL_FROM_PAGES:  # noqa: PLR2004 - one worker is this thread
         yield from map(make, chain(first, groups))
         return
-    with _pool(workers, given) as pool:
+    by_threads = native.core is not None and all(page.has_text for group in first for page in group)
+    work = make if by_threads else _work
+    with _threads(workers) if by_threads else _processes(workers, given) as pool:
         waiting: deque[tuple[list[Page], Future[Chunk]]] = deque()
 
         def next_chunk() -> Chunk:
@@ -117,7 +119,7 @@ def chunks(
 
         for group in chain(first, groups):
             with _interrupts_held():
-                made = pool.submit(_work, group)
+                made = pool.submit(work, group)
             waiting.append((group, made))
             if len(waiting) >= AHEAD * workers:
                 yield next_chunk()
@@ -125,13 +127,18 @@ def chunks(
             yield next_chunk()
 
 
-def _quick(groups: list[list[Page]]) -> bool:
-    """Whether the native core, which has threads of its own, makes the features in less time than pages are sent to a process."""
-    return native.core is not None and all(page.has_text for group in groups for page in group)
+@contextmanager
+def _threads(workers: int) -> Iterator[Executor]:
+    """Threads, for texts: the native core works outside the interpreter's lock, and a page is sent nowhere."""
+    with ThreadPoolExecutor(workers, thread_name_prefix="es-dedup-features") as pool:
+        try:
+            yield pool
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 @contextmanager
-def _pool(workers: int, given: Mapping[str, Any]) -> Iterator[ProcessPoolExecutor]:
+def _processes(workers: int, given: Mapping[str, Any]) -> Iterator[Executor]:
     """Worker processes; what leaves the block early, an interrupt too, does not wait for work that was submitted."""
     pool = ProcessPoolExecutor(
         workers, mp_context=_context(), initializer=_prepare, initargs=(given, os.getpid())

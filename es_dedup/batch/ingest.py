@@ -227,7 +227,7 @@ class Ingest:
             in_memory = self.total <= IN_MEMORY_PAGES
             with collector_paused() if in_memory else nullcontext():
                 clustering = self._recluster()
-                new = [name for name in self._new if name not in left_out]
+                new = dict.fromkeys(name for name in self._new if name not in left_out)  # asked for each edge
                 kept = clustered_by_policy(
                     self._policy,
                     StoredBatch(new, self._replaced, {}),

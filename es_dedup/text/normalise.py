@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _SPACE: Final = 0x20
 _NEWLINE: Final = 0x0A
+_THREADS: Final = 4  # that read pages at once, each with a last result
 _SEPARATOR: Final = "\x01"  # between pages; a control character, so no mapped page holds it
 
 
@@ -88,9 +89,9 @@ def _mapped_codes(codes: NDArray[np.uint32], mapped: NDArray[np.uint32]) -> NDAr
     return np.where(codes < PLANE, mapped[np.minimum(codes, PLANE - 1)], codes)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=_THREADS)
 def normalised_pages(texts: tuple[str, ...]) -> TextBatch:
-    """``normalise_many`` with the last result cached, since several methods read the same pages one after the other."""
+    """``normalise_many`` with the last results cached, since several methods read the same pages one after the other."""
     return normalise_many(texts)
 
 
