@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from es_dedup.settings import Settings
     from es_dedup.settings.sections import CcdetConfig
 
+MOST_IN_MEMORY: Final = 1_000_000  # features weighed at a time, about 150 bytes each
 MASK_BITS: Final = 32  # below the hash of a gram or clause: where it holds words of the title
 
 
@@ -58,9 +59,10 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
         sites = [corpus.sites[row] for row in np.flatnonzero(learned_from).tolist()]
         # Arrays are worked on outside the interpreter's lock; of a corpus in files one column at a time is in memory.
         pool = stack.enter_context(ThreadPoolExecutor(1 if corpus.folder else 2))
-        of_grams = pool.submit(_weights, grams, sample, corpus.most)
-        of_clauses = pool.submit(_weights, clauses, sample, corpus.most)
-        noise = pool.submit(_noise, periods, sites, config, corpus.most)
+        most = corpus.most or MOST_IN_MEMORY
+        of_grams = pool.submit(_weights, grams, sample, most)
+        of_clauses = pool.submit(_weights, clauses, sample, most)
+        noise = pool.submit(_noise, periods, sites, config, most)
         return Statistics(*of_grams.result(), *of_clauses.result(), noise.result(), len(corpus))
 
 
