@@ -1,4 +1,4 @@
-"""Clusters of a batch of pages that are stored and compared: edges, assignments, and what changes around them."""
+"""Clusters around pages that are stored and compared, or removed: edges, assignments, and what changes with them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from es_dedup.batch.chunk_rows import keys_of
+from es_dedup.batch.cluster_cache import ClusterCache
 from es_dedup.batch.overrides import load_constraints
-from es_dedup.batch.recluster import repair_around
+from es_dedup.batch.recluster import CLUSTERS_PENDING, READ_IN_SESSIONS, repair_around
 from es_dedup.clustering import same_neighbours
 from es_dedup.index.port import Assignment
 from es_dedup.index.records import FeatureRecord
@@ -16,8 +17,8 @@ from es_dedup.model import Relation
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from es_dedup.batch.cluster_cache import ClusterCache
     from es_dedup.decision.candidate_search import CandidateSearch
+    from es_dedup.index.port import Index
     from es_dedup.index.records import RecordBatch
     from es_dedup.model import Edge
 
@@ -81,6 +82,53 @@ def place(
     if linked:
         repair_around(clusters, linked, lookup, lookup.settings)
     return alone
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What removing pages did.
+
+    Attributes:
+        stored: how many of the pages were stored.
+        changed: pages that stay and may have another ``dedup`` field: they were related to removed pages, or their clusters have changed.
+        clusters: how many clusters were repaired.
+    """
+
+    stored: int
+    changed: frozenset[str]
+    clusters: int
+
+
+def remove_pages(index: Index, page_ids: Iterable[str], lookup: CandidateSearch) -> Removal:
+    """Remove pages, and repair the clusters they were in; the caller holds a write session.
+
+    A note says that clusters are pending from before the first change until the repaired clusters are kept.
+
+    Args:
+        index: holds the pages; unknown ids are no error.
+        page_ids: the pages.
+        lookup: compares pages that lose the one page they were all compared with.
+    """
+    gone = set(page_ids)
+    clusters = {each.cluster_id for each in index.assignments(gone).values()}
+    edges, groups = index.edges_and_members(gone, clusters)
+    members = {each.page_id for group in groups.values() for each in group} - gone
+    touched = members | (same_neighbours(edges, gone) - gone)
+    related = {name for edge in edges for name in (edge.left, edge.right)} - gone
+    if not touched:
+        return Removal(index.delete_many(gone), frozenset(related), 0)
+    unfinished = index.notes(READ_IN_SESSIONS)[CLUSTERS_PENDING] is not None
+    if not unfinished:
+        index.set_note(CLUSTERS_PENDING, "1")
+    stored = index.delete_many(gone)
+    with index.batched_cluster_updates() as updates:
+        cache = ClusterCache(updates)
+        cache.read_around(touched)
+        # Removed pages are named too: an override may concern them.
+        changed, repaired = repair_around(cache, touched | gone, lookup, lookup.settings)
+        if not unfinished:
+            updates.set_note(CLUSTERS_PENDING, None)
+    return Removal(stored, frozenset(touched | related | changed) - gone, repaired)
 
 
 def records_of(records: RecordBatch) -> dict[str, FeatureRecord]:

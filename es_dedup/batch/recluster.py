@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.batch.cluster_cache import ClusterCache
 from es_dedup.batch.corpus import key_of
 from es_dedup.batch.overrides import JOURNAL, OVERRIDES, load_constraints
-from es_dedup.clustering import PageKey, same_neighbours, update_clusters
+from es_dedup.clustering import PageKey, update_clusters
 from es_dedup.decision.term_use import TermUse
 from es_dedup.errors import reading_stored
 from es_dedup.index.source_index import ATTACHMENTS
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 QUICK_PAGES: Final = 1_000
 """An index of so many pages is clustered anew within about a second, so this is done without being asked for."""
 CLUSTERS_PENDING: Final = "clusters_pending"
-"""Note: pages were stored or removed whose clusters are not made yet."""
+"""Note: pages were stored or removed whose clusters are not made yet; who opens an index of ``QUICK_PAGES`` to write clusters it anew then."""
 DOCUMENTS_PENDING: Final = "documents_pending"
 """Note: pages whose clusters overrides have changed, and whose documents are not written yet, by the change."""
 READ_IN_SESSIONS: Final = (STATISTICS, OVERRIDES, CLUSTERS_PENDING, ATTACHMENTS)
@@ -86,20 +86,6 @@ def write_session(index: Index) -> Iterator[bool]:
             index.refresh()
         index.notes(READ_IN_SESSIONS)
         yield alone
-
-
-@contextmanager
-def clusters_pending(index: Index) -> Iterator[None]:
-    """Leave a note while stored pages and their clusters may disagree; it stays when the block is not finished.
-
-    Whoever opens a small index (``QUICK_PAGES``) for writing and finds it reclusters. Inside another such block it does nothing.
-    """
-    if index.note(CLUSTERS_PENDING) is not None:
-        yield
-        return
-    index.set_note(CLUSTERS_PENDING, "1")
-    yield
-    index.set_note(CLUSTERS_PENDING, None)
 
 
 def repair_around(
@@ -223,11 +209,6 @@ def documents_pending(index: Index) -> dict[str, list[str]]:
     with reading_stored("pages of changed overrides"):
         found = json.loads(index.note(DOCUMENTS_PENDING) or "{}")
         return {str(change): [str(page) for page in pages] for change, pages in found.items()}
-
-
-def edge_neighbours(index: ClusterUpdates, page_ids: Collection[str]) -> set[str]:
-    """Pages with an exact or duplicate edge to any of these."""
-    return same_neighbours(index.edges_of(page_ids), set(page_ids)) - set(page_ids)
 
 
 def page_keys(index: NeighbourhoodStore, page_ids: Iterable[str]) -> dict[str, PageKey]:

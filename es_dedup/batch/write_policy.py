@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.overrides import decided_edges
-from es_dedup.batch.recluster import edge_neighbours, repair_around
+from es_dedup.batch.place import remove_pages
 from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.index.port import Assignment
 from es_dedup.model import Outcome, Relation, WritePolicy
@@ -173,9 +173,7 @@ def apply_policy(
     drop = set(gone)
     if not drop:
         return Kept(decisions)
-    touched = edge_neighbours(index, drop)
-    index.delete_many(drop)
-    changed, _ = repair_around(index, touched | drop, lookup, lookup.settings)
+    changed = remove_pages(index, drop, lookup).changed
     kept = [edge for edge in edges if edge.left not in drop and edge.right not in drop]
     again = stored.decisions(decisions.keys() - drop, kept, index.assignments(decisions))
     if policy is WritePolicy.OVERWRITE:

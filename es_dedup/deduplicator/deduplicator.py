@@ -20,6 +20,7 @@ from es_dedup.batch.ignored import apply_ignored
 from es_dedup.batch.ingest import INTERRUPTED_SECONDS, Ingest, PageInput
 from es_dedup.batch.override_changes import add_override, end_override, merge_overrides
 from es_dedup.batch.overrides import load_constraints, load_ignored
+from es_dedup.batch.place import remove_pages
 from es_dedup.batch.recluster import CLUSTERS_PENDING, QUICK_PAGES, write_session
 from es_dedup.batch.recluster_report import ReclusterReport, canonical_documents, report_of
 from es_dedup.batch.whole_corpus import decide_corpus, recluster_stored
@@ -64,7 +65,7 @@ class Deduplicator(IndexReader):
 
     Attributes:
         changed: pages whose place in clusters the last ``add_many`` or ``remove`` has changed, with those that were in clusters with them
-            before; not of an ``add_many`` that clustered the whole index anew.
+            before and those that were related to removed pages; not of an ``add_many`` that clustered the whole index anew.
     """
 
     changed: frozenset[str] = frozenset()
@@ -195,16 +196,9 @@ class Deduplicator(IndexReader):
             unknown = tuple(name for name in ids if name not in known)
             if not known:
                 return RemoveReport(0, unknown)
-            touched = upkeep.edge_neighbours(self._index, known)
-            theirs = {each.cluster_id for each in self._index.assignments(known).values()}
-            touched |= {each.page_id for group in self._index.members(theirs).values() for each in group}
-            with upkeep.clusters_pending(self._index):
-                removed = self._index.delete_many(known)
-                changed, repaired = upkeep.repair_around(
-                    self._index, touched - known, self._lookup(), self._settings
-                )
-            self.changed = frozenset(changed)
-            return RemoveReport(removed, unknown, repaired)
+            removal = remove_pages(self._index, known, self._lookup())
+            self.changed = removal.changed
+            return RemoveReport(removal.stored, unknown, removal.clusters)
 
     def remove_before(self, day: str) -> Iterator[RemoveReport]:
         """Remove pages that were published before a day and repair their clusters, one batch at a step; pages without a time stay.

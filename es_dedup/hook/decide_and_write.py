@@ -24,10 +24,8 @@ from es_dedup.batch.effective_settings import EffectiveSettings
 from es_dedup.batch.featurise import day_of, make_chunk
 from es_dedup.batch.learning import learn, store_statistics
 from es_dedup.batch.overrides import OVERRIDES, decided_edges, load_ignored
-from es_dedup.batch.place import drop_replaced, place, records_of
-from es_dedup.batch.recluster import repair_around
+from es_dedup.batch.place import drop_replaced, place, records_of, remove_pages
 from es_dedup.batch.write_policy import StoredBatch, left_out, taken_over
-from es_dedup.clustering import same_neighbours
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages
 from es_dedup.decision.statistics import MIN_POSTINGS
@@ -366,24 +364,12 @@ class BatchDecider:
         Raises:
             IndexError_: the store failed; to repeat the call is safe.
         """
-        index = self._index
         with self._writing():
             gone = set(page_ids).difference(there(page_ids))
-            before = index.edges_of(gone)
-            others = {name for edge in before for name in (edge.left, edge.right)} - gone
-            touched = same_neighbours(before, gone)
-            clusters = {each.cluster_id for each in index.assignments(gone).values()}
-            touched |= {each.page_id for group in index.members(clusters).values() for each in group}
-            touched -= gone
-            removed = index.delete_many(gone)
-            if not removed and not others | touched:
+            removal = remove_pages(self._index, gone, self.lookup())
+            if not removal.stored and not removal.changed:
                 return set(), {}
-            if touched:
-                with index.batched_cluster_updates() as updates:
-                    cache = ClusterCache(updates)
-                    cache.read_around(touched)
-                    touched |= repair_around(cache, touched, (lookup := self.lookup()), lookup.settings)[0]
-            return gone, dedup_fields_of(index, touched | others)
+            return gone, dedup_fields_of(self._index, removal.changed)
 
     def dedup_fields(self, page_ids: Collection[str]) -> Mapping[str, DedupField]:
         """``dedup`` fields of pages and of all others in their clusters, while no other process changes them."""

@@ -260,12 +260,8 @@ def remove_pages(
     Returns:
         What was removed, and counts as ``update_dedup_fields``.
     """
-    clusters = {each.cluster_id for each in context.index.assignments(page_ids).values()}
-    related = {each.page_id for group in context.index.members(clusters).values() for each in group}
-    for edge in context.index.edges_of(page_ids):
-        related |= {edge.left, edge.right}
     report = (dedup := context.dedup).remove(page_ids)
-    counts = Counter(update_dedup_fields(context, (related | dedup.changed) - set(page_ids), leave=leave))
+    counts = Counter(update_dedup_fields(context, dedup.changed, leave=leave))
     counts["gone"] += report.removed
     return report, counts
 

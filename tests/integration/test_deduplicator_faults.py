@@ -16,7 +16,7 @@ import pytest
 
 from es_dedup import Deduplicator, Page, Settings
 from es_dedup.batch import ingest
-from es_dedup.batch.recluster import CLUSTERS_PENDING, clusters_pending
+from es_dedup.batch.recluster import CLUSTERS_PENDING
 from es_dedup.deduplicator import deduplicator
 from es_dedup.errors import ConfigError, IndexUnavailable, NotAnIndex
 from es_dedup.settings.loading import IndexConfig
@@ -151,9 +151,9 @@ with Deduplicator.open(sys.argv[1]) as dedup:
 
 def remove_and_stop(dedup: Deduplicator, page_id: str) -> None:
     """What ``remove`` has done when it is interrupted before the repair."""
-    with clusters_pending(dedup._index):
-        dedup._index.delete_many([page_id])
-        raise KeyboardInterrupt
+    dedup._index.set_note(CLUSTERS_PENDING, "1")
+    dedup._index.delete_many([page_id])
+    raise KeyboardInterrupt
 
 
 def scanner(path: Path, stage: str) -> subprocess.Popen[str]:
