@@ -46,9 +46,9 @@ def _store_features(context: Any, fields: Any, documents: Sequence[Any]) -> Any:
     return _store(context, fields, documents)
 
 
-def _ingest_documents(context: Any, fields: Any, documents: Sequence[Any]) -> Any:
+def _ingest_documents(context: Any, fields: Any, documents: Sequence[Any], *, again: bool = False) -> Any:
     _deadly(documents)
-    return _decide(context, fields, documents)
+    return _decide(context, fields, documents, again=again)
 
 
 backfill.store_features = _store_features

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
@@ -141,8 +141,6 @@ class Ingest:
         interrupted_seconds: how long an interrupted call goes on storing what it has read.
 
     Attributes:
-        changed: pages whose place in clusters has changed, with those that were in clusters with them before; not of a call that clustered the
-            whole index anew.
         compared: the last pages that were decided on, at most ``LOOKUP_PAGES``, with their candidates.
     """
 
@@ -178,7 +176,6 @@ class Ingest:
         self._kept: list[tuple[list[PageKey], FeatureTable]] = []
         self._pipelined: PipelinedDecisions | None = None
         self._decided = Decided()
-        self.changed: set[str] = set()
         self.compared: CandidateSearchResult | None = None
 
     def write(self, made: Iterable[Chunk], reading: PageInput | None = None) -> None:
@@ -422,13 +419,10 @@ class Ingest:
             stored = StoredBatch(new, replaced, found.inconclusive)
             known = decided_edges(clusters, edges.values(), new)
             decisions = not_unique(stored.decisions(new, known, clusters.assignments(new)))
-            left = chain.from_iterable(clusters.members(clusters.left).values())
-            self.changed |= {*clusters.reassigned, *(each.page_id for each in left)}
-            if self._policy is WritePolicy.MARK and not self._unfinished:
+            if not self._unfinished:
                 updates.set_note(CLUSTERS_PENDING, None)
                 self._noted = False
         kept = apply_policy(self._policy, stored, known, decisions, self._index, lookup)
-        self.changed.update(kept.changed)
         found.decisions |= kept.decisions
         found.left_out |= kept.left_out
 

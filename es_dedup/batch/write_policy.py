@@ -119,12 +119,10 @@ class Kept:
     Attributes:
         decisions: on the new pages that stay and are not unique.
         left_out: decisions on the pages that were removed.
-        changed: pages whose place in clusters changed with the removal.
     """
 
     decisions: Decisions
     left_out: Decisions = field(default_factory=dict)
-    changed: Collection[str] = frozenset()
 
 
 def clustered_by_policy(
@@ -173,14 +171,14 @@ def apply_policy(
     drop = set(gone)
     if not drop:
         return Kept(decisions)
-    changed = remove_pages(index, drop, lookup).changed
+    remove_pages(index, drop, lookup)
     kept = [edge for edge in edges if edge.left not in drop and edge.right not in drop]
     again = stored.decisions(decisions.keys() - drop, kept, index.assignments(decisions))
     if policy is WritePolicy.OVERWRITE:
         again.update((name, _instead(again[name], decisions[name], drop)) for name in list(again))
     staying = {other for others in gone.values() for other in others}
     because = stored.without(gone, edges, index.assignments(staying))  # clusters have changed by now
-    return Kept(not_unique(again), {name: because[name] for name in stored.new if name in drop}, changed)
+    return Kept(not_unique(again), {name: because[name] for name in stored.new if name in drop})
 
 
 def _marked(stored: StoredBatch, index: Index) -> Decisions:

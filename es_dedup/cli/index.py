@@ -94,10 +94,11 @@ def _removed(
     if dry_run:
         return dedup.would_remove([*ids, *(dedup.pages_before(first_day) if first_day else ())])
     if attached:
-        from es_dedup.maintenance.documents import remove_pages, write_dedup_fields
+        from es_dedup.maintenance.documents import remove_pages
 
         report, _ = remove_pages(attached, ids)
-        write_dedup_fields(attached, dict.fromkeys(name for name in ids if name not in report.unknown))
+        removed = attached.documents_of(name for name in ids if name not in report.unknown)
+        attached.source_index.write_dedup_fields(dict.fromkeys(removed))
         return report
     report = dedup.remove(ids)
     for more in dedup.remove_before(first_day) if first_day else ():

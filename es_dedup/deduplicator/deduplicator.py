@@ -64,8 +64,7 @@ class Deduplicator(IndexReader):
           is clustered when it is opened for writing.
 
     Attributes:
-        changed: pages whose place in clusters the last ``add_many`` or ``remove`` has changed, with those that were in clusters with them
-            before and those that were related to removed pages; not of an ``add_many`` that clustered the whole index anew.
+        changed: pages that the last ``remove`` has left and that were related to removed ones, or whose clusters have changed with them.
     """
 
     changed: frozenset[str] = frozenset()
@@ -504,7 +503,7 @@ class Deduplicator(IndexReader):
             try:
                 ingest.write(made, reading)
                 report = ingest.finish()
-                self.changed, self._compared = frozenset(ingest.changed), ingest.compared
+                self._compared = ingest.compared
                 self._constraints = load_constraints(self._index)
                 if policy is WritePolicy.MARK:
                     self._stored = ingest.total

@@ -38,6 +38,7 @@ class BatchDecisions:
             and ``fail``.
         failed: page id to reason, for pages that cannot be processed.
         unanswered: pages of which a part of the store did not answer; of other inconclusive ones candidates were cut.
+        unchanged: pages that are decided on and as they were.
         session: see ``BatchDecider.moved``.
         pairs, truncated: pairs compared, and pages whose list of candidates was cut.
     """
@@ -48,6 +49,7 @@ class BatchDecisions:
     replaces: Mapping[str, Collection[str]] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
     unanswered: Sequence[str] = ()
+    unchanged: Sequence[str] = ()
     session: int = 0
     pairs: int = 0
     truncated: int = 0

@@ -51,7 +51,7 @@ from es_dedup.model import Decision, Outcome, WritePolicy
 from es_dedup.settings.recorded import STATISTICS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk, Ignored
     from es_dedup.decision.candidate_search import CandidateLists, CandidateSearchResult
@@ -343,6 +343,7 @@ class BatchDecider:
                 *other,
                 *(name for name in same if MEANWHILE in decisions[name].notes),
             ],
+            unchanged=same,
             session=self.session,
             pairs=pairs,
             truncated=compared.truncated,
@@ -371,10 +372,13 @@ class BatchDecider:
                 return set(), {}
             return gone, dedup_fields_of(self._index, removal.changed)
 
-    def dedup_fields(self, page_ids: Collection[str]) -> Mapping[str, DedupField]:
-        """``dedup`` fields of pages and of all others in their clusters, while no other process changes them."""
+    def dedup_fields(self, page_ids: Iterable[str], *, related: bool = False) -> Mapping[str, DedupField]:
+        """``dedup`` fields of pages and of all others in their clusters, while no other process changes them; with ``related`` also of pages that have an edge to one."""
         with self._writing():
-            return dedup_fields_of(self._index, page_ids)
+            names = set(page_ids)
+            edges = self._index.edges_of(names) if related else ()
+            names.update(name for edge in edges for name in (edge.left, edge.right))
+            return dedup_fields_of(self._index, names)
 
     @property
     def begun(self) -> frozenset[str]:

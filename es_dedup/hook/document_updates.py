@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.hook import documents
+from es_dedup.hook.batch_steps import BatchDecisions
 from es_dedup.index.source_index import document_key, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from es_dedup.hook.decide_and_write import BatchDecider
     from es_dedup.hook.documents import Batch
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from es_dedup.index.factory import SourceIndex
     from es_dedup.index.source_index import DedupField, SourceDocument, SourceFields
     from es_dedup.model import Decision
-
-    Decisions = Mapping[str, Decision]
 
 TRIES: Final = 5  # of what other processes change meanwhile
 
@@ -46,42 +45,65 @@ class DocumentUpdates:
         wrong = {name: item for name, item in named.items() if not gone.isdisjoint(_named(item.decision))}
         for name, item in wrong.items():
             report.forget(name, item.decision)
-        decisions = self.reconcile(list(wrong), report) if wrong else {}
+        decisions = self.reconcile(list(wrong), report).decisions if wrong else {}
         for name, item in wrong.items():
             item.decision = decisions.get(name)
 
-    def reconcile(self, page_ids: Sequence[str], report: HookReport, *, again: bool = False) -> Decisions:
+    def reconcile(
+        self, page_ids: Sequence[str], report: HookReport, *, again: bool = False
+    ) -> BatchDecisions:
         """Update features and clusters to what documents hold now, and write their ``dedup`` fields; gives the decisions on those that are there."""
-        found = dict(self._source_index.read(page_ids, self._fields.names))
-        stripped = [name for name, each in found.items() if self._is_stripped(each)]
+        found = self._source_index.read(page_ids, self._fields.names)
         self.forget([name for name in page_ids if name not in found], report)
+        return self.decide(found.values(), report, again=again, final=again)
+
+    def decide(
+        self, found: Iterable[SourceDocument], report: HookReport, *, again: bool, final: bool
+    ) -> BatchDecisions:
+        """Decide on documents as they were read, and write the ``dedup`` fields that follow.
+
+        Args:
+            found: distinct documents.
+            report: counts are added to it.
+            again: compare also pages that are stored with the same content, and write the fields of all members of their clusters: an earlier
+                attempt may have been interrupted at any point.
+            final: accept a candidate list that is cut; otherwise the document waits for another decision.
+        """
+        read = {each.key.page_id: each for each in found}
+        stripped = [name for name, each in read.items() if self._is_stripped(each)]
         for name in self._decider.stored(stripped) if stripped else ():
-            del found[name]  # its text is known from the write alone
-        if not found:
-            return {}
-        pages = [self._fields.page(name, each.source) for name, each in found.items()]
+            del read[name]  # its text is known from the write alone
+        problems = {name: each.key.problem for name, each in read.items() if each.key.problem}
+        pages = [self._fields.page(name, each.source) for name, each in read.items() if name not in problems]
+        report.failed.update(problems)
+        if not pages:
+            return BatchDecisions()
         decided = self._decider.decide(self._decider.featurise(pages), again=again)
         report.pairs_compared += decided.pairs
         report.truncated += decided.truncated
         for decision in decided.decisions.values():
             report.count(decision)
         report.failed.update(decided.failed)
-        dedup_fields = documents.dedup_fields_with_doubts(decided, report, last=again)
-        self.write(dedup_fields, report, decided.session)
-        waiting = {name for name, each in dedup_fields.items() if each.waiting}
+        dedup_fields = documents.dedup_fields_with_doubts(decided, report, last=final)
+        waiting = {name: each for name, each in dedup_fields.items() if each.waiting}
+        session = decided.session
+        if again:
+            dedup_fields = {**self._decider.dedup_fields(dedup_fields, related=True), **waiting}
+            session = self._decider.session
+        self.write(dedup_fields, report, session)
         self._source_index.decided(
-            (each for name, each in found.items() if name not in waiting), self._fields.names
+            (each for name, each in read.items() if name not in waiting), self._fields.names
         )
-        return decided.decisions
+        return decided
 
     def _is_stripped(self, document: SourceDocument) -> bool:
         return document.key.index in self.unread and value_of(document.source, self._fields.content) is None
 
-    def forget(self, page_ids: Collection[str], report: HookReport) -> set[str]:
+    def forget(self, page_ids: Iterable[str], report: HookReport) -> set[str]:
         """Remove pages whose documents have gone, and write the clusters that are left; gives those that were removed."""
-        if not page_ids:
+        if not (names := set(page_ids)):
             return set()
-        gone, dedup_fields = self._decider.remove(page_ids, lambda names: self._source_index.read(names, ()))
+        gone, dedup_fields = self._decider.remove(names, lambda names: self._source_index.read(names, ()))
         self.write(dedup_fields, report, self._decider.session)
         return gone
 
@@ -93,19 +115,27 @@ class DocumentUpdates:
         *,
         own: bool = False,
         checked: bool = False,
+        leave: Collection[str] = (),
     ) -> None:
-        """Write ``dedup`` fields, again where another process has changed clusters since the session that they were read in.
+        """Write ``dedup`` fields, and those that are no longer right where another process has changed clusters since the session that they were read in.
 
         Documents that turn out to have been deleted past the hook leave their clusters; those of batches that were begun are yet to be
-        written.
+        written, and those of pages in ``leave`` stay as they are.
         """
-        missing = set(self.send(dedup_fields, report, own=own, checked=checked))
-        for _ in range(TRIES if dedup_fields else 0):
+        written = {name: each for name, each in dedup_fields.items() if name not in leave}
+        missing = set(self.send(written, report, own=own, checked=checked))
+        for _ in range(TRIES if written else 0):
             if not self._decider.moved(session):
                 break
-            dedup_fields = self._decider.dedup_fields(dedup_fields)
+            current = self._decider.dedup_fields(written)
             session = self._decider.session
-            missing.update(self.send(dedup_fields, report, own=own))
+            outdated = {
+                name: each
+                for name, each in current.items()
+                if written.get(name) != each and name not in leave
+            }
+            missing.update(self.send(outdated, report, own=own))
+            written |= outdated
         report.gone += sorted(self.forget(missing - self._decider.begun, report))
 
     def send(

@@ -453,7 +453,7 @@ class DedupHook(Closing):
             names = [item.written_id for item in items]
             try:
                 self._source_index.prepare([index])
-                decisions = self._updates.reconcile(list(dict.fromkeys(names)), report)
+                decisions = self._updates.reconcile(list(dict.fromkeys(names)), report).decisions
             except IndexError_ as error:
                 report.not_repaired.update(dict.fromkeys(names, str(error)))
             else:

@@ -195,7 +195,7 @@ def _repair(context: MaintenanceContext, audit: Audit, *, force: bool) -> None:
         repaired.update(recluster_documents(context))
         repaired["reclustered"] += 1
     for ids in batches("unknown", "undecided", "outdated", "not_stored"):
-        repaired.update(ingest(context, ids))
+        repaired.update(ingest(context, ids, again=True))
     if not repaired["reclustered"]:
         for ids in batches("overwritten"):
             repaired.update(update_dedup_fields(context, ids))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.batch.chunk_rows import changed
@@ -36,6 +37,7 @@ from es_dedup.maintenance.stage import (
     give_up,
     gives_up,
     process_batches,
+    repeats,
 )
 from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import decision_settings, with_recorded
@@ -207,7 +209,7 @@ def _work_waiting(context: MaintenanceContext, _job: Job, part: Partition) -> It
     def decide(
         context: MaintenanceContext, fields: SourceFields, documents: Sequence[SourceDocument]
     ) -> Mapping[str, int]:
-        return {**ingest_documents(context, fields, documents), "waited": len(documents)}
+        return {**ingest_documents(context, fields, documents, again=True), "waited": len(documents)}
 
     return process_batches(context, part, "waiting", SourceFields(**part.work["fields"]), read, decide)
 
@@ -237,7 +239,7 @@ def _work_named(context: MaintenanceContext, job: Job, part: Partition) -> Itera
         done += 1
         yield Step(done, 1, {"dead": 1})
     for some in chunked(page_ids[done:], batch_of(context, part)):
-        counts = ingest(context, some)
+        counts = ingest(context, some, again=repeats(part))
         done += len(some)
         yield Step(done, len(some), counts)
 
@@ -317,7 +319,8 @@ def _work_remaining(context: MaintenanceContext, _job: Job, part: Partition) -> 
             if alive := [each for each in documents if each.key.page_id not in dead]:
                 yield alive, checkpoint
 
-    yield from process_batches(context, part, "remaining", fields, read, ingest_documents)
+    decide = partial(ingest_documents, again=repeats(part))
+    yield from process_batches(context, part, "remaining", fields, read, decide)
     if part.work.get("positions") is None:
         return
     dead = _dead(context)
@@ -325,7 +328,7 @@ def _work_remaining(context: MaintenanceContext, _job: Job, part: Partition) -> 
     for documents in _outdated_since(context, index, fields, positions, batch):
         alive = [each for each in documents if each.key.page_id not in dead]
         # before the position, which says that they are done
-        counts = ingest_documents(context, fields, alive)
+        counts = decide(context, fields, alive)
         yield Step(positions.model_dump(mode="json"), len(alive), counts)
 
 

@@ -15,6 +15,8 @@ from es_dedup.batch.overrides import load_ignored
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import ConfigError, MassChange, NotAttached, reading_stored
 from es_dedup.extraction import create_extractor
+from es_dedup.hook.decide_and_write import BatchDecider
+from es_dedup.hook.document_updates import DocumentUpdates
 from es_dedup.index import factory
 from es_dedup.index.jobs import DeadLetter
 from es_dedup.index.source_index import ATTACHMENTS, SourceFields, documents_of, index_of
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 ALWAYS_ALLOWED: Final = 100
 """Documents that may be changed without being forced, however few there are."""
 ERROR_CHARS: Final = 200
+DIED: Final = "its worker ended without a word (killed, or out of memory)"
+NOT_READ: Final = SourceFields("")
 
 
 class Attachment(NamedTuple):
@@ -103,6 +107,15 @@ class MaintenanceContext:
         """The use cases over the same index; it knows the statistics that are stored now."""
         return Deduplicator(self.index, self.settings)
 
+    @cached_property
+    def decider(self) -> BatchDecider:
+        """Decides on pages of documents, as the hook does."""
+        return BatchDecider(self.index, self.settings)
+
+    def updates(self, fields: SourceFields = NOT_READ) -> DocumentUpdates:
+        """Brings features, clusters and documents in line; ``fields``: those by which documents are read, where any are."""
+        return DocumentUpdates(self.source_index, self.decider, fields)
+
     @property
     def attachments(self) -> list[Attachment]:
         """What is attached now."""
@@ -158,9 +171,8 @@ class MaintenanceContext:
             attempts: how often; once where a repetition would fail in the same way.
         """
         now = int(time.time() * 1000)
-        died = "its worker ended without a word (killed, or out of memory)"
         self.jobs.put_dead_letters(
-            DeadLetter(page_id, task, reason or died, attempts, now) for page_id, reason in reasons.items()
+            DeadLetter(page_id, task, reason or DIED, attempts, now) for page_id, reason in reasons.items()
         )
 
     def guard(self, what: str, changes: int, total: int, *, force: bool) -> None:

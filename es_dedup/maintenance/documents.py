@@ -13,9 +13,9 @@ from es_dedup.batch.recluster import (
     write_session,
 )
 from es_dedup.errors import DedupError
+from es_dedup.hook.report import HookReport
 from es_dedup.index import factory
-from es_dedup.index.dedup_field import dedup_fields_of
-from es_dedup.maintenance.context import ERROR_CHARS, open_context, pages_of
+from es_dedup.maintenance.context import ERROR_CHARS, open_context
 from es_dedup.model.batches import chunked, chunked_by_size
 
 if TYPE_CHECKING:
@@ -23,19 +23,18 @@ if TYPE_CHECKING:
 
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.index.jobs import DeadLetter
-    from es_dedup.index.source_index import DedupField, SourceDocument, SourceFields
+    from es_dedup.index.source_index import SourceDocument, SourceFields
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.model import RemoveReport
     from es_dedup.model.overrides import OverrideReport
     from es_dedup.settings import Settings
 
-TRIES: Final = 5  # of writing clusters that others go on changing
 GROUP_PAGES: Final = 500
 """Pages of clusters whose ``dedup`` fields are written together."""
 SENT_AT_A_TIME: Final = 100  # dead letters
 
 
-def ingest(context: MaintenanceContext, page_ids: Iterable[str]) -> Mapping[str, int]:
+def ingest(context: MaintenanceContext, page_ids: Iterable[str], *, again: bool = False) -> Mapping[str, int]:
     """Look at documents as they are now: new and changed ones are decided on, those that have gone are taken out.
 
     Repeating it, and calling it in another order than the documents were written in, leads to the same result: only the present
@@ -44,6 +43,7 @@ def ingest(context: MaintenanceContext, page_ids: Iterable[str]) -> Mapping[str,
     Args:
         context: with its attachments.
         page_ids: see ``DocumentKey.page_id``; at most some hundred.
+        again: see ``ingest_documents``.
 
     Returns:
         Counts by outcome, and ``gone``, ``updated``, ``dead``, ``foreign`` (of no attached index).
@@ -52,7 +52,7 @@ def ingest(context: MaintenanceContext, page_ids: Iterable[str]) -> Mapping[str,
     fields_of_page = context.fields_of(wanted)
     counts: Counter[str] = Counter(foreign=len(wanted) - len(fields_of_page))
     for fields, names, documents in read_documents(context, fields_of_page):
-        counts.update(ingest_documents(context, fields, list(documents.values())))
+        counts.update(ingest_documents(context, fields, list(documents.values()), again=again))
         if gone := [name for name in context.index.get_many(names) if name not in documents]:
             counts.update(forget_gone(context, gone))
     return +counts
@@ -68,35 +68,46 @@ def read_documents(
 
 
 def ingest_documents(
-    context: MaintenanceContext, fields: SourceFields, documents: Sequence[SourceDocument]
+    context: MaintenanceContext,
+    fields: SourceFields,
+    documents: Sequence[SourceDocument],
+    *,
+    again: bool = False,
 ) -> Mapping[str, int]:
-    """Decide on documents at hand, and write the ``dedup`` fields of all members of their clusters."""
+    """Decide on documents at hand, and write the ``dedup`` fields that follow.
+
+    Args:
+        context: with its attachments.
+        fields: how the documents are read.
+        documents: distinct ones.
+        again: an earlier attempt at these documents may have been interrupted; see ``DocumentUpdates.decide``.
+    """
     if not documents:
         return {}
     context.source_index.check(each.key.index for each in documents)
-    pages, problems = pages_of(fields, documents)
     finish_clusters(context)
-    context.index.refresh_clusters()  # others may have changed them a moment ago
-    ids = [page.id for page in pages]
-    related = _with_related(context, ids)
-    dedup = context.dedup
-    report = dedup.add_many(pages)
-    failed = {**problems, **report.failed}
-    context.put_dead_letters(failed, "ingest")
-    counts = Counter(report.outcomes)
+    report = HookReport()
+    decided = context.updates(fields).decide(documents, report, again=again, final=True)
+    context.put_dead_letters(report.failed, "ingest")
+    new = [each for name, each in decided.decisions.items() if name not in decided.unchanged]
+    counts = Counter(str(decision.outcome) for decision in new)
     counts.update(
-        pairs=report.pairs, truncated=report.truncated, unchanged=report.unchanged, dead=len(failed)
+        pairs=report.pairs_compared,
+        truncated=report.truncated,
+        unchanged=len(decided.unchanged),
+        dead=len(report.failed),
     )
-    related |= _with_related(context, ids)
-    counts.update(update_dedup_fields(context, related | dedup.changed))
-    context.source_index.decided(documents, fields.names)
-    return counts
+    return counts + _written(context, report)
 
 
-def _with_related(context: MaintenanceContext, page_ids: Sequence[str]) -> set[str]:
-    """The pages, and who has an edge to them."""
-    edges = context.index.edges_of(page_ids)
-    return {*page_ids, *(edge.left for edge in edges), *(edge.right for edge in edges)}
+def _written(context: MaintenanceContext, report: HookReport) -> Counter[str]:
+    """Counts of ``dedup`` fields that were written; documents that refused one for good become dead letters."""
+    # a conflict is healed by the next audit; other failures would be repeated
+    lasting = {
+        name: reason for name, reason in report.not_repaired.items() if not reason.startswith("conflict")
+    }
+    context.put_dead_letters(lasting, "update")
+    return Counter(updated=report.repaired, refused=len(report.not_repaired), gone=len(report.gone))
 
 
 def dead_letters(context: MaintenanceContext, page_ids: Sequence[str] | None = None) -> list[DeadLetter]:
@@ -138,7 +149,7 @@ def replay(
 
 def _process_again(context: MaintenanceContext, letter: DeadLetter) -> None:
     try:
-        ingest(context, [letter.page_id])
+        ingest(context, [letter.page_id], again=True)
     except Exception as error:
         if isinstance(error, DedupError) and error.retryable:
             raise
@@ -151,10 +162,9 @@ def _process_again(context: MaintenanceContext, letter: DeadLetter) -> None:
 def update_dedup_fields(
     context: MaintenanceContext, page_ids: Iterable[str], *, leave: Collection[str] = ()
 ) -> Mapping[str, int]:
-    """Write the ``dedup`` field of all pages of the clusters that some pages are in.
+    """Write the ``dedup`` field of all pages of the clusters that some pages are in; see ``DocumentUpdates.write``.
 
-    Others may change these clusters at the same time. The clusters are read again after the write, and the ``dedup`` fields that are
-    no longer right are written again. Pages whose document has gone are removed from the index.
+    Nothing is written while no source index is attached.
 
     Args:
         context: with its attachments.
@@ -162,27 +172,14 @@ def update_dedup_fields(
         leave: pages whose documents stay as they are.
 
     Returns:
-        Counts: ``updated``, ``current`` (nothing to change), ``gone``, ``refused``.
+        Counts: ``updated``, ``gone`` (pages that were removed, as their document is not there), ``refused``.
     """
-    wanted = list(page_ids)
-    counts: Counter[str] = Counter()
-    written: dict[str, DedupField] = {}
-    for _ in range(TRIES):
-        with context.index.writing():
-            context.index.refresh_clusters()
-            dedup_fields = dedup_fields_of(context.index, wanted)
-        changed = {
-            name: dedup_field
-            for name, dedup_field in dedup_fields.items()
-            if written.get(name) != dedup_field and name not in leave
-        }
-        if not changed:
-            break
-        counts.update(write_dedup_fields(context, changed))
-        written |= changed
-        if context.index.only_writer():
-            break
-    return counts
+    if not context.attachments:
+        return {}
+    report = HookReport()
+    dedup_fields = context.decider.dedup_fields(page_ids)
+    context.updates().write(dedup_fields, report, context.decider.session, leave=leave)
+    return _written(context, report)
 
 
 def update_all_dedup_fields(
@@ -237,12 +234,10 @@ def gone(context: MaintenanceContext, page_ids: Sequence[str]) -> list[str]:
 
 
 def forget_gone(context: MaintenanceContext, page_ids: Sequence[str]) -> Mapping[str, int]:
-    """``remove_pages`` for pages whose documents have gone; its counts."""
-    if not gone(context, page_ids):
-        return {}
-    with write_session(context.index):  # without those that are there again by now
-        removed = gone(context, page_ids)
-        return remove_pages(context, removed)[1] if removed else {}
+    """Remove pages whose documents have gone, and write the ``dedup`` fields of the others in their clusters; counts as ``update_dedup_fields``."""
+    report = HookReport()
+    removed = context.updates().forget(gone(context, page_ids), report)
+    return _written(context, report) + Counter(gone=len(removed))
 
 
 def remove_pages(
@@ -296,27 +291,4 @@ def finish_overrides(context: MaintenanceContext) -> Mapping[str, int]:
             later = {each: pages for each, pages in now.items() if each not in pending}
             note = json.dumps(later, ensure_ascii=False) if later else None
             context.index.set_note(DOCUMENTS_PENDING, note)
-    return counts
-
-
-def write_dedup_fields(
-    context: MaintenanceContext, dedup_fields: Mapping[str, DedupField | None]
-) -> Mapping[str, int]:
-    """Write ``dedup`` fields, None removes one; what is refused becomes a dead letter, and pages whose documents have gone are removed.
-
-    Nothing is written while no source index is attached.
-
-    Returns:
-        Counts as ``update_dedup_fields``.
-    """
-    names = context.documents_of(dedup_fields)
-    report = context.source_index.write_dedup_fields(
-        {name: each for name, each in dedup_fields.items() if name in names}
-    )
-    # a conflict is healed by the next audit; other failures would be repeated
-    lasting = {name: reason for name, reason in report.failed.items() if not reason.startswith("conflict")}
-    context.put_dead_letters(lasting, "update")
-    counts = Counter(updated=report.changed, current=report.unchanged, refused=len(report.failed))
-    if report.gone:
-        counts.update(forget_gone(context, report.gone))
     return counts

@@ -21,7 +21,7 @@ from es_dedup.errors import reading_stored
 from es_dedup.index.source_index import Shard
 from es_dedup.maintenance.context import pages_of
 from es_dedup.maintenance.documents import forget_gone, ingest_documents
-from es_dedup.maintenance.stage import PartitionPlan, Stage, Step, batch_of, give_up, gives_up
+from es_dedup.maintenance.stage import PartitionPlan, Stage, Step, batch_of, give_up, gives_up, repeats
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -403,7 +403,7 @@ class _Follower:
             yield state.step()
         context.source_index.remember(documents)
         try:
-            counts = ingest_documents(context, found.fields, documents)
+            counts = ingest_documents(context, found.fields, documents, again=repeats(self._part))
         except BaseException:
             context.source_index.forget(documents)
             raise

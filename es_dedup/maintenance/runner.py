@@ -29,7 +29,7 @@ from es_dedup.maintenance.backfill import (
     WAITING,
     parts_of_pages,
 )
-from es_dedup.maintenance.context import ERROR_CHARS
+from es_dedup.maintenance.context import DIED, ERROR_CHARS
 from es_dedup.maintenance.follow import FOLLOW, FollowState, Positions
 from es_dedup.maintenance.stage import throttle
 from es_dedup.settings.recorded import STATISTICS, decision_settings, decisions_in, with_recorded
@@ -193,7 +193,10 @@ class Runner:
         ]
         # first the part that was given back last: the message that was sent then is about it
         for part, version in sorted(free, key=lambda each: -each[0].beat):
-            owned = replace(part, owner=secrets.token_hex(4), beat=_now(), attempts=part.attempts + 1)
+            error = part.error or (DIED if part.owner else "")
+            owned = replace(
+                part, owner=secrets.token_hex(4), beat=_now(), attempts=part.attempts + 1, error=error
+            )
             if (owned_version := self._jobs.change_partition(owned, version)) is None:
                 continue  # another worker was faster
             finished = self._hold(job, owned, owned_version)
@@ -211,7 +214,7 @@ class Runner:
             except LeaseLost:
                 return None
             except KeyboardInterrupt:  # who resumes the job need not wait until the lease has run out
-                lease.release(attempts=lease.part.attempts - 1)
+                lease.release(attempts=lease.part.attempts - 1, error="interrupted")
                 raise
             except Exception as error:
                 # the server's silence is not the page's fault

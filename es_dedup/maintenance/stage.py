@@ -71,6 +71,11 @@ def batch_of(context: MaintenanceContext, part: Partition) -> int:
     return max(1, round(float(limits.batch**left)))
 
 
+def repeats(part: Partition) -> bool:
+    """Whether an earlier attempt may have ended in the middle of what comes next."""
+    return part.attempts > 1 or bool(part.error)
+
+
 def gives_up(context: MaintenanceContext, part: Partition) -> bool:
     """Whether the next document has been tried often enough, alone at last."""
     return part.attempts > context.settings.maintenance.max_attempts

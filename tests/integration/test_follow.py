@@ -263,10 +263,10 @@ def test_a_page_that_always_fails_becomes_a_dead_letter_and_the_others_go_on(
     given = pages(12)
     bad = list(given)[7]
 
-    def failing(context: Any, fields: Any, found: Any) -> Mapping[str, int]:
+    def failing(context: Any, fields: Any, found: Any, *, again: bool) -> Mapping[str, int]:
         if any(each.key.id == bad for each in found):
             raise RuntimeError("it cannot be read")
-        return ingest_documents(context, fields, found)
+        return ingest_documents(context, fields, found, again=again)
 
     monkeypatch.setattr(follow, "ingest_documents", failing)
     with source_index(given) as (client, name), attached(name, settings(max_attempts=3, batch=4)) as site:

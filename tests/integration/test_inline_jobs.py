@@ -140,10 +140,10 @@ def test_pages_that_are_named_are_decided_on_once_and_the_job_is_removed(
         bad = ids[5]
         decide = documents.ingest_documents
 
-        def failing(context: Any, fields: Any, found: Sequence[SourceDocument]) -> Any:
+        def failing(context: Any, fields: Any, found: Sequence[SourceDocument], *, again: bool) -> Any:
             if any(each.key.page_id == bad for each in found):
                 raise RuntimeError("it cannot be read")
-            return decide(context, fields, found)
+            return decide(context, fields, found, again=again)
 
         monkeypatch.setattr(documents, "ingest_documents", failing)
         monkeypatch.setattr("es_dedup.maintenance.backfill.NAMED_PAGES", 10)

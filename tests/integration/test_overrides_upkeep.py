@@ -133,5 +133,5 @@ def test_documents_follow_although_the_process_was_stopped(
         assert finish_overrides(site) == {}
 
 
-def _stop(*_: Any) -> None:
+def _stop(*_: Any, **__: Any) -> None:
     raise KeyboardInterrupt
