@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from es_dedup.errors import DuplicatePage
-from es_dedup.hook.bulk import until
-from es_dedup.hook.run import BulkCounts, Run, take
+from es_dedup.hook.run import BulkCounts, Run, Work, advance
 from es_dedup.index.opensearch import as_elasticsearch
 
 if TYPE_CHECKING:
@@ -20,14 +18,12 @@ if TYPE_CHECKING:
     from es_dedup.hook.documents import Item
     from es_dedup.hook.hook import DedupHook
     from es_dedup.hook.report import HookReport
-    from es_dedup.hook.run import Answer, BulkResult, Sent
+    from es_dedup.hook.run import BulkResult
     from es_dedup.model import WritePolicy
 
     Action = bytes | str | Mapping[str, Any]
     Actions = Iterable[Action] | AsyncIterable[Action]
     Result = tuple[bool, dict[str, Any]]
-
-T = TypeVar("T")
 
 
 async def async_dedup_streaming_bulk(
@@ -76,40 +72,32 @@ async def async_dedup_bulk(
 
 
 async def _written(client: AsyncElasticsearch, run: Run, items: list[Item]) -> AsyncIterator[Result]:
-    """Write a batch, and what it left out because of documents that then failed."""
-    for part, features in await _in_thread(run.parts, items):
-        waiting, made = part, features
-        while waiting:
-            try:
-                batch = await _in_thread(run.prepare, waiting, made)
-            except DuplicatePage as duplicate:
-                if before := until(waiting, duplicate):
-                    async for result in _written(client, run, before):
-                        yield result
-                raise
-            except asyncio.CancelledError:
-                await _in_thread(run.withdraw, waiting)
-                raise
-            answers: list[Answer] = []
-            try:
-                await _send(client, run, run.actions(batch), answers)
-                await _send(client, run, run.withdrawals(batch, answers), answers)
-            except BaseException:  # a cancelled task too
-                await _in_thread(run.lost, batch, answers)
-                raise
-            again = await _in_thread(run.finish, batch, answers)
-            for result in run.results(batch, answers, again):
-                yield result
-            waiting, made = again, None
-    run.raise_errors(items)
+    """Perform the steps of ``Run.writing``; gives the results."""
+    from elasticsearch.helpers import async_streaming_bulk  # noqa: PLC0415 - of an extra
+
+    plan, answer, error = run.writing(items), None, None
+    while (step := advance(plan, answer, error)) is not None:
+        answer, error = None, None
+        if isinstance(step, tuple):
+            yield step
+            continue
+        try:
+            if isinstance(step, Work):
+                answer = await _in_thread(step.call)
+            else:
+                await asyncio.sleep(step.pause)
+                async for result in async_streaming_bulk(client, step.actions, **run.helper_options):
+                    step.results.append(result)
+        except BaseException as problem:  # noqa: BLE001 - a cancelled task too: the plan says what follows, and raises it
+            error = problem
 
 
-async def _in_thread(call: Callable[..., T], *given: Any) -> T:
+async def _in_thread(call: Callable[[], Any]) -> Any:
     """The result of a call in a thread.
 
     A cancelled task waits for the end of the call: the hook serves one thread at a time, and only then is known what to undo.
     """
-    running = asyncio.ensure_future(asyncio.to_thread(call, *given))
+    running = asyncio.ensure_future(asyncio.to_thread(call))
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
@@ -117,20 +105,6 @@ async def _in_thread(call: Callable[..., T], *given: Any) -> T:
         if not running.cancelled():
             running.exception()  # retrieved: the caller gets the cancellation
         raise
-
-
-async def _send(client: AsyncElasticsearch, run: Run, actions: list[Sent], answers: list[Answer]) -> None:
-    """As ``_send`` of ``es_dedup.hook.bulk``."""
-    from elasticsearch.helpers import async_streaming_bulk  # noqa: PLC0415 - of an extra
-
-    for pause, repeated in run.attempts():
-        if not actions:
-            return
-        await asyncio.sleep(pause)
-        coming = async_streaming_bulk(client, [action for _, action in actions], **run.helper_options)
-        sent, actions = iter(actions), []
-        async for result in coming:
-            take(next(sent), result, repeated, actions, answers)
 
 
 async def _batches(actions: Actions, run: Run) -> AsyncIterator[list[Item]]:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.decision.candidate_search import CandidateLists, CandidateSearch, CandidateSearchResult
-    from es_dedup.errors import IndexError_
     from es_dedup.index.port import Assignment, ClusterUpdates, Index
     from es_dedup.index.source_index import DedupField
     from es_dedup.model import Edge
@@ -103,16 +102,6 @@ class ComparedBatch:
     compared: CandidateSearchResult | None
     lookup: CandidateSearch | None
     turns: int
-
-
-@dataclass(frozen=True, slots=True)
-class PrefetchedBatch:
-    """What ``DedupHook.prefetch`` has found and ``DedupHook.compare`` has compared, or why they have not; and the seconds it took."""
-
-    found: FoundBatch | None = None
-    compared: ComparedBatch | None = None
-    problem: IndexError_ | None = None
-    seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 def decisions_of(

@@ -8,8 +8,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import DuplicatePage
-from es_dedup.hook.run import BulkCounts, Run, take
+from es_dedup.hook.run import BulkCounts, Run, Work, advance
 from es_dedup.hook.stages import Stages
 from es_dedup.index.opensearch import as_elasticsearch
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from es_dedup.hook.documents import Batch, Item
     from es_dedup.hook.hook import DedupHook
     from es_dedup.hook.report import HookReport
-    from es_dedup.hook.run import Answer, BulkResult, Sent
+    from es_dedup.hook.run import BulkResult
     from es_dedup.model import WritePolicy
 
     Action = bytes | str | Mapping[str, Any]
@@ -181,46 +180,21 @@ def timed(actions: Iterable[Any], seconds: float) -> Iterator[Any]:
 def written(
     client: Elasticsearch, run: Run, items: list[Item], batch: Batch | None = None
 ) -> Iterator[Result]:
-    """Write a batch, and what it left out because of documents that then failed."""
-    for part, made in [(items, None)] if batch else run.parts(items):
-        waiting, features = part, made
-        while waiting:
-            try:
-                batch = batch or run.prepare(waiting, features)
-            except DuplicatePage as duplicate:
-                before = until(waiting, duplicate)
-                yield from written(client, run, before) if before else ()
-                raise
-            except KeyboardInterrupt:
-                run.withdraw(waiting)
-                raise
-            answers: list[Answer] = []
-            try:
-                _send(client, run, run.actions(batch), answers)
-                _send(client, run, run.withdrawals(batch, answers), answers)
-            except BaseException:  # an interrupt too
-                run.lost(batch, answers)
-                raise
-            again = run.finish(batch, answers)
-            yield from run.results(batch, answers, again)
-            waiting, batch, features = again, None, None
-    run.raise_errors(items)
-
-
-def _send(client: Elasticsearch, run: Run, actions: list[Sent], answers: list[Answer]) -> None:
-    """Write by the client's helper; answers before an error are kept."""
+    """Perform the steps of ``Run.writing``; gives the results."""
     from elasticsearch.helpers import streaming_bulk  # noqa: PLC0415 - of an extra
 
-    for pause, repeated in run.attempts():
-        if not actions:
-            return
-        time.sleep(pause)
-        results = streaming_bulk(client, [action for _, action in actions], **run.helper_options)
-        sent, actions = iter(actions), []
-        for result in results:
-            take(next(sent), result, repeated, actions, answers)
-
-
-def until(items: list[Item], duplicate: DuplicatePage) -> list[Item]:
-    """The documents before the one that policy ``fail`` refuses."""
-    return items[: next(at for at, item in enumerate(items) if item.page_id == duplicate.page_id)]
+    plan, answer, error = run.writing(items, batch), None, None
+    while (step := advance(plan, answer, error)) is not None:
+        answer, error = None, None
+        if isinstance(step, tuple):
+            yield step
+            continue
+        try:
+            if isinstance(step, Work):
+                answer = step.call()
+            else:
+                time.sleep(step.pause)
+                for result in streaming_bulk(client, step.actions, **run.helper_options):
+                    step.results.append(result)
+        except BaseException as problem:  # noqa: BLE001 - an interrupt too: the plan says what follows, and raises it
+            error = problem

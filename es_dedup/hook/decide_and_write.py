@@ -61,8 +61,6 @@ if TYPE_CHECKING:
     from es_dedup.settings import Settings
 
 
-IGNORED_SECONDS: Final = 1.0
-"""After which the passages that people ignore are read again, unless a batch has read them with its candidates."""
 SHARED_SECONDS: Final = 30.0  # from the decision on a document to its write, at the longest
 MOST_BEGUN: Final = 16  # batches that are not concluded, far more than are under way at once
 NOTES: Final = (STATISTICS, OVERRIDES)
@@ -94,10 +92,15 @@ class BatchDecider:
     """Stores batches of pages in one index and decides on them.
 
     Threads may ``find`` and ``compare`` at once; ``conclude`` is for one at a time.
+
+    Args:
+        index: the index.
+        settings: all settings.
+        ignored_seconds: after which the passages that people ignore are read again, unless a batch has read them with its candidates.
     """
 
-    def __init__(self, index: Index, settings: Settings) -> None:
-        self._index, self._settings = index, settings
+    def __init__(self, index: Index, settings: Settings, ignored_seconds: float = 1.0) -> None:
+        self._index, self._settings, self._ignored_seconds = index, settings, ignored_seconds
         self._extractor = create_extractor(settings.extraction)
         self._in_force: EffectiveSettings | None = None
         self._ignored: Ignored = {}
@@ -109,12 +112,17 @@ class BatchDecider:
         self._numbers = count()  # of batches that are begun; threads may take them at once
         self._begun: dict[int, frozenset[str]] = {}  # pages of those that are not concluded
 
-    def featurise(self, pages: Sequence[Page]) -> Chunk:
-        """Features of pages; one that breaks an extractor is named in ``failed``, and the others go on."""
-        named, ignored = self._index.keeps_named, self._ignored_now()
+    def featurise(self, pages: Sequence[Page], *, named: bool = True) -> Chunk:
+        """Features of pages; one that breaks an extractor is named in ``failed``, and the others go on.
+
+        Args:
+            pages: distinct ones.
+            named: make the fields for people, too, where the index keeps them.
+        """
+        shown, ignored = named and self._index.keeps_named, self._ignored_now()
         try:
             return make_chunk(
-                list(pages), self._settings, self._extractor, None, named=named, ignored=ignored
+                list(pages), self._settings, self._extractor, None, named=shown, ignored=ignored
             )
         except Exception as error:  # noqa: BLE001 - one page must not stop the others
             if len(pages) == 1:
@@ -122,13 +130,13 @@ class BatchDecider:
                 reason = f"it cannot be processed: {type(error).__name__}: {error}"
                 return replace(empty, failed={pages[0].id: reason}, read=1)
         half = len(pages) // 2
-        parts = [self.featurise(pages[:half]), self.featurise(pages[half:])]
+        parts = [self.featurise(some, named=named) for some in (pages[:half], pages[half:])]
         failed = {name: why for part in parts for name, why in part.failed.items()}
         return replace(joined(parts), failed=failed)
 
     def _ignored_now(self) -> Ignored:
         """Passages that never count, as the last batch has read them, or a moment ago."""
-        if time.monotonic() - self._looked >= IGNORED_SECONDS:
+        if time.monotonic() - self._looked >= self._ignored_seconds:
             self._ignored, self._looked = load_ignored(self._index), time.monotonic()
         return self._ignored
 
@@ -147,7 +155,7 @@ class BatchDecider:
 
     def changed(self, pages: Sequence[Page]) -> Collection[str]:
         """Ids of those of some pages that are stored with other features; errors as of ``known``."""
-        return self.known(self.featurise(pages))[1] if pages else ()
+        return self.known(self.featurise(pages, named=False))[1] if pages else ()
 
     @staticmethod
     def some(chunk: Chunk, page_ids: Collection[str]) -> Chunk:

@@ -54,6 +54,7 @@ class Item:
         place: where the server has put it, if that is elsewhere: a rollover or a pipeline has changed its index or ``_id``.
         source: the fields of a whole document.
         problem: why the hook does not decide on the document; it is then sent as it was given. Empty: it decides.
+        creates: the write makes an index that is not there.
         size: bytes of the action in a request.
         ends_chunk: the last action of a chunk of the client's helper, which raises the errors of a chunk together.
         decision: None for updates and deletes until they are done.
@@ -75,6 +76,7 @@ class Item:
     place: DocumentKey | None = None
     source: dict[str, Any] = field(default_factory=dict)
     problem: str = ""
+    creates: bool = True
     size: int = 0
     ends_chunk: bool = False
     decision: Decision | None = None
@@ -216,7 +218,7 @@ def item_of(
     Args:
         action: one operation with its parameters.
         body: its document, as a mapping or as JSON.
-        defaults: ``index`` and ``routing`` of the whole call.
+        defaults: ``index``, ``routing`` and ``require_alias`` of the whole call.
         dumps: how the client writes JSON; None: as a client does by default.
 
     Raises:
@@ -240,6 +242,7 @@ def item_of(
         index,
         routing,
         source=source or {},
+        creates=operation != "delete" and not head.get("require_alias", defaults.get("require_alias")),
         size=size,
     )
     item.problem = _problem(item, source)

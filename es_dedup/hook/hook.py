@@ -17,7 +17,6 @@ from es_dedup.errors import (
     SettingsMismatch,
 )
 from es_dedup.hook import documents
-from es_dedup.hook.batch_steps import PrefetchedBatch
 from es_dedup.hook.cluster import ClusterCheck
 from es_dedup.hook.decide_and_write import BatchDecider
 from es_dedup.hook.dispatch import hand_over
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from es_dedup.batch.featurise import Chunk
-    from es_dedup.hook.batch_steps import BatchDecisions
+    from es_dedup.hook.batch_steps import BatchDecisions, ComparedBatch, FoundBatch
     from es_dedup.hook.dispatch import Dispatcher
     from es_dedup.hook.documents import Item
     from es_dedup.index.factory import SourceIndex
@@ -192,14 +191,9 @@ class DedupHook(Closing):
         """Batches of one call inside follow each other more quickly; see ``Index.keep_writer_lock``."""
         return self._index.keep_writer_lock()
 
-    def featurise(self, items: Sequence[Item], *, creates: bool = True) -> Chunk:
-        """Features of documents, computed ahead of ``prepare`` or in another process; only the index behind an alias is asked for.
-
-        Args:
-            items: those that are no whole documents are passed over.
-            creates: an index that is not there is made by the write.
-        """
-        self._targets.resolve(items, creates=creates)
+    def featurise(self, items: Sequence[Item]) -> Chunk:
+        """Features of the whole documents among some, computed ahead of ``prepare`` or in another process; only the index behind an alias is asked for."""
+        self._targets.resolve(items)
         return self._decider.featurise(
             [self._fields.page(item.page_id, item.source) for item in items if item.whole]
         )
@@ -226,9 +220,8 @@ class DedupHook(Closing):
         items: Sequence[Item],
         features: Chunk | None = None,
         *,
-        creates: bool = True,
         settled: Callable[[], object] = lambda: None,
-    ) -> PrefetchedBatch:
+    ) -> FoundBatch | None:
         """Search candidates of documents, ahead of ``compare`` and ``prepare``; another thread may do so while batches before are decided on and written.
 
         Their features are stored. Who does not go on to ``prepare`` calls ``withdraw``.
@@ -236,40 +229,29 @@ class DedupHook(Closing):
         Args:
             items: with distinct ``_id``, none of them in a batch that is not finished.
             features: what ``featurise`` made of the same documents; None: they are made now.
-            creates: an index that is not there is made by the write.
             settled: waits until the batch before is decided on; called before anything that is stored is replaced.
+
+        Returns:
+            What was found; None where nothing is to be decided.
+
+        Raises:
+            IndexError_: the store did not answer; features may be kept.
         """
         whole = [item for item in items if item.whole]
         if self.dispatcher is not None or not whole:
-            return PrefetchedBatch()
+            return None
         names = [item.page_id for item in whole]
-        self._targets.resolve(items, creates=creates)
+        self._targets.resolve(items)
         if names != [item.page_id for item in whole]:  # a rollover since the features were made
             features = None
-        started = made = time.perf_counter()
-        try:
-            features = features or self.featurise(whole, creates=creates)
-            made = time.perf_counter()
-            found, problem = self._decider.find(features, settled=settled), None
-        except IndexError_ as error:
-            found, problem = None, error
-        seconds = {"features": made - started, "decide": time.perf_counter() - made}
-        return PrefetchedBatch(found, problem=problem, seconds=seconds)
+        return self._decider.find(features or self.featurise(whole), settled=settled)
 
-    def compare(self, prefetched: PrefetchedBatch) -> PrefetchedBatch:
-        """Compare documents with candidates that ``prefetch`` has found, ahead of ``prepare``.
+    def compare(self, found: FoundBatch | None) -> ComparedBatch | None:
+        """Compare documents with candidates that ``prefetch`` has found, ahead of ``prepare``; errors as of ``prefetch``.
 
         Another thread may meanwhile write the batch before, or prefetch the next one.
         """
-        if prefetched.found is None or prefetched.compared is not None or prefetched.problem is not None:
-            return prefetched
-        started, seconds = time.perf_counter(), dict(prefetched.seconds)
-        try:
-            compared, problem = self._decider.compare(prefetched.found), None
-        except IndexError_ as error:
-            compared, problem = None, error
-        seconds["decide"] += time.perf_counter() - started
-        return PrefetchedBatch(prefetched.found, compared, problem, seconds)
+        return None if found is None else self._decider.compare(found)
 
     def withdraw(self, items: Sequence[Item], report: HookReport) -> None:
         """Update features and clusters to what the source index holds: the documents were prefetched and not written."""
@@ -289,8 +271,7 @@ class DedupHook(Closing):
         report: HookReport,
         *,
         features: Chunk | None = None,
-        prefetched: PrefetchedBatch | None = None,
-        creates: bool = True,
+        prefetched: ComparedBatch | IndexError_ | None = None,
     ) -> Batch:
         """Decide on documents with distinct ``_id``; where the store does not answer, ``hook.on_failure`` says what happens.
 
@@ -299,8 +280,7 @@ class DedupHook(Closing):
             policy: for ``index`` and ``create``.
             report: counts are added to it.
             features: what ``featurise`` made of the same documents; None: they are made now.
-            prefetched: what ``prefetch`` gave for the same documents, compared or not; None: they are prefetched now.
-            creates: an index that is not there is made by the write.
+            prefetched: what ``compare`` gave for the same documents, or why ``prefetch`` or ``compare`` have failed; None: they are compared now.
 
         Raises:
             DuplicatePage: policy ``fail``, and a document is a duplicate; names the first one. Nothing of the batch is kept.
@@ -315,7 +295,7 @@ class DedupHook(Closing):
         # of updates and deletes nothing was stored, and an alias may still name them
         names = [item.page_id for item in whole]
         try:
-            self._targets.resolve(items, creates=creates)
+            self._targets.resolve(items)
         except REFUSALS:
             if prefetched:
                 self.read_again(names, report)
@@ -334,8 +314,7 @@ class DedupHook(Closing):
                 item.dedup_field = waiting_field(item.page_id, PENDING)
         elif whole:
             try:
-                prefetched = prefetched or self.prefetch(items, features, creates=creates)
-                self._decide(batch, policy, report, self.compare(prefetched))
+                self._decide(batch, policy, report, prefetched or self._compared(whole, features, report))
             except IndexError_ as error:
                 self._without_decision(whole, error, report)
         try:
@@ -348,7 +327,7 @@ class DedupHook(Closing):
         # a rollover since the index was asked for
         self.read_again([item.page_id for item in whole], report)
         documents.without_decision(items, report)
-        return self.prepare(items, policy, report, creates=creates)
+        return self.prepare(items, policy, report)
 
     def finish(
         self,
@@ -477,22 +456,25 @@ class DedupHook(Closing):
 
     # Inner workings
 
+    def _compared(self, whole: Sequence[Item], features: Chunk | None, report: HookReport) -> ComparedBatch:
+        if features is None:
+            with report.timed("features"):
+                features = self.featurise(whole)
+        with report.timed("decide"):
+            return self._decider.compare(self._decider.find(features))
+
     def _decide(
-        self, batch: Batch, policy: WritePolicy, report: HookReport, prefetched: PrefetchedBatch
+        self, batch: Batch, policy: WritePolicy, report: HookReport, compared: ComparedBatch | IndexError_
     ) -> None:
         whole = [item for item in batch.items if item.whole]
-        for stage, seconds in prefetched.seconds.items():
-            report.seconds[stage] += seconds
-        if prefetched.problem is not None:
-            raise prefetched.problem
-        if prefetched.compared is None:
-            return
+        if isinstance(compared, IndexError_):
+            raise compared
         with report.timed("decide"):
             leaving = {name for item in whole for name in item.leaving}
-            standing = self._decider.standing_for(prefetched.compared, policy)
+            standing = self._decider.standing_for(compared, policy)
             covered = {name: set(others) - leaving for name, others in standing.items()}
             there = self._there(covered)
-            batch.decided = self._decider.conclude(prefetched.compared, policy, there)
+            batch.decided = self._decider.conclude(compared, policy, there)
         if self._fail_closed and (names := batch.decided.unanswered):
             raise IndexUnavailable(names[0], "; ".join(batch.decided.decisions[names[0]].notes))
         report.pairs_compared += batch.decided.pairs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter, defaultdict
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from es_dedup.model import Decision
 
 MOST_DECISIONS: Final = 10_000
+_COUNTING: Final = threading.Lock()  # stages of one call count their seconds at once
 
 
 @dataclass(slots=True)
@@ -108,7 +110,8 @@ class HookReport:
         try:
             yield
         finally:
-            self.seconds[stage] += time.perf_counter() - started
+            with _COUNTING:
+                self.seconds[stage] += time.perf_counter() - started
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-import time
 import warnings
+from asyncio import CancelledError
 from collections import deque
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from es_dedup.errors import ContentMissing, IndexError_, wrong_type
+from es_dedup.errors import ContentMissing, DuplicatePage, IndexError_, wrong_type
 from es_dedup.hook.documents import item_of
 from es_dedup.hook.report import HookReport
 from es_dedup.index.source_index import DEDUP, value_of
 from es_dedup.model import WritePolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
     from es_dedup.batch.featurise import Chunk as Features
-    from es_dedup.hook.batch_steps import PrefetchedBatch
+    from es_dedup.hook.batch_steps import ComparedBatch, FoundBatch
     from es_dedup.hook.documents import Batch, Item
     from es_dedup.hook.hook import DedupHook
 
-    Featurised = tuple[Features | None, float]
     Action = Any  # bytes, str, a mapping, or the helper's constant BULK_FLUSH
     Result = tuple[bool, dict[str, Any]]
     Sent = tuple[Item, Any]  # the action, and what is sent for it
     Answer = tuple[Item, bool, dict[str, Any]]
+    Plan = Generator["Work | Bulk | Result", Any, None]
 
 MAX_CHUNK_BYTES: Final = 100 * 1024 * 1024
 NOT_FOUND: Final = 404
@@ -75,6 +76,36 @@ class BulkCounts:
     def result(self) -> BulkResult:
         """All that was counted."""
         return BulkResult(self._successes, self._failed if self._stats_only else self._errors, self.report)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A step of a plan that asks the hook; the plan goes on with what the call gives."""
+
+    call: Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """A step of a plan that writes.
+
+    Attributes:
+        actions: what the client's helper is given.
+        pause: seconds to wait before.
+        results: gets what the helper gives, in order; those before an error count.
+    """
+
+    actions: Sequence[Any]
+    pause: float
+    results: list[Result] = field(default_factory=list)
+
+
+def advance(plan: Plan, answer: Any, error: BaseException | None) -> Work | Bulk | Result | None:
+    """The next step of a plan, after the answer to the one before or the error that ended it; None: the plan is done."""
+    try:
+        return plan.send(answer) if error is None else plan.throw(error)
+    except StopIteration:
+        return None
 
 
 class Run:
@@ -123,7 +154,6 @@ class Run:
         self._most_pause = self._rest.pop("max_backoff", 600)
         retried = self._rest.pop("retry_on_status", (TOO_MANY_REQUESTS,))
         self._retried: Collection[int] = (retried,) if isinstance(retried, int) else retried
-        self._creates = not self._rest.get("require_alias")
         self._refreshes = self._rest.get("refresh") not in (None, False, "false")
         self._on_missing = self._rest.pop("on_missing_content", "raise")
         if self._on_missing not in ("raise", "warn"):
@@ -226,12 +256,11 @@ class Run:
         """Whether a batch may be looked at while another is written; a policy has to see what was written."""
         return self._policy is WritePolicy.MARK
 
-    def parts(self, items: Items) -> list[tuple[Items, Features | None]]:
-        """See ``DedupHook.parts``."""
-        return self._hook.parts(items, self._policy)
-
     def prepare(
-        self, items: Items, features: Features | None = None, prefetched: PrefetchedBatch | None = None
+        self,
+        items: Items,
+        features: Features | None = None,
+        prefetched: ComparedBatch | IndexError_ | None = None,
     ) -> Batch:
         """Decide on a batch.
 
@@ -240,31 +269,27 @@ class Run:
         """
         if any(item.page_id in names for names in self._elsewhere for item in items):
             prefetched = None  # a batch before has put another document in the place of one of these since
-        return self._hook.prepare(
-            items, self._policy, self.report, features=features, prefetched=prefetched, creates=self._creates
-        )
+        return self._hook.prepare(items, self._policy, self.report, features=features, prefetched=prefetched)
 
-    def featurise(self, items: Items) -> Featurised:
-        """Features of a batch ahead of ``prefetch``, and the seconds they took; None: they are left to it."""
+    def featurise(self, items: Items) -> Features | None:
+        """Features of a batch ahead of ``prefetch``; None: they are left to it."""
         whole = [item for item in items if item.whole]
-        started = time.perf_counter()
-        if self._hook.dispatcher is not None or not whole:
-            return None, 0.0
-        with suppress(IndexError_):  # ``prefetch`` says what it means
-            return self._hook.featurise(whole, creates=self._creates), time.perf_counter() - started
-        return None, 0.0
+        if self._hook.dispatcher is None and whole:
+            with suppress(IndexError_), self.report.timed("features"):  # ``prefetch`` says what it means
+                return self._hook.featurise(whole)
+        return None
 
     def prefetch(
-        self, items: Items, featurised: Featurised, settled: Callable[[], object]
-    ) -> PrefetchedBatch:
+        self, items: Items, features: Features | None, settled: Callable[[], object]
+    ) -> FoundBatch | None:
         """See ``DedupHook.prefetch``."""
-        features, took = featurised
-        found = self._hook.prefetch(items, features, creates=self._creates, settled=settled)
-        return replace(found, seconds={**found.seconds, "features": found.seconds.get("features", 0) + took})
+        with self.report.timed("decide"):
+            return self._hook.prefetch(items, features, settled=settled)
 
-    def compare(self, prefetched: PrefetchedBatch) -> PrefetchedBatch:
+    def compare(self, found: FoundBatch | None) -> ComparedBatch | None:
         """See ``DedupHook.compare``."""
-        return self._hook.compare(prefetched)
+        with self.report.timed("decide"):
+            return self._hook.compare(found)
 
     def independent(self, items: Items, before: Items) -> bool:
         """Whether a batch can be looked at before an earlier one is written: that one only brings other, whole documents.
@@ -278,28 +303,70 @@ class Run:
         """See ``DedupHook.withdraw``."""
         self._hook.withdraw(items, self.report)
 
-    @staticmethod
-    def actions(batch: Batch) -> list[Sent]:
-        """What is written, in order."""
-        return [(item, item.action) for item in batch if item.kept]
+    def writing(self, items: Items, batch: Batch | None = None) -> Plan:
+        """The steps that decide on a batch and write it, with what it left out because of documents that then failed.
 
-    @staticmethod
-    def withdrawals(batch: Batch, answers: Iterable[Answer]) -> list[Sent]:
-        """Deletes of older versions of documents that are left out, once what they are left out for is written."""
-        failed = [item.page_id for item, ok, said in answers if not _is_written(item, ok, said)]
-        return [(item, item.withdrawal) for item in batch if item.withdrawn and not item.rests_on(failed)]
+        Args:
+            items: the batch.
+            batch: what was decided on it; None: it is decided on now.
 
-    def attempts(self) -> Iterator[tuple[float, Collection[int]]]:
-        """For each time that actions are sent the seconds to wait before, and statuses of which an action is sent once more.
+        Raises:
+            DuplicatePage: policy ``fail``; the documents before the first duplicate are written.
+            BulkIndexError: see ``raise_errors``.
+        """
+        parts = [(items, None)] if batch else (yield Work(partial(self._hook.parts, items, self._policy)))
+        for part, made in parts:
+            waiting, features = part, made
+            while waiting:
+                try:
+                    batch = batch or (yield Work(partial(self.prepare, waiting, features)))
+                except DuplicatePage as duplicate:
+                    yield from self._writing_before(waiting, duplicate)
+                    raise
+                except (KeyboardInterrupt, CancelledError):
+                    yield Work(partial(self.withdraw, waiting))
+                    raise
+                answers: list[Answer] = []
+                try:
+                    yield from self._sending([(item, item.action) for item in batch if item.kept], answers)
+                    yield from self._sending(_withdrawals(batch, answers), answers)
+                except BaseException:  # an interrupt or a cancelled task, too
+                    yield Work(partial(self.lost, batch, answers))
+                    raise
+                waiting = yield Work(partial(self.finish, batch, answers))
+                yield from self.results(batch, answers, waiting)
+                batch = features = None
+        self.raise_errors(items)
+
+    def _writing_before(self, items: Items, duplicate: DuplicatePage) -> Plan:
+        """The steps that write the documents before the one that policy ``fail`` refuses."""
+        at = next(at for at, item in enumerate(items) if item.page_id == duplicate.page_id)
+        if at:
+            yield from self.writing(items[:at])
+
+    def _sending(self, actions: list[Sent], answers: list[Answer]) -> Plan:
+        """The steps that send actions, some of them several times where the caller wants that; answers before an error are kept.
 
         The client's helper would give results of repeated actions in another order than that of the actions, and a pipeline may have
         changed the ``_id`` of each.
         """
         pause: float = 0
-        for attempt in range(self._retries):
-            yield pause, self._retried
+        for attempt in range(self._retries + 1):
+            if not actions:
+                return
+            repeated = self._retried if attempt < self._retries else ()
+            bulk = Bulk([action for _, action in actions], pause)
+            try:
+                yield bulk
+            finally:
+                sent, actions = actions, []
+                for (item, action), (ok, answer) in zip(sent, bulk.results, strict=False):
+                    (said,) = answer.values()
+                    if not ok and said.get("status") in repeated:
+                        actions.append((item, action))
+                    else:
+                        answers.append((item, ok, said))
             pause = min(self._most_pause, self._first_pause * 2**attempt)
-        yield pause, ()
 
     def finish(self, batch: Batch, answers: Iterable[Answer]) -> Items:
         """Repair after the write; gives documents that are to be sent again."""
@@ -390,16 +457,10 @@ class Run:
 Items = list["Item"]
 
 
-def take(
-    sent: Sent, result: Result, repeated: Collection[int], again: list[Sent], answers: list[Answer]
-) -> None:
-    """Add the result of an action, the next in order, to the answers, or the action to those that are sent once more."""
-    ok, answer = result
-    (said,) = answer.values()
-    if not ok and said.get("status") in repeated:
-        again.append(sent)
-    else:
-        answers.append((sent[0], ok, said))
+def _withdrawals(batch: Batch, answers: Iterable[Answer]) -> list[Sent]:
+    """Deletes of older versions of documents that are left out, once what they are left out for is written."""
+    failed = [item.page_id for item, ok, said in answers if not _is_written(item, ok, said)]
+    return [(item, item.withdrawal) for item in batch if item.withdrawn and not item.rests_on(failed)]
 
 
 def _is_written(item: Item, ok: bool, said: Mapping[str, Any]) -> bool:  # noqa: FBT001 - of the helper's result

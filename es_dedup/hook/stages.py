@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from es_dedup.errors import IndexError_
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from es_dedup.hook.batch_steps import PrefetchedBatch
+    from es_dedup.batch.featurise import Chunk
+    from es_dedup.hook.batch_steps import ComparedBatch, FoundBatch
     from es_dedup.hook.documents import Batch, Item
-    from es_dedup.hook.run import Featurised, Run
+    from es_dedup.hook.run import Run
 
     Items = list[Item]
     Results = list[tuple[bool, dict[str, Any]]]
@@ -34,8 +37,8 @@ class _UnderWay:
 
     items: Items
     before: _UnderWay | None
-    features: Future[Featurised] = field(init=False)
-    prefetched: Future[PrefetchedBatch] = field(init=False)
+    features: Future[Chunk | None] = field(init=False)
+    prefetched: Future[FoundBatch | None] = field(init=False)
     batch: Future[Batch] = field(init=False)
     results: Future[Results] = field(init=False)
     stored: bool = False
@@ -105,7 +108,7 @@ class Stages:
         if self._stop.is_set():
             raise CancelledError
 
-    def _prefetched(self, each: _UnderWay) -> PrefetchedBatch:
+    def _prefetched(self, each: _UnderWay) -> FoundBatch | None:
         before, run, features = each.before, self._run, each.features.result()
         self._go_on()
         earlier = before
@@ -118,12 +121,16 @@ class Stages:
 
     def _decided(self, each: _UnderWay) -> Batch:
         before = each.before
-        prefetched = self._run.compare(each.prefetched.result())
+        compared: ComparedBatch | IndexError_ | None
+        try:
+            compared = self._run.compare(each.prefetched.result())
+        except IndexError_ as error:
+            compared = error
         if before is not None:
             before.results.result()
         self._go_on()
         each.stored = each.settled = True
-        batch = self._run.prepare(each.items, prefetched=prefetched)
+        batch = self._run.prepare(each.items, prefetched=compared)
         each.settled = False
         return batch
 

@@ -34,12 +34,11 @@ class Targets:
         """Ask for the index behind a target again."""
         self._known.pop(target, None)
 
-    def resolve(self, items: Iterable[Item], *, creates: bool = True) -> None:
-        """Name the concrete index of each document; one that is known is not asked for, see ``check``.
+    def resolve(self, items: Iterable[Item]) -> None:
+        """Name the concrete index of each document, which is created where the write would create it; one that is known is not asked for, see ``check``.
 
         Args:
             items: those with a problem are passed over.
-            creates: an index that does not exist is created when the write would create it.
 
         Raises:
             IndexRefused, SourceIncomplete: see ``SourceIndex.write_target``.
@@ -50,8 +49,7 @@ class Targets:
                 continue
             place = self._known.get(given)  # another thread may forget it meanwhile
             if place is None:
-                made = creates and item.operation != "delete" and not item.head.get("require_alias")
-                if not made and not self._source_index.indices(given):
+                if not item.creates and not self._source_index.indices(given):
                     continue
                 try:
                     place = self._known[given] = self._ready([item], given)

@@ -43,7 +43,7 @@ from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import decision_settings, with_recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from es_dedup.index.jobs import Job, Partition
     from es_dedup.index.source_index import SourceDocument
@@ -135,7 +135,7 @@ def store_features(
         Counts: ``stored``, ``unchanged``, ``dead`` (cannot be a page), and ``skipped`` (of the stored, without features).
     """
     pages, problems = pages_of(fields, documents)
-    chunk = context.features(pages, named=context.index.keeps_named)
+    chunk = context.decider.featurise(pages)
     failed = {**problems, **chunk.failed}
     stored = context.index.get_many(chunk.records.ids)
     chunk, unchanged = changed(chunk, stored)
@@ -151,11 +151,9 @@ def store_features(
 
 def outdated(
     context: MaintenanceContext, fields: SourceFields, documents: Sequence[SourceDocument]
-) -> list[str]:
+) -> Collection[str]:
     """Page ids of documents whose features are stored and are not those of what they hold now."""
-    chunk = context.features(pages_of(fields, documents).pages)
-    stored = context.index.get_many(chunk.records.ids)
-    return [name for name in changed(chunk, stored)[0].records.ids if name in stored]
+    return context.decider.changed(pages_of(fields, documents).pages)
 
 
 def _plan_ignored(context: MaintenanceContext, _job: Job) -> list[PartitionPlan]:

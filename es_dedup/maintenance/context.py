@@ -10,11 +10,8 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from es_dedup.batch.featurise import make_chunk
-from es_dedup.batch.overrides import load_ignored
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import ConfigError, MassChange, NotAttached, reading_stored
-from es_dedup.extraction import create_extractor
 from es_dedup.hook.decide_and_write import BatchDecider
 from es_dedup.hook.document_updates import DocumentUpdates
 from es_dedup.index import factory
@@ -26,8 +23,6 @@ from es_dedup.settings.recorded import STATISTICS, adopted, decisions_in
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from es_dedup.batch.featurise import Chunk
-    from es_dedup.extraction.port import Extractor
     from es_dedup.index.factory import JobStore, SourceIndex
     from es_dedup.index.port import Index
     from es_dedup.index.source_index import SourceDocument
@@ -97,11 +92,6 @@ class MaintenanceContext:
     source_index: SourceIndex
     jobs: JobStore
 
-    @cached_property
-    def extractor(self) -> Extractor:
-        """Reads HTML."""
-        return create_extractor(self.settings.extraction)
-
     @property
     def dedup(self) -> Deduplicator:
         """The use cases over the same index; it knows the statistics that are stored now."""
@@ -110,7 +100,7 @@ class MaintenanceContext:
     @cached_property
     def decider(self) -> BatchDecider:
         """Decides on pages of documents, as the hook does."""
-        return BatchDecider(self.index, self.settings)
+        return BatchDecider(self.index, self.settings, ignored_seconds=0)
 
     def updates(self, fields: SourceFields = NOT_READ) -> DocumentUpdates:
         """Brings features, clusters and documents in line; ``fields``: those by which documents are read, where any are."""
@@ -151,16 +141,6 @@ class MaintenanceContext:
         if indices - by_index.keys():
             by_index = self.indices() | by_index
         return {page_id: by_index[index] for page_id, index in by_page.items() if index in by_index}
-
-    def features(self, pages: list[Page], *, named: bool = False) -> Chunk:
-        """Features of pages, without the passages that are ignored on their sites.
-
-        Args:
-            pages: some pages.
-            named: also make the fields for people.
-        """
-        ignored = load_ignored(self.index)
-        return make_chunk(pages, self.settings, self.extractor, None, named=named, ignored=ignored)
 
     def put_dead_letters(self, reasons: Mapping[str, str], task: str, attempts: int = 1) -> None:
         """Put pages that could not be processed on the list of dead letters, by page id with the reason.

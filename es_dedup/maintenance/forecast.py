@@ -107,10 +107,9 @@ def forecast(context: MaintenanceContext, target: str | None = None) -> Forecast
     ]
     if not pages:
         raise ConfigError(("there are no documents to be sampled: attach an index with documents first",))
-    named = context.index.keeps_named
-    context.features(pages[:WARM], named=named)
+    context.decider.featurise(pages[:WARM])
     begun = time.process_time()
-    records = context.features(pages, named=named).records
+    records = context.decider.featurise(pages).records
     seconds = (time.process_time() - begun) / len(pages)
     rates, source = _rates(context, seconds)
     feature_bytes = sum(map(len, records.payloads)) / max(1, len(records.ids))

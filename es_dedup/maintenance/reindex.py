@@ -259,7 +259,7 @@ def _sampled(context: MaintenanceContext) -> int:
         for shard in context.source_index.shards(index):
             start = generator.randrange(max(1, shard.last + 1))
             found = next(context.source_index.scan(shard, fields.names, above=start - 1, batch=SAMPLES), [])
-            records = context.features(pages_of(fields, found).pages).records
+            records = context.decider.featurise(pages_of(fields, found).pages, named=False).records
             stored = context.index.get_many(records.ids)
             for row, name in enumerate(records.ids):
                 other = name in stored and stored[name].content != records.content(row)

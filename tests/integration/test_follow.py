@@ -4,7 +4,8 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from elasticsearch.helpers import bulk
 from es_dedup.batch.overrides import load_constraints
 from es_dedup.batch.recluster import CLUSTERS_PENDING, page_keys, write_session
 from es_dedup.clustering import update_clusters
-from es_dedup.errors import NotAttached
+from es_dedup.errors import IndexUnavailable, NotAttached
 from es_dedup.index.jobs import Job, JobState
 from es_dedup.index.source_index import DedupField
 from es_dedup.maintenance import follow
@@ -26,7 +27,7 @@ from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import MaintenanceContext, open_context
 from es_dedup.maintenance.documents import ingest_documents, update_all_dedup_fields
 from es_dedup.maintenance.follow import Positions, changes
-from es_dedup.maintenance.runner import Runner, start_follow, start_recluster
+from es_dedup.maintenance.runner import Runner, _Lease, start_follow, start_recluster
 from es_dedup.maintenance.status import follow_status, followed_until, overdue, site_status
 from es_dedup.settings.recorded import STATISTICS
 from tests.processes import PROGRAM
@@ -43,6 +44,8 @@ from tests.source_indices import (
 )
 from tests.traffic import run
 from tests.workers import environment, until
+
+SIGKILL = KeyboardInterrupt("and the part is not given back")
 
 
 def pages(count: int, seed: int = 1) -> dict[str, dict[str, Any]]:
@@ -283,6 +286,64 @@ def test_a_page_that_always_fails_becomes_a_dead_letter_and_the_others_go_on(
         monkeypatch.undo()
         put(client, name, {bad: given[bad] | {"at": "2026-02-02"}})  # written again, it is tried again
         assert decided(follow_once(site)) == 1
+
+
+@pytest.mark.parametrize(
+    ("after", "death"),
+    [
+        ("put_batch", SIGKILL),
+        ("batched_cluster_updates", SIGKILL),
+        ("write_dedup_fields", SIGKILL),
+        ("decided", SIGKILL),
+        ("batched_cluster_updates", KeyboardInterrupt()),
+        ("put_batch", IndexUnavailable("es", "no answer")),
+    ],
+)
+def test_what_was_stopped_after_any_write_is_done_again(
+    after: str, death: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages that were replaced and are not clustered yet look as they should, and so do clusters whose other documents do not follow yet."""
+    given = pages(6)  # of which 1 and 2, 4 and 5 are copies
+    zero, one, two, *_ = given
+    with source_index(given) as (client, name), attached(name, settings(lease_seconds=1)) as site:
+        follow_once(site)
+        early = {
+            "at": "2025-01-01"
+        }  # both become canonical, which the other documents of their clusters have to say
+        put(client, name, {two: given["1-made-00004"] | early, "new": given[zero] | early})
+        job, _ = start_follow(site, once=True)
+        owner = site.source_index if hasattr(site.source_index, after) else site.index
+        with monkeypatch.context() as patched:
+            patched.setattr(type(owner), after, stopping(getattr(type(owner), after), death))
+            if death is SIGKILL:
+                patched.setattr(_Lease, "release", lambda *_, **__: None)
+            with pytest.raises((KeyboardInterrupt, IndexUnavailable)):
+                Runner(site).run(job.id)
+        until(lambda: Runner(site).run(job.id).state is JobState.DONE)
+        is_clean(site)
+        groups = {
+            frozenset(each.page_id.partition("/")[2] for each in group) for group in site.index.clusters()
+        }
+        assert groups == {
+            frozenset(each)
+            for each in ({"new", zero}, {one}, {two, "1-made-00004", "1-made-00005"}, {"1-made-00003"})
+        }
+
+
+def stopping(method: Any, death: BaseException) -> Any:
+    """The method, or the context manager, that dies when it is done."""
+
+    @contextmanager
+    def context(*given: Any) -> Iterator[Any]:
+        with method(*given) as value:
+            yield value
+        raise death
+
+    def call(*given: Any, **options: Any) -> Any:
+        method(*given, **options)
+        raise death
+
+    return context if method.__name__ == "batched_cluster_updates" else call
 
 
 def test_it_says_until_when_all_is_processed_although_each_turn_ends_after_one_batch() -> None:

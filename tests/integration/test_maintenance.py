@@ -194,7 +194,7 @@ def test_the_next_writer_finishes_a_repair_that_died_before_the_documents(
             patched.setattr(type(site.source_index), "write_dedup_fields", _die)
             with pytest.raises(KeyboardInterrupt):
                 audit(site, repair=True)
-        assert sum(finish_clusters(site).values()) == len(given)
+        assert finish_clusters(site)["updated"] == 2
         assert audit(site).as_dict()["found"] == {}
         assert set(canonical_counts(client, name).values()) == {1}
 
