@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -53,7 +53,7 @@ class AddCounts:
     capped_terms: int = 0
     truncated: int = 0
     use: TermUse = field(default_factory=TermUse)
-    seconds: Counter[str] = field(default_factory=Counter)
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     def add_read(self, chunk: Chunk) -> None:
         """Count what was read."""
@@ -93,7 +93,9 @@ class AddCounts:
         stored = len(self.new) - len(self.left_out)
         outcomes = Counter(str(decision.outcome) for decision in self.decisions.values())
         outcomes[str(Outcome.UNIQUE)] += stored - outcomes.total()
-        times = f"the time of publication given for {self.unread_times:,} pages cannot be read and is left out"
+        times = (
+            f"the time of publication given for {self.unread_times:,} pages cannot be read and is left out"
+        )
         return AddReport(
             read=self.read,
             stored=stored,

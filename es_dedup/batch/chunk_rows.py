@@ -13,7 +13,7 @@ from es_dedup.detectors.features import FeatureTable
 from es_dedup.index.records import RecordBatch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from es_dedup.index.records import FeatureRecord
 
@@ -24,6 +24,11 @@ def take(chunk: Chunk, rows: list[int]) -> Chunk:
         return chunk
     table = chunk.table.take(np.array(rows, dtype=np.int64))
     return replace(chunk, records=chunk.records.take(rows), table=table)
+
+
+def without(chunk: Chunk, page_ids: Container[str]) -> Chunk:
+    """A chunk without some pages."""
+    return take(chunk, [row for row, name in enumerate(chunk.records.ids) if name not in page_ids])
 
 
 def last_of_each(chunk: Chunk) -> tuple[Chunk, int, int]:

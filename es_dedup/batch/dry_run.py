@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import islice
 from typing import TYPE_CHECKING
 
+from es_dedup.batch.add_counts import AddCounts
 from es_dedup.batch.chunk_rows import changed, joined, keys_of, last_of_each
 from es_dedup.batch.corpus import corpus_of
-from es_dedup.batch.ingest import NAMED_SKIPPED, notes_of
 from es_dedup.batch.overrides import decided_edges, load_constraints
 from es_dedup.batch.recluster import LOOKUP_PAGES, page_keys
 from es_dedup.batch.whole_corpus import decide_corpus
-from es_dedup.batch.write_policy import StoredBatch, not_unique, outcomes_of
+from es_dedup.batch.write_policy import StoredBatch, not_unique
 from es_dedup.clustering import Neighbourhood, repair
-from es_dedup.decision.term_use import TermUse
-from es_dedup.model import AddReport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.clustering import PageKey
     from es_dedup.decision.candidate_search import CandidateSearch
     from es_dedup.decision.comparison import Pages
     from es_dedup.index.port import Assignment, Index
-    from es_dedup.model import Edge, Progress
+    from es_dedup.model import AddReport, Edge, Progress
     from es_dedup.settings import Settings
 
 
@@ -45,55 +41,40 @@ def dry_run_report(
         lookup: finds and compares stored pages. Those of the given pages are learned where nothing is stored.
         report_progress: called with the progress.
     """
-    failed = {name: problem for chunk in made for name, problem in chunk.failed.items()}
+    counts = AddCounts()
     if not made:
-        return AddReport(read=0, stored=0, preset=settings.decision.summary)
-    chunk, superseded, repeated = last_of_each(joined(made))
+        return counts.report(settings.decision.summary)
+    for each in made:
+        counts.add_read(each)
+    chunk, counts.superseded, counts.repeated = last_of_each(joined(made))
     known = index.get_many(chunk.records.ids)
-    chunk, unchanged = changed(chunk, known)
+    chunk, counts.unchanged = changed(chunk, known)
+    counts.add_stored(chunk.records, known.keys() & chunk.records.ids)
     corpus = corpus_of(keys_of(chunk.records), chunk.table, chunk.records.named)
-    new = dict.fromkeys(chunk.records.ids)
+    new = counts.new
     among = decide_corpus(corpus, settings, report_progress, lookup.statistics if index.count() else None)
-    beside, pairs, inconclusive, use = _beside(corpus.pages, new, lookup)
-    edges = [*among.edges, *beside]
+    edges = [*among.edges, *_beside(corpus.pages, lookup, counts)]
+    counts.truncated = 0
+    counts.pairs += among.compared
+    counts.capped_terms = among.capped_terms
+    counts.use = counts.use if counts.use.notes() else among.use
     assigned = _assigned(corpus.keys, edges, index, settings)
     edges = decided_edges(index, edges, new, new)
-    decisions = not_unique(StoredBatch(new, known, inconclusive).decisions(new, edges, assigned))
-    skipped = {name: why for name, why in zip(chunk.records.ids, chunk.records.skipped, strict=True) if why}
-    return AddReport(
-        read=sum(each.read for each in made),
-        stored=len(new),
-        superseded=superseded,
-        repeated=repeated,
-        unchanged=unchanged,
-        replaced=sum(name in known for name in new),
-        failed=failed,
-        skipped=dict(Counter(skipped.values())),
-        outcomes=outcomes_of(decisions.values(), len(new)),
-        decisions=decisions,
-        pairs=among.compared + pairs,
-        capped_terms=among.capped_terms,
-        skipped_pages=dict(islice(skipped.items(), NAMED_SKIPPED)),
-        notes=notes_of(sum(each.unread_times for each in made)) + (use.notes() or among.use.notes()),
-        preset=settings.decision.summary,
-    )
+    stored = StoredBatch(new, known, counts.inconclusive)
+    counts.add_decided(not_unique(stored.decisions(new, edges, assigned)), {})
+    return counts.report(settings.decision.summary)
 
 
-def _beside(
-    pages: Pages, new: Collection[str], lookup: CandidateSearch
-) -> tuple[list[Edge], int, dict[str, str], TermUse]:
-    """Edges to stored pages that are not replaced, pairs compared, inconclusive pages with the reason, and the terms queried."""
+def _beside(pages: Pages, lookup: CandidateSearch, counts: AddCounts) -> list[Edge]:
+    """Edges to stored pages that are not replaced; what is compared is counted."""
     edges: list[Edge] = []
-    use = TermUse()
-    pairs = 0
-    inconclusive: dict[str, str] = {}
     for start in range(0, len(pages.ids), LOOKUP_PAGES):
         results = lookup.of(pages.between(start, start + LOOKUP_PAGES))
-        edges += (edge for edge in results.edges() if edge.left not in new or edge.right not in new)
-        pairs += results.pairs
-        inconclusive |= {results.pages.ids[row]: why for row, why in results.inconclusive.items()}
-        use = sum(results.use, use)
-    return edges, pairs, inconclusive, use
+        edges += (
+            edge for edge in results.edges() if edge.left not in counts.new or edge.right not in counts.new
+        )
+        counts.add_compared(results)
+    return edges
 
 
 def _assigned(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -63,7 +62,7 @@ class StoredBatch:
         edges: Iterable[Edge],
         assigned: Mapping[str, Assignment],
     ) -> Decisions:
-        """Decisions of all the pages when some of them are left out, each because of others that stay."""
+        """Decisions of these pages when some of them are left out, each because of others that stay."""
         named = edges_beside(edges, self.new)
         decisions = {}
         for name, beside in named.items():
@@ -105,13 +104,6 @@ def edges_beside(edges: Iterable[Edge], names: Collection[str]) -> dict[str, lis
     return beside
 
 
-def outcomes_of(decisions: Iterable[Decision], stored: int) -> dict[str, int]:
-    """Number of stored pages by outcome; those without a decision are unique."""
-    counts = Counter(str(decision.outcome) for decision in decisions)
-    counts[str(Outcome.UNIQUE)] += stored - counts.total()
-    return {name: count for name, count in counts.items() if count}
-
-
 @dataclass(frozen=True, slots=True)
 class Kept:
     """What a write policy keeps.
@@ -140,7 +132,7 @@ def clustered_by_policy(
     names = {name for edge in edges for name in (edge.left, edge.right)}.intersection(stored.new)
     assigned = index.assignments(names) if clustering.assigned is None else clustering.assigned
     decisions = not_unique(stored.decisions(names, edges, assigned))
-    return apply_policy(policy, stored, edges, decisions, index, lookup)
+    return apply_policy(policy, stored, edges, decisions, index, lookup, stored.new)
 
 
 def apply_policy(
@@ -150,16 +142,18 @@ def apply_policy(
     decisions: Decisions,
     index: Index,
     lookup: CandidateSearch,
+    call: Collection[str],
 ) -> Kept:
     """Remove what the policy does not keep.
 
     Args:
         policy: which.
-        stored: the pages of the call.
+        stored: pages that were stored just now.
         edges: all that touch them, as people have decided.
         decisions: on those that are not unique.
         index: holds them.
         lookup: finds and compares stored pages.
+        call: all pages that the same call has stored, before too.
     """
     gone: dict[str, set[str]] = {}
     if policy is WritePolicy.SKIP:
@@ -177,8 +171,9 @@ def apply_policy(
     if policy is WritePolicy.OVERWRITE:
         again.update((name, _instead(again[name], decisions[name], drop)) for name in list(again))
     staying = {other for others in gone.values() for other in others}
-    because = stored.without(gone, edges, index.assignments(staying))  # clusters have changed by now
-    return Kept(not_unique(again), {name: because[name] for name in stored.new if name in drop})
+    leaving = replace(stored, new=dict.fromkeys(name for name in call if name in drop))
+    # clusters have changed by now
+    return Kept(not_unique(again), leaving.without(gone, edges, index.assignments(staying)))
 
 
 def _marked(stored: StoredBatch, index: Index) -> Decisions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.batch.chunk_rows import changed, take
+from es_dedup.batch.chunk_rows import changed
 from es_dedup.batch.write_policy import StoredBatch, taken_over
 from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.detectors.features import pack
@@ -171,11 +171,6 @@ def not_compared(
             if name in replaced and (beside in other or not {(name, beside), (beside, name)} & known):
                 missing[name].add(beside)
     return [missing[name] for name in ids]
-
-
-def without(chunk: Chunk, names: Collection[str]) -> Chunk:
-    """The batch without these pages."""
-    return take(chunk, [row for row, name in enumerate(chunk.records.ids) if name not in names])
 
 
 def add_evidence(decisions: dict[str, Decision], compared: CandidateSearchResult) -> None:

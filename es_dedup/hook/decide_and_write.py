@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.batch.chunk_rows import changed, joined, keys_of, take
+from es_dedup.batch.chunk_rows import changed, joined, keys_of, take, without
 from es_dedup.batch.cluster_cache import ClusterCache
 from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.effective_settings import EffectiveSettings
@@ -43,7 +43,6 @@ from es_dedup.hook.batch_steps import (
     replaced_by,
     replaced_meanwhile,
     rows_to_do,
-    without,
 )
 from es_dedup.index.dedup_field import dedup_fields_after, dedup_fields_of, dedup_fields_of_groups
 from es_dedup.index.port import WriteReport

@@ -75,6 +75,19 @@ class TestReplace:
             assert fresh.cluster("twice").size == 2
             assert partition(fresh) == swept(fresh)
 
+    def test_what_a_later_batch_of_one_call_overwrites_is_not_counted_as_stored(
+        self, dedup: Deduplicator, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("es_dedup.batch.ingest.Ingest.write_pages", 256)
+        monkeypatch.setattr("es_dedup.batch.ingest.FULL_SHARE", 0)  # decide on pages as they are stored
+        filler = [story(100 + n, f"filler-{n}") for n in range(256)]
+        report = dedup.add_many([story(50, "first"), *filler, story(50, "second")], policy="overwrite")
+        assert (report.read, report.stored, report.left_out) == (258, 257, 1)
+        assert (report.outcomes["duplicate"], sum(report.outcomes.values())) == (1, 257)
+        assert report.decisions["first"].duplicate_of == "second"
+        assert not dedup.clusters_pending
+        assert partition(dedup) == swept(dedup)
+
     @pytest.mark.parametrize("write_pages", [256, 18_432])
     @pytest.mark.parametrize("command", ["scan", "add_many"])
     def test_equal_rows_without_ids_are_stored_once_and_told(
