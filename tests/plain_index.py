@@ -3,6 +3,7 @@
 It shows how little an adapter has to be, and answers candidate queries by counting, for comparison with the real indices.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,6 +16,7 @@ from es_dedup.index.port import NO_NOTES, Assignment, WriteReport
 from es_dedup.index.records import FeatureRecord, RecordBatch
 from es_dedup.model import Candidate, CandidateQuery, CandidateResult, Edge, Scope
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
+from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery, ClusterSummary, Place
 from es_dedup.text.tokens import characters_apart
 
 
@@ -124,17 +126,27 @@ class PlainIndex(IndexBase):
     def matches(self, query: str) -> int:
         return len(self.search(query, limit=len(self._pages)))
 
-    def note(self, name: str) -> str | None:
-        return self._notes.get(name)
+    def notes(self, names: Iterable[str]) -> dict[str, str | None]:
+        return {name: self._notes.get(name) for name in names}
 
     def note_names(self) -> list[str]:
         return sorted(self._notes)
 
-    def set_note(self, name: str, value: str | None) -> None:
-        if value is None:
-            self._notes.pop(name, None)
-        else:
-            self._notes[name] = value
+    def set_notes(self, notes: Mapping[str, str | None]) -> None:
+        now: dict[str, str | None] = {**self._notes, **notes}
+        self._notes = {name: value for name, value in now.items() if value is not None}
+
+    def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
+        return {name: (page.payload, page.published) for name, page in self.get_many(page_ids).items()}
+
+    def count(self) -> int:
+        return len(self._pages)
+
+    def erase(self, page_ids: Iterable[str]) -> str:
+        return ""
+
+    def names_page(self, page_id: str) -> bool:
+        return False
 
     # ClusterStore
 
@@ -178,6 +190,33 @@ class PlainIndex(IndexBase):
             members = self.members([name])[name] if name > (after or "") else []
             if members and len(members) >= min_size:
                 yield members
+
+    def list_clusters(
+        self, query: ClusterQuery, *, after: Place | None = None, limit: int = 50
+    ) -> list[ClusterSummary]:
+        scoped = query.order is ClusterOrder.NEWEST or query.scope.bounded
+        listed = []
+        for members in self.clusters(min_size=query.min_size):
+            records = self.get_many(each.page_id for each in members) if scoped else {}
+            summary = _summary(query, members, records, scoped=scoped)
+            if summary is not None and query.follows(query.place_of(summary), after):
+                listed.append(summary)
+        listed.sort(key=lambda each: each.id)
+        listed.sort(key=lambda each: query.place_of(each)[0], reverse=query.order.descending)
+        return listed[:limit]
+
+    def cluster_sizes(self) -> Counter[int]:
+        return Counter(map(len, self.clusters()))
+
+    def duplicate_counts(self) -> tuple[Counter[str], Counter[str]]:
+        sites: Counter[str] = Counter()
+        months: Counter[str] = Counter()
+        for members in self.clusters():
+            copies = (each.page_id for each in members if each.page_id != each.canonical)
+            for record in self.get_many(copies).values():
+                sites[record.site] += 1
+                months[record.published[:7]] += 1
+        return sites, months
 
     # StatisticsStore
 
@@ -241,3 +280,27 @@ def _words(text: str) -> list[str]:
     """Letters and ideographs of a text as words, in lower case."""
     kept = "".join(char if char.isalnum() else " " for char in text.lower())
     return characters_apart([kept])[0].split()
+
+
+def _summary(
+    query: ClusterQuery,
+    members: Sequence[Assignment],
+    records: Mapping[str, FeatureRecord],
+    *,
+    scoped: bool,
+) -> ClusterSummary | None:
+    others = [each for each in members if each.page_id != each.canonical]
+    if query.relation is not None and all(each.relation != query.relation for each in others):
+        return None
+    times = [
+        each.published
+        for each in records.values()
+        if query.scope.includes(each.site, each.published, each.length)
+    ]
+    if scoped and not times:
+        return None
+    weakest = min(members, key=lambda each: (each.score, each.page_id == each.canonical, each.page_id))
+    newest = max(times) if query.order is ClusterOrder.NEWEST else ""
+    return ClusterSummary(
+        weakest.cluster_id, weakest.canonical, len(members), newest, weakest.score, weakest.page_id
+    )

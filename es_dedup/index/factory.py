@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -235,21 +235,14 @@ def must_fit(path: str, settings: Settings) -> None:
 def swap_generation(path: str, generation: str, settings: Settings) -> None:
     """Let an index's name stand for another generation, in one step; see ``index.elastic.generations.swap``."""
     options, address = elastic_options(settings), parse_address(path)
-    server = Server(address, options)
-    try:
+    with closing(Server(address, options)) as server:
         generations.swap(server, address.name, generation)
-    finally:
-        server.close()
 
 
 def drop_generation(path: str, generation: str, settings: Settings) -> None:
     """Remove a generation that is not in use."""
-    options = elastic_options(settings)
-    server = Server(parse_address(path), options)
-    try:
+    with closing(Server(parse_address(path), elastic_options(settings))) as server:
         generations.drop(server, generation)
-    finally:
-        server.close()
 
 
 def beside(path: str, ending: str) -> tuple[str, str]:

@@ -125,6 +125,7 @@ class FeatureIndex(Protocol):
         They come without ``text`` and ``named``, with their terms in any order or without any, and with the payload or, in its place, its version.
         """
 
+    @abstractmethod
     def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
         """Payload and time of publication by id, which is what comparing needs; unknown ids are absent.
 
@@ -192,6 +193,7 @@ class FeatureIndex(Protocol):
             day: ISO 8601 (``2026-08-26``).
         """
 
+    @abstractmethod
     def erase(self, page_ids: Iterable[str]) -> str:
         """Make what was removed of pages unreadable in the storage, also their names and what search keeps of texts.
 
@@ -202,6 +204,7 @@ class FeatureIndex(Protocol):
             Why some of it may still be readable; empty when it is not.
         """
 
+    @abstractmethod
     def names_page(self, page_id: str) -> bool:
         """Whether the storage has the id of a page outside of records, edges and assignments."""
 
@@ -235,24 +238,25 @@ class FeatureIndex(Protocol):
     def unsearchable(self) -> int:
         """Number of texts that ``search`` does not find yet, as they are still to be added."""
 
-    @abstractmethod
     def note(self, name: str) -> str | None:
-        """A small text kept with the index under this name, or None; within ``writing`` it may be read only once."""
+        """What ``notes`` answers for one name."""
 
+    @abstractmethod
     def notes(self, names: Iterable[str]) -> dict[str, str | None]:
-        """What ``note`` answers for each name, asked for together."""
+        """Small texts kept with the index under these names, or None; within ``writing`` each may be read only once."""
 
     @abstractmethod
     def note_names(self) -> list[str]:
         """Names of all notes, ascending, those that other objects have set before the call too."""
 
-    @abstractmethod
     def set_note(self, name: str, value: str | None) -> None:
-        """Keep a small text under a name; None removes it."""
+        """What ``set_notes`` does for one name."""
 
+    @abstractmethod
     def set_notes(self, notes: Mapping[str, str | None]) -> None:
-        """What ``set_note`` does for each name, in order; where it is interrupted, some of the first may be kept."""
+        """Keep small texts under names, in order; None removes one. Where it is interrupted, some of the first may be kept."""
 
+    @abstractmethod
     def count(self) -> int:
         """Number of stored pages."""
 
@@ -337,6 +341,7 @@ class ClusterStore(ClusterUpdates, Protocol):
     def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
         """Each cluster's assignments, clusters by id ascending, members by page id; resumable with an id."""
 
+    @abstractmethod
     def list_clusters(
         self, query: ClusterQuery, *, after: Place | None = None, limit: int = 50
     ) -> list[ClusterSummary]:
@@ -354,9 +359,11 @@ class ClusterStore(ClusterUpdates, Protocol):
             ValueError: the store cannot go so far into an order that is not that of ids or times; it says how far.
         """
 
+    @abstractmethod
     def cluster_sizes(self) -> Counter[int]:
         """How many clusters there are of each number of pages."""
 
+    @abstractmethod
     def duplicate_counts(self) -> tuple[Counter[str], Counter[str]]:
         """How many stored pages are not the canonical document of their cluster: by site, and by month of publication (``2026-03``).
 

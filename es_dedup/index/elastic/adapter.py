@@ -16,7 +16,6 @@ from es_dedup.index.elastic.changes import ClusterFeed
 from es_dedup.index.elastic.cluster_documents import assignments_in
 from es_dedup.index.elastic.cluster_lists import ClusterLists
 from es_dedup.index.elastic.collection import WINDOW, any_of, read_several
-from es_dedup.index.elastic.deletion import expunge
 from es_dedup.index.elastic.fulltext import TextDocuments
 from es_dedup.index.elastic.locking import WAITING
 from es_dedup.index.elastic.mappings import FEATURES
@@ -305,8 +304,16 @@ class ElasticIndex(TextDocuments, ClusterLists, ClusterFeed):
     def erase(self, page_ids: Iterable[str]) -> str:
         """See ``FeatureIndex.erase``: what tells of a page's removal goes, and segments with deleted documents are merged."""
         self._clusters.write(self._removals(page_ids))
-        return expunge(
-            self._server, [each.name for each in (self._pages, self._clusters, self._texts, self._meta)]
+        names = ",".join(each.name for each in (self._pages, self._clusters, self._texts, self._meta))
+        self.refresh()
+        self._server.call(lambda client: client.indices.forcemerge(index=names, only_expunge_deletes=True))
+        stats = self._server.call(lambda client: client.indices.stats(index=names, metric="docs"))
+        left = int(stats["_all"]["primaries"]["docs"]["deleted"])
+        if not left:
+            return ""
+        return (
+            f"{left:,} deleted documents are still in segments until the server merges them; "
+            f"POST {names}/_forcemerge?max_num_segments=1 does so at once"
         )
 
     def names_page(self, page_id: str) -> bool:

@@ -17,6 +17,7 @@ from es_dedup.index.elastic.cluster_documents import (
     grouped,
 )
 from es_dedup.index.elastic.collection import VALUES_AT_A_TIME, Collection, any_of
+from es_dedup.index.elastic.generations import delete
 from es_dedup.index.elastic.mappings import CLUSTERS
 from es_dedup.index.elastic.notes import NoteStore
 from es_dedup.index.elastic.read_your_writes_clusters import MOST, ClusterBatch, ClusterChanges
@@ -110,7 +111,7 @@ class ClusterDocuments(NoteStore):
             self._lock.check()
             self._schema.swap(CLUSTERS, fresh.name)
         except BaseException:
-            self._schema.drop(fresh.name)
+            delete(self._server, fresh.name)
             raise
         self._changed_outside = True
 

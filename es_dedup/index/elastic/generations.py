@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import NotAnIndex
 from es_dedup.index.elastic.mappings import JOBS, KINDS, alias_of, generation_of
+from es_dedup.index.elastic.server import NOT_FOUND
 
 if TYPE_CHECKING:
     from es_dedup.index.elastic.server import Server
@@ -31,38 +32,38 @@ def swap(server: Server, name: str, generation: str) -> None:
         if not new:
             raise NotAnIndex(generation, f"there is no {alias_of(generation, kind)}")
         for concrete in new:
-            actions.append(_add(concrete, alias_of(name, kind), write=True))
+            actions.append(alias_action(concrete, alias_of(name, kind)))
             actions.append({"remove": {"index": concrete, "alias": alias_of(generation, kind)}})
         for concrete in old:
             actions.append({"remove": {"index": concrete, "alias": alias_of(name, kind)}})
-            actions.append(_add(concrete, alias_of(previous, kind), write=True))
+            actions.append(alias_action(concrete, alias_of(previous, kind)))
         stale = [each for each in behind(server, previous, kind) if each not in new]
         actions += ({"remove": {"index": each, "alias": alias_of(previous, kind)}} for each in stale)
         doomed += stale
     server.call(lambda client: client.indices.update_aliases(actions=actions), writing=True)
     doomed += behind(server, generation, JOBS) if generation != previous else []
     for concrete in doomed:
-        _delete(server, concrete)
+        delete(server, concrete)
 
 
 def drop(server: Server, generation: str) -> None:
     """Remove all indices of a generation that is not in use."""
     for kind in (*KINDS, JOBS):
         for concrete in behind(server, generation, kind):
-            _delete(server, concrete)
+            delete(server, concrete)
 
 
 def behind(server: Server, name: str, kind: str) -> list[str]:
     """Indices behind an alias; none when there is no such alias."""
     alias = alias_of(name, kind)
-    if not server.call(lambda client: bool(client.indices.exists_alias(name=alias))):
-        return []
-    return server.call(lambda client: list(client.indices.get_alias(name=alias)))
+    return list(server.call_unless(lambda client: client.indices.get_alias(name=alias).body, NOT_FOUND) or ())
 
 
-def _add(concrete: str, alias: str, *, write: bool) -> dict[str, Any]:
-    return {"add": {"index": concrete, "alias": alias, "is_hidden": True, "is_write_index": write}}
+def alias_action(concrete: str, alias: str) -> dict[str, Any]:
+    """What lets an index be found, and written to, under an alias."""
+    return {"add": {"index": concrete, "alias": alias, "is_hidden": True, "is_write_index": True}}
 
 
-def _delete(server: Server, concrete: str) -> None:
+def delete(server: Server, concrete: str) -> None:
+    """Remove an index; an unknown one is no error."""
     server.call(lambda client: client.indices.delete(index=concrete, ignore_unavailable=True), writing=True)

@@ -25,10 +25,6 @@ HEAD: Final = "statistics"
 class NoteStore(Store):
     """The methods of ``Index`` that read and write notes and the statistics' snapshot."""
 
-    def note(self, name: str) -> str | None:
-        """See ``FeatureIndex.note``."""
-        return self.notes([name])[name]
-
     def notes(self, names: Iterable[str]) -> dict[str, str | None]:
         """See ``FeatureIndex.notes``: within a session each is read once."""
         wanted = list(names)
@@ -42,10 +38,6 @@ class NoteStore(Store):
         self._meta.refresh()
         pages = self._meta.pages({"term": {"kind": "note"}}, [{"_seq_no": "asc"}], fields=["kind"])
         return sorted(hit["_id"].removeprefix(note_key("")) for hits in pages for hit in hits)
-
-    def set_note(self, name: str, value: str | None) -> None:
-        """See ``FeatureIndex.set_note``."""
-        self.set_notes({name: value})
 
     def set_notes(self, notes: Mapping[str, str | None]) -> None:
         """See ``FeatureIndex.set_notes``."""

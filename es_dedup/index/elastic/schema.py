@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexError_, NotAnIndex, SchemaMismatch, SettingsMismatch
 from es_dedup.index.elastic.fields import TermFields
+from es_dedup.index.elastic.generations import alias_action, behind
 from es_dedup.index.elastic.mappings import (
     FEATURES,
     KINDS,
@@ -141,12 +142,9 @@ class Schema:
 
     def swap(self, kind: str, concrete: str) -> None:
         """Put an index in use in one step, and remove the one that was."""
-        alias = alias_of(self._name, kind)
-        old = [name for name in self.mappings(kind) if name != concrete]
+        old = [name for name in behind(self._server, self._name, kind) if name != concrete]
         actions: list[dict[str, Any]] = [{"remove_index": {"index": name}} for name in old]
-        actions.append(
-            {"add": {"index": concrete, "alias": alias, "is_hidden": True, "is_write_index": True}}
-        )
+        actions.append(alias_action(concrete, alias_of(self._name, kind)))
         self._server.call(lambda client: client.indices.update_aliases(actions=actions), writing=True)
 
     def size(self, kind: str) -> int:
@@ -154,12 +152,6 @@ class Schema:
         alias = alias_of(self._name, kind)
         said = self._server.call(lambda client: client.indices.stats(index=alias, metric="store"))
         return int(said["_all"]["primaries"]["store"]["size_in_bytes"])
-
-    def drop(self, concrete: str) -> None:
-        """Remove an index; an unknown one is no error."""
-        self._server.call(
-            lambda client: client.indices.delete(index=concrete, ignore_unavailable=True), writing=True
-        )
 
     def _all(self, kind: str) -> list[str]:
         """Names of all indices of a kind, in use or left over."""

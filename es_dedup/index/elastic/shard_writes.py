@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.index.elastic.server import NOT_FOUND
+from es_dedup.index.elastic.server import NOT_FOUND, reads_answers
 from es_dedup.index.elastic.source_metadata import INDICES_AT_A_TIME, read_facts
 from es_dedup.index.source_index import ShardWrites
 from es_dedup.model.batches import chunked
@@ -83,6 +83,7 @@ def _writes(copy: Mapping[str, Any], term: str) -> ShardWrites:
     )
 
 
+@reads_answers()
 class WritesOfOthers:
     """The methods of ``SourceIndex`` that tell what others have written; threads may share it.
 

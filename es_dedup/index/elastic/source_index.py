@@ -8,9 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexRefused, IndexUnavailable, MappingConflict, SourceIncomplete
-from es_dedup.index.elastic import deletion, pipelines, targets, templates
-from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
+from es_dedup.index.elastic import pipelines, targets, templates
+from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write
 from es_dedup.index.elastic.collection import KEYS_AT_A_TIME, mget, partial_problem
+from es_dedup.index.elastic.deletion import DocumentWrites
 from es_dedup.index.elastic.mappings import KINDS, SOURCE_INDEX, load_mapping
 from es_dedup.index.elastic.rewriting import is_there, place_of, report_of, rewrite
 from es_dedup.index.elastic.server import (
@@ -20,7 +21,6 @@ from es_dedup.index.elastic.server import (
     reads_answers,
     version_numbers,
 )
-from es_dedup.index.elastic.shard_writes import WritesOfOthers
 from es_dedup.index.elastic.source_metadata import EXTERNAL_VERSIONS, INDICES_AT_A_TIME, Alias, read_facts
 from es_dedup.index.source_index import (
     DEDUP,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from es_dedup.index.elastic.rewriting import Change
     from es_dedup.index.elastic.server import Server
     from es_dedup.index.elastic.source_metadata import IndexFacts
-    from es_dedup.index.source_index import DedupField, FieldUpdateReport, RestoredDocument
+    from es_dedup.index.source_index import DedupField, FieldUpdateReport
 
 # unmapped: an index that has never had a document
 BY_SEQUENCE: Final = ({"_seq_no": {"order": "asc", "unmapped_type": "long"}},)
@@ -62,7 +62,7 @@ _OURS: Final = re.compile(rf"-dedup-({'|'.join((*KINDS, 'jobs'))})-v\d+-\d+$")
 
 
 @reads_answers()
-class SourceIndex(WritesOfOthers):
+class SourceIndex(DocumentWrites):
     """Reads documents of the source indices of one cluster and writes their ``dedup`` fields; threads may share it.
 
     A ``target`` is an index, an alias, a data stream or a pattern.
@@ -416,31 +416,6 @@ class SourceIndex(WritesOfOthers):
         self.prepare([place.index], external_versions=external_versions)
         return place
 
-    def delete(self, page_ids: Iterable[str]) -> None:
-        """Remove documents; those that are not there are no error.
-
-        Raises:
-            IndexUnavailable: some could not be removed.
-        """
-        keys = map(document_key, page_ids)
-        results = self._write(Write("delete", key.index, key.id, routing=key.routing) for key in keys)
-        if problems := [result.reason for result in results if not result.done]:
-            raise IndexUnavailable(self._server.name, problems[0])
-
-    def delete_unchanged(self, documents: Iterable[SourceDocument]) -> dict[str, str]:
-        """Remove those documents that are still as they were read; by page id why one was not removed, empty where it was.
-
-        The reason is ``gone``, ``conflict`` (it was written meanwhile), or what the server said.
-        """
-        return deletion.delete_unchanged(self._server, self._write, documents)
-
-    def create(self, documents: Iterable[RestoredDocument]) -> list[tuple[str, str]]:
-        """Write documents that are not there; for each its page id, and why it was not written, empty where it was.
-
-        The reason is ``conflict`` where a document of that id is there, or what the server said.
-        """
-        return deletion.create(self._write, documents)
-
     def waiting(self, target: str, fields: Sequence[str]) -> Iterator[list[SourceDocument]]:
         """Documents that wait for a decision (``dedup.waiting``), as far as they were written before the call."""
         for index in self.indices(target):
@@ -480,9 +455,6 @@ class SourceIndex(WritesOfOthers):
     def count_waiting(self, target: str) -> int:
         """How many these are, as a search sees it; 0 when there is no such index."""
         return self.count(target, WAITING)
-
-    def _write(self, writes: Iterable[Write]) -> list[Result]:
-        return write_all(self._server, writes, alias=False)
 
     def _search(self, index: str, shard: int, body: Mapping[str, Any]) -> Mapping[str, Any]:
         options = {"track_total_hits": False, **body}

@@ -152,21 +152,17 @@ class PageTables(IndexBase):
             (stored,) = connection.execute(f"SELECT count(*) FROM pages WHERE state = {STORED}").fetchone()
             return int(stored)
 
-    def note(self, name: str) -> str | None:
-        """See ``FeatureIndex.note``."""
+    def notes(self, names: Iterable[str]) -> dict[str, str | None]:
+        """See ``FeatureIndex.notes``."""
         with self._connection.reading() as connection:
-            found = read_meta(connection, f"{_NOTE}{name}")
-        return None if found is None else str(found)
+            found = {name: read_meta(connection, f"{_NOTE}{name}") for name in names}
+        return {name: None if value is None else str(value) for name, value in found.items()}
 
     def note_names(self) -> list[str]:
         """See ``FeatureIndex.note_names``."""
         with self._connection.reading() as connection:
             rows = connection.execute("SELECT name FROM meta ORDER BY name").fetchall()
         return [name.removeprefix(_NOTE) for (name,) in rows if name.startswith(_NOTE)]
-
-    def set_note(self, name: str, value: str | None) -> None:
-        """See ``FeatureIndex.set_note``."""
-        self.set_notes({name: value})
 
     def set_notes(self, notes: Mapping[str, str | None]) -> None:
         """See ``FeatureIndex.set_notes``: all of them are kept, or none."""
