@@ -89,7 +89,10 @@ def write_session(index: Index) -> Iterator[bool]:
 
 
 def repair_around(
-    index: NeighbourhoodStore, touched: Collection[str], lookup: CandidateSearch, settings: Settings
+    index: NeighbourhoodStore,
+    touched: Collection[str],
+    lookup: CandidateSearch | None,
+    settings: Settings,
 ) -> tuple[set[str], int]:
     """Cluster stored pages around a change again.
 
@@ -99,7 +102,7 @@ def repair_around(
     Args:
         index: with the new edges in it and those of removed pages gone.
         touched: pages that are new or were removed, and stored pages that had an edge to a page that was replaced or removed.
-        lookup: finds and compares stored pages.
+        lookup: finds and compares stored pages; None: all their edges are there.
         settings: canonical order.
 
     Returns:
@@ -123,7 +126,7 @@ def repair_around(
         and each.page_id in before
         and before[each.page_id].canonical != each.page_id
     ]
-    if len(alone) > 1:
+    if lookup is not None and len(alone) > 1:
         for some in chunked(alone, LOOKUP_PAGES):
             index.put_edges(lookup.of_stored(some).edges())
         cluster_around(alone)

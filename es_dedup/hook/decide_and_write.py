@@ -25,6 +25,7 @@ from es_dedup.batch.featurise import day_of, make_chunk
 from es_dedup.batch.learning import learn, store_statistics
 from es_dedup.batch.overrides import OVERRIDES, decided_edges, load_ignored
 from es_dedup.batch.place import drop_replaced, place, records_of, remove_pages
+from es_dedup.batch.refresh import REFRESHING, refresh
 from es_dedup.batch.write_policy import StoredBatch, left_out, taken_over
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages
@@ -64,6 +65,14 @@ SHARED_SECONDS: Final = 30.0  # from the decision on a document to its write, at
 MOST_BEGUN: Final = 16  # batches that are not concluded, far more than are under way at once
 NOTES: Final = (STATISTICS, OVERRIDES)
 """Read with the candidates."""
+GROWTH: Final = 2
+"""Statistics are learned again once there are so many times the pages that they were learned from: all that is learned stays linear in the pages."""
+LAST_SHARE: Final = 20
+"""And when a hook is closed that has decided on one page in so many."""
+REFRESHED_PAGES: Final = 50_000
+"""Beyond which a hook leaves that to maintenance: reading their features takes about ten seconds."""
+COUNTED_PAGES: Final = 500
+"""Decided on before all are counted again, or a tenth of the pages where these are more: each count makes the server refresh."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +119,8 @@ class BatchDecider:
         self._turns = 0  # beginnings and ends of sessions of ours
         self._numbers = count()  # of batches that are begun; threads may take them at once
         self._begun: dict[int, frozenset[str]] = {}  # pages of those that are not concluded
+        self._arrived = 0  # pages decided on, new or changed
+        self._counted_at = 0  # of these, when all pages are counted again
 
     def featurise(self, pages: Sequence[Page], *, named: bool = True) -> Chunk:
         """Features of pages; one that breaks an extractor is named in ``failed``, and the others go on.
@@ -238,8 +249,8 @@ class BatchDecider:
             self._looked = time.monotonic()
         note = compared.notes.get(STATISTICS, found.note)
         if note != found.note:  # learned anew since candidates were searched
-            lookup = self.lookup(note)
-            compared = self._anew(found.todo, lookup, found.number)
+            latest = self.lookup(note)
+            compared, lookup = self._again(found, lookup, latest), latest
         return ComparedBatch(found, compared, lookup, turns)
 
     def standing_for(self, batch: ComparedBatch, policy: WritePolicy) -> Mapping[str, Collection[str]]:
@@ -271,9 +282,10 @@ class BatchDecider:
             return BatchDecisions(failed=found.failed, session=self.session)
         with self._writing() as since_last:
             alone = since_last and found.session == self.session
-            if not alone and (latest := self.lookup()).settings != lookup.settings:
-                # reclustered with other settings meanwhile
-                compared, lookup = self._anew(todo, latest, found.number), latest
+            # What is in force is known here, unless others have held a session.
+            latest = self.lookup(self._in_force.note) if alone and self._in_force else self.lookup()
+            if latest.settings != lookup.settings or latest.statistics is not lookup.statistics:
+                compared, lookup = self._again(found, lookup, latest), latest
             unchanged = alone and batch.turns == self._turns - 1
             other = None if unchanged else replaced_meanwhile(compared, index)
             if other and (lost := self._lost(todo, other)).records.ids:
@@ -287,7 +299,30 @@ class BatchDecider:
                     cache.learn(compared.stored, assigned, {*todo.records.ids, *compared.stored})
                 basis = _Basis(compared, other, cache, lookup, policy, {*todo.records.ids, *there})
                 decided = self._decide(replace(found, todo=without(todo, other or ())), basis)
+        self._arrived += len(todo.records.ids)
         return replace(decided, failed=found.failed)
+
+    def outgrown(self, *, last: bool = False) -> bool:
+        """Whether statistics are to be learned again for the pages that came since, or a process was stopped while it did so.
+
+        Args:
+            last: no more batches follow.
+        """
+        known = self._in_force
+        if known is None or not self._arrived or not (last or self._arrived >= self._counted_at):
+            return False
+        stored, learned = self._index.count(), known.statistics.pages
+        self._counted_at = self._arrived + max(COUNTED_PAGES, stored // 10)
+        if stored > REFRESHED_PAGES:
+            return False
+        grown = stored >= max(GROWTH * learned, COUNTED_PAGES)
+        ended = last and stored != learned and LAST_SHARE * self._arrived >= stored
+        return grown or ended or self._index.note(REFRESHING) is not None
+
+    def refresh(self) -> Iterator[set[str]]:
+        """Learn statistics again; gives pages whose documents have to be written now, see ``refresh``."""
+        yield from refresh(self._index, self._settings, self._writing)
+        self._settings_in_force()
 
     def _lost(self, todo: Chunk, other: Collection[str]) -> Chunk:
         """Pages that another process has removed, as it found no documents of them: these are yet to be written."""
@@ -436,6 +471,14 @@ class BatchDecider:
     def _compare(todo: Chunk, lists: CandidateLists, lookup: CandidateSearch) -> CandidateSearchResult:
         at_hand = records_of(todo.records)
         return lookup.compared(lists, assigned=bool(todo.records.ids), at_hand=at_hand, notes=NOTES)
+
+    def _again(
+        self, found: FoundBatch, before: CandidateSearch, latest: CandidateSearch
+    ) -> CandidateSearchResult:
+        """Compare as is now in force; the candidates stay unless settings have changed: of two pages at once one alone has found the other."""
+        if found.lists is None or latest.settings != before.settings:
+            return self._anew(found.todo, latest, found.number)
+        return self._compare(found.todo, found.lists, latest)
 
     def _anew(self, todo: Chunk, lookup: CandidateSearch, number: int) -> CandidateSearchResult:
         """Search and compare once more; pages of batches that were begun later find those of this one, not the other way round."""

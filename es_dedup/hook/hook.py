@@ -35,6 +35,7 @@ from es_dedup.settings.loading import settings_in_force
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from types import TracebackType
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.hook.batch_steps import BatchDecisions, ComparedBatch, FoundBatch
@@ -60,7 +61,8 @@ class DedupHook(Closing):
     written, and then calls ``written``. One object serves one thread at a time.
 
     Traps:
-        - Corpus statistics are learned from the first batch of three different texts, then by ``recluster`` only (maintenance, or ``Deduplicator.recluster``).
+        - Corpus statistics are learned from the first batch of three different texts, and again whenever there are twice the pages and when
+          the hook is closed, see ``refresh_statistics``.
         - An ingest pipeline that changes the text of a document runs after the hook.
     """
 
@@ -131,6 +133,29 @@ class DedupHook(Closing):
         if self._another is None:
             raise TypeError("open the hook by DedupHook.open(address, fields), which can be repeated")
         return self._another()
+
+    def refresh_statistics(self, report: HookReport | None = None, *, last: bool = True) -> None:
+        """Learn corpus statistics again if enough pages came since, and repair the clusters and documents that change by them.
+
+        Others may write meanwhile. Where the server fails, the next call of any hook or worker goes on.
+
+        Args:
+            report: counts are added to it.
+            last: no documents follow: one page in twenty is enough; else there have to be twice the pages.
+        """
+        report = HookReport() if report is None else report
+        with suppress(IndexError_), report.timed("statistics"):
+            for pages in self._decider.refresh() if self._decider.outgrown(last=last) else ():
+                dedup_fields = self._decider.dedup_fields(pages - self._decider.begun)
+                self._updates.write(dedup_fields, report, self._decider.session)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Refresh the statistics unless there was an error, then close."""
+        if error is None:
+            self.refresh_statistics()
+        self.close()
 
     def close(self) -> None:
         """Let go of the connections; may be called twice."""
@@ -376,6 +401,7 @@ class DedupHook(Closing):
                 report.not_repaired.update(dict.fromkeys(batch.others, str(error)))
                 report.not_repaired.update(dict.fromkeys(batch.to_read(failed), str(error)))
         documents.without_decision(again, report)
+        self.refresh_statistics(report, last=False)
         if refresh and self._updates.changed:
             with suppress(IndexError_):
                 self._source_index.refresh(",".join(sorted(self._updates.changed)))

@@ -2,7 +2,8 @@
 
 A backfill of all documents stores features first (``FEATURES`` by shard and range of sequence numbers, in parallel; ``CATCH_UP``, what was
 written meanwhile), then clusters (``CLUSTER``), then writes the ``dedup`` field of each document (``UPDATE``), of documents that have none
-yet or other features than they hold now (``REMAINING``), and removes pages whose document was deleted meanwhile (``ORPHANS``).
+yet or other features than they hold now (``REMAINING``), and removes pages whose document was deleted meanwhile (``ORPHANS``). Where there
+were such documents, statistics follow them (``REFRESH``).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.batch.chunk_rows import changed
 from es_dedup.batch.overrides import load_ignored
 from es_dedup.batch.recluster import CLUSTERS_PENDING, write_session
+from es_dedup.batch.refresh import refresh_is_due
 from es_dedup.batch.whole_corpus import recluster_out_of_core
 from es_dedup.errors import ConfigError
 from es_dedup.index.source_index import Shard, SourceFields
@@ -26,6 +28,7 @@ from es_dedup.maintenance.documents import (
     ingest,
     ingest_documents,
     read_documents,
+    refresh_statistics,
     update_all_dedup_fields,
 )
 from es_dedup.maintenance.follow import Positions, changes
@@ -39,6 +42,7 @@ from es_dedup.maintenance.stage import (
     process_batches,
     repeats,
 )
+from es_dedup.model import Outcome
 from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import decision_settings, with_recorded
 
@@ -385,6 +389,18 @@ def _work_orphans(context: MaintenanceContext, _job: Job, part: Partition) -> It
         yield Step(ids[-1], len(ids), forget_gone(context, ids))
 
 
+def _plan_statistics(context: MaintenanceContext, job: Job) -> list[PartitionPlan]:
+    """One part where documents were decided on after all others were clustered, or pages removed."""
+    late = any(job.counts.get(str(outcome)) for outcome in Outcome)
+    return _plan_all(context, job) if refresh_is_due(context.index, changed=late) else []
+
+
+def _work_statistics(context: MaintenanceContext, _job: Job, part: Partition) -> Iterator[Step]:
+    """Statistics of all documents, and the clusters that they change, in one step; its checkpoint says that it was done."""
+    if part.checkpoint is None:
+        yield Step(1, part.total, refresh_statistics(context))
+
+
 FEATURES: Final = Stage("features", _plan_features, _work_features)
 CATCH_UP: Final = Stage("catch-up", _plan_catch_up, _work_features)
 IGNORED: Final = Stage("ignored", _plan_ignored, _work_ignored)
@@ -394,3 +410,4 @@ CLUSTER: Final = Stage("cluster", _plan_all, _work_cluster)
 UPDATE: Final = Stage("update", _plan_all, _work_update)
 REMAINING: Final = Stage("remaining", _plan_remaining, _work_remaining)
 ORPHANS: Final = Stage("orphans", _plan_all, _work_orphans)
+REFRESH: Final = Stage("statistics", _plan_statistics, _work_statistics)

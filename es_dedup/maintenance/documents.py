@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.recluster import (
@@ -12,6 +13,7 @@ from es_dedup.batch.recluster import (
     documents_pending,
     write_session,
 )
+from es_dedup.batch.refresh import refresh, refresh_is_due
 from es_dedup.errors import DedupError
 from es_dedup.hook.report import HookReport
 from es_dedup.index import factory
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 GROUP_PAGES: Final = 500
 """Pages of clusters whose ``dedup`` fields are written together."""
 SENT_AT_A_TIME: Final = 100  # dead letters
+FOLLOWING: Final = "follow"
+"""Kind of the job without an end."""
 
 
 def ingest(context: MaintenanceContext, page_ids: Iterable[str], *, again: bool = False) -> Mapping[str, int]:
@@ -223,6 +227,27 @@ def recluster_documents(context: MaintenanceContext) -> Mapping[str, int]:
         for _, _, written in update_all_dedup_fields(context):
             counts.update(written)
         context.index.set_note(CLUSTERS_PENDING, None)
+    return counts
+
+
+def tend_statistics(context: MaintenanceContext, *, changed: bool = False) -> Mapping[str, int]:
+    """``refresh_statistics`` where it is due and no job is about to cluster everything.
+
+    Args:
+        context: with its attachments.
+        changed: documents were decided on since, also if there are no more pages than before.
+    """
+    under_way = any(job.what != FOLLOWING for job in context.jobs.jobs(unfinished=True))
+    if under_way or not context.attachments or not refresh_is_due(context.index, changed=changed):
+        return {}
+    return refresh_statistics(context)
+
+
+def refresh_statistics(context: MaintenanceContext) -> Mapping[str, int]:
+    """Learn corpus statistics again, and write the documents of the clusters that change; counts as ``update_dedup_fields``."""
+    counts: Counter[str] = Counter()
+    for pages in refresh(context.index, context.settings, partial(write_session, context.index)):
+        counts.update(update_dedup_fields(context, pages))
     return counts
 
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field, RootModel
 from es_dedup.errors import reading_stored
 from es_dedup.index.source_index import Shard
 from es_dedup.maintenance.context import pages_of
-from es_dedup.maintenance.documents import forget_gone, ingest_documents
+from es_dedup.maintenance.documents import FOLLOWING, forget_gone, ingest_documents, tend_statistics
 from es_dedup.maintenance.stage import PartitionPlan, Stage, Step, batch_of, give_up, gives_up, repeats
 
 if TYPE_CHECKING:
@@ -319,13 +319,14 @@ def _work(context: MaintenanceContext, job: Job, part: Partition) -> Iterator[St
     while True:
         yield from follower.look(compare=once)
         if not follower.busy:
+            yield from follower.tend_statistics(now=once)
             time.sleep(0 if once else context.settings.maintenance.follow_seconds)
         yield follower.state.step(idle=True)
         if once and not follower.busy:
             return
 
 
-FOLLOW: Final = Stage("follow", _plan, _work)
+FOLLOW: Final = Stage(FOLLOWING, _plan, _work)
 """New and changed documents are decided on, and pages whose documents were deleted are removed."""
 
 
@@ -343,6 +344,18 @@ class _Follower:
         self._gives_up = gives_up(context, part)
         self.state = FollowState.of(part)
         self.busy = False
+        self._decided, self._tended = (
+            False,
+            time.monotonic(),
+        )  # on documents since statistics were tended, and when that was
+
+    def tend_statistics(self, *, now: bool) -> Iterator[Step]:
+        """Learn statistics again for what was followed, ``now`` or at the interval of the checks that workers make."""
+        interval = self._context.settings.maintenance.recheck_seconds
+        if now or (interval and time.monotonic() - self._tended >= interval):
+            if counts := tend_statistics(self._context, changed=self._decided):
+                yield self.state.step(0, counts)
+            self._decided, self._tended = False, time.monotonic()
 
     def look(self, *, compare: bool) -> Iterator[Step]:
         """Deal with deletions where it is time for that, or ``compare``, then with what was written until now."""
@@ -408,6 +421,7 @@ class _Follower:
             context.source_index.forget(documents)
             raise
         self.busy |= bool(documents)
+        self._decided |= bool(documents)
         state.positions.advance(found.index, found.shard, found.history, found.reached)
         state.settle()
         known = len(found.documents) - len(documents)

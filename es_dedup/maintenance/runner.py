@@ -24,6 +24,7 @@ from es_dedup.maintenance.backfill import (
     IGNORED,
     NAMED,
     ORPHANS,
+    REFRESH,
     REMAINING,
     UPDATE,
     WAITING,
@@ -69,7 +70,7 @@ class JobKind:
 
 
 KINDS: Final[Mapping[str, JobKind]] = {
-    "backfill": JobKind((FEATURES, CATCH_UP, CLUSTER, UPDATE, REMAINING, ORPHANS)),
+    "backfill": JobKind((FEATURES, CATCH_UP, CLUSTER, UPDATE, REMAINING, ORPHANS, REFRESH)),
     "refill": JobKind((FEATURES, CATCH_UP, CLUSTER)),
     "recluster": JobKind((WAITING, IGNORED, CLUSTER, UPDATE, ORPHANS)),
     "follow": JobKind((FOLLOW,)),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from celery.exceptions import Reject
 
 from es_dedup.errors import DedupError, UnknownJob
-from es_dedup.maintenance.documents import finish_overrides
+from es_dedup.maintenance.documents import finish_overrides, tend_statistics
 from es_dedup.maintenance.forget import expire
 from es_dedup.maintenance.runner import KINDS, Runner, Turn, start_recheck, start_recluster
 from es_dedup.maintenance.status import BEAT
@@ -51,9 +51,10 @@ def register(app: Celery, place: str, settings: Settings) -> None:
 
     @app.task(name="es_dedup.recheck")  # type: ignore[untyped-decorator]
     def recheck() -> None:
-        """Have documents that still wait decided on when no job is about them; finish changes of overrides."""
+        """Have documents that still wait decided on when no job is about them; finish changes of overrides; let statistics follow."""
         finish_overrides(context())
         send_job(start_recheck(context()))
+        tend_statistics(context())
 
     @app.task(name="es_dedup.recluster")  # type: ignore[untyped-decorator]
     def recluster() -> None:

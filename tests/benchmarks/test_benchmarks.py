@@ -49,11 +49,13 @@ SMALL: Final = {
     "bench_collapse": ["--rounds", "1", "--queries", "春", "东西"],
     "bench_hook": ["--stored", "30", "--pages", "10"],
     "bench_inconclusive": ["--sets", "portal-zh", "--chunks", "20"],
+    "bench_refresh": ["--sets", "portal-zh", "news-en"],
 }
 RIGHT: Final[dict[str, Callable[[Any], bool]]] = {
     "bench_candidates": lambda rows: {row["query missed"] for row in rows} == {0},
     "bench_extract": lambda rows: len(rows) >= 5 and min(row["f1"] for row in rows) > 0.97,
     "bench_inconclusive": lambda rows: [(row["waiting"], row["missed"]) for row in rows] == [(0, 0)] * 2,
+    "bench_refresh": lambda rows: {row["equal clusters"] for row in rows} == {1},
     "bench_versions": lambda rows: (rows[1]["groups of 2+"], rows[1]["neighbours"]) == (25, 25),
 }
 """Whether the figures of a benchmark on the small sets are right, where that is known."""
@@ -63,6 +65,7 @@ ON_A_SERVER: Final = {
     "bench_collapse",
     "bench_hook",
     "bench_inconclusive",
+    "bench_refresh",
 }
 
 
