@@ -138,7 +138,8 @@ test-lowest:  ## unit, contract and format tests with the lowest allowed version
 servers: $(DEV)  ## start Elasticsearch and Redis and leave them running; scripts/servers down stops them
 	$(SERVERS) up elastic redis
 
-fuzz: $(NATIVE)  ## a million generated and damaged inputs, some two hours; FUZZ_ARGS='--target read-csv --seed 1 --count 1000'
+fuzz: $(NATIVE)  ## a million generated and damaged inputs of the native core, then of readers and formats, some two hours; FUZZ_ARGS='--target read-csv --seed 1 --count 1000'
+	cd native && PROPTEST_CASES=1000000 $(CARGO) test --release --quiet
 	$(BIN)/python -m tests.fuzz $(FUZZ_ARGS)
 
 native: $(NATIVE)  ## build the native core and install it; needs Rust, without it everything works and takes several times as long

@@ -15,16 +15,12 @@ from harness import Row, data_file, expect, page_of, parser_of, report, rows_of
 
 from es_dedup import Settings
 from es_dedup.batch.featurise import CHUNK_PAGES, make_chunk
-from es_dedup.detectors import ccdet
-from es_dedup.detectors.coverage_features import build_from
-from es_dedup.detectors.features import content_hashes, featurise, pack, stored_terms, unpack
+from es_dedup.detectors.features import featurise, pack, stored_terms, unpack
 from es_dedup.detectors.named_fields import named_fields
-from es_dedup.detectors.simhash import Simhash
 from es_dedup.extraction import create_extractor
 from es_dedup.extraction.language import language_of
 from es_dedup.index.factory import text_codec
 from es_dedup.text.normalise import normalise_many, normalised_pages
-from es_dedup.text.tokens import tokenise
 from es_dedup.text.words import words_of_pages
 
 if TYPE_CHECKING:
@@ -71,7 +67,7 @@ def measure(pages: Sequence[Page], rounds: int) -> dict[str, float]:
 
 def one_chunk(pages: list[Page], spent: dict[str, float]) -> None:
     """Run every step on a chunk and add up its time."""
-    settings = Settings()
+    settings = Settings(workers=1)
     texts, titles = [page.text or "" for page in pages], [page.title or "" for page in pages]
 
     def timed(step: str, call: Callable[[], Any]) -> Any:
@@ -82,14 +78,10 @@ def one_chunk(pages: list[Page], spent: dict[str, float]) -> None:
         spent[step] = spent.get(step, 0.0) + time.process_time() - begun
         return result
 
-    batch = timed("normalise", lambda: normalise_many(texts))
-    tokens = timed("tokens and clauses", lambda: tokenise(batch))
-    timed("ccdet", lambda: ccdet.period_table(batch, settings.ccdet.window))
-    timed("simhash", lambda: Simhash(settings.simhash).values(batch, tokens))
-    timed("coverage", lambda: build_from(batch, tokens, titles))
-    timed("content hash", lambda: content_hashes(ccdet.without_white_space(batch)))
-    table = featurise(texts, titles, settings)
+    timed("normalise", lambda: normalise_many(texts))
+    table = timed("normalise and featurise", lambda: featurise(texts, titles, settings))
     packed = timed("pack", lambda: pack(table))
+    timed("unpack", lambda: unpack(packed))
     timed("terms", lambda: stored_terms(table, settings))
     timed("language", lambda: [language_of(text) for text in texts])
     codec = text_codec(settings)

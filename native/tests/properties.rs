@@ -26,8 +26,6 @@ fn pages() -> impl Strategy<Value = (Vec<u32>, Vec<i64>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
-
     #[test]
     fn features_of_any_text_do_not_depend_on_threads((codes, offsets) in pages(), window in 1..30usize) {
         let plane: Vec<u8> = (0..0x10000u32).map(|code| match code {
