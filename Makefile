@@ -48,14 +48,14 @@ SITE := site
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' Makefile | column -t -s '|'
 
-demo: $(CORE)  ## find the duplicates among the sample pages, show them with their evidence, write report.html
+demo: $(CORE)  ## find the duplicates among the sample pages, show the largest clusters, write report.html
 	@rm -f es-dedup.1 $(DEMO_DB) $(DEMO_DB)-wal $(DEMO_DB)-shm
-	$(BIN)/es-dedup --db $(DEMO_DB) scan samples/pages --report $(REPORT)
+	$(BIN)/es-dedup --db $(DEMO_DB) --quiet scan samples/pages --report $(REPORT)
 	@echo
-	$(BIN)/es-dedup --db $(DEMO_DB) --quiet clusters
+	$(BIN)/es-dedup --db $(DEMO_DB) --quiet clusters --limit 3
 	@echo
-	$(BIN)/es-dedup --db $(DEMO_DB) --quiet clusters --limit 3 --evidence
 	@echo "The report is $(REPORT); the index is $(DEMO_DB): try"
+	@echo "  $(BIN)/es-dedup --db $(DEMO_DB) clusters"
 	@echo "  $(BIN)/es-dedup --db $(DEMO_DB) search 三桥"
 	@echo "  $(BIN)/es-dedup --db $(DEMO_DB) explain forum/bridge-excerpt.html zhportal/bridge-opening.html"
 	@echo "  make console"

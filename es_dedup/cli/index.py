@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.maintenance.context import MaintenanceContext
 
+LONG_FACTS: Final = ("settings", "also_stored")
+"""Of the statistics, what is for machines."""
 EXPORTED: Final = rb'\{"(cluster|page)_id": |(cluster|page)_id,|PAR1.*es-dedup.*export'
 """How the files of ``export`` begin; see ``_write_parquet``."""
 _ROWS: Final = 1_000
@@ -242,7 +244,11 @@ def stats(session: Session) -> None:
         with session.site(read_only=True) as site:
             facts |= site_status(site)
     session.output.emit({"db": session.place, **facts})
-    session.output.facts({"index": session.place, **facts})
+    shown = {
+        name: value for name, value in facts.items() if name not in LONG_FACTS and value not in ({}, [], ())
+    }
+    session.output.facts({"index": session.place, **shown})
+    session.output.note("--json shows the settings it was made with, too")
 
 
 def doctor(

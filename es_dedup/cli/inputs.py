@@ -15,6 +15,7 @@ from es_dedup.cli.output import clean
 from es_dedup.cli.session import Session
 from es_dedup.model import Page
 from es_dedup.readers import Fields, InputFailure, ReadOptions, Roots, read_pages
+from es_dedup.readers.locations import located, missing
 from es_dedup.readers.port import FORMATS, KEPT_FAILURES
 from es_dedup.readers.streams import STDIN, is_pipe
 
@@ -107,6 +108,8 @@ class Intake:
             raise typer.BadParameter(
                 "a line of standard input has no place to be found at", param_hint="--id-from"
             )
+        if absent := missing(located(path for path in paths if path != STDIN)):
+            raise typer.BadParameter(f"there is no {', '.join(map(clean, absent))}", param_hint="PATH")
         most = session.settings.extraction.max_bytes
         try:
             self._source = read_pages(paths, replace(options, max_page_bytes=most, leave=leave))

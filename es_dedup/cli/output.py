@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.model import PairDecision
 from es_dedup.model.plain import plain
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, Group
+    from rich.padding import Padding
     from rich.table import Table
+    from rich.text import Text
 
 
 _PADDING: Final = 3  # beside a cell, its right edge among them
@@ -107,9 +109,11 @@ class Output:
         console.print(_drawn(head, [[clean(cell) for cell in row] for row in rows], console.width))
 
     def warn_each(self, what: str, reasons: Mapping[str, str], most: int) -> None:
-        """A remark for each of the first pages or files, with the reason."""
+        """A remark for each of the first pages or files, with the reason, and how many more there are."""
         for name, reason in islice(reasons.items(), most):
             self.warn(f"{what}: {clean(name)}: {reason}")
+        if len(reasons) > most:
+            self.warn(f"{what}: {len(reasons) - most:,} more; --json lists them")
 
     def facts(self, facts: Mapping[str, object]) -> None:
         """Names and values below each other."""
@@ -136,10 +140,11 @@ def show_pair(output: Output, pair: PairDecision, *, methods: Sequence[str] | No
             output.line(f"  {name:<10} not applicable: {clean(reason)}")
 
 
-def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Table:
-    """The table; cells that are too wide are folded, never cut."""
+def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Table | Group:
+    """The table; where it leaves too little room for whole ids, each row on lines of its own. Nothing is cut."""
     from rich import box
     from rich.cells import cell_len
+    from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
@@ -147,12 +152,29 @@ def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Ta
     longest = [max(map(cell_len, column)) for column in zip(head, *rows, strict=True)]
     ids = [name in _IDS for name in head]
     others = sum(min(length, _NARROW) for length, is_id in zip(longest, ids, strict=True) if not is_id)
-    left = (width - _EDGES - _PADDING * len(head) - others) // max(sum(ids), 1)
+    wanted = sum(length for length, is_id in zip(longest, ids, strict=True) if is_id)
+    if wanted + others + _PADDING * len(head) + _EDGES > width and any(ids):
+        return Group(*chain.from_iterable(_row_by_itself(head, row) for row in rows))
     for name, length, is_id in zip(head, longest, ids, strict=True):
-        table.add_column(name, overflow="fold", width=min(length, left) if is_id else None)
+        table.add_column(name, overflow="fold", width=length if is_id else None)
     for row in rows:
         table.add_row(*(Text(cell, COLOURS.get(cell, "")) for cell in row))
     return table
+
+
+def _row_by_itself(head: Sequence[str], row: Sequence[str]) -> Iterator[Text | Padding]:
+    """The ids of a row on a line, then its other cells with their names."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    cells = [(name, cell) for name, cell in zip(head, row, strict=True) if cell]
+    yield Text("  ".join(cell for name, cell in cells if name in _IDS), "bold", overflow="fold")
+    others = [
+        Text.assemble((f"{name} ", "dim"), (cell, COLOURS.get(cell, "")))
+        for name, cell in cells
+        if name not in _IDS
+    ]
+    yield Padding(Text("; ").join(others), (0, 0, 0, 2))
 
 
 def clean(value: object) -> str:

@@ -31,6 +31,7 @@ DryRun = Annotated[bool, typer.Option(help="Report what would be done; write not
 
 NAMES_IN_TITLE: Final = 3
 SHOWN_PAGES: Final = 20
+SHOWN_WITHOUT_TEXT: Final = 3  # most sites have such pages
 _BATCH: Final = 256
 _KNOWN: Final = (Outcome.DUPLICATE, Outcome.CONTAINED)
 
@@ -125,7 +126,8 @@ def check(session: Session, paths: Paths, *, options: ReadOptions, evidence: boo
                 checked += 1
                 known += decision.outcome in _KNOWN
                 output.emit(decision)
-                output.line(_in_words(decision), str(decision.outcome))
+                for line in _in_words(decision):
+                    output.line(clean(line), str(decision.outcome))
                 for pair in decision.verdicts if evidence else ():
                     show_pair(output, pair)
     output.note(f"{checked:,} checked, {known:,} duplicate or contained, {intake.failed:,} left out")
@@ -134,22 +136,27 @@ def check(session: Session, paths: Paths, *, options: ReadOptions, evidence: boo
     return ExitCode.KNOWN if known else ExitCode.OK
 
 
-def _in_words(decision: Decision) -> str:
+def _in_words(decision: Decision) -> Iterator[str]:
+    """The decision on one line, then each relation to another page on a line of its own."""
     from es_dedup.report.evidence import shares_in_words
 
-    said = f"{decision.page_id}: {decision.outcome}"
-    if decision.duplicate_of:
-        said += f" of {decision.duplicate_of}"
-        if decision.cluster_id != decision.page_id:
-            said += f" (cluster {decision.cluster_id})"
-    parts = [said]
-    for word, ids in (("contained in", decision.contained_in), ("contains", decision.contains)):
-        if ids:
-            parts.append(f"{word} {', '.join(ids)}")
-    if decision.verdicts:
-        first = decision.verdicts[0]
-        parts.append(shares_in_words(first.shares, first.left, first.right, first.score))
-    return ", ".join(map(clean, (*parts, *decision.notes)))
+    shares = {
+        (pair.right if pair.left == decision.page_id else pair.left): shares_in_words(
+            pair.shares if pair.left == decision.page_id else pair.shares and pair.shares[::-1],
+            "this page",
+            "the other",
+            pair.score,
+        )
+        for pair in decision.verdicts
+    }
+    cluster = "" if decision.cluster_id == decision.page_id else f" (cluster {decision.cluster_id})"
+    yield f"{decision.page_id}: {decision.outcome}{cluster}"
+    same = (decision.duplicate_of,) if decision.duplicate_of else ()
+    named = {"duplicate of": same, "contained in": decision.contained_in, "contains": decision.contains}
+    for word, ids in named.items():
+        for other in ids:
+            yield f"  {word} {other}{': ' if other in shares else ''}{shares.get(other, '')}"
+    yield from (f"  {note}" for note in decision.notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +210,7 @@ def _finish(
     summary = {each.name: getattr(done, each.name) for each in fields(done) if each.name not in apart}
     summary |= {"db": session.place, "dry_run": dry_run, "left_out_by_policy": done.left_out}
     output.warn_each("left out", done.failed, SHOWN_PAGES)
-    output.warn_each("without text", done.skipped_pages, SHOWN_PAGES)
+    output.warn_each("without text", done.skipped_pages, SHOWN_WITHOUT_TEXT)
     for note in done.notes:
         output.warn(note)
     output.result(_facts(done, intake, more, dry_run=dry_run), {**summary, "input": intake.as_dict(), **more})

@@ -183,6 +183,13 @@ def located(paths: Iterable[str | Path]) -> list[Named]:
     return found
 
 
+def missing(named: Iterable[Named]) -> list[Path]:
+    """Of local paths that are no patterns those where there is nothing."""
+    return [
+        path for path in named if isinstance(path, Path) and not (path.exists() or glob.has_magic(str(path)))
+    ]
+
+
 def is_pattern(path: Path) -> bool:
     """Whether a local path is a pattern: it has ``*``, ``?`` or ``[…]``, and no file has this very name."""
     return glob.has_magic(str(path)) and not path.exists()

@@ -64,9 +64,9 @@ def test_tables_are_drawn_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None
     assert "[bold]x" in stream.getvalue()
 
 
-@pytest.mark.parametrize(("length", "whole"), [(40, True), (300, False)])
+@pytest.mark.parametrize(("length", "whole"), [(40, True), (76, True), (300, False)])
 def test_ids_are_never_cut(monkeypatch: pytest.MonkeyPatch, length: int, whole: bool) -> None:
-    """Other columns are folded first; a longer id is folded, too."""
+    """Other columns are folded first; then a row has lines of its own; an id longer than a line is folded."""
     stream = Terminal()
     monkeypatch.setattr(sys, "stdout", stream)
     monkeypatch.setenv("COLUMNS", "80")

@@ -80,7 +80,8 @@ def test_a_pipe_is_written_into(scanned: None, form: str) -> None:
 
 
 def test_no_index_is_made_of_nothing() -> None:
-    assert run("scan", "nope").exit_code == 3
+    missing = run("scan", "nope")
+    assert (missing.exit_code, "there is no nope" in missing.stderr) == (2, True)
     Path("empty.jsonl").touch()
     result = run("scan", "empty.jsonl", "--report", "report.html")
     assert (result.exit_code, "no index was made" in result.stderr) == (3, True)
