@@ -76,7 +76,7 @@ def store_statistics(index: Index, statistics: Statistics, packed: bytes, settin
         settings: the index records those that decide.
     """
     index.save_statistics(packed)
-    index.set_note(STATISTICS, clustered_with(statistics.version, settings))
+    index.set_note(STATISTICS, clustered_with(statistics.version, statistics.pages, settings))
 
 
 def _with_masks(values: NDArray[np.uint32], masks: NDArray[np.uint32]) -> NDArray[np.uint64]:

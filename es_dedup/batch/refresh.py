@@ -19,10 +19,9 @@ from es_dedup.batch.recluster import LOOKUP_PAGES, repair_around, silent
 from es_dedup.batch.whole_corpus import IN_MEMORY_PAGES, decide_corpus
 from es_dedup.clustering import same_neighbours
 from es_dedup.clustering.star import weakness
-from es_dedup.decision.statistics import Statistics
 from es_dedup.detectors.features import unpack
 from es_dedup.model.batches import chunked
-from es_dedup.settings.recorded import STATISTICS
+from es_dedup.settings.recorded import STATISTICS, pages_learned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -61,10 +60,9 @@ class _Decided(NamedTuple):
 
 def refresh_is_due(index: Index, *, changed: bool = False) -> bool:
     """Whether a refresh was stopped, or pages came or went since statistics were learned, or were ``changed``; not of an index that is too large."""
-    stored, snapshot = index.count(), index.load_statistics()
-    learned = Statistics.from_bytes(snapshot).pages if snapshot else 0
-    fits = 0 < stored <= IN_MEMORY_PAGES
-    return fits and (changed or stored != learned or index.note(REFRESHING) is not None)
+    stored, notes = index.count(), index.notes([STATISTICS, REFRESHING])
+    grown = stored != pages_learned(notes[STATISTICS])
+    return 0 < stored <= IN_MEMORY_PAGES and (changed or grown or notes[REFRESHING] is not None)
 
 
 def refresh(

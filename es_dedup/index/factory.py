@@ -113,7 +113,7 @@ def _opened(path: str | Path, settings: Settings, *, read_only: bool) -> Index:
                 index.writing()
             ):  # of two that open a new index at once, the first one's settings are in force
                 if index.note(STATISTICS) is None:
-                    index.set_note(STATISTICS, clustered_with("", settings))
+                    index.set_note(STATISTICS, clustered_with("", 0, settings))
     except BaseException:
         index.close()
         raise

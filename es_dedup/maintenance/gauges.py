@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from prometheus_client.core import GaugeMetricFamily
 
 from es_dedup.maintenance.status import follow_status, last_times, source_counts
+from es_dedup.settings.recorded import STATISTICS, pages_learned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,8 +24,13 @@ def stored_families(context: MaintenanceContext) -> Iterator[GaugeMetricFamily]:
     counts = source_counts(context)
     text = "Documents of attached indices: all, with a dedup field, and waiting for a decision"
     yield _labelled("es_dedup_source_documents", text, "state", counts)
+    stored, learned = context.index.count(), pages_learned(context.index.note(STATISTICS))
     single: dict[str, tuple[str, float]] = {
-        "es_dedup_pages": ("Stored pages", context.index.count()),
+        "es_dedup_pages": ("Stored pages", stored),
+        "es_dedup_statistics_pages_since": (
+            "Pages more than corpus statistics were learned from",
+            stored - learned,
+        ),
         "es_dedup_dead_letters": ("Dead letters", context.jobs.count_dead()),
     }
     if counts["all"]:

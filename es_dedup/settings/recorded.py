@@ -170,9 +170,16 @@ def _same(settings: Settings, key: str, value: Any) -> bool:
     return sorted(own) == sorted(value) if key in (DETECTORS, ALSO_STORED) else bool(own == value)
 
 
-def clustered_with(statistics: str, settings: Settings) -> str:
-    """The text of the note ``STATISTICS``, for clusters made with these statistics (their version) and settings."""
-    return json.dumps({"statistics": statistics, "settings": decision_settings(settings)}, sort_keys=True)
+def clustered_with(statistics: str, pages: int, settings: Settings) -> str:
+    """The text of the note ``STATISTICS``, for clusters made with these statistics (their version, and from how many pages) and settings."""
+    known = {"statistics": statistics, "pages": pages, "settings": decision_settings(settings)}
+    return json.dumps(known, sort_keys=True)
+
+
+def pages_learned(note: str | None) -> int:
+    """From how many pages the statistics that a note ``STATISTICS`` names were learned."""
+    with reading_stored("notes on clusters"):
+        return int(json.loads(note)["pages"]) if note else 0
 
 
 def decisions_in(note: str | None) -> dict[str, Any]:

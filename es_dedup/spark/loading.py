@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import PythonException
 
+from es_dedup.batch.learning import store_statistics
 from es_dedup.batch.overrides import load_ignored
 from es_dedup.batch.recluster import CLUSTERS_PENDING, follow_overrides, write_session
 from es_dedup.detectors.features import stored_terms, unpack
@@ -16,7 +17,6 @@ from es_dedup.index import factory
 from es_dedup.index.port import Assignment
 from es_dedup.index.records import RecordBatch
 from es_dedup.model import Edge, Relation
-from es_dedup.settings.recorded import STATISTICS, clustered_with
 from es_dedup.spark.batches import batch_of, mapped
 from es_dedup.spark.feature_rows import checked
 from es_dedup.spark.folder import TableFolder, cause, readable
@@ -96,8 +96,7 @@ def load(spark: SparkSession, tables: str, place: str, settings: Settings | None
                 raise ConfigError((HAS_PASSAGES,), "index")
             index.set_note(CLUSTERS_PENDING, LOADING)
             _put_all(pages, index, place, chosen)
-            index.save_statistics(statistics.to_bytes())
-            index.set_note(STATISTICS, clustered_with(statistics.version, chosen))
+            store_statistics(index, statistics, statistics.to_bytes(), chosen)
             index.replace_all(_edges(pairs), _assignments(clusters))
             follow_overrides(index, chosen)
             index.refresh_clusters()  # whoever opens the index next sees them

@@ -265,7 +265,7 @@ def source(rng: random.Random, index: str, key: str, asked: str) -> dict[str, An
         body = PART.as_dict()
     elif key.startswith("dead:") or '"dead"' in asked:
         body = DEAD.as_dict()
-    note = clustered_with("v", Settings()).encode() if key == "note:statistics" else b"1"
+    note = clustered_with("v", 5, Settings()).encode() if key == "note:statistics" else b"1"
     packed = Statistics.empty().to_bytes() if key.startswith("statistics:") else note
     value = base64.b64encode(packed).decode()
     made = {

@@ -58,6 +58,7 @@ def test_all_metrics_that_are_asked_for_are_exported_and_both_servers_tell_the_s
     assert of_serve['es_dedup_source_documents{state="with_dedup_field"}'] == 6
     assert of_serve["es_dedup_dedup_field_share"] == pytest.approx(6 / 7)
     assert of_serve["es_dedup_pages"] == 6
+    assert of_serve["es_dedup_statistics_pages_since"] == 0
     assert of_serve["es_dedup_follow_documents_behind"] == 1
     assert of_serve['es_dedup_last_timestamp_seconds{what="follow"}'] > 1.7e9
     assert of_serve['es_dedup_up{server="elasticsearch"}'] == 1

@@ -97,7 +97,7 @@ def test_each_setting_of_an_enabled_method_shapes_features_or_decisions() -> Non
 def test_recorded_values_replace_the_callers() -> None:
     given = chosen(decision__preset="strict", index__lock_seconds=3, elastic__password="s")  # noqa: S106 - of no server
     recorded = decisions_in(
-        clustered_with("1234", chosen(decision__preset="loose", cluster__preferred_sites=["b.org"]))
+        clustered_with("1234", 5, chosen(decision__preset="loose", cluster__preferred_sites=["b.org"]))
     )
     adopted = with_recorded(given, recorded)
     assert adopted.decision.preset == "loose"
@@ -112,7 +112,7 @@ def test_recorded_values_replace_the_callers() -> None:
 def test_thresholds_are_recorded_one_by_one() -> None:
     given = chosen(decision__thresholds__about_title=0.3)
     recorded = decisions_in(
-        clustered_with("1234", chosen(decision__thresholds__needed_cover=[0.9, 0.8, 0.7]))
+        clustered_with("1234", 5, chosen(decision__thresholds__needed_cover=[0.9, 0.8, 0.7]))
     )
     assert [str(each) for each in decision_differences(recorded, given)] == [
         "decision.thresholds.about_title is not set in the index and 0.3 now"
