@@ -84,7 +84,7 @@ def refresh(
         return
     try:
         known, note = index.note(STATISTICS), index.note(REFRESHING)
-        left = json.loads(note or "[]")
+        left = set[str](json.loads(note or "[]"))
         settings = EffectiveSettings.read(index, given, known).settings
         versions: dict[str, Version] = {}
         index.refresh()
@@ -99,14 +99,15 @@ def refresh(
         with writing():
             if index.note(STATISTICS) != known:
                 return  # another process has learned meanwhile
-            index.set_note(REFRESHING, json.dumps(left))
+            index.set_note(REFRESHING, json.dumps(sorted(left)))
             store_statistics(index, found.statistics, packed, settings)
             known = index.note(STATISTICS)
         for some in chunked(stale, LOOKUP_PAGES):
             with writing():
                 if index.note(STATISTICS) != known:
                     return
-                changed = _store(index, some, decided)
+                left.difference_update(some)
+                changed = _store(index, some, decided, left)
             yield changed
         with writing():
             if index.note(STATISTICS) == known:
@@ -152,10 +153,11 @@ def _differing(some: Iterable[Edge], others: Iterable[Edge]) -> set[Pair]:
     return {(left, right) for left, right, _, _ in ours ^ theirs}
 
 
-def _store(index: Index, some: Collection[str], decided: _Decided) -> set[str]:
+def _store(index: Index, some: Collection[str], decided: _Decided, left: Collection[str]) -> set[str]:
     """Store the edges of some pages as they were decided, and their clusters; gives the pages whose documents change.
 
-    Of pages that were changed, removed or not yet clustered when they were read, edges stay as they are.
+    Of pages that were changed, removed or not yet clustered when they were read, edges stay as they are. Pages that are ``left`` by a refresh
+    that was stopped are named until it is their turn.
     """
     before = {(edge.left, edge.right): edge for edge in index.edges_of(some)}
     wanted = {pair: edge for name in some for pair, edge in decided.edges.get(name, {}).items()}
@@ -181,5 +183,5 @@ def _store(index: Index, some: Collection[str], decided: _Decided) -> set[str]:
         pages |= repair_around(clusters, touched, None, decided.settings)[0]
         pages.update(some)
         # Before the clusters: who stops here has named the documents that are to be written.
-        index.set_note(REFRESHING, json.dumps(sorted(pages), ensure_ascii=False))
+        index.set_note(REFRESHING, json.dumps(sorted(pages.union(left)), ensure_ascii=False))
     return pages
