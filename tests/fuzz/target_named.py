@@ -107,7 +107,6 @@ def named(pages: list[tuple[str, str]]) -> None:
     )
     for body in fields().columns_of(batch, range(len(pages)), named=True):
         json.dumps(body, ensure_ascii=False).encode()
-        fields().room_of(body)
     sides: list[Any] = [PageFeatures(str(at), "", "", 0, "", page) for at, page in enumerate(found)]
     feature_rows(sides[0])
     compared_fields(sides[0], sides[-1])

@@ -192,10 +192,8 @@ class ElasticIndex(TextDocuments, ClusterLists, ClusterFeed):
 
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
         """See ``FeatureIndex.get_many``: without payloads."""
-        wanted = storable(page_ids)
-        read = map(records.record_of, self._pages.read(map(key_of, wanted), fields=records.FIELDS))
-        found = {record.page_id: record for record in read}
-        return {page_id: found[page_id] for page_id in wanted if page_id in found}
+        read = self._pages.read(map(key_of, storable(page_ids)), fields=records.FIELDS)
+        return {record.page_id: record for record in map(records.record_of, read)}
 
     def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
         """See ``FeatureIndex.payloads``."""
@@ -225,8 +223,7 @@ class ElasticIndex(TextDocuments, ClusterLists, ClusterFeed):
         self, page_ids: Iterable[str], notes: Sequence[str] = ()
     ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
         """See ``Index.pages_and_assignments``."""
-        wanted = storable(page_ids)
-        keys = [key_of(page_id) for page_id in wanted]
+        keys = [key_of(page_id) for page_id in storable(page_ids)]
         kept_lock = self._lock.kept
         features, kept, said, waiting = read_several(
             (self._pages, keys, records.FIELDS),
@@ -236,13 +233,8 @@ class ElasticIndex(TextDocuments, ClusterLists, ClusterFeed):
         )
         if kept_lock:
             self._lock.saw(next(iter(waiting), None))
-        found = {record.page_id: record for record in map(records.record_of, features)}
-        groups = assignments_in(kept)
-        return (
-            {page_id: found[page_id] for page_id in wanted if page_id in found},
-            {page_id: groups[page_id] for page_id in wanted if page_id in groups},
-            self._notes_in(said, notes),
-        )
+        stored = {record.page_id: record for record in map(records.record_of, features)}
+        return stored, assignments_in(kept), self._notes_in(said, notes)
 
     def named(self, page_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """See ``FeatureIndex.named``."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexInterrupted, IndexReadOnly
@@ -12,29 +12,24 @@ from es_dedup.index.elastic.server import (
     BUSY,
     NOT_FOUND,
     TOO_LARGE,
-    is_engine_error,
     pauses,
     reason_in,
-    status_of,
     watchers,
 )
 from es_dedup.model.batches import chunked_by_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from es_dedup.index.elastic.server import Server
 
 MAX_ITEMS: Final = 2_000  # of one request
 GONE: Final = ("index_not_found_exception", "index_closed_exception")
-OVERHEAD_BYTES: Final = 200  # of an item beside its longest values
-
-Body = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One write: ``operation`` is ``index``, ``create``, ``update`` or ``delete``; ``size`` in bytes, about.
+    """One write: ``operation`` is ``index``, ``create``, ``update`` or ``delete``.
 
     ``retries`` of an ``update`` count how often it may meet another writer; ``condition`` is a sequence number and a term.
     ``version`` is an external one that the document may have already, and has afterwards; ``pipeline`` takes the place of the index's.
@@ -43,17 +38,16 @@ class Write:
     operation: str
     index: str
     key: str
-    body: Body | None = None
-    size: int = OVERHEAD_BYTES
+    body: Mapping[str, Any] | None = None
     condition: tuple[int, int] | None = None
     routing: str = ""
     retries: int = 0
     version: int | None = None
     pipeline: str = ""
 
-    def lines(self) -> list[Body]:
+    def encoded(self) -> bytes:
         """Its lines in a bulk request."""
-        head: Body = {"_index": self.index, "_id": self.key}
+        head: dict[str, Any] = {"_index": self.index, "_id": self.key}
         if self.condition is not None:
             head["if_seq_no"], head["if_primary_term"] = self.condition
         if self.routing:
@@ -64,7 +58,9 @@ class Write:
             head["pipeline"] = self.pipeline
         if self.retries:
             head["retry_on_conflict"] = self.retries
-        return [{self.operation: head}] if self.body is None else [{self.operation: head}, self.body]
+        lines = [{self.operation: head}] if self.body is None else [{self.operation: head}, self.body]
+        text = "\n".join([json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in lines])
+        return text.encode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +99,13 @@ def write_all(server: Server, writes: Iterable[Write], *, alias: bool) -> list[R
         IndexRefused, IndexReadOnly: as ``Server.call``.
     """
     results: list[Result] = []
-    for chunk in chunked_by_size(writes, server.options.chunk_bytes, attrgetter("size"), count=MAX_ITEMS):
+    items = (write.encoded() for write in writes)
+    for chunk in chunked_by_size(items, server.options.chunk_bytes, len, count=MAX_ITEMS):
         results += _write_chunk(server, chunk, alias=alias)
     return results
 
 
-def _write_chunk(server: Server, chunk: list[Write], *, alias: bool) -> list[Result]:
+def _write_chunk(server: Server, chunk: list[bytes], *, alias: bool) -> list[Result]:
     results: dict[int, Result] = {}
     waiting = list(range(len(chunk)))
     end = time.monotonic() + server.options.retry_seconds
@@ -132,26 +129,20 @@ def _write_chunk(server: Server, chunk: list[Write], *, alias: bool) -> list[Res
     raise AssertionError  # pauses never end
 
 
-def _send(server: Server, writes: list[Write], *, alias: bool) -> list[Result]:
+def _send(server: Server, items: list[bytes], *, alias: bool) -> list[Result]:
     """One request, halved when it is too large."""
-    operations = [line for write in writes for line in write.lines()]
 
     def ask(client: Any) -> list[Result]:
-        try:
-            items = client.bulk(operations=operations, require_alias=alias)["items"]
-            return [_result(item) for _, item in zip(writes, items, strict=True)]
-        except Exception as error:
-            if not is_engine_error(error) or status_of(error) != TOO_LARGE:
-                raise
-        return []
+        answers = client.bulk(operations=items, require_alias=alias)["items"]
+        return [_result(answer) for _, answer in zip(items, answers, strict=True)]
 
-    found = server.call(ask, writing=True)
-    if found:
-        return found
-    if len(writes) == 1:
+    results = server.call_unless(ask, TOO_LARGE, writing=True)
+    if results is not None:
+        return results
+    if len(items) == 1:
         return [Result(TOO_LARGE, "the page is larger than the server takes (http.max_content_length)")]
-    half = len(writes) // 2
-    return _send(server, writes[:half], alias=alias) + _send(server, writes[half:], alias=alias)
+    half = len(items) // 2
+    return _send(server, items[:half], alias=alias) + _send(server, items[half:], alias=alias)
 
 
 def _result(item: dict[str, Any]) -> Result:

@@ -83,9 +83,7 @@ class ClusterDocuments(NoteStore):
 
     def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
         """See ``ClusterStore.assignments``."""
-        wanted = storable(page_ids)
-        found = assignments_in(self._clusters.read(map(key_of, wanted)))
-        return {page_id: found[page_id] for page_id in wanted if page_id in found}
+        return assignments_in(self._clusters.read(map(key_of, storable(page_ids))))
 
     def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
         """See ``ClusterStore.members``."""

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexUnavailable, WriteFailed
-from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Write, write_all
+from es_dedup.index.elastic.bulk import Write, write_all
 from es_dedup.index.elastic.server import BUSY, CONFLICT, NOT_FOUND, Unanswered, reason_in
 from es_dedup.model.batches import chunked
 
@@ -194,14 +194,13 @@ class Collection:
     def put(
         self,
         key: str,
-        body: dict[str, Any],
-        size: int = OVERHEAD_BYTES,
+        body: Mapping[str, Any],
         *,
         operation: str = "index",
         condition: Version | None = None,
     ) -> Write:
         """A write, for ``write``, that stores a document; arguments as of ``Write``."""
-        return Write(operation, self.name, key, body, size, condition)
+        return Write(operation, self.name, key, body, condition)
 
     def delete(self, key: str, condition: Version | None = None) -> Write:
         """A write, for ``write``, that removes a document."""

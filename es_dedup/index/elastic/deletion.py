@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import IndexUnavailable
-from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
+from es_dedup.index.elastic.bulk import Result, Write, write_all
 from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, reads_answers
 from es_dedup.index.elastic.shard_writes import WritesOfOthers
 from es_dedup.index.elastic.source_metadata import read_facts
@@ -69,7 +69,6 @@ class DocumentWrites(WritesOfOthers):
                 each.index,
                 each.id,
                 dict(each.source),
-                OVERHEAD_BYTES + len(repr(each.source)),
                 routing=each.routing,
                 version=each.version or None,
                 pipeline="_none",

@@ -146,13 +146,6 @@ class TermFields:
                 body.update({name: value for name, value in batch.named[place].items() if name in self.types})
         return list(bodies.values())
 
-    def room_of(self, body: Mapping[str, Any]) -> int:
-        """Bytes of these fields in a request, about."""
-        return sum(
-            len(name) + 6 + (3 * len(str(value)) if name in self.types else (len(value) * 11))
-            for name, value in body.items()
-        )
-
     def _places(self, terms: NDArray[np.uint64]) -> NDArray[np.int64]:
         first, count = self._at
         tags = (terms >> np.uint64(TAG_SHIFT)).astype(

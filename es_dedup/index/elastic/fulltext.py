@@ -9,7 +9,6 @@ import base64
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.index.elastic.bulk import OVERHEAD_BYTES
 from es_dedup.index.elastic.server import reads_answers
 from es_dedup.index.elastic.store import Store
 from es_dedup.index.elastic.tokens import key_of, storable
@@ -43,13 +42,9 @@ class TextDocuments(Store):
 
     def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
         """See ``FeatureIndex.texts``."""
-        wanted = storable(page_ids)
-        sources = (
-            document["_source"]
-            for document in self._texts.read(map(key_of, wanted), fields=("page_id", "text"))
-        )
-        found = {each["page_id"]: decompress_text(base64.b64decode(each["text"])) for each in sources}
-        return {page_id: found[page_id] for page_id in wanted if page_id in found}
+        read = self._texts.read(map(key_of, storable(page_ids)), fields=("page_id", "text"))
+        sources = (document["_source"] for document in read)
+        return {each["page_id"]: decompress_text(base64.b64decode(each["text"])) for each in sources}
 
     def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
         """See ``FeatureIndex.search``: pages that hold all words of the query or, if none does, any of them."""
@@ -94,8 +89,7 @@ class TextDocuments(Store):
                 "body": " ".join(words_of(text)),
                 "text": base64.b64encode(packed).decode(),
             }
-            room = OVERHEAD_BYTES + len(body["text"]) + 4 * len(body["body"])
-            yield self._texts.put(key_of(batch.ids[place]), body, room, operation=operation)
+            yield self._texts.put(key_of(batch.ids[place]), body, operation=operation)
 
     def _drop_texts(self, page_ids: Iterable[str]) -> None:
         """Remove the texts of some pages; those that have none are no error."""

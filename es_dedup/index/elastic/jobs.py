@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.index.elastic.bulk import OVERHEAD_BYTES
 from es_dedup.index.elastic.collection import Collection
 from es_dedup.index.elastic.mappings import JOBS, alias_of, concrete_of
 from es_dedup.index.elastic.schema import Schema
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 BY_JOB_DESCENDING: Final = ({"job": "desc"},)
 BY_JOB: Final = ({"job": "asc"},)
-BODY_BYTES: Final = 4 * OVERHEAD_BYTES  # of one document, about
 
 
 @reads_answers()
@@ -104,7 +102,6 @@ class JobStore:
             self._documents.put(
                 _dead_key(letter.page_id),
                 {"kind": "dead", "job": letter.page_id, "at": letter.at, "body": letter.as_dict()},
-                BODY_BYTES,
             )
             for letter in letters
         )
@@ -144,13 +141,13 @@ class JobStore:
 
     def _job_write(self, job: Job, operation: str, version: Version | None = None) -> Write:
         body = {"kind": "job", "job": job.id, "state": job.state, "at": job.changed, "body": job.as_dict()}
-        return self._documents.put(f"job:{job.id}", body, BODY_BYTES, operation=operation, condition=version)
+        return self._documents.put(f"job:{job.id}", body, operation=operation, condition=version)
 
     def _part_write(self, part: Partition, operation: str, version: Version | None = None) -> Write:
         state = "finished" if part.finished else "working" if part.owner else "waiting"
         body = {"kind": "part", "job": part.job, "state": state, "at": part.beat, "body": part.as_dict()}
         key = _part_key(part.job, part.plan, part.number)
-        return self._documents.put(key, body, BODY_BYTES, operation=operation, condition=version)
+        return self._documents.put(key, body, operation=operation, condition=version)
 
 
 _DEAD: Final = {"term": {"kind": "dead"}}

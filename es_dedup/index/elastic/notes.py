@@ -75,7 +75,7 @@ class NoteStore(Store):
         ]
         head = {"kind": "statistics", "owner": secrets.token_hex(8), "parts": len(packed)}
         self._meta.write(
-            self._meta.put(key, {"kind": "part", "value": part}, len(part))
+            self._meta.put(key, {"kind": "part", "value": part})
             for key, part in zip(_part_keys(head), packed, strict=True)
         )
         self._meta.write([self._meta.put(HEAD, head)])
@@ -90,7 +90,7 @@ class NoteStore(Store):
                 writes.append(self._meta.delete(note_key(name)))
             else:
                 packed = base64.b64encode(value.encode()).decode()
-                writes.append(self._meta.put(note_key(name), {"kind": "note", "value": packed}, len(packed)))
+                writes.append(self._meta.put(note_key(name), {"kind": "note", "value": packed}))
         return writes
 
     def _notes_in(

@@ -7,7 +7,6 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.index import validation
-from es_dedup.index.elastic.bulk import OVERHEAD_BYTES
 from es_dedup.index.elastic.collection import any_of
 from es_dedup.index.elastic.tokens import hash_of, hash_token, key_of
 from es_dedup.index.records import FeatureRecord, version_of
@@ -69,9 +68,7 @@ def writes(
         if batch.content_hashes[place]:
             body["content_hash"] = hash_token(batch.content_hashes[place])
         body.update({name: column[place] for name, column in columns.items() if column[place]})
-        room = OVERHEAD_BYTES + len(body["payload"]) + fields.room_of(terms)
-        room += 3 * (len(body.get("title", "")) + len(body.get("url", "")))
-        yield documents.put(key_of(batch.ids[place]), body, room, operation=operation)
+        yield documents.put(key_of(batch.ids[place]), body, operation=operation)
 
 
 def record_of(document: Mapping[str, Any]) -> FeatureRecord:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexUnavailable
-from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write, write_all
+from es_dedup.index.elastic.bulk import Result, Write, write_all
 from es_dedup.index.elastic.collection import mget
 from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, OK, reason_in
 from es_dedup.index.source_index import FieldUpdateReport
@@ -95,7 +95,6 @@ def _write(
         key.index,
         key.id,
         source,
-        OVERHEAD_BYTES + len(repr(source)),
         condition=None if is_external else (answer["_seq_no"], answer["_primary_term"]),
         routing=key.routing,
         version=answer["_version"] if is_external else None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexRefused, IndexUnavailable, MappingConflict, SourceIncomplete
 from es_dedup.index.elastic import pipelines, targets, templates
-from es_dedup.index.elastic.bulk import OVERHEAD_BYTES, Result, Write
+from es_dedup.index.elastic.bulk import Result, Write
 from es_dedup.index.elastic.collection import KEYS_AT_A_TIME, mget, partial_problem
 from es_dedup.index.elastic.deletion import DocumentWrites
 from es_dedup.index.elastic.mappings import KINDS, SOURCE_INDEX, load_mapping
@@ -506,7 +506,7 @@ def _conflicts(facts: IndexFacts) -> str:
 def _write(key: DocumentKey, dedup_field: DedupField | None) -> Write:
     # A partial update merges objects; it cannot remove a field, a script can.
     body = {"script": REMOVE} if dedup_field is None else {"doc": {DEDUP: dedup_field.as_dict()}}
-    return Write("update", key.index, key.id, body, OVERHEAD_BYTES * 2, routing=key.routing, retries=RETRIES)
+    return Write("update", key.index, key.id, body, routing=key.routing, retries=RETRIES)
 
 
 def _no_script(result: Result) -> bool:

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.index.elastic.mappings import META_KEY
+from es_dedup.index.elastic.server import NOT_FOUND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -111,10 +112,10 @@ def uninstall(server: Server, name: str, *, dry_run: bool = False) -> list[str]:
         else:
             parts = [part for part in template["composed_of"] if part != ours]
             _put(server, other, {**template, "composed_of": parts})
-    there = server.call(lambda client: bool(client.cluster.exists_component_template(name=ours)))
-    if there:
-        server.call(lambda client: client.cluster.delete_component_template(name=ours), writing=True)
-    return sorted({*using, ours} if there else using)
+    removed = server.call_unless(
+        lambda client: client.cluster.delete_component_template(name=ours), NOT_FOUND, writing=True
+    )
+    return sorted({*using, ours} if removed else using)
 
 
 def auto_create(server: Server, index: str) -> bool | None:
@@ -130,11 +131,10 @@ def auto_create(server: Server, index: str) -> bool | None:
 
 def _is_users(server: Server, ours: str) -> bool:
     """Whether the component template was made for index templates that the user maintains."""
-    if not server.call(lambda client: bool(client.cluster.exists_component_template(name=ours))):
+    answer = server.call_unless(lambda client: client.cluster.get_component_template(name=ours), NOT_FOUND)
+    if answer is None:
         return False
-    (found,) = server.call(lambda client: client.cluster.get_component_template(name=ours))[
-        "component_templates"
-    ]
+    (found,) = answer["component_templates"]
     return bool(found["component_template"].get("_meta", {}).get(META_KEY, {}).get(OWN_TEMPLATES))
 
 
