@@ -4,23 +4,22 @@ It shows how little an adapter has to be, and answers candidate queries by count
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from es_dedup.index import validation
-from es_dedup.index.base import IndexBase
-from es_dedup.index.port import NO_NOTES, Assignment, WriteReport
+from es_dedup.index.port import NO_NOTES, Assignment, Index, WriteReport
 from es_dedup.index.records import FeatureRecord, RecordBatch
-from es_dedup.model import Candidate, CandidateQuery, CandidateResult, Edge, Scope
+from es_dedup.model import Candidate, CandidateQuery, CandidateResult, Edge, Progress, Scope
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery, ClusterSummary, Place
 from es_dedup.text.tokens import characters_apart
 
 
-class PlainIndex(IndexBase):
+class PlainIndex(Index):
     """All ports over dictionaries of one object; nothing is kept beyond it."""
 
     def __init__(self) -> None:
@@ -141,6 +140,12 @@ class PlainIndex(IndexBase):
 
     def count(self) -> int:
         return len(self._pages)
+
+    def refresh(self) -> None:
+        pass
+
+    def prepare_search(self, progress: Callable[[Progress], None] | None = None) -> None:
+        pass
 
     def erase(self, page_ids: Iterable[str]) -> str:
         return ""

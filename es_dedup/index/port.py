@@ -4,16 +4,19 @@ Each sentence of a docstring here has a test in ``es_dedup.testing.index_contrac
 suite.
 No query language crosses this port: the only question is ``CandidateQuery``.
 
-Abstract methods are those that every adapter has to write. ``es_dedup.index.base.IndexBase`` builds the others on them; an adapter
-overrides them to save requests.
+Abstract methods are those that every adapter has to write. The others are built on them, for an adapter whose engine has nothing better: it
+overrides them where it answers in fewer requests, or faster.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+
+from es_dedup.index.records import RecordBatch
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import TracebackType
 
-    from es_dedup.index.records import FeatureRecord, RecordBatch
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.model import CandidateQuery, CandidateResult, Edge, Progress, Relation
     from es_dedup.model.cluster_changes import ClusterChange, Cursor
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary, Place
@@ -75,7 +78,8 @@ class FeatureIndex(Protocol):
 
     @property
     def keeps_named(self) -> bool:
-        """Whether ``FeatureRecord.named`` is kept; elsewhere it need not be made."""
+        """Whether ``FeatureRecord.named`` is kept; elsewhere it need not be made. An adapter that keeps it overrides ``named``, too."""
+        return False
 
     def put_many(self, records: Iterable[FeatureRecord]) -> WriteReport:
         """Store records; one with a known ``page_id`` replaces the old one and its terms.
@@ -90,6 +94,7 @@ class FeatureIndex(Protocol):
             IndexUnavailable: storage failed (full disk, no answer); nothing of the batch was kept.
             IndexLocked: another process writes; nothing of the batch was kept.
         """
+        return self.put_batch(RecordBatch.of(list(records)))
 
     @abstractmethod
     def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> WriteReport:
@@ -105,6 +110,10 @@ class FeatureIndex(Protocol):
 
         Of these nothing is changed. Where the call was interrupted before, its own pages may be among them.
         """
+        with self.writing():
+            stored = set(self.get_many(batch.ids))
+            rows = [row for row, page_id in enumerate(batch.ids) if page_id not in stored]
+            return self.put_batch(batch.take(rows), notes), stored
 
     @abstractmethod
     def writing(self) -> AbstractContextManager[bool]:
@@ -136,8 +145,9 @@ class FeatureIndex(Protocol):
     def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
         """Main texts by id, where kept; unknown ids are absent."""
 
-    def named(self, page_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+    def named(self, page_ids: Iterable[str]) -> dict[str, dict[str, Any]]:  # noqa: ARG002 - none are kept
         """Features by field name by page id, where kept; unknown ids are absent."""
+        return {}
 
     def candidates_many(self, candidate_queries: Sequence[CandidateQuery]) -> list[CandidateResult]:
         """One answer per candidate query, in order.
@@ -153,6 +163,7 @@ class FeatureIndex(Protocol):
         less precision covers all that begins with it (``2024-05`` all of May), and a page without time lies outside
         any bound on time.
         """
+        return self.candidates_with_copies(candidate_queries, ())[0]
 
     @abstractmethod
     def candidates_with_copies(
@@ -183,6 +194,10 @@ class FeatureIndex(Protocol):
 
     def pages_with_url(self, urls: Iterable[str]) -> dict[str, list[str]]:
         """Page ids, ascending, by URL; URLs of no stored page are absent."""
+        wanted, found = set(urls), dict[str, list[str]]()
+        for record in (each for some in self.scan() for each in some if each.url in wanted):
+            found.setdefault(record.url, []).append(record.page_id)
+        return found
 
     def pages_before(self, day: str) -> Iterator[list[str]]:
         """Ids of pages that were published before a day, in batches, ascending; pages without a time are not met.
@@ -192,6 +207,9 @@ class FeatureIndex(Protocol):
         Args:
             day: ISO 8601 (``2026-08-26``).
         """
+        for records in self.scan():
+            if old := [each.page_id for each in records if "" < each.published < day]:
+                yield old
 
     @abstractmethod
     def erase(self, page_ids: Iterable[str]) -> str:
@@ -232,14 +250,17 @@ class FeatureIndex(Protocol):
     def matches(self, query: str) -> int:
         """Number of the pages that ``search`` finds."""
 
+    @abstractmethod
     def prepare_search(self, progress: Callable[[Progress], None] | None = None) -> None:
         """Add new texts to the full-text index, where writes do not: for all, or for this object where it was opened for reading only."""
 
     def unsearchable(self) -> int:
         """Number of texts that ``search`` does not find yet, as they are still to be added."""
+        return 0
 
     def note(self, name: str) -> str | None:
         """What ``notes`` answers for one name."""
+        return self.notes([name])[name]
 
     @abstractmethod
     def notes(self, names: Iterable[str]) -> dict[str, str | None]:
@@ -251,6 +272,7 @@ class FeatureIndex(Protocol):
 
     def set_note(self, name: str, value: str | None) -> None:
         """What ``set_notes`` does for one name."""
+        self.set_notes({name: value})
 
     @abstractmethod
     def set_notes(self, notes: Mapping[str, str | None]) -> None:
@@ -260,6 +282,7 @@ class FeatureIndex(Protocol):
     def count(self) -> int:
         """Number of stored pages."""
 
+    @abstractmethod
     def refresh(self) -> None:
         """Make all earlier writes visible to every reader."""
 
@@ -322,7 +345,7 @@ class ClusterBatch(NeighbourhoodStore, Protocol):
     def edges_and_members(
         self, page_ids: Iterable[str], cluster_ids: Iterable[str]
     ) -> tuple[list[Edge], dict[str, list[Assignment]]]:
-        """What ``edges_of`` the pages and ``members`` of the clusters answer, asked for together."""
+        """See ``ClusterStore.edges_and_members``."""
 
 
 class ClusterStore(ClusterUpdates, Protocol):
@@ -331,7 +354,8 @@ class ClusterStore(ClusterUpdates, Protocol):
     def edges_and_members(
         self, page_ids: Iterable[str], cluster_ids: Iterable[str]
     ) -> tuple[list[Edge], dict[str, list[Assignment]]]:
-        """See ``ClusterBatch.edges_and_members``."""
+        """What ``edges_of`` the pages and ``members`` of the clusters answer, asked for together."""
+        return self.edges_of(page_ids), self.members(cluster_ids)
 
     @abstractmethod
     def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
@@ -387,9 +411,6 @@ class ClusterStore(ClusterUpdates, Protocol):
     def changes_end(self) -> Cursor:
         """The place after the last change; ``changes`` since then gives what changes from now on."""
 
-    def refresh_clusters(self) -> None:
-        """See all edges and assignments that other writers have stored before the call."""
-
 
 class StatisticsStore(Protocol):
     """The latest corpus statistics as an opaque versioned snapshot."""
@@ -411,10 +432,16 @@ class Index(FeatureIndex, ClusterStore, StatisticsStore, Protocol):
     def features(self) -> Mapping[str, Any]:
         """The settings that shape features which the index was made with, JSON-ready by name."""
 
+    def refresh_clusters(self) -> None:
+        """See all edges and assignments that other writers have stored before the call."""
+        self.refresh()
+
     def pages_and_assignments(
         self, page_ids: Iterable[str], notes: Sequence[str] = ()
     ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
         """What ``get_many`` and ``assignments`` answer for pages, and ``note`` for each name of ``notes``, asked for together."""
+        wanted = list(page_ids)
+        return self.get_many(wanted), self.assignments(wanted), self.notes(notes)
 
     def batched_cluster_updates(self) -> AbstractContextManager[ClusterBatch]:
         """Keep the edges and assignments that are changed through the value when the block ends, all at once where that is quicker.
@@ -422,6 +449,7 @@ class Index(FeatureIndex, ClusterStore, StatisticsStore, Protocol):
         For use within ``writing``, by one thread. Until the block ends, only reads through the value see the changes. When it raises, a part
         may be kept, or nothing.
         """
+        return nullcontext(self)
 
     def keep_writer_lock(self) -> AbstractContextManager[None]:
         """Let the sessions of ``writing`` inside follow each other more quickly, by keeping others out also in between while none waits.
@@ -429,9 +457,11 @@ class Index(FeatureIndex, ClusterStore, StatisticsStore, Protocol):
         Who begins to wait for a session is let in at the next read of ``pages_and_assignments``, after the session that goes on, or after some seconds
         without a session.
         """
+        return nullcontext()
 
     def only_writer(self) -> bool:
         """Whether no other write session was held since this object's last one; False where that is not known."""
+        return False
 
     @abstractmethod
     def sizes(self) -> dict[str, int]:
@@ -443,8 +473,10 @@ class Index(FeatureIndex, ClusterStore, StatisticsStore, Protocol):
 
     def __enter__(self) -> Self:
         """The index itself."""
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close it."""
+        self.close()

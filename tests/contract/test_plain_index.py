@@ -1,8 +1,8 @@
-"""An adapter that has the abstract methods of the port alone keeps its contracts, by what ``IndexBase`` builds on them."""
+"""An adapter that has the abstract methods of the port alone keeps its contracts, by what the port builds on them."""
 
 import pytest
 
-from es_dedup.index.base import IndexBase
+from es_dedup.index.port import Index
 from es_dedup.testing.index_contract import (
     ClusterStoreContract,
     FeatureIndexContract,
@@ -31,4 +31,4 @@ class TestPlainIndex(FeatureIndexContract, ClusterStoreContract, StatisticsStore
 
 def test_it_has_the_abstract_methods_alone() -> None:
     own = {name for name in vars(PlainIndex) if not name.startswith("_")}
-    assert own == set(IndexBase.__abstractmethods__)
+    assert own == set(Index.__abstractmethods__)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from es_dedup.index.elastic.bulk import Write
     from es_dedup.index.records import RecordBatch
+    from es_dedup.model import Progress
 
 TITLE_WEIGHT: Final = 3.0  # a word of the title counts like three of the body
 MAX_QUERY_WORDS: Final = 64  # further ones are left out
@@ -59,6 +60,9 @@ class TextDocuments(Store):
         """See ``FeatureIndex.matches``."""
         self._catch_up(self._texts)
         return next(filter(None, map(self._texts.count, self._queries(query))), 0)
+
+    def prepare_search(self, progress: Callable[[Progress], None] | None = None) -> None:
+        """See ``FeatureIndex.prepare_search``: writes do so."""
 
     def _queries(self, query: str) -> list[dict[str, Any]]:
         """All words of a query, then any of them; none without words."""

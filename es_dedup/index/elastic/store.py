@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.errors import IndexUnavailable
-from es_dedup.index.base import IndexBase
 from es_dedup.index.elastic.collection import Collection, refresh
 from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS, alias_of
@@ -15,6 +14,7 @@ from es_dedup.index.elastic.read_your_writes_clusters import ClusterChanges
 from es_dedup.index.elastic.read_your_writes_pages import PageWriteCache
 from es_dedup.index.elastic.schema import Schema
 from es_dedup.index.elastic.server import Server, reads_answers
+from es_dedup.index.port import Index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @reads_answers()
-class Store(IndexBase):
+class Store(Index):
     """The collections of one name on one server, the lock of their writers, and what completes searches within its sessions.
 
     Args:
@@ -108,7 +108,7 @@ class Store(IndexBase):
         self._refresh([self._pages, self._clusters, self._texts, self._meta])
 
     def refresh_clusters(self) -> None:
-        """See ``ClusterStore.refresh_clusters``."""
+        """See ``Index.refresh_clusters``."""
         self._refresh([self._clusters])
 
     def sizes(self) -> dict[str, int]:

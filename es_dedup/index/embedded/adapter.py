@@ -84,6 +84,9 @@ class EmbeddedIndex(PageTables, TextSearch, ClusterTables, ClusterLists, Cluster
         with self._connection.writing():
             yield False
 
+    def refresh(self) -> None:
+        """See ``FeatureIndex.refresh``: every reader sees what a call has returned from."""
+
     def copy_to(self, place: str | Path) -> AbstractContextManager[Path]:
         """A copy of the file as it is now, with all that was committed before; others may read and write meanwhile.
 

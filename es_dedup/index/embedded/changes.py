@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.index.base import IndexBase
 from es_dedup.index.embedded.schema import read_meta
+from es_dedup.index.port import Index
 from es_dedup.model import Relation
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
 
@@ -25,7 +25,7 @@ _CHANGES: Final = """
     WHERE n.seq > ? ORDER BY n.seq LIMIT ?"""
 
 
-class ClusterFeed(IndexBase):
+class ClusterFeed(Index):
     """The methods of ``Index`` that follow changes of clusters; for ``EmbeddedIndex``."""
 
     _connection: Connection

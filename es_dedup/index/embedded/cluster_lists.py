@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.index.base import IndexBase
+from es_dedup.index.port import Index
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterSummary
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _DUPLICATES: Final = """
     WHERE a.doc <> a.representative AND p.state = 1 GROUP BY 1, 2"""
 
 
-class ClusterLists(IndexBase):
+class ClusterLists(Index):
     """The methods of ``Index`` that list and count clusters; for ``EmbeddedIndex``."""
 
     _connection: Connection

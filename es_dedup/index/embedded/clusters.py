@@ -6,10 +6,9 @@ import json
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.index.base import IndexBase
 from es_dedup.index.embedded import names
 from es_dedup.index.embedded.rows import insert
-from es_dedup.index.port import Assignment
+from es_dedup.index.port import Assignment, Index
 from es_dedup.model import Edge, Relation
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ _CLUSTER_IDS: Final = """
     ORDER BY page_id LIMIT ?3"""
 
 
-class ClusterTables(IndexBase):
+class ClusterTables(Index):
     """The methods of ``Index`` that read and write edges, assignments and the statistics' snapshot; for ``EmbeddedIndex``."""
 
     _connection: Connection

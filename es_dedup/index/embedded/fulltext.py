@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexLocked
-from es_dedup.index.base import IndexBase
 from es_dedup.index.embedded.schema import read_meta, write_meta
+from es_dedup.index.port import Index
 from es_dedup.index.texts import decompress_text
 from es_dedup.model import Progress
 from es_dedup.model.batches import chunked
@@ -49,7 +49,7 @@ _RANKED: Final = f"""
 _COUNTED: Final = f"SELECT count(*) FROM {_STORED}"
 
 
-class TextSearch(IndexBase):
+class TextSearch(Index):
     """The methods of ``Index`` that search texts; for ``EmbeddedIndex``.
 
     A connection sees the full-text index of the file, and a temporary table of its own.

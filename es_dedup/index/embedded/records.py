@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.index import validation
-from es_dedup.index.base import IndexBase
 from es_dedup.index.embedded import candidates, names, postings
 from es_dedup.index.embedded.codec import (
     TERM_BYTES,
@@ -18,7 +17,7 @@ from es_dedup.index.embedded.codec import (
 )
 from es_dedup.index.embedded.rows import insert
 from es_dedup.index.embedded.schema import NAMED, STORED, read_meta, write_meta
-from es_dedup.index.port import NO_NOTES, WriteReport
+from es_dedup.index.port import NO_NOTES, Index, WriteReport
 from es_dedup.index.records import FeatureRecord
 from es_dedup.index.texts import compress_text, decompress_text
 
@@ -40,7 +39,7 @@ _RECORD: Final = f"""
     FROM pages AS p JOIN features AS f ON f.doc = p.doc"""
 
 
-class PageTables(IndexBase):
+class PageTables(Index):
     """The methods of ``Index`` that read and write pages, their features and their texts; for ``EmbeddedIndex``."""
 
     _connection: Connection
