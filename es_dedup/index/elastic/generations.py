@@ -56,7 +56,7 @@ def drop(server: Server, generation: str) -> None:
 def behind(server: Server, name: str, kind: str) -> list[str]:
     """Indices behind an alias; none when there is no such alias."""
     alias = alias_of(name, kind)
-    return list(server.call_unless(lambda client: client.indices.get_alias(name=alias).body, NOT_FOUND) or ())
+    return server.call_unless(lambda client: list(client.indices.get_alias(name=alias)), NOT_FOUND) or []
 
 
 def alias_action(concrete: str, alias: str) -> dict[str, Any]:

@@ -113,10 +113,14 @@ class Schema:
     def mappings(self, kind: str) -> dict[str, Mapping[str, Any]]:
         """The mapping of each index behind an alias, by name; none when the alias is not there."""
         alias = alias_of(self._name, kind)
-        answer = self._server.call_unless(
-            lambda client: client.indices.get_mapping(index=alias).body, NOT_FOUND
+        found = self._server.call_unless(
+            lambda client: {
+                concrete: said["mappings"]
+                for concrete, said in client.indices.get_mapping(index=alias).items()
+            },
+            NOT_FOUND,
         )
-        return {concrete: said["mappings"] for concrete, said in (answer or {}).items()}
+        return found or {}
 
     def make(self, kind: str, concrete: str, *, alias: bool) -> None:
         """Make an empty index, behind its alias at once or not; one of that name is left as it is."""
