@@ -259,10 +259,7 @@ class PlainIndex(Index):
 
 
 def _record(batch: RecordBatch, at: int) -> FeatureRecord:
-    published, site, language, skipped, url, title = (
-        column[at] if len(column) else default
-        for column, default in zip(batch.words, validation.WORD_DEFAULTS, strict=True)
-    )
+    published, site, language, skipped, url, title = (column[at] for column in batch.words)
     text = batch.texts[at] if len(batch.texts) else ""
     terms = batch.terms[batch.term_offsets[at] : batch.term_offsets[at + 1]]
     return FeatureRecord(

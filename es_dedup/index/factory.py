@@ -88,21 +88,15 @@ def open_index(
 
 
 def _opened(path: str | Path, settings: Settings, *, read_only: bool) -> Index:
-    features = None if read_only else features_of(settings, embedded=not is_address(path))
     index: Index
     if is_address(path):
-        index = ElasticIndex(
-            parse_address(str(path)),
-            features=features,
-            segment=_segment_as(lambda: index),
-            options=elastic_options(settings),
-            read_only=read_only,
-            fields=lambda recorded: _fields_of(with_recorded(settings, recorded)),
-        )
+        features = None if read_only else features_of(settings)
+        segment = _segment_as(lambda: index)
+        index = _on_server(str(path), settings, features=features, segment=segment, read_only=read_only)
     else:
         index = EmbeddedIndex(
             path,
-            features=features,
+            features=None if read_only else features_of(settings, embedded=True),
             segment=_segment_as(lambda: index),
             lock_seconds=settings.index.lock_seconds,
             read_only=read_only,
@@ -118,6 +112,16 @@ def _opened(path: str | Path, settings: Settings, *, read_only: bool) -> Index:
         index.close()
         raise
     return index
+
+
+def _on_server(path: str, settings: Settings, **given: Any) -> Index:
+    """An index on Elasticsearch; its fields are those of the methods that it was made with."""
+    return ElasticIndex(
+        parse_address(path),
+        options=elastic_options(settings),
+        fields=lambda recorded: _fields_of(with_recorded(settings, recorded)),
+        **given,
+    )
 
 
 def fitted(index: Index, settings: Settings, name: str) -> Settings:
@@ -210,12 +214,7 @@ def _source_connection(path: str | Path, settings: Settings) -> tuple[Options, A
 
 def open_stored(path: str, settings: Settings) -> Index:
     """An index on Elasticsearch with whatever settings it was made with; for what does not compare features."""
-    return ElasticIndex(
-        parse_address(path),
-        features=None,
-        options=elastic_options(settings),
-        fields=lambda recorded: _fields_of(with_recorded(settings, recorded)),
-    )
+    return _on_server(path, settings, features=None)
 
 
 def must_fit(path: str, settings: Settings) -> None:
@@ -224,12 +223,7 @@ def must_fit(path: str, settings: Settings) -> None:
     Raises:
         NotAnIndex, SchemaMismatch, SettingsMismatch: see ``ElasticIndex``.
     """
-    ElasticIndex(
-        parse_address(path),
-        features=features_of(settings),
-        options=elastic_options(settings),
-        read_only=True,
-    ).close()
+    _on_server(path, settings, features=features_of(settings), read_only=True).close()
 
 
 def swap_generation(path: str, generation: str, settings: Settings) -> None:

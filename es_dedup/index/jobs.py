@@ -61,28 +61,11 @@ class Job:
     counts: Mapping[str, int] = field(default_factory=dict)
     note: str = ""
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        found = {each.name: getattr(self, each.name) for each in fields(self)}
-        return found | {
-            "state": str(self.state),
-            "plans": list(self.plans),
-            "parts": list(self.parts),
-            "counts": dict(self.counts),
-            "options": dict(self.options),
-        }
-
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Self:
-        """What ``as_dict`` gave."""
-        return cls(
-            **{
-                **{name: given[name] for name in cls.__slots__ if name in given},
-                "state": JobState(given["state"]),
-                "plans": tuple(given["plans"]),
-                "parts": tuple(given["parts"]),
-            }
-        )
+        """What ``as_dict`` gave, read from JSON."""
+        plans, parts = tuple(given["plans"]), tuple(given["parts"])
+        return cls(**{**given, "state": JobState(given["state"]), "plans": plans, "parts": parts})
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +102,6 @@ class Partition:
     seconds: float = 0.0
     counts: Mapping[str, int] = field(default_factory=dict)
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-ready form; ``Partition(**…)`` reads it."""
-        found = {each.name: getattr(self, each.name) for each in fields(self)}
-        return found | {"work": dict(self.work), "counts": dict(self.counts)}
-
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
@@ -143,6 +121,7 @@ class DeadLetter:
     attempts: int
     at: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-ready form; ``DeadLetter(**…)`` reads it."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+def as_dict(record: Job | Partition | DeadLetter) -> dict[str, Any]:
+    """JSON-ready form; ``Job.from_dict``, ``Partition(**…)`` and ``DeadLetter(**…)`` read it."""
+    return {each.name: getattr(record, each.name) for each in fields(record)}

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 _LARGEST: Final = (1 << 64) - 1
+WORD_DEFAULTS: Final = ("", "", "und", "", "", "")  # of ``RecordBatch.words``
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +125,13 @@ class RecordBatch:
 
     @property
     def words(self) -> tuple[Sequence[str], ...]:
-        """The columns of short strings, in the order of the table."""
-        return (self.published, self.sites, self.languages, self.skipped, self.urls, self.titles)
+        """The columns of short strings, in the order of the table; a missing one has its default for each page."""
+        columns = (self.published, self.sites, self.languages, self.skipped, self.urls, self.titles)
+        size = len(self.ids)
+        return tuple(
+            column if len(column) else (default,) * size
+            for column, default in zip(columns, WORD_DEFAULTS, strict=True)
+        )
 
     def content(self, row: int) -> tuple[object, ...]:
         """Of one page what ``FeatureRecord.content`` is of a record."""

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 MAX_BLOB_BYTES: Final = 100_000_000  # of one payload or text; a tenth of SQLite's own limit, and what a request to Elasticsearch may hold
 MAX_LENGTH: Final = (1 << 63) - 1
 MAX_HASH: Final = (1 << 64) - 1
-WORD_DEFAULTS: Final = ("", "", "und", "", "", "")  # of ``RecordBatch.words``, where a column is missing
 
 
 def problems(batch: RecordBatch) -> Iterator[tuple[int, str]]:

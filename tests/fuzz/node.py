@@ -18,7 +18,7 @@ from es_dedup.decision.statistics import Statistics
 from es_dedup.index.elastic.mappings import KINDS, META_KEY, SCHEMA_VERSION, load_mapping
 from es_dedup.index.elastic.source_index import source_properties
 from es_dedup.index.elastic.tokens import hash_token
-from es_dedup.index.jobs import DeadLetter, Job, JobState, Partition
+from es_dedup.index.jobs import DeadLetter, Job, JobState, Partition, as_dict
 from es_dedup.index.records import version_of
 from es_dedup.index.texts import compress_text
 from es_dedup.settings import Settings
@@ -258,13 +258,13 @@ def source(rng: random.Random, index: str, key: str, asked: str) -> dict[str, An
     """What a document of ours, or of the user's, holds; ``asked``: the search that finds it."""
     name = key if key.startswith("p") else f"p{rng.randrange(4)}"
     text = "泵站的水位在夜间上升，值班员打开了第三道闸门。" * 3
-    body: Any = JOB.as_dict()
+    body: Any = as_dict(JOB)
     if key.startswith("try:"):
         body = {"count": 2}
     elif key.startswith("part:"):
-        body = PART.as_dict()
+        body = as_dict(PART)
     elif key.startswith("dead:") or '"dead"' in asked:
-        body = DEAD.as_dict()
+        body = as_dict(DEAD)
     note = clustered_with("v", 5, Settings()).encode() if key == "note:statistics" else b"1"
     packed = Statistics.empty().to_bytes() if key.startswith("statistics:") else note
     value = base64.b64encode(packed).decode()

@@ -9,7 +9,6 @@ from es_dedup.index.elastic.address import Address, is_address, lacks_scheme, pa
 from es_dedup.index.elastic.fields import TermFields
 from es_dedup.index.elastic.jobs import JobStore
 from es_dedup.index.elastic.options import Options
-from es_dedup.index.elastic.schema import Schema
 from es_dedup.index.elastic.server import Server
 from es_dedup.index.elastic.source_index import SourceIndex
 
@@ -18,7 +17,6 @@ __all__ = [
     "ElasticIndex",
     "JobStore",
     "Options",
-    "Schema",
     "Server",
     "SourceIndex",
     "TermFields",

@@ -10,7 +10,7 @@ from es_dedup.index.elastic.mappings import JOBS, alias_of, concrete_of
 from es_dedup.index.elastic.schema import Schema
 from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, reads_answers
 from es_dedup.index.elastic.tokens import key_of
-from es_dedup.index.jobs import DeadLetter, Job, JobState, Partition, Version
+from es_dedup.index.jobs import DeadLetter, Job, JobState, Partition, Version, as_dict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -101,7 +101,7 @@ class JobStore:
         self._documents.write(
             self._documents.put(
                 _dead_key(letter.page_id),
-                {"kind": "dead", "job": letter.page_id, "at": letter.at, "body": letter.as_dict()},
+                {"kind": "dead", "job": letter.page_id, "at": letter.at, "body": as_dict(letter)},
             )
             for letter in letters
         )
@@ -140,12 +140,12 @@ class JobStore:
         return [hit["_source"]["body"] for hit in hits]
 
     def _job_write(self, job: Job, operation: str, version: Version | None = None) -> Write:
-        body = {"kind": "job", "job": job.id, "state": job.state, "at": job.changed, "body": job.as_dict()}
+        body = {"kind": "job", "job": job.id, "state": job.state, "at": job.changed, "body": as_dict(job)}
         return self._documents.put(f"job:{job.id}", body, operation=operation, condition=version)
 
     def _part_write(self, part: Partition, operation: str, version: Version | None = None) -> Write:
         state = "finished" if part.finished else "working" if part.owner else "waiting"
-        body = {"kind": "part", "job": part.job, "state": state, "at": part.beat, "body": part.as_dict()}
+        body = {"kind": "part", "job": part.job, "state": state, "at": part.beat, "body": as_dict(part)}
         key = _part_key(part.job, part.plan, part.number)
         return self._documents.put(key, body, operation=operation, condition=version)
 

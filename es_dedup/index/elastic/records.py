@@ -6,7 +6,6 @@ import base64
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.index import validation
 from es_dedup.index.elastic.collection import any_of
 from es_dedup.index.elastic.tokens import hash_of, hash_token, key_of
 from es_dedup.index.records import FeatureRecord, version_of
@@ -50,11 +49,7 @@ def writes(
         named: see ``TermFields.columns_of``.
         operation: ``index``, or ``create``.
     """
-    size = len(batch.ids)
-    columns = {
-        name: column if len(column) else (default,) * size
-        for name, column, default in zip(WORDS, batch.words, validation.WORD_DEFAULTS, strict=True)
-    }
+    columns = dict(zip(WORDS, batch.words, strict=True))
     now = int(time.time() * 1000)
     for place, terms in zip(places, fields.columns_of(batch, places, named=named), strict=True):
         body: dict[str, Any] = {

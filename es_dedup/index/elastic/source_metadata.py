@@ -10,16 +10,13 @@ partial updates. All of this is fixed when an index is created.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.index.source_index import DEDUP
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from elasticsearch import Elasticsearch
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.index.elastic.server import Server
 
@@ -89,18 +86,18 @@ class IndexFacts:
 
 def read_facts(server: Server, indices: Iterable[str]) -> dict[str, IndexFacts]:
     """The facts of concrete indices, open or closed; those that do not exist are absent."""
-    found: dict[str, IndexFacts] = {}
-    for some in chunked(indices, INDICES_AT_A_TIME):
-        found.update((name, _facts(said)) for name, said in server.call(partial(_ask, some)).items())
-    return found
+    return dict(facts for some in chunked(indices, INDICES_AT_A_TIME) for facts in _read_some(server, some))
 
 
-def _ask(names: Sequence[str], client: Elasticsearch) -> Mapping[str, Any]:
-    answer = client.indices.get(
-        index=list(names), ignore_unavailable=True, expand_wildcards="all", filter_path=list(FILTER)
+def _read_some(server: Server, names: Sequence[str]) -> Iterator[tuple[str, IndexFacts]]:
+    answer = server.call(
+        lambda client: (
+            client.indices.get(
+                index=list(names), ignore_unavailable=True, expand_wildcards="all", filter_path=list(FILTER)
+            ).body
+        )
     )
-    said: Mapping[str, Any] = answer.body
-    return said
+    yield from ((name, _facts(said)) for name, said in answer.items())
 
 
 def _facts(said: Mapping[str, Any]) -> IndexFacts:

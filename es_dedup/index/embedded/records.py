@@ -180,11 +180,7 @@ def _set_notes(connection: sqlite3.Connection, notes: Mapping[str, str | None]) 
 def _put_pages(
     connection: sqlite3.Connection, batch: RecordBatch, places: list[int], docs: list[int]
 ) -> None:
-    size = len(batch.ids)
-    words = [
-        column if len(column) else (default,) * size
-        for column, default in zip(batch.words, validation.WORD_DEFAULTS, strict=True)
-    ]
+    words = batch.words
     hashes = signed_hashes([batch.content_hashes[place] for place in places])
     rows = (
         (doc, batch.ids[place], batch.lengths[place], content_hash, *[column[place] for column in words])

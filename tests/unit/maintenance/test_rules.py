@@ -1,5 +1,6 @@
 """Rules of maintenance that need no server: batches after failures, the guard, marks, fields of documents."""
 
+import json
 from datetime import UTC, datetime
 from functools import partial
 from types import SimpleNamespace
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from es_dedup.errors import MassChange
 from es_dedup.index.dedup_field import dedup_fields_of_groups
-from es_dedup.index.jobs import Job, JobState, Partition
+from es_dedup.index.jobs import Job, JobState, Partition, as_dict
 from es_dedup.index.port import Assignment
 from es_dedup.index.source_index import DedupField, DocumentKey, SourceFields, document_key
 from es_dedup.maintenance.audit import agrees
@@ -101,7 +102,6 @@ def test_fields_of_a_document_make_a_page() -> None:
 
 def test_a_job_is_read_as_it_was_written() -> None:
     job = Job("1", "backfill", JobState.PAUSED, {"target": None}, 1, 2, 1, ("0.a", "1.b"), (2, 1), {"n": 1})
-    assert Job.from_dict(job.as_dict()) == job
-    assert Job.from_dict(job.as_dict() | {"begun": 3}) == job, "stored by 0.1"
+    assert Job.from_dict(json.loads(json.dumps(as_dict(job)))) == job
     part = Partition("1", "0.a", 0, {"index": "x"}, 5, 17, counts={"stored": 3})
-    assert Partition(**part.as_dict()) == part
+    assert Partition(**json.loads(json.dumps(as_dict(part)))) == part
