@@ -17,6 +17,7 @@ from es_dedup.report.compare import relation_tag, title_of
 from es_dedup.report.markup import element, escape, table
 from es_dedup.settings.decision import ThresholdsConfig
 from es_dedup.settings.recorded import decision_differences, decision_settings
+from es_dedup.settings.sections import descriptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -138,7 +139,7 @@ def _thresholds(language: str, decision: DecisionConfig, preset: str, changes: M
     """The thresholds of the decision rules, in force and of the chosen preset, each with a field for another value."""
     in_force, of_preset = thresholds_of(decision), preset_thresholds(preset)
     rows = []
-    for name, field in ThresholdsConfig.model_fields.items():
+    for name, meaning in descriptions(ThresholdsConfig).items():
         key = THRESHOLDS + name
         tried = entry(
             key, value=_written(changes.get(key)), **{"aria-label": f"{translate(language, 'Tried')}: {name}"}
@@ -146,7 +147,7 @@ def _thresholds(language: str, decision: DecisionConfig, preset: str, changes: M
         rows.append(
             (
                 element("code", escape(name)),
-                escape(translate(language, str(field.description))),
+                escape(translate(language, meaning)),
                 escape(_written(getattr(in_force, name))),
                 escape(_written(getattr(of_preset, name))),
                 tried,

@@ -36,6 +36,7 @@ from es_dedup.settings.sections import (
     Section,
     SimhashConfig,
     WordsConfig,
+    descriptions,
 )
 from es_dedup.settings.servers import ElasticConfig, HookConfig, MaintenanceConfig, ServeConfig, SourceConfig
 
@@ -231,12 +232,12 @@ def describe(settings: Settings) -> list[SettingLine]:
     """Every setting with its value and where that came from, in the order of the sections."""
     plain = Settings()
     lines = []
-    for key, field, _ in setting_fields():
+    for key, field, section in setting_fields():
         value, default = value_of(settings, key), value_of(plain, key)
         origin = settings._origins.get(key) or ("default" if value == default else "argument")  # noqa: SLF001 - ours
         listed = typing.get_origin(field.annotation) is Literal
         choices = typing.get_args(field.annotation) if listed else ()
-        shapes, description = shapes_features(field), field.description or ""
+        shapes, description = shapes_features(field), descriptions(section)[key.rpartition(".")[2]]
         lines.append(SettingLine(key, value, default, origin, shapes, description, choices, _bounds(field)))
     return lines
 

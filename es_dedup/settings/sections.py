@@ -5,6 +5,9 @@ Each number carries the range that its source states; a combination that the sou
 
 from __future__ import annotations
 
+import ast
+import inspect
+from functools import cache
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -27,21 +30,32 @@ class Section(BaseModel):
         detector: the method, or the methods, that the section belongs to; None for all others.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     detector: ClassVar[str | tuple[str, ...] | None] = None
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """Make one line of each description."""
-        for field in cls.model_fields.values():
-            field.description = field.description and " ".join(field.description.split())
 
     @classmethod
     def serves(cls, detectors: tuple[str, ...]) -> bool:
         """Whether the section matters when these methods are enabled."""
         names = (cls.detector,) if isinstance(cls.detector, str) else cls.detector
         return names is None or not set(names).isdisjoint(detectors)
+
+
+@cache
+def descriptions(section: type[Section]) -> dict[str, str]:
+    """What each setting of a section means, on one line: the description of its field, or else the docstring below it.
+
+    Pydantic, too, can read the docstrings; it would parse the source of every section whenever the package is imported.
+    """
+    found: dict[str, str] = {}
+    for kind in reversed([each for each in section.__mro__ if issubclass(each, Section)]):
+        (definition,) = ast.parse(inspect.getsource(kind)).body
+        for statement, below in pairwise(ast.iter_child_nodes(definition)):
+            match statement, below:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                    found[name] = text
+    found |= {name: field.description for name, field in section.model_fields.items() if field.description}
+    return {name: " ".join(text.split()) for name, text in found.items()}
 
 
 def feature_setting(default: Any, **options: Any) -> Any:

@@ -16,6 +16,7 @@ from es_dedup.model.explanation import RuleOutcome
 from es_dedup.model.translations import CHINESE, accepted_language, catalogue, translate, translate_filled
 from es_dedup.report.evidence import rule_rows
 from es_dedup.settings.decision import ThresholdsConfig
+from es_dedup.settings.sections import descriptions
 from tests.samples import pages
 
 FIELDS = re.compile(r"\{\w+\}")
@@ -30,7 +31,7 @@ def test_every_template_has_the_same_fields() -> None:
 def said() -> Iterator[str]:
     """Texts of rules, thresholds and relations that are shown."""
     yield from map(str, (*Relation, *RuleOutcome))
-    yield from (str(each.description) for each in ThresholdsConfig.model_fields.values())
+    yield from descriptions(ThresholdsConfig).values()
     for rule in RULES:
         yield rule.name
         for condition in chain(rule.applies_if, *rule.rejects_if):
