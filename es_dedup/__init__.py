@@ -4,8 +4,9 @@ The public names, nothing else; see the tutorial for how they work together. Eac
 for, so that ``es-dedup --help`` need not wait for the packages behind them.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from es_dedup import lazy
 
 if TYPE_CHECKING:
     from es_dedup.deduplicator.deduplicator import Deduplicator
@@ -62,25 +63,16 @@ __all__ = [
 ]
 __version__ = "0.2.0"
 
-_MODULES: Final = {
-    "DeduplicationResult": "es_dedup.tables.result",
-    "Deduplicator": "es_dedup.deduplicator.deduplicator",
-    "Override": "es_dedup.model.overrides",
-    "OverrideKind": "es_dedup.model.overrides",
-    "OverrideReport": "es_dedup.model.overrides",
-    "Settings": "es_dedup.settings.loading",
-    "deduplicate": "es_dedup.tables.call",
-    "extract": "es_dedup.extraction",
-    "load_settings": "es_dedup.settings.loading",
-}  # of the public names that are not in es_dedup.model
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_MODULES.get(name, "es_dedup.model")), name)
-    globals()[name] = value  # asked for once
-    return value
+_NAMES: Final = {
+    "deduplicator.deduplicator": ("Deduplicator",),
+    "extraction": ("extract",),
+    "model.overrides": ("Override", "OverrideKind", "OverrideReport"),
+    "settings.loading": ("Settings", "load_settings"),
+    "tables.call": ("deduplicate",),
+    "tables.result": ("DeduplicationResult",),
+}
+_OF_MODEL: Final = tuple(set(__all__).difference(*_NAMES.values()))
+__getattr__ = lazy.attributes(__name__, _NAMES | {"model": _OF_MODEL})
 
 
 def __dir__() -> list[str]:

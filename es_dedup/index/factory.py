@@ -10,20 +10,7 @@ from es_dedup.detectors.named_fields import field_types, nameless, term_fields
 from es_dedup.detectors.registry import detector_versions
 from es_dedup.errors import ConfigError, SettingsMismatch
 from es_dedup.index import elastic
-from es_dedup.index.elastic import (
-    Address,
-    ElasticIndex,
-    Options,
-    Server,
-    TermFields,
-    generations,
-    is_address,
-    lacks_scheme,
-    parse_address,
-    reachability,
-    server,
-)
-from es_dedup.index.elastic.mappings import generation_of
+from es_dedup.index.elastic.address import is_address, lacks_scheme, parse_address
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.texts import compress_text
 from es_dedup.settings.loading import value_of
@@ -46,12 +33,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from es_dedup.errors import Difference
+    from es_dedup.index.elastic import Address, Options, TermFields
     from es_dedup.index.port import Index
     from es_dedup.settings import Settings
 
-JobStore: TypeAlias = elastic.JobStore
-SourceIndex: TypeAlias = elastic.SourceIndex
-"""Both are on Elasticsearch only, so that they have no port; other packages know their types from here."""
+    # both are on Elasticsearch only, so that they have no port; other packages know their types from here
+    JobStore: TypeAlias = elastic.JobStore
+    SourceIndex: TypeAlias = elastic.SourceIndex
 
 _READERS: Final[dict[str, Callable[[str], object]]] = {"idf": idf.load, "synonyms": synonyms.load}
 """What reads the file that a setting of this name names."""
@@ -116,7 +104,7 @@ def _opened(path: str | Path, settings: Settings, *, read_only: bool) -> Index:
 
 def _on_server(path: str, settings: Settings, **given: Any) -> Index:
     """An index on Elasticsearch; its fields are those of the methods that it was made with."""
-    return ElasticIndex(
+    return elastic.ElasticIndex(
         parse_address(path),
         options=elastic_options(settings),
         fields=lambda recorded: _fields_of(with_recorded(settings, recorded)),
@@ -146,7 +134,7 @@ def feature_differences(index: Index, settings: Settings) -> tuple[Difference, .
 
 
 def _differences(index: Index, settings: Settings) -> tuple[Difference, ...]:
-    return differences(index.features, features_of(settings, embedded=not isinstance(index, ElasticIndex)))
+    return differences(index.features, features_of(settings, embedded=isinstance(index, EmbeddedIndex)))
 
 
 def open_to_copy(
@@ -200,7 +188,7 @@ def open_source_index(path: str | Path, settings: Settings) -> SourceIndex:
         MissingExtra: the client for Elasticsearch is not installed.
     """
     options, address = _source_connection(path, settings)
-    return SourceIndex(Server(address, options), address.name)
+    return elastic.SourceIndex(elastic.Server(address, options), address.name)
 
 
 def _source_connection(path: str | Path, settings: Settings) -> tuple[Options, Address]:
@@ -229,44 +217,44 @@ def must_fit(path: str, settings: Settings) -> None:
 def swap_generation(path: str, generation: str, settings: Settings) -> None:
     """Let an index's name stand for another generation, in one step; see ``index.elastic.generations.swap``."""
     options, address = elastic_options(settings), parse_address(path)
-    with closing(Server(address, options)) as server:
-        generations.swap(server, address.name, generation)
+    with closing(elastic.Server(address, options)) as server:
+        elastic.generations.swap(server, address.name, generation)
 
 
 def drop_generation(path: str, generation: str, settings: Settings) -> None:
     """Remove a generation that is not in use."""
-    with closing(Server(parse_address(path), elastic_options(settings))) as server:
-        generations.drop(server, generation)
+    with closing(elastic.Server(parse_address(path), elastic_options(settings))) as server:
+        elastic.generations.drop(server, generation)
 
 
 def beside(path: str, ending: str) -> tuple[str, str]:
     """The address and the name of another generation of an index on the same server; ``ending`` tells generations apart."""
     name = parse_address(path).name
-    generation = generation_of(name, ending)
+    generation = elastic.mappings.generation_of(name, ending)
     return path.rstrip("/") + generation.removeprefix(name), generation
 
 
 def open_jobs(path: str | Path, settings: Settings, *, read_only: bool = False) -> JobStore:
     """The jobs and dead letters of an index on Elasticsearch; errors as ``open_source_index``."""
     options, address = elastic_options(settings), parse_address(str(path))
-    return JobStore(Server(address, options), address.name, read_only=read_only)
+    return elastic.JobStore(elastic.Server(address, options), address.name, read_only=read_only)
 
 
 def reach(path: str | Path, seconds: float, settings: Settings) -> None:
     """Make sure that somebody listens at the address of an index; see ``index.elastic.reachability.reach``."""
-    reachability.reach(parse_address(str(path)), seconds, settings.elastic.proxy.get_secret_value())
+    elastic.reachability.reach(parse_address(str(path)), seconds, settings.elastic.proxy.get_secret_value())
 
 
 def reach_source(path: str | Path, seconds: float, settings: Settings) -> None:
     """The same for the cluster of the source indices, where it is another one."""
     if settings.source.url:
         options, address = _source_connection(path, settings)
-        reachability.reach(address, seconds, options.proxy.get_secret_value())
+        elastic.reachability.reach(address, seconds, options.proxy.get_secret_value())
 
 
 def watch_answers(path: str | Path, watcher: Callable[[str, int], None]) -> Callable[[], None]:
     """Have a function told of each answer to requests for an index on Elasticsearch; what is returned ends that, see ``Watchers.add``."""
-    return server.watchers.add(watcher, shown(path))
+    return elastic.server.watchers.add(watcher, shown(path))
 
 
 def must_be_place(path: str | Path) -> None:
@@ -311,7 +299,7 @@ def shown(path: str | Path) -> str:
 
 def elastic_options(settings: Settings) -> Options:
     """How to talk to Elasticsearch, out of section ``elastic``."""
-    return Options(**dict(settings.elastic), lock_seconds=settings.index.lock_seconds)
+    return elastic.Options(**dict(settings.elastic), lock_seconds=settings.index.lock_seconds)
 
 
 def features_of(settings: Settings, *, embedded: bool = False) -> dict[str, Any]:
@@ -340,7 +328,7 @@ def features_of(settings: Settings, *, embedded: bool = False) -> dict[str, Any]
 
 def _fields_of(settings: Settings) -> TermFields:
     """The fields that the enabled methods, and those that are only stored, declare."""
-    return TermFields(term_fields(settings), field_types(settings, also=settings.elastic.also_stored))
+    return elastic.TermFields(term_fields(settings), field_types(settings, also=settings.elastic.also_stored))
 
 
 def _segment_as(index: Callable[[], Index]) -> Callable[[Sequence[str]], list[str]]:

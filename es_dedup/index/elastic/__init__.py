@@ -4,13 +4,19 @@
 paid feature. The mappings stand in the folder ``mappings`` of the repository; ``mappings.load_mapping`` reads them.
 """
 
-from es_dedup.index.elastic.adapter import ElasticIndex
-from es_dedup.index.elastic.address import Address, is_address, lacks_scheme, parse_address
-from es_dedup.index.elastic.fields import TermFields
-from es_dedup.index.elastic.jobs import JobStore
-from es_dedup.index.elastic.options import Options
-from es_dedup.index.elastic.server import Server
-from es_dedup.index.elastic.source_index import SourceIndex
+from typing import TYPE_CHECKING
+
+from es_dedup import lazy
+
+if TYPE_CHECKING:
+    from es_dedup.index.elastic import generations, mappings, reachability, server
+    from es_dedup.index.elastic.adapter import ElasticIndex
+    from es_dedup.index.elastic.address import Address, is_address, lacks_scheme, parse_address
+    from es_dedup.index.elastic.fields import TermFields
+    from es_dedup.index.elastic.jobs import JobStore
+    from es_dedup.index.elastic.options import Options
+    from es_dedup.index.elastic.server import Server
+    from es_dedup.index.elastic.source_index import SourceIndex
 
 __all__ = [
     "Address",
@@ -20,7 +26,28 @@ __all__ = [
     "Server",
     "SourceIndex",
     "TermFields",
+    "generations",
     "is_address",
     "lacks_scheme",
+    "mappings",
     "parse_address",
+    "reachability",
+    "server",
 ]
+
+# Who has an index in a file needs no more than the addresses.
+__getattr__ = lazy.attributes(
+    __name__,
+    {
+        "adapter": ("ElasticIndex",),
+        "address": ("Address", "is_address", "lacks_scheme", "parse_address"),
+        "fields": ("TermFields",),
+        "generations": (),
+        "jobs": ("JobStore",),
+        "mappings": (),
+        "options": ("Options",),
+        "reachability": (),
+        "server": ("Server",),
+        "source_index": ("SourceIndex",),
+    },
+)
