@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections import UserDict
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from importlib import import_module
 from typing import Annotated, Any, Final, get_args, get_origin
 
 import typer
@@ -17,6 +19,27 @@ INPUT_PANEL: Final = "How input is read"
 """Heads the options of ``read_options`` in the help."""
 _ARGS: Final = "\n\nArgs:\n"
 _MEANING: Final = re.compile(r"^ {4}(\w+): (.+)$", re.MULTILINE)
+
+
+class Commands(UserDict[str, Any]):
+    """The commands of a group by name, each imported and made when it is asked for: a run needs one of them.
+
+    Args:
+        places: the module below ``es_dedup.cli`` and the function of each: ``scanning.scan``.
+        groups: the groups below, which come after the commands.
+    """
+
+    def __init__(self, places: Iterable[str], groups: Mapping[str, Any]) -> None:
+        super().__init__({place.rpartition(".")[2].rstrip("_"): place for place in places}, **groups)
+
+    def __getitem__(self, name: str) -> Any:
+        """The command, or the group, of this name."""
+        if isinstance(place := self.data[name], str):
+            module, _, function = place.rpartition(".")
+            alone = typer.Typer(add_completion=False)
+            alone.command(name)(as_command(getattr(import_module(f"es_dedup.cli.{module}"), function)))
+            self.data[name] = typer.main.get_command(alone)
+        return self.data[name]
 
 
 def as_command(function: Callable[..., int | None]) -> Callable[..., None]:

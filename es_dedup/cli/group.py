@@ -54,7 +54,7 @@ _stopping = threading.Timer(STOPPING_SECONDS, lambda: _say("stopping; Ctrl-C aga
 _stopping.daemon = True
 
 
-class CommandGroup(TyperGroup):
+class Program(TyperGroup):
     """The top group."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -9,61 +9,36 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
-from es_dedup.cli import (
-    browsing,
-    elastic,
-    evaluating,
-    explaining,
-    extracting,
-    filtering,
-    index,
-    labelling,
-    on_spark,
-    overriding,
-    scanning,
-    serving,
-    settings,
-)
-from es_dedup.cli.command import as_command, typer_parameters, with_help
-from es_dedup.cli.group import CommandGroup, handle_signals
+from es_dedup.cli.command import Commands, typer_parameters, with_help
+from es_dedup.cli.group import Program, handle_signals
 from es_dedup.cli.output import Output
 from es_dedup.cli.session import DEFAULT_DB, Session
 
-app = typer.Typer(
-    name="es-dedup",
-    cls=CommandGroup,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Finds near-duplicate web pages, with evidence.",
-    epilog="--db, --config, --preset, --keep, --json and --quiet may stand anywhere on the line. Exit codes: 0 done, 1 error, 2 usage "
-    "or settings, 3 done but some input was left out, 4 `check` found a known page, 130 interrupted.",
-)
-_OVERRIDES: Final = (
-    *(overriding.different, overriding.same, overriding.canonical, overriding.ignore, overriding.undo),
-    *(overriding.list_, overriding.export, overriding.import_),
-)
-_ELASTIC: Final = (
-    *(elastic.attach, elastic.detach, elastic.backfill, elastic.follow, elastic.reindex),
-    *(elastic.recluster, elastic.audit, elastic.jobs, elastic.purge, elastic.worker),
-)
 COMMANDS: Final = {
-    "": (
-        *(scanning.scan, scanning.add, scanning.check, filtering.filter_, browsing.clusters, browsing.show),
-        *(browsing.text, explaining.explain, browsing.search, serving.serve, settings.config),
+    "es-dedup": (
+        *("scanning.scan", "scanning.add", "scanning.check", "filtering.filter_", "browsing.clusters"),
+        *("browsing.show", "browsing.text", "explaining.explain", "browsing.search", "serving.serve"),
+        "settings.config",
     ),
     "index": (
-        *(index.stats, index.export, index.changes, index.copy, index.remove),
-        index.doctor,
+        *("index.stats", "index.export", "index.changes", "index.copy", "index.remove"),
+        "index.doctor",
     ),
-    "elastic": _ELASTIC,
-    "elastic dead": (elastic.list_, elastic.replay, elastic.drop),
-    "quality": (evaluating.eval_, evaluating.tune, labelling.label, extracting.extract),
-    "quality override": _OVERRIDES,
-    "spark": (on_spark.run, on_spark.load),
+    "elastic": (
+        *("elastic.attach", "elastic.detach", "elastic.backfill", "elastic.follow", "elastic.reindex"),
+        *("elastic.recluster", "elastic.audit", "elastic.jobs", "elastic.purge", "elastic.worker"),
+    ),
+    "dead": ("elastic.list_", "elastic.replay", "elastic.drop"),
+    "quality": ("evaluating.eval_", "evaluating.tune", "labelling.label", "extracting.extract"),
+    "override": (
+        *("overriding.different", "overriding.same", "overriding.canonical", "overriding.ignore"),
+        *("overriding.undo", "overriding.list_", "overriding.export", "overriding.import_"),
+    ),
+    "spark": ("on_spark.run", "on_spark.load"),
 }
-"""Every command, by its group, in the order of the help."""
+"""Every command, by its group, in the order of the help: the function and its module."""
 PURPOSES: Final = {
     "index": "See what the index holds, export or copy it, remove pages, and find faults.",
     "elastic": "Deduplicate your own indices on Elasticsearch, and cluster all pages anew.",
@@ -74,15 +49,33 @@ PURPOSES: Final = {
 }
 
 
-def _add_commands() -> None:
-    groups = {"": app}
-    for path, commands in COMMANDS.items():
-        if path:
-            above, _, name = path.rpartition(" ")
-            groups[path] = typer.Typer(help=PURPOSES[path], no_args_is_help=True)
-            groups[above].add_typer(groups[path], name=name)
-        for command in commands:
-            groups[path].command()(as_command(command))
+class _Group(TyperGroup):
+    """A group of ``COMMANDS``."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = Commands(COMMANDS[self.name or ""], self.commands)
+
+
+class _Program(Program, _Group):
+    """All commands."""
+
+
+app = typer.Typer(
+    name="es-dedup",
+    cls=_Program,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Finds near-duplicate web pages, with evidence.",
+    epilog="--db, --config, --preset, --keep, --json and --quiet may stand anywhere on the line. Exit codes: 0 done, 1 error, 2 usage "
+    "or settings, 3 done but some input was left out, 4 `check` found a known page, 130 interrupted.",
+)
+_groups = {"": app}
+for path, purpose in PURPOSES.items():
+    above, _, name = path.rpartition(" ")
+    _groups[path] = typer.Typer(cls=_Group, help=purpose, no_args_is_help=True)
+    _groups[above].add_typer(_groups[path], name=name)
 
 
 def _canonical_order(keep: Iterable[str]) -> dict[str, Any]:
@@ -139,7 +132,6 @@ def _begin(
 
 
 app.callback()(with_help(_begin, _begin.__doc__, typer_parameters(_begin)))
-_add_commands()
 
 
 def _open_closed_streams() -> None:
