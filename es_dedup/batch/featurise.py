@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup import native
+from es_dedup import extraction, native
 from es_dedup.decision.comparison import Pages
 from es_dedup.detectors.features import FeatureTable, featurise, pack, stored_terms
 from es_dedup.detectors.named_fields import named_fields
 from es_dedup.errors import DamagedData, wrong_type
-from es_dedup.extraction import create_extractor
 from es_dedup.extraction.language import language_of
 from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.metadata.date_parsing import parse_moment
@@ -100,7 +99,7 @@ def chunks(
     workers = settings.workers or os.cpu_count() or 1
     given: dict[str, Any] = {"settings": settings, "codec": codec, "named": named, "ignored": ignored}
     make: Callable[[list[Page]], Chunk] = partial(
-        make_chunk, extractor=create_extractor(settings.extraction), **given
+        make_chunk, extractor=extraction.create_extractor(settings.extraction), **given
     )
     if workers < 2 or sum(map(len, first)) < POOL_FROM_PAGES:  # noqa: PLR2004 - one worker is this thread
         yield from map(make, chain(first, groups))
@@ -426,7 +425,7 @@ def _prepare(given: Mapping[str, Any], parent: int) -> None:
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     native.use_one_thread()
     gc.freeze()  # what was inherited is shared with the parent as long as the collector does not touch it
-    _worker.update(given, extractor=create_extractor(given["settings"].extraction))
+    _worker.update(given, extractor=extraction.create_extractor(given["settings"].extraction))
 
 
 def _end_with(parent: int) -> None:

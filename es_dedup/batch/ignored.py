@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from es_dedup import extraction
 from es_dedup.batch.chunk_rows import changed
 from es_dedup.batch.featurise import make_chunk
 from es_dedup.batch.overrides import load_ignored
-from es_dedup.extraction import create_extractor
 from es_dedup.model import Page
 from es_dedup.text.passages import has_passage
 
@@ -36,7 +36,7 @@ def apply_ignored(index: Index, settings: Settings, codec: TextCodec) -> int:
     ever = load_ignored(index, undone=True)
     if not ever:
         return 0
-    extractor = create_extractor(settings.extraction)
+    extractor = extraction.create_extractor(settings.extraction)
     without = 0
     for records in index.scan(batch=BATCH):
         concerned = {each.page_id: each for each in records if each.site in ever}

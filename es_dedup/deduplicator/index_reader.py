@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from es_dedup import extraction
 from es_dedup.batch import featurise, overrides, page_lookup, search
 from es_dedup.batch.cluster_evidence import clusters_with_evidence
 from es_dedup.batch.effective_settings import EffectiveSettings
@@ -28,7 +29,6 @@ from es_dedup.deduplicator.stored_reader import StoredReader
 from es_dedup.detectors.page_features import of_stored, of_text
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError, NotAnIndex, SearchRefused, SettingsDiffer, UnknownPage, wrong_type
-from es_dedup.extraction import create_extractor
 from es_dedup.model import Cluster, Content, Decision, Page, PairDecision, SearchResult
 from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import STATISTICS, decision_settings, with_recorded
@@ -63,7 +63,7 @@ class IndexReader(StoredReader):
         create_detectors(settings)  # an unknown name is refused before anything is done
         super().__init__(index)
         self._given = settings
-        self._extractor = create_extractor(settings.extraction)
+        self._extractor = extraction.create_extractor(settings.extraction)
         self._basis: EffectiveSettings | None = None
         self._looked = 0.0
         self._ignored: Ignored = {}  # passages that did not count in the last check

@@ -1,16 +1,18 @@
-"""Extractors by name."""
+"""Extractors by name, and one page read by the one that settings name."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.errors import ConfigError
+from es_dedup.errors import ConfigError, wrong_type
 from es_dedup.extraction.block_model import load_model
 from es_dedup.extraction.blocks_extractor import block_choice
 from es_dedup.extraction.dom_block_extractor import topic_text
+from es_dedup.extraction.metadata.addresses import site_of, storable
 from es_dedup.extraction.other_packages import readability_method, resiliparse_method, trafilatura_method
 from es_dedup.extraction.page_to_content import HtmlExtractor
 from es_dedup.extraction.plain_extractor import plain_text
+from es_dedup.model import Content, PageKind, Skipped
 from es_dedup.settings.loading import ExtractionConfig
 
 if TYPE_CHECKING:
@@ -62,3 +64,39 @@ def create_extractor(config: ExtractionConfig | None = None) -> HtmlExtractor:
         raise ConfigError((f"extraction.extractor must be one of {known}, got {config.extractor!r}",))
     load_model(config.model)
     return HtmlExtractor(config.extractor, method, config)
+
+
+def extract(
+    html: bytes | str,
+    *,
+    url: str | None = None,
+    http_charset: str | None = None,
+    config: ExtractionConfig | None = None,
+    explain: bool = False,
+) -> Content:
+    """Main text and metadata of one page.
+
+    Args:
+        html: bytes as served (any length, any bytes), or decoded HTML.
+        url: where the page was found; used for the site and to resolve a relative canonical URL.
+        http_charset: charset from the HTTP header, if known.
+        config: limits and the method; None: the defaults.
+        explain: note for each block why it was kept or dropped, in ``Content.why``.
+
+    Returns:
+        Content always. For a page that cannot be used its text is empty and its notes give the reason
+        (``skipped: binary (PDF)``); use ``create_extractor(config).extract`` to get ``Skipped`` instead.
+
+    Raises:
+        ConfigError: the settings name an unknown extractor, or a block model that cannot be read.
+        TypeError: ``html`` is neither bytes nor a string.
+    """
+    if not isinstance(html, bytes | str):
+        raise wrong_type("html", "bytes or a string", html, "Path.read_bytes() reads a file")
+    found = create_extractor(config).extract(html, url=url, http_charset=http_charset, explain=explain)
+    if isinstance(found, Skipped):
+        url, detail = storable(url), f" ({found.detail})" if found.detail else ""
+        return Content(
+            "", url=url, site=site_of(url), notes=(f"skipped: {found.reason}{detail}",), kind=PageKind.EMPTY
+        )
+    return found
