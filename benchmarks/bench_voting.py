@@ -22,8 +22,8 @@ from es_dedup.decision.thresholds import BALANCED
 from es_dedup.decision.voting import outcome
 from es_dedup.evaluation import Label
 from es_dedup.model import Relation
-from es_dedup.settings.decision import VOTES, DecisionConfig
-from es_dedup.settings.presets import PAPERS
+from es_dedup.settings.decision import DecisionConfig
+from es_dedup.settings.presets import PAPERS, VOTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -72,7 +72,8 @@ _NAMES: Final = {
     "tables.result": ("DeduplicationResult",),
 }
 _OF_MODEL: Final = tuple(set(__all__).difference(*_NAMES.values()))
-__getattr__ = lazy.attributes(__name__, _NAMES | {"model": _OF_MODEL})
+if not TYPE_CHECKING:
+    __getattr__ = lazy.attributes(__name__, _NAMES | {"model": _OF_MODEL})
 
 
 def __dir__() -> list[str]:

@@ -18,6 +18,7 @@ from zlib import crc32
 
 import numpy as np
 
+from es_dedup import lazy
 from es_dedup.decision.clauses import clauses_of
 from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.text.titles import headline
@@ -39,8 +40,8 @@ CLAUSE_COST: Final = 20
 """What it costs to see whether two clauses are alike; 1: whether two items are equal."""
 ALIKE: Final = 0.5
 """Share of words in common, of those of both clauses, from which two clauses are compared word by word."""
-_WORD: Final = re.compile(r"[^\W\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+|\s+|.", re.DOTALL)
-_TERM: Final = re.compile(r"[a-z0-9]+|[\u3400-\u9fff]{2,}", re.IGNORECASE)
+_WORD: Final = lazy.pattern(r"[^\W\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+|\s+|.", re.DOTALL)
+_TERM: Final = lazy.pattern(r"[a-z0-9]+|[\u3400-\u9fff]{2,}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

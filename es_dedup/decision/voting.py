@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from es_dedup.decision.rules import BY_RULES
 from es_dedup.model import Relation
-from es_dedup.settings.decision import VOTES
+from es_dedup.settings.presets import VOTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from es_dedup import errors
+from es_dedup import settings as config
 from es_dedup.batch import annotations as labels
 from es_dedup.batch import recluster as upkeep
 from es_dedup.batch.corpus import load_corpus
@@ -35,7 +36,6 @@ from es_dedup.model import AddReport, Decision, Outcome, Page, Progress, RemoveR
 from es_dedup.model.annotations import Annotation, Label, just_now
 from es_dedup.model.batches import chunked
 from es_dedup.model.overrides import Override, OverrideKind, OverrideReport
-from es_dedup.settings.loading import settings_in_force
 from es_dedup.settings.recorded import STATISTICS, adopted, decisions_in, with_recorded
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Deduplicator(IndexReader):
         """
         if not isinstance(path, str | Path):
             raise errors.wrong_type("path", "a file or an address", path, 'Deduplicator.open("pages.db")')
-        settings = settings_in_force(settings)
+        settings = config.loading.settings_in_force(settings)
         index = factory.open_index(path, settings, read_only=read_only)
         try:
             name = factory.shown(path)

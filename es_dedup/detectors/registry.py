@@ -10,12 +10,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from es_dedup.detectors.ccdet import Ccdet
-from es_dedup.detectors.char_frequency import CharFrequency
-from es_dedup.detectors.coverage import Coverage
-from es_dedup.detectors.dwdcs import Dwdcs
-from es_dedup.detectors.multi_simhash import MultiSimhash
-from es_dedup.detectors.simhash import Simhash
+from es_dedup import detectors
 from es_dedup.errors import ConfigError
 from es_dedup.text import synonyms
 
@@ -28,17 +23,19 @@ if TYPE_CHECKING:
     Factory: TypeAlias = Callable[[Settings], Detector[Any]]
 
 
-_FACTORIES: Final[dict[str, Factory]] = {
-    Ccdet.name: lambda settings: Ccdet(settings.ccdet),
-    Simhash.name: lambda settings: Simhash(settings.simhash, segmenter=settings.words.segmenter),
-    Coverage.name: lambda settings: Coverage(settings.coverage),
-    MultiSimhash.name: lambda settings: MultiSimhash(
+_FACTORIES: Final[dict[str, Factory]] = {  # a method is imported when it is made
+    "ccdet": lambda settings: detectors.ccdet.Ccdet(settings.ccdet),
+    "simhash": lambda settings: detectors.simhash.Simhash(
+        settings.simhash, segmenter=settings.words.segmenter
+    ),
+    "coverage": lambda settings: detectors.coverage.Coverage(settings.coverage),
+    "multi_simhash": lambda settings: detectors.multi_simhash.MultiSimhash(
         settings.multi_simhash,
         synonyms.named(settings.multi_simhash.synonyms),
         segmenter=settings.words.segmenter,
     ),
-    CharFrequency.name: lambda settings: CharFrequency(settings.char_frequency),
-    Dwdcs.name: lambda settings: Dwdcs(
+    "char_frequency": lambda settings: detectors.char_frequency.CharFrequency(settings.char_frequency),
+    "dwdcs": lambda settings: detectors.dwdcs.Dwdcs(
         settings.dwdcs, synonyms.named(settings.dwdcs.synonyms), segmenter=settings.words.segmenter
     ),
 }
@@ -80,8 +77,8 @@ def create_detectors(settings: Settings) -> dict[str, Detector[Any]]:
 def detector_versions(settings: Settings, also: Collection[str] = ()) -> dict[str, int]:
     """``Detector.version`` of each enabled detector and of those in ``also``, by name; errors as for ``create_detectors``."""
     names = tuple(dict.fromkeys((*settings.detectors, *also)))
-    detectors = create_detectors(settings.model_copy(update={"detectors": names}))
-    return {name: detector.version for name, detector in detectors.items()}
+    created = create_detectors(settings.model_copy(update={"detectors": names}))
+    return {name: detector.version for name, detector in created.items()}
 
 
 def _problems(names: tuple[str, ...]) -> list[str]:

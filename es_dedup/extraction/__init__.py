@@ -41,13 +41,14 @@ __all__ = [
 ]
 
 # Who has texts needs neither the parser nor the model.
-__getattr__ = lazy.attributes(
-    __name__,
-    {
-        "main_text": ("Choice",),
-        "page_to_content": ("HtmlExtractor", "MainText"),
-        "port": ("Extractor",),
-        "reading.document": ("Document",),
-        "registry": ("DEFAULT_EXTRACTOR", "create_extractor", "extract", "extractor_names", "register"),
-    },
-)
+if not TYPE_CHECKING:
+    __getattr__ = lazy.attributes(
+        __name__,
+        {
+            "main_text": ("Choice",),
+            "page_to_content": ("HtmlExtractor", "MainText"),
+            "port": ("Extractor",),
+            "reading.document": ("Document",),
+            "registry": ("DEFAULT_EXTRACTOR", "create_extractor", "extract", "extractor_names", "register"),
+        },
+    )

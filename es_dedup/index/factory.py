@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from es_dedup import settings as config
 from es_dedup.detectors.named_fields import field_types, nameless, term_fields
 from es_dedup.detectors.registry import detector_versions
 from es_dedup.errors import ConfigError, SettingsMismatch
@@ -13,7 +14,6 @@ from es_dedup.index import elastic
 from es_dedup.index.elastic.address import is_address, lacks_scheme, parse_address
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.texts import compress_text
-from es_dedup.settings.loading import value_of
 from es_dedup.settings.recorded import (
     STATISTICS,
     adopted,
@@ -23,7 +23,6 @@ from es_dedup.settings.recorded import (
     file_contents,
     with_recorded,
 )
-from es_dedup.settings.servers import ConnectionConfig
 from es_dedup.text import idf, synonyms
 from es_dedup.text.hashing import SIGNATURE_VERSION
 from es_dedup.text.normalise import normalise_many
@@ -194,8 +193,7 @@ def open_source_index(path: str | Path, settings: Settings) -> SourceIndex:
 def _source_connection(path: str | Path, settings: Settings) -> tuple[Options, Address]:
     options, address = elastic_options(settings), parse_address(str(path))
     if settings.source.url:
-        connection = {name: getattr(settings.source, name) for name in ConnectionConfig.model_fields}
-        options = options.model_copy(update=connection | {"section": "source"})
+        options = options.model_copy(update=settings.source.connection | {"section": "source"})
         address = parse_address(f"{settings.source.url.rstrip('/')}/{address.name}")
     return options, address
 
@@ -322,7 +320,7 @@ def features_of(settings: Settings, *, embedded: bool = False) -> dict[str, Any]
     for name in contents:  # before an index is made whose first page would fail
         key = name.removeprefix("content of ")
         if read := _READERS.get(key.rpartition(".")[2]):
-            read(value_of(settings, key))
+            read(config.loading.value_of(settings, key))
     return found | contents
 
 

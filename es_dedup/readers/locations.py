@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from es_dedup.errors import MissingExtra
 from es_dedup.readers.roots import path_list
@@ -177,6 +176,8 @@ def located(paths: Iterable[str | Path]) -> list[Named]:
         if scheme is None:
             found.append(Path(path))
         elif scheme[1].lower() in LOCAL and "::" not in str(path):
+            from urllib.request import url2pathname
+
             found.append(Path(url2pathname(urlsplit(str(path)).path)))
         else:
             found.append(Address(str(path)))

@@ -8,9 +8,6 @@ from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from es_dedup.settings.sections import Section
 
-VOTES: Final = ("any", "majority", "all", "ordered")
-"""In ``decision.method``: rules by which the verdicts of several methods decide together."""
-
 Share = Annotated[float, Field(ge=0, le=1)]
 
 

@@ -207,6 +207,20 @@ def load_settings(
     return settings
 
 
+def settings_of_index(values: Mapping[str, Any]) -> Settings:
+    """Settings of nested values, some of which an index has recorded.
+
+    Raises:
+        ConfigError: a value is not allowed, or no longer.
+    """
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        words = ((".".join(map(str, each["loc"])), each["msg"]) for each in error.errors())
+        problems = (f"{key}{key and ': '}{text.removeprefix('Value error, ')}" for key, text in words)
+        raise ConfigError(tuple(problems), "settings recorded in the index") from error
+
+
 def settings_in_force(settings: Settings | None) -> Settings:
     """The given settings; without any those of the settings file and the environment, as ``load_settings`` reads them.
 

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import BaseModel
-
-from es_dedup.settings.decision import VOTES
-
 if TYPE_CHECKING:
     from es_dedup.settings.decision import DecisionConfig
 
+VOTES: Final = ("any", "majority", "all", "ordered")
+"""In ``decision.method``: rules by which the verdicts of several methods decide together."""
 PAPERS: Final = "papers"
 VOTERS: Final = "decision.voters"
 PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -54,7 +52,7 @@ def filled(values: Mapping[str, Any]) -> dict[str, Any]:
         given = found.get(section, {})
         if isinstance(given, Mapping):
             found[section] = {name: value, **given}
-        elif isinstance(given, BaseModel) and name not in given.model_fields_set:
+        elif name not in getattr(given, "model_fields_set", {name}):
             found[section] = given.model_copy(update={name: value})
     return found
 

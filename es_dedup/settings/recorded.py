@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import xxhash
-from pydantic import ValidationError
 
+from es_dedup import settings as config
 from es_dedup.errors import ConfigError, Difference, reading_stored
-from es_dedup.settings.loading import Settings, names_file, setting_fields, shapes_features, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+
+    from es_dedup.settings import Settings
 
 STATISTICS: Final = "statistics"
 """Name of the note that says what the clusters of an index were made with; see ``clustered_with``."""
@@ -57,9 +58,13 @@ def feature_settings(
     found = {"version of text processing": text_version, **versions, DETECTORS: sorted(settings.detectors)}
     if further := set(stored) - set(settings.detectors):
         found[ALSO_STORED] = sorted(further)
-    for key, field, section in setting_fields():
-        if key not in (DETECTORS, ALSO_STORED) and shapes_features(field) and section.serves(stored):
-            found[key] = value_of(settings, key)
+    for key, field, section in config.loading.setting_fields():
+        if (
+            key not in (DETECTORS, ALSO_STORED)
+            and config.loading.shapes_features(field)
+            and section.serves(stored)
+        ):
+            found[key] = config.loading.value_of(settings, key)
     return dict(sorted(found.items()))
 
 
@@ -74,9 +79,13 @@ def file_contents(settings: Settings, also: Collection[str] = ()) -> dict[str, s
         ConfigError: a file cannot be read.
     """
     methods = (*settings.detectors, *also)
-    served = ((key, field) for key, field, section in setting_fields() if section.serves(methods))
+    served = (
+        (key, field) for key, field, section in config.loading.setting_fields() if section.serves(methods)
+    )
     named = {
-        key: value_of(settings, key) for key, field in served if names_file(field, value_of(settings, key))
+        key: config.loading.value_of(settings, key)
+        for key, field in served
+        if config.loading.names_file(field, config.loading.value_of(settings, key))
     }
     return {f"content of {key}": _digest(key, value) for key, value in named.items()}
 
@@ -97,10 +106,10 @@ def _digest_of(path: Path, modified: int, size: int) -> str:  # noqa: ARG001 - a
 def decision_settings(settings: Settings) -> dict[str, Any]:
     """The settings that decisions and clusters depend on, but not features, by name; JSON-ready."""
     return {
-        key: value_of(settings, key)
-        for key, field, section in setting_fields()
+        key: config.loading.value_of(settings, key)
+        for key, field, section in config.loading.setting_fields()
         if section.serves(settings.detectors)
-        and not shapes_features(field)
+        and not config.loading.shapes_features(field)
         and (section.detector is not None or key.partition(".")[0] in DECIDING_SECTIONS or key in DECIDING)
     }
 
@@ -128,7 +137,7 @@ def given(settings: Settings, key: str) -> bool:
 
 def adopted(settings: Settings, recorded: Mapping[str, Any]) -> Settings:
     """Settings with recorded values in the place of those that nobody has given; errors as ``with_recorded``."""
-    known = {key for key, _, _ in setting_fields()}
+    known = {key for key, _, _ in config.loading.setting_fields()}
     return with_recorded(
         settings, {key: value for key, value in recorded.items() if key in known and not given(settings, key)}
     )
@@ -142,7 +151,7 @@ def with_recorded(settings: Settings, recorded: Mapping[str, Any]) -> Settings:
     Raises:
         ConfigError: a recorded value is not allowed, or no longer.
     """
-    known = {key for key, _, _ in setting_fields()}
+    known = {key for key, _, _ in config.loading.setting_fields()}
     changed = {
         key: value for key, value in recorded.items() if key in known and not _same(settings, key, value)
     }
@@ -157,16 +166,11 @@ def with_recorded(settings: Settings, recorded: Mapping[str, Any]) -> Settings:
         decision["voters"] = tuple(name for name in decision["voters"] if name in methods)
     if decision.get("method") in set(settings.detectors).difference(methods) and METHOD not in recorded:
         del decision["method"]
-    try:
-        return Settings.model_validate(values)
-    except ValidationError as error:
-        words = ((".".join(map(str, each["loc"])), each["msg"]) for each in error.errors())
-        problems = (f"{key}{key and ': '}{text.removeprefix('Value error, ')}" for key, text in words)
-        raise ConfigError(tuple(problems), "settings recorded in the index") from error
+    return config.loading.settings_of_index(values)
 
 
 def _same(settings: Settings, key: str, value: Any) -> bool:
-    own = value_of(settings, key)
+    own = config.loading.value_of(settings, key)
     return sorted(own) == sorted(value) if key in (DETECTORS, ALSO_STORED) else bool(own == value)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
@@ -34,6 +34,11 @@ class ConnectionConfig(Section):
     """file with the key of the client certificate (PEM)"""
     proxy: SecretStr = SecretStr("")
     """forward proxy, http://[user:password@]host:port; empty: none"""
+
+    @property
+    def connection(self) -> dict[str, Any]:
+        """The settings of the connection alone, by name."""
+        return {name: getattr(self, name) for name in ConnectionConfig.model_fields}
 
     @field_validator("bearer_token")
     @classmethod

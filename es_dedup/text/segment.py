@@ -13,14 +13,15 @@ from functools import cache
 from itertools import chain
 from typing import Any, Final, Protocol
 
+from es_dedup import lazy
 from es_dedup.errors import ConfigError
 from es_dedup.text.characters import UNSPACED
 
 DEFAULT: Final = "jieba"
 BY_MODEL: Final = "jieba-hmm"
 _RUN: Final = re.compile(r"[^\W_]+")
-_UNSPACED: Final = re.compile(f"[{UNSPACED}]")
-_OTHER_LETTER: Final = re.compile(rf"[^\W\d_a-z{UNSPACED}]")  # which the segmenters cut one by one
+_UNSPACED: Final = lazy.pattern(f"[{UNSPACED}]")
+_OTHER_LETTER: Final = lazy.pattern(rf"[^\W\d_a-z{UNSPACED}]")  # which the segmenters cut one by one
 
 
 class Segmenter(Protocol):

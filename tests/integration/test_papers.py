@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Outcome, Page, Relation, Settings
 from es_dedup.cli.main import app
-from es_dedup.settings.decision import VOTES, DecisionConfig
-from es_dedup.settings.presets import PAPERS
+from es_dedup.settings.decision import DecisionConfig
+from es_dedup.settings.presets import PAPERS, VOTES
 from tests.commands import rows
 from tests.samples import SAMPLES, truths
 from tests.texts import ZH, topical

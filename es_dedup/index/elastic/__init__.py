@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from es_dedup import lazy
 
 if TYPE_CHECKING:
-    from es_dedup.index.elastic import generations, mappings, reachability, server
+    from es_dedup.index.elastic import reachability  # noqa: F401 - for type checkers alone
     from es_dedup.index.elastic.adapter import ElasticIndex
     from es_dedup.index.elastic.address import Address, is_address, lacks_scheme, parse_address
     from es_dedup.index.elastic.fields import TermFields
@@ -26,28 +26,22 @@ __all__ = [
     "Server",
     "SourceIndex",
     "TermFields",
-    "generations",
     "is_address",
     "lacks_scheme",
-    "mappings",
     "parse_address",
-    "reachability",
-    "server",
 ]
 
 # Who has an index in a file needs no more than the addresses.
-__getattr__ = lazy.attributes(
-    __name__,
-    {
-        "adapter": ("ElasticIndex",),
-        "address": ("Address", "is_address", "lacks_scheme", "parse_address"),
-        "fields": ("TermFields",),
-        "generations": (),
-        "jobs": ("JobStore",),
-        "mappings": (),
-        "options": ("Options",),
-        "reachability": (),
-        "server": ("Server",),
-        "source_index": ("SourceIndex",),
-    },
-)
+if not TYPE_CHECKING:
+    __getattr__ = lazy.attributes(
+        __name__,
+        {
+            "adapter": ("ElasticIndex",),
+            "address": ("Address", "is_address", "lacks_scheme", "parse_address"),
+            "fields": ("TermFields",),
+            "jobs": ("JobStore",),
+            "options": ("Options",),
+            "server": ("Server",),
+            "source_index": ("SourceIndex",),
+        },
+    )

@@ -18,9 +18,9 @@ from es_dedup.detectors.features import featurise
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError
 from es_dedup.model import Content, Skipped, Verdict
-from es_dedup.settings.decision import VOTES, DecisionConfig
+from es_dedup.settings.decision import DecisionConfig
 from es_dedup.settings.loading import describe, load_settings
-from es_dedup.settings.presets import PAPERS, PRESETS
+from es_dedup.settings.presets import PAPERS, PRESETS, VOTES
 from es_dedup.settings.recorded import decision_settings, with_recorded
 from es_dedup.text.normalise import normalise
 from tests.samples import some_pages
