@@ -9,7 +9,7 @@ from es_dedup.clustering.order import Criterion, decisive
 from es_dedup.console.frame import anchor, path, short
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.model.translations import translate
-from es_dedup.report.compare import title_of
+from es_dedup.report.compare import title_of, when
 from es_dedup.report.markup import element, escape
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ def because(reader: IndexReader, language: str, found: Cluster, records: Mapping
     unknown = translate(language, "without a time")
     given = {
         "site": short(own.site),
-        "published": own.published[:16].replace("T", " ") or unknown,
+        "published": when(own.published) or unknown,
         "length": f"{own.length:,}",
-        "next_published": (following.published[:16].replace("T", " ") if following else "") or unknown,
+        "next_published": (when(following.published) if following else "") or unknown,
         "next_length": f"{following.length:,}" if following else "–",
     }
     text = escape(translate(language, _WORDS[criterion]).format(**given))

@@ -12,7 +12,7 @@ from es_dedup.model.explanation import percent
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.model.translations import translate
 from es_dedup.report.alignment import legend
-from es_dedup.report.compare import comparison, relation_tag, title_of
+from es_dedup.report.compare import comparison, relation_tag, title_of, when
 from es_dedup.report.data import MemberComparison, PageView
 from es_dedup.report.features import compared_fields, feature_rows
 from es_dedup.report.markup import element, escape, table
@@ -96,8 +96,8 @@ def pair(reader: IndexReader, language: str, writes: bool, left: str, right: str
     )
 
 
-def side_by_side(reader: IndexReader, language: str, left: str, right: str) -> str:
-    """Links to two pages, all evidence on them and their texts aligned.
+def side_by_side(reader: IndexReader, language: str, left: str, right: str, *, blind: bool = False) -> str:
+    """The texts of two pages aligned, all evidence on them, and links to both; ``blind`` as for ``comparison``.
 
     Raises:
         UnknownPage: an id that is not stored.
@@ -117,13 +117,8 @@ def side_by_side(reader: IndexReader, language: str, left: str, right: str) -> s
         ),
         class_="note",
     )
-    head = element("h2", escape(translate(language, "Evidence and texts")))
-    return (
-        links
-        + head
-        + legend(language)
-        + element("div", comparison(ours, compared, CHARS, language=language), class_="sole")
-    )
+    shown = comparison(ours, compared, CHARS, language=language, blind=blind)
+    return element("div", shown, class_="sole") + legend(language) + links
 
 
 def page(reader: IndexReader, language: str, writes: bool, page_id: str) -> bytes:  # noqa: FBT001
@@ -133,7 +128,7 @@ def page(reader: IndexReader, language: str, writes: bool, page_id: str) -> byte
         UnknownPage: it is not stored.
     """
     record, text, found = reader.record(page_id), reader.text(page_id), reader.cluster(page_id)
-    facts = " · ".join(filter(None, (record.site, record.published[:16].replace("T", " "), f"{len(text):,}")))
+    facts = " · ".join(filter(None, (record.site, when(record.published), f"{len(text):,}")))
     where = anchor(f"{translate(language, 'Cluster')} ({found.size:,})", path("clusters", found.id))
     top = element("p", element("code", escape(page_id)), " ", escape(facts), " · ", where, class_="note")
     content = escape(text[:CHARS] if text else translate(language, "The text is not kept."))

@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 
 from es_dedup.console.forms import button, entry
 from es_dedup.model.translations import translate
+from es_dedup.report.compare import when
 from es_dedup.report.markup import element, escape
 
 ROOT: Final = "/console"
@@ -74,7 +75,7 @@ def short(text: str, most: int = MAX_CHARS) -> str:
 
 def time_of(published: str) -> str:
     """A date, or a date and time to the minute."""
-    return element("time", escape(published[:16].replace("T", " "))) if published else ""
+    return element("time", escape(when(published))) if published else ""
 
 
 def framed(title: str, body: str, language: str, *, query: str = "", signed_in: bool = True) -> bytes:

@@ -102,12 +102,12 @@ def ask(
     given = {"reader": name, **({"second": "true"} if second else {})}
     for pair in open_pairs:
         try:
-            decision, shown = reader.explain(*pair), side_by_side(reader, language, *pair)
+            decision, shown = reader.explain(*pair), side_by_side(reader, language, *pair, blind=True)
         except UnknownPage:  # removed meanwhile
             continue
         note = f"{name} · {len(open_pairs):,} {translate(language, 'pairs left')}"
-        top = element("p", escape(note), class_="note") + _form(language, pair, given)
-        body = top + _nearest(decision, language) + shown
+        body = _form(language, pair, given) + shown + _nearest(decision, language)
+        body += element("p", escape(note), class_="note")
         return framed(translate(language, "Review"), body, language)
     body = element(
         "p", escape(translate(language, "All pairs that were drawn are labelled.")), class_="empty"

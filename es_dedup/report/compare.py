@@ -1,4 +1,4 @@
-"""A member beside its canonical document: the evidence by method, and both texts aligned."""
+"""A member beside its canonical document: both texts aligned, and the evidence by method."""
 
 from __future__ import annotations
 
@@ -26,17 +26,34 @@ def comparison(
     chars: int,
     roles: tuple[str, str] = ("canonical", "member"),
     language: str = ENGLISH,
+    *,
+    blind: bool = False,
 ) -> str:
-    """Evidence and texts of one pair; at most ``chars`` characters of each text, below what ``roles`` say of the pages."""
+    """Texts and evidence of one pair, measures closed at first.
+
+    Args:
+        canonical: the left page.
+        each: the right page, and what was decided of the pair.
+        chars: of each text at most so many characters are shown.
+        roles: what each page is called.
+        language: of all words around the pages.
+        blind: the decision is closed at first, too: who labels pairs shall read the texts.
+    """
     pages = canonical, each.page
     languages = canonical.record.language, each.page.record.language
+    verdict, *reasons = _verdict(each.decision, language)
+    measured = (*reasons, _methods(each.decision, language), _distinguishing(canonical, each, language))
+    summary = element(
+        "summary", escape(translate(language, "Decision and measures" if blind else "Measures"))
+    )
     return element(
         "article",
-        _evidence(each, language),
-        _distinguishing(canonical, each, language),
-        _fields(each, language),
+        "" if blind else verdict,
         element("div", *(_head(*page, language) for page in zip(pages, roles, strict=True)), class_="pair"),
         side_by_side(each.rows, languages, chars, language),
+        element("details", summary, verdict if blind else "", *measured),
+        _rules(each.decision, language),
+        _fields(each, language),
     )
 
 
@@ -69,7 +86,7 @@ def _fields(each: MemberComparison, language: str) -> str:
 def _head(page: PageView, role: str, language: str) -> str:
     record = page.record
     length = translate(language, "{count} characters", count=f"{len(page.text):,}")
-    facts = " · ".join(filter(None, (record.site, record.published[:16].replace("T", " "), length)))
+    facts = " · ".join(filter(None, (record.site, when(record.published), length)))
     missing = element("p", escape(translate(language, "The text is not kept.")), class_="note")
     return element(
         "div",
@@ -81,8 +98,17 @@ def _head(page: PageView, role: str, language: str) -> str:
     )
 
 
-def _evidence(each: MemberComparison, language: str) -> str:
-    decision, score = each.decision, translate(language, "agreement as this method measures it, from 0 to 1")
+def _verdict(decision: PairDecision, language: str) -> Iterator[str]:
+    """What was decided, then the reasons; a paragraph each."""
+    left, right = translate(language, "the left page"), translate(language, "the right page")
+    first, *rest = replace(decision, left=left, right=right).explained(language)
+    yield element("p", relation_tag(str(decision.relation), language), " ", escape(first))
+    yield from (element("p", escape(line)) for line in rest)
+
+
+def _methods(decision: PairDecision, language: str) -> str:
+    """A row for each method: its relation, its score, its measures with their thresholds."""
+    score = translate(language, "agreement as this method measures it, from 0 to 1")
     cells = [
         (
             element("b", escape(verdict.detector)),
@@ -105,13 +131,8 @@ def _evidence(each: MemberComparison, language: str) -> str:
         )
         for name, reason in decision.skipped.items()
     ]
-    left, right = translate(language, "the left page"), translate(language, "the right page")
-    first, *rest = replace(decision, left=left, right=right).explained(language)
-    reason = element("p", relation_tag(str(decision.relation), language), " ", escape(first))
-    reason += "".join(element("p", escape(line)) for line in rest)
     heads = ("Method", "Relation", "Score", "Measures and their thresholds")
-    methods = table([translate(language, head) for head in heads], cells)
-    return reason + methods + _rules(decision, language)
+    return table([translate(language, head) for head in heads], cells)
 
 
 def _rules(decision: PairDecision, language: str) -> str:
@@ -144,6 +165,11 @@ def _threshold(measure: Measure, language: str) -> str:
 def relation_tag(name: str, language: str = ENGLISH) -> str:
     """A relation as a small label."""
     return element("span", escape(translate(language, name)), class_=f"tag {name if name.isalpha() else ''}")
+
+
+def when(published: str) -> str:
+    """A date with the time to the minute; the date alone at midnight, which stands for a time that nobody gave."""
+    return published[:16].replace("T", " ").removesuffix(" 00:00")
 
 
 def title_of(record: FeatureRecord) -> str:

@@ -161,7 +161,8 @@ def test_it_speaks_chinese_to_who_reads_it(browser: httpx.Client) -> None:
     assert "<h1>概览</h1>" in answer.text
     compared = browser.get("/console/compare?left=b&right=c", headers={"Accept-Language": "zh"}).text
     assert "按顺序列出规则" in compared
-    evidence = compared[compared.index("<article") : compared.index("按名称列出特征")]
+    verdict = compared[compared.index("<article") : compared.index('<div class="pair"')]
+    evidence = verdict + compared[compared.index("度量值") : compared.index("按名称列出特征")]
     names = "<b>.*?</b>", '<span class="n">.*?</span>', "<p>只见于非共有文字的区分标题词：.*?</p>", "<[^>]*>"
     for part in names:
         evidence = re.sub(part, " ", evidence, flags=re.DOTALL)
