@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.batch.chunk_rows import changed
 from es_dedup.batch.write_policy import StoredBatch, taken_over
 from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.detectors.features import pack
@@ -121,14 +120,6 @@ def decisions_of(
         own = [edge for edge in old if name in (edge.left, edge.right)]
         decisions[name] = stored_decision(name, assigned[name], own)
     return decisions
-
-
-def rows_to_do(
-    chunk: Chunk, stored: Mapping[str, FeatureRecord], assigned: Mapping[str, Assignment]
-) -> list[int]:
-    """Rows of pages that are new, changed, or not decided on."""
-    fresh = set(changed(chunk, stored)[0].records.ids)
-    return [row for row, name in enumerate(chunk.records.ids) if name in fresh or name not in assigned]
 
 
 def distinct(edges: Iterable[Edge]) -> list[Edge]:

@@ -43,7 +43,6 @@ from es_dedup.hook.batch_steps import (
     not_compared,
     replaced_by,
     replaced_meanwhile,
-    rows_to_do,
 )
 from es_dedup.index.dedup_field import dedup_fields_after, dedup_fields_of, dedup_fields_of_groups
 from es_dedup.index.port import WriteReport
@@ -210,10 +209,18 @@ class BatchDecider:
         stored, assigned, _ = index.pages_and_assignments(there) if there else ({}, {}, {})
         self._mostly_new = 2 * len(stored) <= len(ids)
         known = self.some(chunk, there)
-        changed_ = take(known, rows_to_do(known, stored, {} if again else assigned))
-        if changed_.records.ids:
-            failed |= index.put_batch(changed_.records).failed
-        same = set(known.records.ids) - {*changed_.records.ids, *failed}
+        fresh = set(changed(known, stored)[0].records.ids)
+        outdated = {name: replace(assigned[name], score=0.0) for name in fresh & assigned.keys()}
+        if outdated:  # before their features: if we are killed, who meets them decides on them
+            with self._writing():
+                index.assign_many(outdated.values())
+            assigned |= outdated
+            turns = None if turns is None else turns + 2  # of our own session
+        decided = {name for name, each in assigned.items() if not (again or each.outdated)} - fresh
+        todo = without(known, decided)
+        if todo.records.ids:
+            failed |= index.put_batch(todo.records).failed
+        same = decided.intersection(known.records.ids)
         todo = without(chunk, {*same, *failed})
         in_force = self._in_force or self._settings_in_force()
         if not in_force.statistics.pages and len(set(chunk.table.hashes.tolist())) >= MIN_POSTINGS:

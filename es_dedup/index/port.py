@@ -42,7 +42,8 @@ class Assignment:
         cluster_id: never empty; a singleton's own page id.
         canonical: page id of the cluster's canonical document; the page's own when it is the canonical document.
         relation: to the canonical document; ``exact`` for the canonical document itself.
-        score: agreement with the canonical document, in [0, 1]; 1.0 for the canonical document itself.
+        score: agreement with the canonical document, in [0, 1]; 1.0 for the canonical document itself, and 0.0 where the page was replaced
+            since it was clustered, see ``outdated``.
     """
 
     page_id: str
@@ -50,6 +51,11 @@ class Assignment:
     canonical: str
     relation: Relation
     score: float
+
+    @property
+    def outdated(self) -> bool:
+        """Whether the stored page is another version than the one that was clustered: its writer is at work, or was killed."""
+        return self.score == 0.0
 
 
 @dataclass(frozen=True, slots=True)

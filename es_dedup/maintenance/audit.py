@@ -171,7 +171,11 @@ def _look_at_documents(
     without_field = [each.key.page_id for each in documents if each.dedup is None]
     found["undecided"] += (name for name in waiting if name not in dead)
     found["unknown"] += (name for name in ids if name not in assigned and name not in dead)
-    found["outdated"] += (name for name in outdated(context, fields, documents) if name not in dead)
+    late = {
+        *outdated(context, fields, documents),
+        *(name for name in ids if name in assigned and assigned[name].outdated),
+    }
+    found["outdated"] += sorted(late - dead)
     found["overwritten"] += (name for name in without_field if name in assigned)
 
 

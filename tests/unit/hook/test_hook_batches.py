@@ -213,6 +213,24 @@ def test_statistics_of_another_process_are_not_overwritten(monkeypatch: pytest.M
         assert Statistics.from_bytes(index.load_statistics() or b"").pages == other.pages
 
 
+@pytest.mark.parametrize("canonical", [True, False])
+def test_what_a_killed_writer_has_replaced_is_decided_on_again(canonical: bool) -> None:
+    """Its features are those of the document that is written again, and its cluster is that of the version before."""
+    one, other = (article(at, sentences=12) for at in range(2))
+    pages = [Page("a", text=one), Page("b", text=one), Page("c", text=other), Page("d", text=one)]
+    replaced = Page("a" if canonical else "b", text=other)
+    with closing(factory.open_index(":memory:", Settings())) as index:
+        decider = BatchDecider(index, Settings())
+        decider.decide(decider.featurise(pages))
+        decider.find(decider.featurise([replaced]))  # and it is killed
+        later = BatchDecider(index, Settings())
+        decided = later.decide(later.featurise([replaced]))
+        groups = {frozenset(each.page_id for each in group) for group in index.clusters()}
+        assert groups == {frozenset(("c", replaced.id)), frozenset("abd").difference(replaced.id)}
+        assert (list(decided.unchanged), list(decided.decisions)) == ([], [replaced.id])
+        assert list(later.decide(later.featurise([replaced])).unchanged) == [replaced.id]
+
+
 def test_a_batch_that_is_searched_again_finds_no_pages_of_later_batches() -> None:
     """They find its pages, and their documents are not written yet."""
     decider = BatchDecider(EmbeddedIndex(":memory:", features={}), Settings())
