@@ -84,8 +84,8 @@ class CandidateSearcher:
         if len(parts) == 1:
             return self._answer(candidate_queries, beside)
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="es-dedup-candidates") as pool:
-            told = list(pool.map(self._answer, parts, [beside, *[()] * (len(parts) - 1)]))
-        return list(chain.from_iterable(some for some, _ in told)), told[0][1]
+            answered = list(pool.map(self._answer, parts, [beside, *[()] * (len(parts) - 1)]))
+        return list(chain.from_iterable(some for some, _ in answered)), answered[0][1]
 
     def _answer(
         self, candidate_queries: Sequence[CandidateQuery], beside: Sequence[str]
@@ -93,54 +93,57 @@ class CandidateSearcher:
         asked = [weights_of(candidate_query) for candidate_query in candidate_queries]
         distinct = sorted(set().union(*asked))
         fields = self._schema.fields.by_field(distinct, self._labels(candidate_queries))
-        held = self._recent.parts()  # before they are counted: what is shown meanwhile is then in one of both
+        # Before they are counted: what is shown meanwhile is then in one of both.
+        recent = self._recent.parts()
         most, problem = self._most(fields) if self.one_shard else self._count(_values(fields))
         if problem:
-            return [CandidateResult((), problem=problem if terms else "") for terms in asked], self._search(
-                beside
-            )
-        held = tuple(dict.fromkeys((*held, *self._recent.parts())))
-        postings = postings_of(held, distinct)
+            return _unanswered(asked, problem), self._search(beside)
+        recent = tuple(dict.fromkeys((*recent, *self._recent.parts())))
+        postings = postings_of(recent, distinct)
         values = _values(fields, most.keys() | postings.counts().keys())
-        made = _Asked(candidate_queries, asked, most, values, postings)
+        searches = _Asked(candidate_queries, asked, most, values, postings)
         sure = not self.one_shard
         # What seems common may be rare, when pages were deleted: it is counted beside the candidate queries that take it for that.
-        doubtful = [] if sure else sorted(made.common())
+        doubtful = [] if sure else sorted(searches.common())
         counting = _counts([values[term] for term in doubtful])
-        bodies = [body for body in made.bodies if body is not None]
-        first = [NEWEST] if held else []
-        told = self._search([*first, *counting, *bodies, *beside] or [NOTHING])
+        bodies = [body for body in searches.bodies if body is not None]
+        first = [NEWEST] if recent else []
+        answers = self._search([*first, *counting, *bodies, *beside] or [NOTHING])
         if first:
-            postings = self._still_recent(told.pop(0), distinct, held, postings)
-        others = told[len(counting) + len(bodies) :] if beside else []
-        if any(answer.get("_shards", {}).get("total", 1) > 1 for answer in told) and not sure:
+            postings = self._still_recent(answers.pop(0), distinct, recent, postings)
+        of_beside = answers[len(counting) + len(bodies) :] if beside else []
+        if any(answer.get("_shards", {}).get("total", 1) > 1 for answer in answers) and not sure:
             self.one_shard = False
-            return self._answer(candidate_queries, ())[0], others
-        exact, problem = _counted(doubtful, told[: len(counting)])
+            return self._answer(candidate_queries, ())[0], of_beside
+        exact, problem = _counted(doubtful, answers[: len(counting)])
         unseen = postings.counts() if exact else {}
         exact = {term: count + unseen.get(term, 0) for term, count in exact.items()}
         if problem:
-            return [CandidateResult((), problem=problem if terms else "") for terms in asked], others
-        found = made.answers(told[len(counting) : len(counting) + len(bodies)])
-        again = [] if sure else made.mistaken(exact)
+            return _unanswered(asked, problem), of_beside
+        found = searches.answers(answers[len(counting) : len(counting) + len(bodies)])
+        again = [] if sure else searches.mistaken(exact)
         if again:
             some = [candidate_queries[at] for at in again], [asked[at] for at in again]
             more = _Asked(*some, {**most, **exact}, values, postings, counted=True)
-            told = self._search([body for body in more.bodies if body is not None])
-            for at, answer in zip(again, more.answers(told), strict=True):
+            answers = self._search([body for body in more.bodies if body is not None])
+            for at, answer in zip(again, more.answers(answers), strict=True):
                 found[at] = answer
-        return found, others
+        return found, of_beside
 
     def _still_recent(
-        self, answer: Answer, distinct: Sequence[int], held: Sequence[WrittenBatch], postings: WrittenPostings
+        self,
+        answer: Answer,
+        distinct: Sequence[int],
+        recent: Sequence[WrittenBatch],
+        postings: WrittenPostings,
     ) -> WrittenPostings:
         """Of the recent pages those that the searches beside this answer did not see."""
         if partial_problem(answer):
             return postings
         newest = newest_of(answer)
         self._recent.seen(newest)
-        unseen = [part for part in held if part.last > newest]
-        return postings if len(unseen) == len(held) else postings_of(unseen, distinct)
+        unseen = [part for part in recent if part.last > newest]
+        return postings if len(unseen) == len(recent) else postings_of(unseen, distinct)
 
     def _labels(self, candidate_queries: Sequence[CandidateQuery]) -> dict[int, str]:
         if not self._schema.keeps_named:
@@ -162,11 +165,11 @@ class CandidateSearcher:
         if not fields:
             return {}, ""
         docs = [{"doc": doc, "fields": list(doc), **STATISTICS_ONLY} for doc in _as_documents(fields)]
-        told = self._server.call(
+        answers = self._server.call(
             lambda client: client.mtermvectors(index=self._index, docs=docs, filter_path=FREQUENCIES)
         )["docs"]
         counts: dict[int, int] = {}
-        for answer in told:
+        for answer in answers:
             if "error" in answer:
                 return {}, reason_in(answer["error"])
             # Of a term that no page carries nothing is said, and of a document without others only its name.
@@ -266,9 +269,9 @@ class _Asked:
             or any(counts[term] <= most for term, most in halved.items())
         ]
 
-    def answers(self, told: Sequence[Answer]) -> list[CandidateResult]:
+    def answers(self, answers: Sequence[Answer]) -> list[CandidateResult]:
         """One answer per candidate query, out of those of the searches that were sent."""
-        waiting = iter(told)
+        waiting = iter(answers)
         recent = self._postings.answers(self._weights, self._common)
         return [
             _cut(None if body is None else next(waiting), candidate_query, frozenset(common), own)
@@ -276,6 +279,11 @@ class _Asked:
                 self.bodies, self._queries, self._common, recent, strict=True
             )
         ]
+
+
+def _unanswered(asked: Sequence[Mapping[int, int]], problem: str) -> list[CandidateResult]:
+    """Answers without candidates; to queries without terms this is the whole answer."""
+    return [CandidateResult((), problem=problem if terms else "") for terms in asked]
 
 
 def _as_documents(fields: Mapping[str, Mapping[str, int]]) -> list[dict[str, list[str]]]:

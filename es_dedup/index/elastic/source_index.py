@@ -11,7 +11,7 @@ from es_dedup.errors import IndexRefused, IndexUnavailable, MappingConflict, Sou
 from es_dedup.index.elastic import pipelines, targets, templates
 from es_dedup.index.elastic.bulk import Result, Write
 from es_dedup.index.elastic.collection import KEYS_AT_A_TIME, mget, partial_problem
-from es_dedup.index.elastic.deletion import DocumentWrites
+from es_dedup.index.elastic.document_writes import DocumentWrites
 from es_dedup.index.elastic.mappings import KINDS, SOURCE_INDEX, load_mapping
 from es_dedup.index.elastic.rewriting import is_there, place_of, report_of, rewrite
 from es_dedup.index.elastic.server import (

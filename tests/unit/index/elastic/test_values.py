@@ -25,7 +25,7 @@ from es_dedup.index.elastic import Options, Server, is_address, parse_address
 from es_dedup.index.elastic.bulk import Result
 from es_dedup.index.elastic.candidates import query_of
 from es_dedup.index.elastic.connecting import credentials
-from es_dedup.index.elastic.deletion import DROPPED, DocumentWrites
+from es_dedup.index.elastic.document_writes import DROPPED, DocumentWrites
 from es_dedup.index.elastic.targets import auto_creates
 from es_dedup.index.elastic.tokens import (
     LONG,
