@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -156,6 +157,36 @@ def test_a_page_that_searches_come_to_see_after_terms_were_counted_is_found(
 
         monkeypatch.setattr(index._searcher, "_most", shown_meanwhile)
         assert [each.page_id for each in index.candidates_many([candidate_query(2)])[0].candidates] == ["b"]
+
+
+def test_a_session_sees_what_another_thread_of_the_same_object_changes_outside_of_it(
+    own_address: str,
+) -> None:
+    with opened(own_address) as index, ThreadPoolExecutor(1) as pool, index.writing():
+        assert index.edges_of(["a"]) == []  # the first search of a session refreshes
+        index.put_edges([edge("a", "b")])
+        assert index.edges_of(["a"]) == [edge("a", "b")]
+        pool.submit(index.drop_edges, ["a"]).result()
+        assert pool.submit(index.edges_of, ["a"]).result() == []  # which refreshes
+        assert index.edges_of(["a"]) == []
+
+
+def test_a_write_during_a_refresh_is_not_taken_for_shown(
+    own_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(own_address) as index:
+        index.put_many([record("a", [1], text="first")])
+        call = index._server.call
+
+        def with_a_later_write(*given: Any, **named: Any) -> Any:
+            monkeypatch.undo()
+            answer = call(*given, **named)
+            index.put_many([record("b", [2], text="second")])
+            return answer
+
+        monkeypatch.setattr(index._server, "call", with_a_later_write)
+        index.refresh()
+        assert index.matches("second") == 1
 
 
 def fail_after(index: ElasticIndex) -> None:
