@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterable
@@ -144,6 +145,7 @@ def _open_closed_streams() -> None:
 
 def run() -> None:
     """Entry point of the console script."""
+    gc.set_threshold(20_000)  # imports and a short command make no garbage worth looking for
     _open_closed_streams()
     handle_signals()
     app()

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain, starmap
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -32,6 +33,7 @@ SHORT_UNITS: Final = 40.0
 """Words of longer blocks say nothing of what a block is."""
 
 _PLANE: Final = 0x10000
+_NO_IDEOGRAPHS: Final = ((0, 0x3400), (0x4DC0, 0x4E00), (0xA000, 0xAC00), (0xD7B0, 0x10000))
 _STOPS: Final = ".!?。！？…．｡؟۔।"
 _COMMAS: Final = ",;:，、；：،"
 _SEPARATORS: Final = "|/•·›»→>«‹～~_=+#*│｜丨-–—"
@@ -99,7 +101,7 @@ class Characters:
 def _kinds() -> NDArray[np.uint8]:
     """Kind of each code point of the first plane; all others are symbols or, in planes 2 and 3, ideographs."""
     table = np.full(_PLANE, SYMBOL, np.uint8)
-    for code in range(_PLANE):
+    for code in chain(*starmap(range, _NO_IDEOGRAPHS)):
         category = unicodedata.category(chr(code))
         if category[0] in "LM":
             table[code] = LETTER

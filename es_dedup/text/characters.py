@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.text.simplify import traditional_characters
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -109,8 +111,6 @@ def _dropped(character: str) -> bool:
 @cache
 def tables() -> Tables:
     """The tables, built once per process."""
-    from es_dedup.text.simplify import traditional_characters  # noqa: PLC0415 - the converter loads slowly
-
     mapped = np.zeros(PLANE, dtype=np.uint32)
     slow = np.zeros(PLANE, dtype=np.bool_)
     traditional = np.zeros(PLANE, dtype=np.bool_)

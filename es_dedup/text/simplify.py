@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Final
+from importlib import resources
+from typing import TYPE_CHECKING
 
-from opencc import OpenCC
-
-_PHRASE_ONLY: Final = "坏哩沈瞭甦藉覆"
-"""Characters that change in some phrases and not when they stand alone."""
+if TYPE_CHECKING:
+    from opencc import OpenCC
 
 
 @cache
 def _converter() -> OpenCC:
+    from opencc import OpenCC  # noqa: PLC0415 - no text of simplified Chinese needs it
+
     return OpenCC("t2s")
 
 
@@ -23,7 +24,8 @@ def simplify(text: str) -> str:
 
 @cache
 def traditional_characters() -> frozenset[str]:
-    """Characters of the basic plane without which simplification leaves a text as it is."""
-    candidates = [chr(code) for code in (*range(0x3400, 0xA000), *range(0xF900, 0xFB00))]
-    converted = simplify("\n".join(candidates)).split("\n")
-    return frozenset(c for c, s in zip(candidates, converted, strict=True) if c != s).union(_PHRASE_ONLY)
+    """Characters of the basic plane without which simplification leaves a text as it is.
+
+    They are a file, since to ask OpenCC for each ideograph takes longer than to check a page; a test compares them with OpenCC.
+    """
+    return frozenset(resources.files("es_dedup.text").joinpath("traditional.txt").read_text("utf-8"))

@@ -33,6 +33,7 @@ _SOFT_MARKS: Final = ".,:"
 _CHARACTER_BASE: Final = 0x9E6D62D06F6A9A9B
 TOKEN_BASE: Final = 0xC2B2AE3D27D4EB4F
 GRAM_BASE: Final = 0x165667B19E3779F9
+_SHORTEST: Final = 1 << 14  # powers kept per base for the characters of a page
 _LONGEST: Final = 1 << 19  # powers kept per base: 4 MB, more than the characters of an ordinary batch
 PREFIX_SHARE: Final = 4  # a running sum pays when the segments cover a quarter of the values
 
@@ -124,7 +125,7 @@ def _sums_by_prefix(
     values: NDArray[np.uint64], starts: NDArray[np.int64], ends: NDArray[np.int64], base: int
 ) -> NDArray[np.uint64]:
     """Polynomial sums as differences of one running sum; exact, because an odd base has an inverse modulo 2^64."""
-    power, inverse = _power_tables(base)
+    power, inverse = _power_tables(base, len(values))
     running = np.zeros(len(values) + 1, dtype=np.uint64)
     np.cumsum(values * power[: len(values)], out=running[1:])
     return (running[ends] - running[starts]) * inverse[starts]
@@ -138,7 +139,7 @@ def _sums_apart(
     first = np.cumsum(lengths) - lengths
     inside = np.arange(int(lengths.sum())) - np.repeat(first, lengths)
     most = int(lengths.max())
-    power = _power_tables(base)[0] if most <= _LONGEST else powers(base, most)
+    power = _power_tables(base, most)[0] if most <= _LONGEST else powers(base, most)
     return np.add.reduceat(values[np.repeat(starts, lengths) + inside] * power[inside], first)
 
 
@@ -262,7 +263,11 @@ def _between(flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return result
 
 
+def _power_tables(base: int, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Powers of the base and of its inverse modulo 2^64, at least so many of each."""
+    return _kept_powers(base, max(_SHORTEST, 1 << (count - 1).bit_length()))
+
+
 @cache
-def _power_tables(base: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Powers of the base and of its inverse modulo 2^64."""
-    return powers(base, _LONGEST), powers(pow(base, -1, 1 << 64), _LONGEST)
+def _kept_powers(base: int, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    return powers(base, count), powers(pow(base, -1, 1 << 64), count)

@@ -9,13 +9,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import filelock
-
 from es_dedup.errors import IndexLocked, IndexUnavailable, NotAnIndex
 from es_dedup.index.embedded import schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from filelock import BaseFileLock
 
 MEMORY: Final = ":memory:"
 CACHE_KIB: Final = 64 * 1024
@@ -65,12 +65,14 @@ class Connection:
             self._sqlite.close()
             raise
 
-    def _lock_of(self, path: str | Path) -> filelock.BaseFileLock | None:
+    def _lock_of(self, path: str | Path) -> BaseFileLock | None:
         if self.read_only or self.name == MEMORY:
             return None
         # Not thread-local: ``_writer`` sees to it that one thread holds it, and another one may let go of the
         # object.
-        return filelock.FileLock(f"{Path(path).absolute()}.lock", thread_local=False)
+        from filelock import FileLock  # noqa: PLC0415 - who reads needs no lock
+
+        return FileLock(f"{Path(path).absolute()}.lock", thread_local=False)
 
     def _open(self) -> sqlite3.Connection:
         target = self.name
@@ -157,7 +159,7 @@ class Connection:
             return
         try:
             self._file_lock.acquire(timeout=patience, poll_interval=0.02)
-        except filelock.Timeout as error:
+        except TimeoutError as error:
             raise IndexLocked(self.name, patience) from error
         except OSError as error:
             raise IndexUnavailable(

@@ -8,8 +8,6 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import filelock
-
 from es_dedup.errors import IndexLocked, IndexUnavailable
 from es_dedup.index.embedded import schema
 
@@ -50,11 +48,13 @@ def online_copy(source: Connection, place: str | Path) -> Iterator[Path]:
 
 def _take_lock(file: Path, stack: ExitStack) -> None:
     """Keep writers of an index out that is there."""
+    from filelock import FileLock  # noqa: PLC0415 - few commands make copies
+
     lock = Path(f"{file}.lock")
     try:
         if lock.exists():
-            stack.enter_context(filelock.FileLock(lock, timeout=0))
-    except filelock.Timeout as error:
+            stack.enter_context(FileLock(lock, timeout=0))
+    except TimeoutError as error:
         raise IndexLocked(str(file), 0) from error
 
 

@@ -3,10 +3,7 @@
 import csv
 import errno
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -381,16 +378,3 @@ def test_everything_becomes_json() -> None:
         "a": [1, None, "x"],
         "b": "skip",
     }
-
-
-def test_help_loads_no_heavy_package() -> None:
-    code = "import sys; import es_dedup.cli.main; print(*sys.modules)"
-    found = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )
-    loaded = {name.partition(".")[0] for name in found.stdout.split()}
-    assert not loaded & {"numpy", "pyarrow", "jieba", "rjieba", "opencc", "lxml", "fastwarc", "pydantic"}

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from es_dedup.text.characters import _ODD, CJK, PLANE, SEPARATOR, WORD, kind_of, tables
 from es_dedup.text.normalise import TextBatch, decode, encode, normalise, normalise_many
 from es_dedup.text.simplify import simplify, traditional_characters
+from scripts.traditional_characters import traditional_characters as characters_of_opencc
 from tests.reference import coverage as slow_tokens
 from tests.reference import normalise as slow
 from tests.texts import SENTENCES, TRADITIONAL, every_character, invisible, mixed_texts, pages_of_texts
@@ -94,6 +95,10 @@ def test_traditional_and_simplified_pages_read_the_same(text: str) -> None:
 def test_simplification_looks_at_phrases() -> None:
     assert simplify("頭髮") == "头发"
     assert simplify("甦醒瞭解乾淨乾隆") == slow.to_simplified("甦醒瞭解乾淨乾隆")
+
+
+def test_the_kept_list_of_traditional_characters_is_that_of_opencc() -> None:
+    assert traditional_characters() == frozenset(characters_of_opencc())
     assert {"髮", "發", "瞭", "甦"} <= traditional_characters()
 
 

@@ -1,0 +1,78 @@
+"""What a fresh process loads: neither packages nor rooms that the call does not need."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from es_dedup import Deduplicator, Page
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+HEAVY: Final = {
+    *(
+        "elasticsearch",
+        "elastic_transport",
+        "opensearchpy",
+        "pyarrow",
+        "fastwarc",
+        "fsspec",
+        "celery",
+        "fastapi",
+    ),
+    *("jieba", "rjieba", "opencc", "filelock", "urllib.request", "http.client"),
+    *("es_dedup.index.elastic.adapter", "es_dedup.detectors.dwdcs", "es_dedup.hook"),
+}
+PARSER: Final = {"lxml", "es_dedup.extraction.page_to_content", "es_dedup.extraction.block_model"}
+TERMINAL: Final = {"rich", "typer", "es_dedup.cli"}
+SETTINGS: Final = {"pydantic", "es_dedup.settings.loading"}
+TEXT: Final = "市政府今天宣布，新的图书馆将在明年三月开放。" * 3
+
+
+def loaded(code: str, *arguments: str) -> set[str]:
+    """Modules that a process has loaded after it has run this, beyond those of the interpreter."""
+    program = f"import sys; before = set(sys.modules)\ntry:\n {code}\nfinally:\n print(*sys.modules.keys() - before)"
+    found = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "COVERAGE_PROCESS_START": ""},
+    )
+    assert found.returncode in (0, 4), found.stderr
+    return set(found.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize(
+    ("code", "absent", "most"),
+    [
+        ("import es_dedup", {"dataclasses", "numpy"}, 40),
+        ("from es_dedup import Page", HEAVY | PARSER | TERMINAL | SETTINGS | {"numpy"}, 150),
+        ("from es_dedup import load_settings", HEAVY | PARSER | TERMINAL | {"numpy"}, 300),
+        ("from es_dedup import Deduplicator", HEAVY | PARSER | TERMINAL | SETTINGS, 430),
+        ("import es_dedup.cli.main", HEAVY | PARSER | SETTINGS | {"rich", "numpy"}, 270),
+    ],
+)
+def test_a_name_loads_what_it_needs(code: str, absent: set[str], most: int) -> None:
+    modules = loaded(code)
+    assert not modules & absent
+    assert len(modules) <= most
+
+
+def test_a_check_of_text_loads_no_parser_of_pages_and_no_other_command(tmp_path: Path) -> None:
+    db, page = tmp_path / "pages.db", tmp_path / "page.jsonl"
+    with Deduplicator.open(db) as dedup:
+        dedup.add(Page(id="known", text=TEXT))
+    page.write_text(f'{{"id": "new", "text": "{TEXT}"}}', encoding="utf-8")
+    modules = loaded("from es_dedup.cli.main import run; run()", "--db", str(db), "check", str(page))
+    assert {"es_dedup.cli.scanning", "numpy", "pydantic"} <= modules
+    others = {
+        "es_dedup.cli.elastic",
+        "es_dedup.cli.evaluating",
+        "es_dedup.cli.index",
+        "es_dedup.cli.labelling",
+    }
+    assert not modules & (HEAVY | {"rich"} | others)
+    assert len(modules) <= 640
