@@ -7,6 +7,6 @@ Modules:
     people and machines see.
 
 Traps:
-- heavy packages (numpy, pyarrow, the segmenter) are imported inside commands, so that ``--help`` stays fast;
+- modules of commands, and heavy packages inside them (numpy, pyarrow, the segmenter), are imported by the command that runs;
 - standard output carries results only; notes, failures and progress go to standard error.
 """

@@ -49,6 +49,7 @@ SMALL: Final = {
     "bench_collapse": ["--rounds", "1", "--queries", "春", "东西"],
     "bench_hook": ["--stored", "30", "--pages", "10"],
     "bench_inconclusive": ["--sets", "portal-zh", "--chunks", "20"],
+    "bench_start": ["--rounds", "1"],
     "bench_refresh": ["--sets", "portal-zh", "news-en"],
 }
 RIGHT: Final[dict[str, Callable[[Any], bool]]] = {
