@@ -1,5 +1,5 @@
 # A worker, or the REST API; docker-compose.yml starts both. The settings come from the environment, see docs/operations/README.md.
-FROM rust:1.91-slim AS native
+FROM rust:1.91-slim-bookworm AS native
 RUN apt-get update && apt-get install --yes --no-install-recommends python3-pip
 COPY native /build
 RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels /build

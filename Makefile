@@ -189,11 +189,9 @@ $(CORE): $(INPUTS)
 
 $(NATIVE): $(DEV) $(CRATE)
 	@if $(CARGO) fetch --quiet --locked --manifest-path native/Cargo.toml; then \
-	  echo "building the native core"; $(BIN)/python -m pip install --quiet ./native; \
-	else \
-	  echo "!!! the native core is not built: this needs Rust (https://rustup.rs) and its package index; the Python form is used"; \
-	fi
-	@touch $@
+	  echo "building the native core"; $(BIN)/python -m pip install --quiet ./native && touch $@; \
+	fi || true
+	@test -e $@ || echo "!!! the native core is not built: this needs Rust 1.83 (https://rustup.rs) and its package index; the Python form is used"
 
 $(DEV): $(INPUTS)
 	@bash .ci/make-venv $(VENV)

@@ -26,7 +26,7 @@ def _load() -> Any:
         import es_dedup_native  # noqa: PLC0415 - optional
     except ImportError:
         return None
-    if es_dedup_native.INTERFACE != INTERFACE:
+    if getattr(es_dedup_native, "INTERFACE", None) != INTERFACE:
         _log.warning(
             "the native core that is installed is of another release and is not used: %s", HOW_TO_GET_IT
         )

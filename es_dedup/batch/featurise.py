@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     Ignored = Mapping[str, tuple[str, ...]]
 
 CHUNK_PAGES: Final = 256  # arrays of so many pages stay in the processor's cache
+FEATURE_THREADS: Final = 2  # beside the thread that writes; more wait for the interpreter's lock
 CHUNK_CHARS: Final = 1_000_000
 POOL_FROM_PAGES: Final = 1_000  # below, starting processes costs more than it saves
 AHEAD: Final = (
@@ -106,7 +107,7 @@ def chunks(
         return
     by_threads = native.core is not None and all(page.has_text for group in first for page in group)
     work = make if by_threads else _work
-    with _threads(workers) if by_threads else _processes(workers, given) as pool:
+    with _threads(min(FEATURE_THREADS, workers - 1)) if by_threads else _processes(workers, given) as pool:
         waiting: deque[tuple[list[Page], Future[Chunk]]] = deque()
 
         def next_chunk() -> Chunk:

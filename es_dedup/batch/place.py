@@ -80,7 +80,7 @@ def place(
     clusters.put_edges(edges)
     clusters.assign_many(alone)
     if linked:
-        repair_around(clusters, linked, lookup, lookup.settings)
+        repair_around(clusters, linked, lookup, lookup.settings, {*records.ids})
     return alone
 
 

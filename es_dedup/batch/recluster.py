@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from sys import maxsize
 from typing import TYPE_CHECKING, Final
@@ -93,6 +93,7 @@ def repair_around(
     touched: Collection[str],
     lookup: CandidateSearch | None,
     settings: Settings,
+    decided: Collection[str] = frozenset(),
 ) -> tuple[set[str], int]:
     """Cluster stored pages around a change again.
 
@@ -104,6 +105,7 @@ def repair_around(
         touched: pages that are new or were removed, and stored pages that had an edge to a page that was replaced or removed.
         lookup: finds and compares stored pages; None: all their edges are there.
         settings: canonical order.
+        decided: pages whose edges are those of their stored version; other outdated ones stay outdated.
 
     Returns:
         Pages whose place has changed, with those that were in clusters with them before; and how many clusters have changed.
@@ -115,7 +117,7 @@ def repair_around(
     def cluster_around(some: Collection[str]) -> Sequence[Assignment]:
         change = update_clusters(index, partial(page_keys, index), some, settings.cluster, constraints)
         pages.update(_pages_of(index, change))
-        index.assign_many(change.assignments)
+        index.assign_many(_still_outdated(index, change, decided))
         clusters.update((each.cluster_id for each in change.assignments), change.retired)
         return change.assignments
 
@@ -138,6 +140,15 @@ def _pages_of(index: ClusterUpdates, change: Change) -> set[str]:
     moved = {each.page_id for each in change.assignments}
     left = index.members({each.cluster_id for each in index.assignments(moved).values()})
     return moved.union(each.page_id for group in left.values() for each in group)
+
+
+def _still_outdated(
+    index: ClusterUpdates, change: Change, decided: Collection[str] = frozenset()
+) -> list[Assignment]:
+    """The assignments of a change; pages of which a version before is clustered stay outdated until they are decided on."""
+    known = index.assignments(each.page_id for each in change.assignments)
+    outdated = {name for name, each in known.items() if each.outdated}.difference(decided)
+    return [replace(each, score=0.0) if each.page_id in outdated else each for each in change.assignments]
 
 
 def change_overrides(
@@ -174,7 +185,7 @@ def change_overrides(
             index.set_note(DOCUMENTS_PENDING, note)
         unfinished = index.note(CLUSTERS_PENDING) is not None
         JOURNAL.record(index, changes, {} if unfinished else {CLUSTERS_PENDING: "1"})
-        clusters.assign_many(change.assignments)
+        clusters.assign_many(_still_outdated(clusters, change))
         joined = clusters.members(each.cluster_id for each in change.assignments)
         if not unfinished:
             updates.set_note(CLUSTERS_PENDING, None)

@@ -40,8 +40,11 @@ if TYPE_CHECKING:
 REFRESHING: Final = "refreshing"
 """Note: statistics were learned again, and not all that they change is stored; names pages whose documents may be left to write."""
 
-_one_at_a_time = threading.Lock()
-"""Threads of one process that found the same growth would all learn the same."""
+CHANGED_SHARE: Final = 20
+"""Learning again reads all pages: it is worth it where one in so many came or went."""
+_under_way: Final = set[str | None]()
+"""Notes of the statistics that threads of this process replace: a second thread that found the same growth would learn the same."""
+_guard: Final = threading.Lock()
 
 
 class _Decided(NamedTuple):
@@ -59,9 +62,12 @@ class _Decided(NamedTuple):
 
 
 def refresh_is_due(index: Index, *, changed: bool = False) -> bool:
-    """Whether a refresh was stopped, or pages came or went since statistics were learned, or were ``changed``; not of an index that is too large."""
+    """Whether a refresh was stopped, one page in twenty came or went since statistics were learned, or some were ``changed``.
+
+    Not of an index that is too large.
+    """
     stored, notes = index.count(), index.notes([STATISTICS, REFRESHING])
-    grown = stored != pages_learned(notes[STATISTICS])
+    grown = stored <= CHANGED_SHARE * abs(stored - pages_learned(notes[STATISTICS]))
     return 0 < stored <= IN_MEMORY_PAGES and (changed or grown or notes[REFRESHING] is not None)
 
 
@@ -80,10 +86,13 @@ def refresh(
     Yields:
         Pages whose documents have to be written now; nothing where another thread of this process is at it.
     """
-    if not _one_at_a_time.acquire(blocking=False):
-        return
+    known = replaced = index.note(STATISTICS)
+    with _guard:
+        if replaced in _under_way:
+            return
+        _under_way.add(replaced)
     try:
-        known, note = index.note(STATISTICS), index.note(REFRESHING)
+        note = index.note(REFRESHING)
         left = set[str](json.loads(note or "[]"))
         settings = EffectiveSettings.read(index, given, known).settings
         versions: dict[str, Version] = {}
@@ -113,7 +122,7 @@ def refresh(
             if index.note(STATISTICS) == known:
                 index.set_note(REFRESHING, None)
     finally:
-        _one_at_a_time.release()
+        _under_way.discard(replaced)
 
 
 def _read(
@@ -156,7 +165,7 @@ def _differing(some: Iterable[Edge], others: Iterable[Edge]) -> set[Pair]:
 def _store(index: Index, some: Collection[str], decided: _Decided, left: Collection[str]) -> set[str]:
     """Store the edges of some pages as they were decided, and their clusters; gives the pages whose documents change.
 
-    Of pages that were changed, removed or not yet clustered when they were read, edges stay as they are. Pages that are ``left`` by a refresh
+    Of pages that were changed, removed, outdated or not yet clustered when they were read, edges stay as they are. Pages that are ``left`` by a refresh
     that was stopped are named until it is their turn.
     """
     before = {(edge.left, edge.right): edge for edge in index.edges_of(some)}
@@ -169,7 +178,7 @@ def _store(index: Index, some: Collection[str], decided: _Decided, left: Collect
         settled = {
             name
             for name in records.keys() & assigned.keys()
-            if decided.versions.get(name) == _version(records[name])
+            if decided.versions.get(name) == _version(records[name]) and not assigned[name].outdated
         }
         now = {pair: edge for pair, edge in wanted.items() if settled.issuperset(pair)}
         now |= {pair: edge for pair, edge in before.items() if not settled.issuperset(pair)}

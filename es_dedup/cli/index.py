@@ -100,7 +100,8 @@ def _removed(
 
         report, _ = remove_pages(attached, ids)
         removed = attached.documents_of(name for name in ids if name not in report.unknown)
-        attached.source_index.write_dedup_fields(dict.fromkeys(removed))
+        refused = attached.source_index.write_dedup_fields(dict.fromkeys(removed)).failed
+        attached.put_dead_letters(refused, "update")
         return report
     report = dedup.remove(ids)
     for more in dedup.remove_before(first_day) if first_day else ():

@@ -190,7 +190,7 @@ def _storable(text: str) -> str:
 def readable(value: object) -> str:
     """A value as people read it: ``name value, name value`` for a mapping, ``a, b`` for a list."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {readable(item)}" for name, item in value.items())
+        return ", ".join(f"{name} {readable(item)}".strip() for name, item in value.items())
     if isinstance(value, (list, tuple)):
         return ", ".join(map(readable, value))
     if isinstance(value, bool):

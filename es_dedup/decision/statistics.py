@@ -117,7 +117,7 @@ class Statistics:
         """The inverse of ``to_bytes``.
 
         Raises:
-            DamagedData: other bytes, or columns that kernels could not be trusted with.
+            DamagedData: other bytes, or columns that native code could not be trusted with.
         """
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as arrays:

@@ -141,7 +141,7 @@ def _native_table(batch: TextBatch, titles: Sequence[str], settings: Settings) -
         (heads.codes, heads.offsets),
         _Language.of(batch, heads),
         settings.ccdet.window,
-        settings.workers or native.threads(),
+        min(settings.workers or native.threads(), native.threads()),
     )
     table = _table_of(columns)
     if Simhash.name in settings.detectors and settings.simhash.features == "grams":
@@ -240,7 +240,7 @@ def _unpacked(payloads: Sequence[bytes]) -> FeatureTable:
         found = [_unpacked_row(payload) for payload in payloads]
         packed = PackedFeatures({name: tuple(each[name] for each, _ in found) for name in found[0][0]})
         payloads = [rest for _, rest in found]
-    if native.core and not isinstance(columns := native.core.unpack(payloads), int):
+    if native.core and not isinstance(columns := native.core.unpack(list(map(bytes, payloads))), int):
         return replace(_table_of(columns), packed=packed)
     heads = [_head(payload) for payload in payloads]
     ends = [_HEAD.size + head[1] for head in heads]

@@ -47,7 +47,7 @@ from es_dedup.hook.batch_steps import (
 from es_dedup.index.dedup_field import dedup_fields_after, dedup_fields_of, dedup_fields_of_groups
 from es_dedup.index.port import WriteReport
 from es_dedup.model import Decision, Outcome, WritePolicy
-from es_dedup.settings.recorded import STATISTICS
+from es_dedup.settings.recorded import STATISTICS, pages_learned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -213,6 +213,8 @@ class BatchDecider:
         outdated = {name: replace(assigned[name], score=0.0) for name in fresh & assigned.keys()}
         if outdated:  # before their features: if we are killed, who meets them decides on them
             with self._writing():
+                now = index.assignments(outdated)
+                outdated = {name: replace(each, score=0.0) for name, each in now.items()}
                 index.assign_many(outdated.values())
             assigned |= outdated
             turns = None if turns is None else turns + 2  # of our own session
@@ -318,7 +320,7 @@ class BatchDecider:
         known = self._in_force
         if known is None or not self._arrived or not (last or self._arrived >= self._counted_at):
             return False
-        stored, learned = self._index.count(), known.statistics.pages
+        stored, learned = self._index.count(), pages_learned(self._index.note(STATISTICS))
         self._counted_at = self._arrived + max(COUNTED_PAGES, stored // 10)
         if stored > REFRESHED_PAGES:
             return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.hook.bulk import batches, written
@@ -116,7 +116,7 @@ class _Writers:
     def submit(self, client: Elasticsearch, chunk: Chunk) -> Future[Outcome]:
         """Hand a chunk to a thread; a further hook is opened where all are in use."""
         if self._opened < self._count and self._free.empty():
-            self._free.put(self._closing.enter_context(self._hook.another()))
+            self._free.put(self._closing.enter_context(closing(self._hook.another())))
             self._opened += 1
         return self._pool.submit(self._write, client, chunk)
 

@@ -230,8 +230,8 @@ def recluster_documents(context: MaintenanceContext) -> Mapping[str, int]:
     return counts
 
 
-def tend_statistics(context: MaintenanceContext, *, changed: bool = False) -> Mapping[str, int]:
-    """``refresh_statistics`` where it is due and no job is about to cluster everything.
+def tend_statistics(context: MaintenanceContext, *, changed: bool = False) -> Mapping[str, int] | None:
+    """``refresh_statistics`` where it is due and no job is about to cluster everything; else None.
 
     Args:
         context: with its attachments.
@@ -239,7 +239,7 @@ def tend_statistics(context: MaintenanceContext, *, changed: bool = False) -> Ma
     """
     under_way = any(job.what != FOLLOWING for job in context.jobs.jobs(unfinished=True))
     if under_way or not context.attachments or not refresh_is_due(context.index, changed=changed):
-        return {}
+        return None
     return refresh_statistics(context)
 
 

@@ -353,9 +353,11 @@ class _Follower:
         """Learn statistics again for what was followed, ``now`` or at the interval of the checks that workers make."""
         interval = self._context.settings.maintenance.recheck_seconds
         if now or (interval and time.monotonic() - self._tended >= interval):
-            if counts := tend_statistics(self._context, changed=self._decided):
+            counts = tend_statistics(self._context, changed=self._decided and now)
+            if counts is not None:
                 yield self.state.step(0, counts)
-            self._decided, self._tended = False, time.monotonic()
+                self._decided = False
+            self._tended = time.monotonic()
 
     def look(self, *, compare: bool) -> Iterator[Step]:
         """Deal with deletions where it is time for that, or ``compare``, then with what was written until now."""

@@ -30,7 +30,7 @@ from scripts.template_sets import function_calls
 from tests.texts import article
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 NOBODY: Any = None
 HOOK = DedupHook(EmbeddedIndex(":memory:", features={}), NOBODY, SourceFields("text"), Settings())
@@ -229,6 +229,45 @@ def test_what_a_killed_writer_has_replaced_is_decided_on_again(canonical: bool) 
         assert groups == {frozenset(("c", replaced.id)), frozenset("abd").difference(replaced.id)}
         assert (list(decided.unchanged), list(decided.decisions)) == ([], [replaced.id])
         assert list(later.decide(later.featurise([replaced])).unchanged) == [replaced.id]
+
+
+def _removes_the_canonical_document(decider: BatchDecider) -> None:
+    decider.remove(["a"], lambda names: [])
+
+
+def _sends_another_page_of_the_cluster_again(decider: BatchDecider) -> None:
+    decider.decide(decider.featurise([Page("a", text=article(9, sentences=12))]))
+
+
+def _adds_a_copy_that_is_older(decider: BatchDecider) -> None:
+    decider.decide(decider.featurise([Page("0", text=article(0, sentences=12), published="2001-01-01")]))
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    [_removes_the_canonical_document, _sends_another_page_of_the_cluster_again, _adds_a_copy_that_is_older],
+)
+def test_what_a_killed_writer_has_replaced_stays_outdated_until_it_is_decided_on(
+    meanwhile: Callable[[BatchDecider], None],
+) -> None:
+    """Whatever repairs its cluster meanwhile: the edges that are stored are those of the version before."""
+    text = article(0, sentences=12)
+    pages = [Page(name, text=text, published="2020-01-01") for name in "abe"]
+    replaced = Page("b", text=article(8, sentences=12))
+    with closing(factory.open_index(":memory:", Settings())) as index:
+        decider = BatchDecider(index, Settings())
+        decider.decide(
+            decider.featurise([*pages, *(Page(f"f{at}", text=article(20 + at)) for at in range(8))])
+        )
+        if meanwhile is _sends_another_page_of_the_cluster_again:
+            decider.find(decider.featurise([Page("a", text=article(9, sentences=12))]))
+        decider.find(decider.featurise([replaced]))  # and it is killed
+        later = BatchDecider(index, Settings())
+        meanwhile(later)
+        assert index.assignments(["b"])["b"].outdated
+        decided = later.decide(later.featurise([replaced]))
+        assert (list(decided.unchanged), str(decided.decisions["b"].outcome)) == ([], "unique")
+        assert index.assignments(["b"])["b"].canonical == "b"
 
 
 def test_a_batch_that_is_searched_again_finds_no_pages_of_later_batches() -> None:
