@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 from contextlib import suppress
 from functools import partial
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 DECIDED_AT_A_TIME: Final = 100
 PATIENT_SECONDS: Final = 2.0  # until a document of another process is written
 POLL_SECONDS: Final = 0.05
+
+_log = logging.getLogger(__name__)
 
 
 class DedupHook(Closing):
@@ -144,10 +147,15 @@ class DedupHook(Closing):
             last: no documents follow: one page in twenty is enough; else there have to be twice the pages.
         """
         report = HookReport() if report is None else report
-        with suppress(IndexError_), report.timed("statistics"):
-            for pages in self._decider.refresh() if self._decider.outgrown(last=last) else ():
-                dedup_fields = self._decider.dedup_fields(pages - self._decider.begun)
-                self._updates.write(dedup_fields, report, self._decider.session)
+        try:
+            with report.timed("statistics"):
+                for pages in self._decider.refresh() if self._decider.outgrown(last=last) else ():
+                    dedup_fields = self._decider.dedup_fields(pages - self._decider.begun)
+                    self._updates.write(dedup_fields, report, self._decider.session)
+        except IndexError_ as error:
+            _log.warning(
+                "statistics of the corpus were not learned again, which the next call does: %s", error
+            )
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexInterrupted, IndexReadOnly
@@ -19,7 +20,7 @@ from es_dedup.index.elastic.server import (
 from es_dedup.model.batches import chunked_by_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from es_dedup.index.elastic.server import Server
 
@@ -59,8 +60,20 @@ class Write:
         if self.retries:
             head["retry_on_conflict"] = self.retries
         lines = [{self.operation: head}] if self.body is None else [{self.operation: head}, self.body]
-        text = "\n".join([json.dumps(line, ensure_ascii=False, separators=(",", ":")) for line in lines])
+        text = "\n".join([_compact(line) for line in lines])
         return text.encode("utf-8", "surrogatepass")
+
+
+def _compact(value: Mapping[str, Any]) -> str:
+    """As JSON; numbers of numpy and times as the client writes them."""
+    return json.dumps(value, default=_plain(), ensure_ascii=False, separators=(",", ":"))
+
+
+@cache
+def _plain() -> Callable[[Any], Any]:
+    from elastic_transport import JsonSerializer  # noqa: PLC0415 - of an extra
+
+    return JsonSerializer().default
 
 
 @dataclass(frozen=True, slots=True)
