@@ -117,7 +117,7 @@ def side_by_side(reader: IndexReader, language: str, left: str, right: str, *, b
         ),
         class_="note",
     )
-    shown = comparison(ours, compared, CHARS, language=language, blind=blind)
+    shown = comparison(ours, compared, CHARS, language=language, blind=blind, heading="h2")
     return element("div", shown, class_="sole") + legend(language) + links
 
 

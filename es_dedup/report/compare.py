@@ -28,6 +28,7 @@ def comparison(
     language: str = ENGLISH,
     *,
     blind: bool = False,
+    heading: str = "h3",
 ) -> str:
     """Texts and evidence of one pair, measures closed at first.
 
@@ -38,6 +39,7 @@ def comparison(
         roles: what each page is called.
         language: of all words around the pages.
         blind: the decision is closed at first, too: who labels pairs shall read the texts.
+        heading: element of the titles, one below the heading above.
     """
     pages = canonical, each.page
     languages = canonical.record.language, each.page.record.language
@@ -49,7 +51,11 @@ def comparison(
     return element(
         "article",
         "" if blind else verdict,
-        element("div", *(_head(*page, language) for page in zip(pages, roles, strict=True)), class_="pair"),
+        element(
+            "div",
+            *(_head(*page, language, heading) for page in zip(pages, roles, strict=True)),
+            class_="pair",
+        ),
         side_by_side(each.rows, languages, chars, language),
         element("details", summary, verdict if blind else "", *measured),
         _rules(each.decision, language),
@@ -83,7 +89,7 @@ def _fields(each: MemberComparison, language: str) -> str:
     return element("details", summary, table(heads, cells))
 
 
-def _head(page: PageView, role: str, language: str) -> str:
+def _head(page: PageView, role: str, language: str, heading: str) -> str:
     record = page.record
     length = translate(language, "{count} characters", count=f"{len(page.text):,}")
     facts = " · ".join(filter(None, (record.site, when(record.published), length)))
@@ -91,7 +97,7 @@ def _head(page: PageView, role: str, language: str) -> str:
     return element(
         "div",
         element("p", escape(translate(language, role)), class_="kicker"),
-        element("h3", link(record.url, title_of(record))),
+        element(heading, link(record.url, title_of(record))),
         element("p", element("code", escape(record.page_id)), " ", escape(facts), class_="note"),
         "" if page.text else missing,
         class_="page",

@@ -255,7 +255,7 @@ def rows(tab: Tab) -> int:
 
 def left(tab: Tab) -> int:
     """Pairs that a reader is still asked."""
-    text = tab.page.locator("main > p.note").first.inner_text()
+    text = tab.page.locator("main > p.note").last.inner_text()
     return int(text.rpartition(" · ")[2].split()[0])
 
 
