@@ -249,7 +249,7 @@ def stats(session: Session) -> None:
         name: value for name, value in facts.items() if name not in LONG_FACTS and value not in ({}, [], ())
     }
     session.output.facts({"index": session.place, **shown})
-    session.output.note("--json shows the settings it was made with, too")
+    session.output.note("--json shows all, with what it was made with")
 
 
 def doctor(

@@ -84,11 +84,12 @@ class TestOtherFiles:
 
 
 VISITOR = """
-import os, sys
+import os, sys, tempfile
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.errors import Difference, DedupError
 "".encode("utf-32-le")
-EmbeddedIndex(":memory:", features={"made": "f"}).close()  # all modules are loaded while they can be read
+with tempfile.TemporaryDirectory() as own, EmbeddedIndex(own + "/own.db", features={"made": "f"}) as index:
+    index.search("words")  # all modules are loaded while they can be read
 if os.geteuid() == 0:
     os.setuid(65534)
 for read_only in (False, True):
