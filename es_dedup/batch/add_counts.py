@@ -27,7 +27,7 @@ class AddCounts:
 
     Attributes:
         new: pages that were stored, in order; a report counts them without those that the policy does not keep.
-        replaced: those of them that had been stored before the call.
+        replaced: pages of ``new`` of which an earlier version was stored before the call.
         failed: page id to reason.
         skipped: page id to reason, for pages stored without features.
         unread_times: pages whose time of publication cannot be read.

@@ -76,7 +76,7 @@ def write_session(index: Index) -> Iterator[bool]:
     """Change pages and clusters while no other session does; sees what the sessions before have changed.
 
     Yields:
-        True only if no other process or object has held a session since this index object's last one.
+        Whether nobody else, in this process or another, has held a session since the last one of this index object.
 
     Raises:
         IndexLocked: another session did not finish in time.

@@ -62,7 +62,7 @@ class StoredBatch:
         edges: Iterable[Edge],
         assigned: Mapping[str, Assignment],
     ) -> Decisions:
-        """Decisions of these pages when some of them are left out, each because of others that stay."""
+        """Decisions on the pages of the call, of which some are left out because others stay."""
         named = edges_beside(edges, self.new)
         decisions = {}
         for name, beside in named.items():

@@ -291,7 +291,7 @@ class BatchDecider:
             return BatchDecisions(failed=found.failed, session=self.session)
         with self._writing() as since_last:
             alone = since_last and found.session == self.session
-            # What is in force is known here, unless others have held a session.
+            # Unless others have held a session, the statistics and settings in force are those we know.
             latest = self.lookup(self._in_force.note) if alone and self._in_force else self.lookup()
             if latest.settings != lookup.settings or latest.statistics is not lookup.statistics:
                 compared, lookup = self._again(found, lookup, latest), latest

@@ -142,7 +142,7 @@ class MaintenanceConfig(Section):
     tend_seconds: float = Field(15.0, ge=1, le=3600)
     """interval of checks for orphaned partitions"""
     recheck_seconds: float = Field(300.0, ge=0)
-    """interval of checks for documents without a decision; 0: never"""
+    """interval of checks for documents without a decision, and for corpus statistics to be learned again; 0: never"""
     follow_seconds: float = Field(2.0, gt=0, le=3600)
     """interval at which `elastic follow` checks for new writes after a check that found none"""
     deletions_seconds: float = Field(60.0, gt=0, le=86_400)

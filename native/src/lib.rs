@@ -35,7 +35,7 @@ mod es_dedup_native {
     use crate::{networks, pairs, payload, search, text};
 
     type Array<'py, T> = PyReadonlyArray1<'py, T>;
-    type Given1<'py, T> = Bound<'py, PyArray1<T>>;
+    type NewArray<'py, T> = Bound<'py, PyArray1<T>>;
 
     /// Raised when any function takes or gives anything else than before; the package refuses other versions.
     #[pymodule_export]
@@ -51,7 +51,7 @@ mod es_dedup_native {
         codes: Array<'py, u32>,
         offsets: Array<'py, i64>,
         flags: Array<'py, bool>,
-    ) -> PyResult<Given1<'py, bool>> {
+    ) -> PyResult<NewArray<'py, bool>> {
         let (texts, flags) = (texts(&codes, &offsets)?, flags.as_slice()?);
         Ok(without_lock(py, || text::flagged_pages(texts, flags))?.into_pyarray(py))
     }
@@ -61,7 +61,7 @@ mod es_dedup_native {
         py: Python<'py>,
         codes: Array<'py, u32>,
         mapped: Array<'py, u32>,
-    ) -> PyResult<Given1<'py, u32>> {
+    ) -> PyResult<NewArray<'py, u32>> {
         let (codes, mapped) = (codes.as_slice()?, mapped.as_slice()?);
         Ok(without_lock(py, || text::mapped_codes(codes, mapped))?.into_pyarray(py))
     }
@@ -71,7 +71,7 @@ mod es_dedup_native {
         py: Python<'py>,
         codes: Array<'py, u32>,
         offsets: Array<'py, i64>,
-    ) -> PyResult<(Given1<'py, u32>, Given1<'py, i64>)> {
+    ) -> PyResult<(NewArray<'py, u32>, NewArray<'py, i64>)> {
         let texts = texts(&codes, &offsets)?;
         let (codes, offsets) = without_lock(py, || text::collapsed(texts))?;
         Ok((codes.into_pyarray(py), offsets.into_pyarray(py)))
@@ -161,7 +161,7 @@ mod es_dedup_native {
         left: (CoverageArrays<'py>, Array<'py, i64>, WeightArrays<'py>),
         right: (CoverageArrays<'py>, Array<'py, i64>, WeightArrays<'py>),
         threads: usize,
-    ) -> PyResult<(Given1<'py, i64>, Given1<'py, f64>, Given1<'py, i64>, Given1<'py, f64>)> {
+    ) -> PyResult<(NewArray<'py, i64>, NewArray<'py, f64>, NewArray<'py, i64>, NewArray<'py, f64>)> {
         let left = pairs::Side { table: left.0.view()?, rows: left.1.as_slice()?, weights: left.2.view()? };
         let right = pairs::Side { table: right.0.view()?, rows: right.1.as_slice()?, weights: right.2.view()? };
         let measures = without_lock(py, || pairs::measure(left, right, threads))?;
@@ -181,7 +181,7 @@ mod es_dedup_native {
     }
 
     #[pyfunction]
-    fn bitmap_of<'py>(py: Python<'py>, known: Hashes<'py>) -> PyResult<Given1<'py, u64>> {
+    fn bitmap_of<'py>(py: Python<'py>, known: Hashes<'py>) -> PyResult<NewArray<'py, u64>> {
         let bitmap = match &known {
             Hashes::Short(known) => search::bitmap_of(known.as_slice()?),
             Hashes::Long(known) => search::bitmap_of(known.as_slice()?),
@@ -197,7 +197,7 @@ mod es_dedup_native {
         starts: Array<'py, i32>,
         shift: u32,
         seen: Array<'py, u64>,
-    ) -> PyResult<(Given1<'py, i64>, Given1<'py, i64>)> {
+    ) -> PyResult<(NewArray<'py, i64>, NewArray<'py, i64>)> {
         fn found<'py, T: Element + Copy + Ord + Into<u64> + Sync>(
             py: Python<'py>,
             known: &Array<'py, T>,
@@ -223,7 +223,7 @@ mod es_dedup_native {
         offsets: Array<'py, i64>,
         rows: Array<'py, i64>,
         bounds: Array<'py, u64>,
-    ) -> PyResult<Given1<'py, i64>> {
+    ) -> PyResult<NewArray<'py, i64>> {
         let (offsets, rows, bounds) = (offsets.as_slice()?, rows.as_slice()?, bounds.as_slice()?);
         let counts = match &values {
             Hashes::Short(values) => {
@@ -251,7 +251,7 @@ mod es_dedup_native {
         facts: Array<'py, u64>,
         least: i64,
         threads: usize,
-    ) -> PyResult<(Given1<'py, i64>, Given1<'py, i64>, Given1<'py, i64>)> {
+    ) -> PyResult<(NewArray<'py, i64>, NewArray<'py, i64>, NewArray<'py, i64>)> {
         let postings = search::Postings {
             query: query.as_slice()?,
             starts: starts.as_slice()?,
@@ -274,7 +274,7 @@ mod es_dedup_native {
         removed: Array<'py, i64>,
         removed_offsets: Array<'py, i64>,
         threads: usize,
-    ) -> PyResult<Given1<'py, i64>> {
+    ) -> PyResult<NewArray<'py, i64>> {
         let graphs = networks::Graphs {
             offsets: offsets.as_slice()?,
             starts: starts.as_slice()?,

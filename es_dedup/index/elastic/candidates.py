@@ -93,7 +93,7 @@ class CandidateSearcher:
         asked = [weights_of(candidate_query) for candidate_query in candidate_queries]
         distinct = sorted(set().union(*asked))
         fields = self._schema.fields.by_field(distinct, self._labels(candidate_queries))
-        # Before they are counted: what is shown meanwhile is then in one of both.
+        # Our own recent pages are taken before the server is asked: a page that becomes searchable in between is in one of the two.
         recent = self._recent.parts()
         most, problem = self._most(fields) if self.one_shard else self._count(_values(fields))
         if problem:

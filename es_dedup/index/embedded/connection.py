@@ -70,7 +70,7 @@ class Connection:
             return None
         # Not thread-local: ``_writer`` sees to it that one thread holds it, and another one may let go of the
         # object.
-        from filelock import FileLock  # noqa: PLC0415 - who reads needs no lock
+        from filelock import FileLock  # noqa: PLC0415 - readers take no lock, and its import takes time
 
         return FileLock(f"{Path(path).absolute()}.lock", thread_local=False)
 
