@@ -30,10 +30,10 @@ def eventually(holds: Callable[[], bool], seconds: float = 10.0) -> bool:
     return True
 
 
-def contexts(client: Elasticsearch) -> int:
-    """Points in time and scrolls that are open."""
-    stats = client.nodes.stats(metric="indices", index_metric="search")["nodes"].values()
-    return sum(int(node["indices"]["search"]["open_contexts"]) for node in stats)
+def contexts(client: Elasticsearch, index: str) -> int:
+    """Points in time and scrolls that are open on `index`: other tests use the same server."""
+    stats = client.indices.stats(index=index, metric="search")
+    return int(stats["_all"]["total"]["search"]["open_contexts"])
 
 
 @pytest.mark.parametrize("mode", ["canonical", "collapse", "off"])
@@ -49,7 +49,7 @@ def test_all_pages_together_are_all_groups(
         expected = first_of_each(found, lambda hit: corpus.documents[hit["_id"]].group)
     else:
         expected = [hit for hit in found if mode == "off" or corpus.documents[hit["_id"]].canonical]
-    before = contexts(client)
+    before = contexts(client, corpus.index)
     search = DedupSearch(client, corpus.index)
     pages = list(search.pages(body | {"size": 23}, mode=mode, group_total="exact"))
     shown = [group.hit["_id"] for page in pages for group in page.groups]
@@ -64,7 +64,7 @@ def test_all_pages_together_are_all_groups(
         assert sorted(shown) == sorted(wanted)
     assert [len(page.groups) for page in pages[:-1]] == [23] * (len(pages) - 1)
     assert 1 <= len(pages[-1].groups) <= 23
-    assert eventually(lambda: contexts(client) <= before)
+    assert eventually(lambda: contexts(client, corpus.index) <= before)
     if name != "kNN":
         for page in pages:
             assert page.total_documents == Total(len(found), Bound.EXACT)
@@ -101,15 +101,15 @@ def test_facets_come_with_the_first_page(client: Elasticsearch, corpus: Corpus) 
 
 
 def test_a_walk_that_is_given_up_leaves_nothing_open(client: Elasticsearch, corpus: Corpus) -> None:
-    before = contexts(client)
+    before = contexts(client, corpus.index)
     pages = DedupSearch(client, corpus.index).pages({"size": 5}, mode="collapse")
     next(pages)
-    assert contexts(client) > before
+    assert contexts(client, corpus.index) > before
     pages.close()  # type: ignore[attr-defined]
-    assert eventually(lambda: contexts(client) <= before)
+    assert eventually(lambda: contexts(client, corpus.index) <= before)
     with pytest.raises(SearchRefused):  # a point in time is open when the server finds the mistake
         next(DedupSearch(client, corpus.index).pages({"query": {"unheard": {}}}))
-    assert eventually(lambda: contexts(client) <= before)
+    assert eventually(lambda: contexts(client, corpus.index) <= before)
 
 
 def test_a_cursor_that_is_gone_says_so(client: Elasticsearch, corpus: Corpus) -> None:
@@ -138,7 +138,7 @@ def test_a_cursor_that_is_gone_says_so(client: Elasticsearch, corpus: Corpus) ->
 def test_what_does_not_go_with_a_cursor_is_refused(
     client: Elasticsearch, corpus: Corpus, body: dict[str, Any], changes: dict[str, Any]
 ) -> None:
-    before = contexts(client)
+    before = contexts(client, corpus.index)
     with pytest.raises(SearchRefused):
         DedupSearch(client, corpus.index).search(body, cursor=START, **changes)
-    assert eventually(lambda: contexts(client) <= before)
+    assert eventually(lambda: contexts(client, corpus.index) <= before)
