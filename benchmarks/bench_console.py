@@ -22,9 +22,9 @@ from harness import Row, expect, parser_of, quantile, report
 from w1 import documents
 
 from es_dedup import Deduplicator, Page
-from es_dedup.console import clusters, details, views
 from es_dedup.model import Relation, Scope
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
+from es_dedup.views import clusters, details, overview
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,7 +83,7 @@ def pages(bases: int, copies: int) -> Iterator[Page]:
 
 def _views() -> Iterator[tuple[str, partial[bytes]]]:
     list_of = partial(clusters.listed, language="en", after=None)
-    yield "overview", partial(views.overview, language="en", jobs="")
+    yield "overview", partial(overview.overview, language="en", jobs="")
     for order in ClusterOrder:
         yield f"clusters, {order}", partial(list_of, query=ClusterQuery(min_size=2, order=order))
     site = Scope(site="site-7.example", published_from="2024-06", published_to="2025-06")

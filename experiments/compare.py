@@ -20,7 +20,7 @@ from es_dedup.evaluation import Goal, read_labels
 from es_dedup.evaluation.runner import BY_RULES
 from es_dedup.extraction import create_extractor
 from es_dedup.readers import ReadOptions
-from es_dedup.report.evidence import shares_in_words
+from es_dedup.views.evidence import shares_in_words
 from experiments.comparison import compare as side_by_side
 from experiments.methods import run_method, run_rules
 

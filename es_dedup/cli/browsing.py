@@ -34,7 +34,7 @@ def clusters(
         limit: Maximum number of clusters, the largest first; 0: all, by id (50; all with --json).
         evidence: Show the members of each cluster with their evidence.
     """
-    from es_dedup.report.clusters import cluster_as_dict
+    from es_dedup.views.cluster_json import cluster_as_dict
 
     output = session.output
     limit = (0 if output.as_json else SHOWN_CLUSTERS) if limit is None else limit
@@ -68,7 +68,7 @@ def show(
         ids: Ids of clusters, or ids or URLs of any pages in them; -: one a line on standard input.
         evidence: Show the evidence for each member.
     """
-    from es_dedup.report.clusters import cluster_as_dict
+    from es_dedup.views.cluster_json import cluster_as_dict
 
     with session.read() as dedup:
         shown: set[str] = set()
@@ -136,7 +136,7 @@ def _show_hits(session: Session, result: SearchResult, *, collapse: bool) -> Non
 
 
 def _row(dedup: Deduplicator, cluster: Cluster) -> tuple[object, ...]:
-    from es_dedup.report.evidence import share_spans
+    from es_dedup.views.evidence import share_spans
 
     record = dedup.record(cluster.canonical)
     title = record.title or record.url or record.page_id
@@ -144,7 +144,7 @@ def _row(dedup: Deduplicator, cluster: Cluster) -> tuple[object, ...]:
 
 
 def _show(session: Session, dedup: Deduplicator, cluster: Cluster, *, evidence: bool) -> None:
-    from es_dedup.report.evidence import shares_in_words
+    from es_dedup.views.evidence import shares_in_words
 
     output = session.output
     if output.as_json:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from es_dedup.decision.alignment import AlignedRow, Piece
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.detectors.page_features import PageFeatures
-    from es_dedup.report.data import PageView
+    from es_dedup.views.compare import PageView
 
 _HEAD_BYTES: Final = 4096
 _TAG: Final = re.compile(rb"<(!doctype|html|head|body|div|p|meta)\b", re.IGNORECASE)
@@ -55,10 +55,10 @@ def explain(
         method: Compare with this method too; may be repeated.
         html: Write both texts side by side, with all evidence, to this HTML file.
     """
-    from es_dedup.report.data import MemberComparison
-    from es_dedup.report.evidence import rule_rows
-    from es_dedup.report.features import compared_fields, feature_rows
-    from es_dedup.report.pair import page_view, pair_page
+    from es_dedup.views.compare import MemberComparison
+    from es_dedup.views.evidence import rule_rows
+    from es_dedup.views.features import compared_fields, feature_rows
+    from es_dedup.views.pair import page_view, pair_page
 
     output = session.output
     names = [left, *filter(None, [right])]
@@ -146,7 +146,7 @@ def _page_or_id(dedup: Deduplicator, name: str, roots: Roots) -> str | Page:
 
 def _show_features(output: Output, left: PageFeatures, right: PageFeatures) -> None:
     """Named features of two pages: what both have, and what one has alone."""
-    from es_dedup.report.features import compared_fields, listed
+    from es_dedup.views.features import compared_fields, listed
 
     for each in compared_fields(left, right):
         for side, texts in (("both", each.shared), ("only left", each.left), ("only right", each.right)):
@@ -169,7 +169,7 @@ def aligned_lines(rows: Iterable[AlignedRow], most: int | None = None) -> Iterat
 
 def _text(pieces: Iterable[Piece], marks: tuple[str, str] = ("", "")) -> str:
     """Pieces on one line, those that only one text has between marks."""
-    from es_dedup.report.alignment import visible
+    from es_dedup.views.compare import visible
 
     shown = ""
     for piece in pieces:

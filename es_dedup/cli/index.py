@@ -305,7 +305,7 @@ def export(
         drop_contained: Also drop pages that are contained in a longer page.
         records: Add what is stored of each page: title, URL, site, time, language, text.
     """
-    from es_dedup.report.rows import columns_of, page_rows
+    from es_dedup.views.rows import columns_of, page_rows
 
     target = output_target(output, session, "--output", EXPORTED) if output else None
     suffix = Path(output or "").suffix.lower().removeprefix(".")
@@ -357,7 +357,7 @@ def _write_parquet(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], tar
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        from es_dedup.report.rows import FIGURES
+        from es_dedup.views.rows import FIGURES
     except ImportError as error:
         raise MissingExtra("pyarrow", "parquet", "export to Parquet") from error
     kinds = {"canonical": pa.bool_(), "size": pa.int64()} | dict.fromkeys(FIGURES, pa.float64())

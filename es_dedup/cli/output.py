@@ -124,7 +124,7 @@ class Output:
 
 def show_pair(output: Output, pair: PairDecision, *, methods: Sequence[str] | None = None) -> None:
     """A decided pair for people: three lines, then one line for each method, or for each of ``methods``."""
-    from es_dedup.report.evidence import measures
+    from es_dedup.views.evidence import measures
 
     first, *rest = pair.explanation
     output.line(clean(first), str(pair.relation))

@@ -51,7 +51,7 @@ def scan(
     Args:
         report: Write a self-contained HTML page with the clusters.
     """
-    from es_dedup.report import report_page
+    from es_dedup.views import report_page
 
     if report and dry_run:
         raise typer.BadParameter("a dry run stores nothing that could be shown", param_hint="--report")
@@ -138,7 +138,7 @@ def check(session: Session, paths: Paths, *, options: ReadOptions, evidence: boo
 
 def _in_words(decision: Decision) -> Iterator[str]:
     """The decision on one line, then each relation to another page on a line of its own."""
-    from es_dedup.report.evidence import shares_in_words
+    from es_dedup.views.evidence import shares_in_words
 
     shares = {
         (pair.right if pair.left == decision.page_id else pair.left): shares_in_words(

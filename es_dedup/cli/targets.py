@@ -56,7 +56,7 @@ class Target:
             typer.BadParameter: something else has come to its place meanwhile.
             OSError: it cannot be written; what is there stays.
         """
-        from es_dedup.report.target import open_target
+        from es_dedup.views.target import open_target
 
         with open_target(self.place) as stream:
             yield stream
@@ -102,7 +102,7 @@ def output_target(
 
 def _problem(place: Named, session: Session, holds: bytes, inputs: list[str | Path]) -> str:
     """Why an output must not be written there; empty where it may."""
-    from es_dedup.report.target import is_replaced
+    from es_dedup.views.target import is_replaced
 
     there: Source | None
     if isinstance(place, Address):

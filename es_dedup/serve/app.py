@@ -15,7 +15,6 @@ from fastapi.exceptions import RequestValidationError
 from pydantic.json_schema import models_json_schema
 
 from es_dedup import __version__
-from es_dedup.console.frame import ROOT
 from es_dedup.errors import DedupError
 from es_dedup.serve import (
     answers,
@@ -28,6 +27,7 @@ from es_dedup.serve import (
     routes,
 )
 from es_dedup.serve.service import Json
+from es_dedup.views.frame import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -9,11 +9,11 @@ from fastapi import Depends, Request, Response
 from fastapi.datastructures import QueryParams
 from fastapi.responses import RedirectResponse
 
-from es_dedup.console.frame import POLICY, ROOT, SIGN_OUT, path, sign_out_form
 from es_dedup.model.translations import accepted_language
 from es_dedup.serve.problems import ForeignOrigin, NotAllowed
 from es_dedup.serve.service import Served  # noqa: TC001 - FastAPI reads it
 from es_dedup.serve.tokens import Scope
+from es_dedup.views.frame import POLICY, ROOT, SIGN_OUT, path, sign_out_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,9 +13,9 @@ from es_dedup.maintenance.documents import overridden
 from es_dedup.model.annotations import Label
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.model.plain import plain
-from es_dedup.report.clusters import cluster_as_dict
 from es_dedup.serve.bodies import ExplainBody, LabelBody, OverrideBody, PageBody, UndoBody, lines_of
 from es_dedup.serve.problems import InvalidBody, as_problem, problem_of
+from es_dedup.views.cluster_json import cluster_as_dict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Final
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from es_dedup.console import clusters, details, jobs, overrides, views
-from es_dedup.console.frame import ROOT, framed, static
-from es_dedup.console.sign_in import sign_in_form
 from es_dedup.model.translations import translate
-from es_dedup.report.markup import element, escape
 from es_dedup.serve import calls
 from es_dedup.serve.browsers import COOKIE, SEE_OTHER, Sent, SignedIn, Visit, Visited, Written, local, see
 from es_dedup.serve.cluster_queries import Listed  # noqa: TC001 - FastAPI reads it
 from es_dedup.serve.problems import NoSuchRoute
+from es_dedup.views import clusters, details, jobs, overrides
+from es_dedup.views import overview as overviews
+from es_dedup.views.frame import ROOT, framed, static
+from es_dedup.views.markup import element, escape
+from es_dedup.views.sign_in import sign_in_form
 
 if TYPE_CHECKING:
     from es_dedup.errors import DedupError
@@ -31,7 +32,7 @@ router = APIRouter(prefix=ROOT, include_in_schema=False)
 async def overview(visit: SignedIn) -> Response:
     """Counts, and jobs that are not over."""
     running = jobs.running(visit.language, await asyncio.to_thread(visit.service.jobs.listed))
-    return await visit.show(views.overview, running)
+    return await visit.show(overviews.overview, running)
 
 
 @router.get("/clusters")
@@ -64,7 +65,7 @@ async def search(
 ) -> Response:
     """Hits."""
     visit.service.prepare_search()
-    return await visit.show(views.search, q, offset)
+    return await visit.show(overviews.search, q, offset)
 
 
 @router.get("/overrides")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi import APIRouter, Response
 
-from es_dedup.console import jobs, tune
-from es_dedup.console.frame import ROOT
 from es_dedup.serve.bodies import JobBody
 from es_dedup.serve.browsers import SignedIn, Written, see
 from es_dedup.serve.problems import InvalidBody
+from es_dedup.views import jobs, tune
+from es_dedup.views.frame import ROOT
 
 if TYPE_CHECKING:
     from es_dedup.serve.browsers import Visit

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from es_dedup.batch.journal import MAX_CHARS
-from es_dedup.console import review
-from es_dedup.console.frame import ROOT
 from es_dedup.serve import calls
 from es_dedup.serve.bodies import ReviewBody
 from es_dedup.serve.browsers import SignedIn, Written, see
+from es_dedup.views import review
+from es_dedup.views.frame import ROOT
 
 router = APIRouter(prefix=ROOT, include_in_schema=False)
 

@@ -10,7 +10,6 @@ from dataclasses import asdict, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.console.jobs import JobsState
 from es_dedup.errors import DedupError, UnknownJob, reading_stored
 from es_dedup.index.factory import is_remote
 from es_dedup.index.jobs import JobState
@@ -21,6 +20,7 @@ from es_dedup.maintenance.status import JobStatus, job_status
 from es_dedup.serve.idempotency import MOST_SECONDS
 from es_dedup.serve.problems import KeyReused, NotOnThisIndex
 from es_dedup.settings.recorded import decision_settings
+from es_dedup.views.jobs import JobsState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

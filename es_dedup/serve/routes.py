@@ -11,7 +11,6 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response, Securi
 from fastapi.responses import RedirectResponse, StreamingResponse
 from fastapi.security import HTTPBearer
 
-from es_dedup.console.frame import ROOT
 from es_dedup.deduplicator.index_reader import IndexReader
 from es_dedup.maintenance.status import JobStatus
 from es_dedup.model import RemoveReport, SearchResult, WritePolicy
@@ -25,6 +24,7 @@ from es_dedup.serve.jobs import id_suffix
 from es_dedup.serve.metrics import MEDIA_TYPE
 from es_dedup.serve.service import Json, Served, Service
 from es_dedup.serve.tokens import Scope
+from es_dedup.views.frame import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -9,8 +9,8 @@ import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.console import review
 from es_dedup.model.annotations import just_now
+from es_dedup.views import review
 
 if TYPE_CHECKING:
     from es_dedup.evaluation.labels import Pair

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from es_dedup import serve
-from es_dedup.console.frame import ROOT
+from es_dedup.views.frame import ROOT
 from tests.serving import TEXT, serving
 
 if TYPE_CHECKING:

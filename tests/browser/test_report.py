@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from es_dedup import Deduplicator, Page
-from es_dedup.report import ReportLimits, write_report
+from es_dedup.views import ReportLimits, write_report
 from tests.browser.conftest import HOSTILE
 from tests.browsing import Tab
 from tests.texts import article

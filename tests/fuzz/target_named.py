@@ -12,9 +12,9 @@ from es_dedup.detectors.page_features import PageFeatures
 from es_dedup.index.elastic import TermFields
 from es_dedup.index.elastic.fields import term_query
 from es_dedup.index.records import RecordBatch
-from es_dedup.report.features import compared_fields, feature_rows
 from es_dedup.settings import Settings
 from es_dedup.testing.builders import record
+from es_dedup.views.features import compared_fields, feature_rows
 from tests.fuzz.corpus import texts
 from tests.fuzz.harness import Target
 from tests.fuzz.mutate import damaged

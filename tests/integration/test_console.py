@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from es_dedup.console.frame import file_address
+from es_dedup.views.frame import file_address
 from tests.serving import OTHER, TEXT, serving
 
 HOSTILE = "<script>alert(1)</script>\u202e\x00\" onload='x' "

@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from es_dedup import Deduplicator, Page
-from es_dedup.console import clusters, details, views
 from es_dedup.model import Relation, Scope
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
+from es_dedup.views import clusters, details, overview
 from tests.serving import EVERYWHERE, TEXT, serving
 
 HOSTILE = "<script>alert(1)</script>\u202e\u200b\x00\" onload='x' "
@@ -67,12 +67,12 @@ def test_the_list_of_the_console(dedup: Deduplicator, query: ClusterQuery, expec
 
 @EVERYWHERE
 def test_the_overview_has_the_newest_and_where_duplicates_come_from(dedup: Deduplicator) -> None:
-    shown = views.overview(dedup, "en", "").decode()
+    shown = overview.overview(dedup, "en", "").decode()
     assert re.findall(r"/console/clusters/(\w)", shown) == ["d", "a", "h"]
     assert "y.org: 1 duplicates" in shown
     assert "x.org: 2 duplicates" in shown
     assert "26-02: 2 duplicates" in shown
-    assert "各站点的重复页面" in views.overview(dedup, "zh", "").decode()
+    assert "各站点的重复页面" in overview.overview(dedup, "zh", "").decode()
     assert dedup.stats()["duplicates"] == 4
 
 

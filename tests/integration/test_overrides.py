@@ -18,7 +18,7 @@ from es_dedup.errors import (
     UnknownOverride,
     UnknownPage,
 )
-from es_dedup.report.clusters import cluster_as_dict
+from es_dedup.views.cluster_json import cluster_as_dict
 from tests.commands import ran, rows
 from tests.samples import partition, story
 

@@ -208,7 +208,7 @@ class TestExport:
     ) -> None:
         Path("out.csv").write_text("page_id,old", encoding="utf-8")
         full = OSError(errno.ENOSPC, "No space left on device", "out.csv")
-        monkeypatch.setattr("es_dedup.report.rows._pages", Mock(side_effect=full))
+        monkeypatch.setattr("es_dedup.views.rows._pages", Mock(side_effect=full))
         result = run("index", "export", "-o", "out.csv")
         assert (result.exit_code, "no space left on the disk" in result.stderr) == (1, True)
         assert Path("out.csv").read_text(encoding="utf-8") == "page_id,old"

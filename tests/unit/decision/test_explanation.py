@@ -16,7 +16,7 @@ from es_dedup.decision.thresholds import BALANCED, PRESETS, SERIES, VERSIONS, Th
 from es_dedup.errors import ConfigError
 from es_dedup.model import PairDecision, Relation
 from es_dedup.model.explanation import RuleOutcome
-from es_dedup.report.evidence import rule_rows
+from es_dedup.views.evidence import rule_rows
 from tests.unit.decision.decision_cases import SETTINGS, Small, lines, numbered, rows_of
 from tests.unit.decision.test_rules import CASES, Case
 

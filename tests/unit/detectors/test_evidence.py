@@ -12,7 +12,6 @@ from es_dedup.detectors.dwdcs import Dwdcs
 from es_dedup.detectors.port import Detector
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.model import Content, Relation, Skipped, Verdict
-from es_dedup.report.evidence import measures
 from es_dedup.settings.sections import (
     CcdetConfig,
     CharFrequencyConfig,
@@ -20,6 +19,7 @@ from es_dedup.settings.sections import (
     DwdcsConfig,
     SimhashConfig,
 )
+from es_dedup.views.evidence import measures
 from tests.texts import article, topical
 
 METHODS: Final[dict[str, list[Detector[Any]]]] = {

@@ -14,9 +14,9 @@ from es_dedup.decision.match_rules import RULES
 from es_dedup.model import Relation
 from es_dedup.model.explanation import RuleOutcome
 from es_dedup.model.translations import CHINESE, accepted_language, catalogue, translate, translate_filled
-from es_dedup.report.evidence import rule_rows
 from es_dedup.settings.decision import ThresholdsConfig
 from es_dedup.settings.sections import descriptions
+from es_dedup.views.evidence import rule_rows
 from tests.samples import pages
 
 FIELDS = re.compile(r"\{\w+\}")
@@ -47,8 +47,11 @@ def test_rules_facts_thresholds_and_relations_are_translated() -> None:
 def test_every_text_of_the_console_is_translated() -> None:
     """Texts that ``translate`` is called with in the source are in the catalogue."""
     folder = Path(str(es_dedup.__file__)).parent
-    for path in (*folder.glob("console/*.py"), *folder.glob("report/*.py"), *folder.glob("model/*.py")):
+    for path in (*folder.glob("views/*.py"), *folder.glob("model/*.py")):
         for text in re.findall(r'translate\(\s*(?:language|spoken),\s*"([^"]+)"', path.read_text("utf-8")):
+            assert text in catalogue(), (path.name, text)
+    for path in folder.glob("views/templates/*.j2"):
+        for text in re.findall(r'\b_\(\s*"([^"]+)"', path.read_text("utf-8")):
             assert text in catalogue(), (path.name, text)
 
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.console import overrides
-from es_dedup.console.canonical import because
-from es_dedup.console.frame import anchor, framed, path, short, time_of
 from es_dedup.model.explanation import percent
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.model.translations import translate
-from es_dedup.report.alignment import legend
-from es_dedup.report.compare import comparison, relation_tag, title_of, when
-from es_dedup.report.data import MemberComparison, PageView
-from es_dedup.report.features import compared_fields, feature_rows
-from es_dedup.report.markup import element, escape, table
+from es_dedup.views import overrides
+from es_dedup.views.canonical import because
+from es_dedup.views.compare import MemberComparison, PageView, pair_view, title_of
+from es_dedup.views.features import compared_fields, feature_rows
+from es_dedup.views.frame import anchor, framed, path, time_of
+from es_dedup.views.markup import element, escape, relation_tag, table
+from es_dedup.views.templates import render, short, when
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -117,8 +116,15 @@ def side_by_side(reader: IndexReader, language: str, left: str, right: str, *, b
         ),
         class_="note",
     )
-    shown = comparison(ours, compared, CHARS, language=language, blind=blind, heading="h2")
-    return element("div", shown, class_="sole") + legend(language) + links
+    shown = render(
+        "pair",
+        language,
+        pair=pair_view(ours, compared, CHARS, language),
+        roles=("canonical", "member"),
+        blind=blind,
+        heading="h2",
+    )
+    return element("div", shown, class_="sole") + render("legend", language) + links
 
 
 def page(reader: IndexReader, language: str, writes: bool, page_id: str) -> bytes:  # noqa: FBT001

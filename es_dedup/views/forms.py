@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from es_dedup.batch.journal import MAX_CHARS
 from es_dedup.model.translations import translate
-from es_dedup.report.markup import element, escape
+from es_dedup.views.markup import element, escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,10 +8,10 @@ from importlib import resources
 from typing import Final
 from urllib.parse import quote, urlencode
 
-from es_dedup.console.forms import button, entry
 from es_dedup.model.translations import translate
-from es_dedup.report.compare import when
-from es_dedup.report.markup import element, escape
+from es_dedup.views.forms import button, entry
+from es_dedup.views.markup import element, escape
+from es_dedup.views.templates import when
 
 ROOT: Final = "/console"
 POLICY: Final = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -19,12 +19,10 @@ POLICY: Final = "default-src 'none'; style-src 'self'; script-src 'self'; connec
 STYLE: Final = "console.css"
 SCRIPT: Final = "console.js"
 FILES: Final = {
-    STYLE: ("text/css", ("es_dedup.report/page.css", "es_dedup.console/console.css")),
-    SCRIPT: ("text/javascript", ("es_dedup.console/console.js",)),
+    STYLE: ("text/css", ("page.css", "console.css")),
+    SCRIPT: ("text/javascript", ("console.js",)),
 }
-"""Files of the console: media type, and the files of packages that they are made of."""
-MAX_CHARS: Final = 200
-"""Characters of a title in a list."""
+"""Files of the console: media type, and the files in `static` that they are made of."""
 SIGN_OUT: Final = "<!--sign out-->"
 """Where the server puts the button for those who have signed in."""
 _KEYS: Final = (
@@ -46,8 +44,8 @@ def static(name: str) -> tuple[str, bytes]:
         KeyError: there is none of this name.
     """
     kind, parts = FILES[name]
-    read = (resources.files(package).joinpath(file) for package, _, file in (p.partition("/") for p in parts))
-    return kind, b"".join(each.read_bytes() for each in read)
+    folder = resources.files(__package__).joinpath("static")
+    return kind, b"".join(folder.joinpath(part).read_bytes() for part in parts)
 
 
 @cache
@@ -66,11 +64,6 @@ def path(*parts: str, **query: object) -> str:
 def anchor(text: str, address: str, **attributes: object) -> str:
     """A link within the console."""
     return element("a", escape(text), href=address, **attributes)
-
-
-def short(text: str, most: int = MAX_CHARS) -> str:
-    """A text for a list, of at most so many characters."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def time_of(published: str) -> str:

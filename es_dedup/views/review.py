@@ -7,9 +7,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.journal import MAX_CHARS
-from es_dedup.console.details import side_by_side
-from es_dedup.console.forms import button, check, entry, hidden, labelled
-from es_dedup.console.frame import anchor, framed, path
 from es_dedup.errors import UnknownPage
 from es_dedup.evaluation.agreement import agreements, as_jsonl, consensus
 from es_dedup.evaluation.labels import UNDECIDED
@@ -17,7 +14,10 @@ from es_dedup.evaluation.rule_thresholds import deciding_conditions
 from es_dedup.evaluation.uncertain import sampled, uncertain_pairs
 from es_dedup.model.annotations import Label
 from es_dedup.model.translations import translate
-from es_dedup.report.markup import element, escape, table
+from es_dedup.views.details import side_by_side
+from es_dedup.views.forms import button, check, entry, hidden, labelled
+from es_dedup.views.frame import anchor, framed, path
+from es_dedup.views.markup import element, escape, table
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

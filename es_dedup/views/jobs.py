@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.console.forms import button, check, hidden, labelled, select
-from es_dedup.console.frame import anchor, framed, path, short, time_of
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.status import moment
 from es_dedup.model.translations import translate
-from es_dedup.report.markup import element, escape, table
+from es_dedup.views.forms import button, check, hidden, labelled, select
+from es_dedup.views.frame import anchor, framed, path, time_of
+from es_dedup.views.markup import element, escape, table
+from es_dedup.views.templates import short
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

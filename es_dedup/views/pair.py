@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from es_dedup.decision.alignment import MOST_CHARS
 from es_dedup.index.records import FeatureRecord
-from es_dedup.report.alignment import legend
-from es_dedup.report.compare import comparison
-from es_dedup.report.data import PageView
-from es_dedup.report.markup import element, escape
-from es_dedup.report.shell import document
+from es_dedup.model.translations import ENGLISH
+from es_dedup.views.compare import PageView, pair_view
+from es_dedup.views.markup import element, escape
+from es_dedup.views.shell import document
+from es_dedup.views.templates import render
 
 if TYPE_CHECKING:
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.model import Page
-    from es_dedup.report.data import MemberComparison
+    from es_dedup.views.compare import MemberComparison
 
 
 def page_view(reader: IndexReader, side: str | Page) -> PageView:
@@ -44,6 +44,13 @@ def pair_page(left: PageView, right: MemberComparison) -> bytes:
     title = f"{left.record.page_id} – {right.page.record.page_id}"
     head = element("header", element("p", "es-dedup explain", class_="kicker"), element("h1", escape(title)))
     written = element("p", f"Written {datetime.now().astimezone():%Y-%m-%d %H:%M}", class_="note")
-    shown = comparison(left, right, MOST_CHARS, roles=("A", "B"))
-    body = head + legend() + shown + element("footer", written)
+    shown = render(
+        "pair",
+        ENGLISH,
+        pair=pair_view(left, right, MOST_CHARS),
+        roles=("A", "B"),
+        blind=False,
+        heading="h3",
+    )
+    body = head + render("legend", ENGLISH) + shown + element("footer", written)
     return document(title, body).encode("utf-8", "replace")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.console import clusters
-from es_dedup.console.frame import anchor, framed, path, short
 from es_dedup.model.explanation import format_number
 from es_dedup.model.translations import translate
-from es_dedup.report.markup import element, escape, table
+from es_dedup.views import clusters
+from es_dedup.views.frame import anchor, framed, path
+from es_dedup.views.markup import element, escape, table
+from es_dedup.views.templates import short
 
 if TYPE_CHECKING:
     from es_dedup.deduplicator.index_reader import IndexReader

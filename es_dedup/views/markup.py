@@ -6,6 +6,8 @@ import html
 import re
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.model.translations import ENGLISH, translate
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -43,3 +45,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], **attributes: obje
     body = (element("tr", *(element("td", cell) for cell in row)) for row in rows)
     inner = element("table", element("thead", top), element("tbody", *body), **attributes)
     return element("div", inner, class_="scroll")
+
+
+def relation_tag(name: str, language: str = ENGLISH) -> str:
+    """A relation as a small label."""
+    return element("span", escape(translate(language, name)), class_=f"tag {name if name.isalpha() else ''}")

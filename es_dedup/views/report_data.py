@@ -7,16 +7,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from es_dedup.report.features import compared_fields
+from es_dedup.views.compare import MemberComparison, PageView
+from es_dedup.views.features import compared_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from es_dedup.decision.alignment import AlignedRow
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.index.records import FeatureRecord
-    from es_dedup.model import Cluster, PairDecision
-    from es_dedup.report.features import FieldPair
+    from es_dedup.model import Cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +46,6 @@ class Totals:
     """Share of the less covered page of canonical document and member, in whole percents, rounded down → members."""
     relations: Mapping[str, int]
     contained: int
-
-
-@dataclass(frozen=True, slots=True)
-class PageView:
-    """A page as shown; ``text`` may be empty when texts are not kept."""
-
-    record: FeatureRecord
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class MemberComparison:
-    """A member beside its canonical document: ``rows`` of both texts and named ``fields``, the canonical document's on the left."""
-
-    page: PageView
-    decision: PairDecision
-    rows: Sequence[AlignedRow]
-    fields: Sequence[FieldPair] = ()
 
 
 @dataclass(frozen=True, slots=True)

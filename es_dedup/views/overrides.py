@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.console.forms import button, entry, hidden, labelled, reason_and_author
-from es_dedup.console.frame import anchor, framed, path, short, time_of
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.model.translations import translate
-from es_dedup.report.markup import element, escape, table
+from es_dedup.views.forms import button, entry, hidden, labelled, reason_and_author
+from es_dedup.views.frame import anchor, framed, path, time_of
+from es_dedup.views.markup import element, escape, table
+from es_dedup.views.templates import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.report.markup import element, escape
+from es_dedup.views.markup import element, escape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

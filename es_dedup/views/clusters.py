@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.console.forms import button, entry, labelled, select
-from es_dedup.console.frame import anchor, framed, path, short, time_of
 from es_dedup.model import Relation
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
 from es_dedup.model.explanation import percent
 from es_dedup.model.translations import translate
-from es_dedup.report.charts import bar_chart
-from es_dedup.report.compare import title_of
-from es_dedup.report.markup import element, escape, table
+from es_dedup.views.charts import bar_chart
+from es_dedup.views.compare import title_of
+from es_dedup.views.forms import button, entry, labelled, select
+from es_dedup.views.frame import anchor, framed, path, time_of
+from es_dedup.views.markup import element, escape, table
+from es_dedup.views.templates import short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

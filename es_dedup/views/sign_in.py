@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from es_dedup.console.forms import button, entry, hidden, labelled
-from es_dedup.console.frame import framed, path
 from es_dedup.model.translations import translate
-from es_dedup.report.markup import element, escape
+from es_dedup.views.forms import button, entry, hidden, labelled
+from es_dedup.views.frame import framed, path
+from es_dedup.views.markup import element, escape
 
 
 def sign_in_form(language: str, to: str, *, wrong: bool = False) -> bytes:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.model.explanation import format_number
-from es_dedup.report.alignment import legend
-from es_dedup.report.charts import bar_chart, score_bars, size_bars
-from es_dedup.report.compare import comparison, relation_tag, title_of
-from es_dedup.report.evidence import share_spans, shares_in_words
-from es_dedup.report.markup import element, escape, link, table
-from es_dedup.report.shell import document
+from es_dedup.model.translations import ENGLISH
+from es_dedup.views.charts import bar_chart, score_bars, size_bars
+from es_dedup.views.compare import pair_view, title_of
+from es_dedup.views.evidence import share_spans, shares_in_words
+from es_dedup.views.markup import element, escape, link, relation_tag, table
+from es_dedup.views.report_data import ReportLimits, gather
+from es_dedup.views.shell import document
+from es_dedup.views.target import open_target
+from es_dedup.views.templates import render
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
 
+    from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Cluster, Member
-    from es_dedup.report.data import ClusterView, ReportData
+    from es_dedup.views.report_data import ClusterView, ReportData
 
 _RELATION_WORDS: Final = {"exact": "exact copies", "duplicate": "near-duplicates"}
 _MEANINGS: Final = {
@@ -40,7 +46,7 @@ _LISTED_MEMBERS: Final = 100
 _ROWS_AT_ONCE: Final = 15
 
 
-def render(data: ReportData, *, title: str, generated: datetime) -> str:
+def render_report(data: ReportData, *, title: str, generated: datetime) -> str:
     """The whole page as text.
 
     Args:
@@ -59,7 +65,7 @@ def render(data: ReportData, *, title: str, generated: datetime) -> str:
             _foot(data, generated),
         )
     )
-    return document(title, body, script="search.js" if data.listed or data.detailed else None)
+    return document(title, body, script="report.js" if data.listed or data.detailed else None)
 
 
 def _totals(data: ReportData) -> str:
@@ -161,7 +167,7 @@ def _details(data: ReportData) -> str:
     note = (
         element("p", f"The other {rest:,} clusters are not written out.", class_="note") if rest > 0 else ""
     )
-    return element("section", element("h2", "Clusters in detail"), legend(), *views, note)
+    return element("section", element("h2", "Clusters in detail"), render("legend", ENGLISH), *views, note)
 
 
 def _cluster(view: ClusterView, place: int, chars: int) -> str:
@@ -180,7 +186,17 @@ def _cluster(view: ClusterView, place: int, chars: int) -> str:
         if cluster.contained_in
         else ""
     )
-    compared = (comparison(view.canonical, each, chars) for each in view.comparisons)
+    compared = (
+        render(
+            "pair",
+            ENGLISH,
+            pair=pair_view(view.canonical, each, chars),
+            roles=("canonical", "member"),
+            blind=False,
+            heading="h3",
+        )
+        for each in view.comparisons
+    )
     left = cluster.size - 1 - len(view.comparisons)
     note = element("p", f"{left:,} further members are not compared here.", class_="note") if left > 0 else ""
     members = element("ul", *first, class_="members")
@@ -213,3 +229,43 @@ def _foot(data: ReportData, generated: datetime) -> str:
     rows = ((escape(name), escape(format_number(value))) for name, value in facts.items())
     index = element("details", element("summary", "About this index"), table(("Fact", "Value"), rows))
     return element("footer", index, element("p", f"Written {generated:%Y-%m-%d %H:%M}", class_="note"))
+
+
+def write_report(
+    source: IndexReader,
+    path: Path,
+    *,
+    title: str,
+    limits: ReportLimits | None = None,
+    run: Mapping[str, object] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Write the report of an index to ``path``, replacing what is there only when it is complete.
+
+    Args:
+        source: an open ``Deduplicator``.
+        path: the HTML file.
+        title: heading of the page.
+        limits: how much is written out.
+        run: counts of the scan that the index does not hold, by name; shown as totals when above 0.
+        progress: called with clusters done and to do.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    page = report_page(source, title=title, limits=limits, run=run, progress=progress)
+    with open_target(path) as stream:
+        stream.write(page)
+
+
+def report_page(
+    source: IndexReader,
+    *,
+    title: str,
+    limits: ReportLimits | None = None,
+    run: Mapping[str, object] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> bytes:
+    """The report of an index; see ``write_report``."""
+    data = gather(source, limits or ReportLimits(), run=run, progress=progress)
+    return render_report(data, title=title, generated=datetime.now().astimezone()).encode()

@@ -6,18 +6,19 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.console.forms import button, check, entry, hidden, labelled, select
-from es_dedup.console.frame import anchor, framed, path, short
 from es_dedup.decision.thresholds import PRESETS, preset_thresholds, thresholds_of
 from es_dedup.evaluation import wilson
 from es_dedup.evaluation.agreement import agreed_labels
 from es_dedup.evaluation.settings_change import settings_change
 from es_dedup.model.translations import translate
-from es_dedup.report.compare import relation_tag, title_of
-from es_dedup.report.markup import element, escape, table
 from es_dedup.settings.decision import ThresholdsConfig
 from es_dedup.settings.recorded import decision_differences, decision_settings
 from es_dedup.settings.sections import descriptions
+from es_dedup.views.compare import title_of
+from es_dedup.views.forms import button, check, entry, hidden, labelled, select
+from es_dedup.views.frame import anchor, framed, path
+from es_dedup.views.markup import element, escape, relation_tag, table
+from es_dedup.views.templates import short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,7 +6,7 @@ import base64
 import hashlib
 from importlib import resources
 
-from es_dedup.report.markup import escape
+from es_dedup.views.markup import escape
 
 
 def document(title: str, body: str, *, style: str = "", script: str | None = None) -> str:
@@ -21,7 +21,7 @@ def document(title: str, body: str, *, style: str = "", script: str | None = Non
         style: rules beside those of ``page.css``.
         script: name of a script of this package, which runs when the body is there; None: nothing runs.
     """
-    folder = resources.files("es_dedup.report")
+    folder = resources.files("es_dedup.views").joinpath("static")
     style = folder.joinpath("page.css").read_text(encoding="utf-8") + style
     policy = f"default-src 'none'; style-src {_source(style)}; base-uri 'none'; form-action 'none'"
     if script is not None:

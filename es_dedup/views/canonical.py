@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.corpus import key_of
 from es_dedup.clustering.order import Criterion, decisive
-from es_dedup.console.frame import anchor, path, short
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.model.translations import translate
-from es_dedup.report.compare import title_of, when
-from es_dedup.report.markup import element, escape
+from es_dedup.views.compare import title_of
+from es_dedup.views.frame import anchor, path
+from es_dedup.views.markup import element, escape
+from es_dedup.views.templates import short, when
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,0 +1,173 @@
+"""Two pages beside each other: what ``evidence.html.j2`` shows of a pair."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from es_dedup.decision.alignment import distinguishing_words
+from es_dedup.model.translations import ENGLISH, translate, translate_filled
+from es_dedup.views.evidence import measures, rule_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from es_dedup.decision.alignment import AlignedRow, Piece
+    from es_dedup.index.records import FeatureRecord
+    from es_dedup.model import PairDecision, Verdict
+    from es_dedup.views.evidence import Measure
+    from es_dedup.views.features import FieldPair
+
+_INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+Pieces: TypeAlias = "list[tuple[str, str]]"
+"""Parts of a text, each with the name of its element: ``mark`` of what only one text has, ``s`` of template text; else empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """A page as shown; ``text`` may be empty when texts are not kept."""
+
+    record: FeatureRecord
+    text: str
+
+    @property
+    def title(self) -> str:
+        """What the page is called."""
+        return title_of(self.record)
+
+    @property
+    def language(self) -> str | None:
+        """Of its text; None where it is not known."""
+        return known_language(self.record)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberComparison:
+    """A member beside its canonical document: ``rows`` of both texts and named ``fields``, the canonical document's on the left."""
+
+    page: PageView
+    decision: PairDecision
+    rows: Sequence[AlignedRow]
+    fields: Sequence[FieldPair] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MethodRow:
+    """What one method says of a pair: its verdict with measures, or why it is not applicable."""
+
+    name: str
+    verdict: Verdict | None = None
+    measures: Sequence[Measure] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PairView:
+    """A pair as shown.
+
+    Attributes:
+        sides: both pages.
+        relation: between them, as decided.
+        lines: the decision in words.
+        rows: of each text the parts that stand beside each other, and whether they are the same.
+        more: characters of each text that are not shown.
+        terms: title-distinguishing terms of both pages that stand in unshared text alone; empty without any.
+        methods: what each method says.
+        rules: name, outcome and reason of each rule.
+        fields: named features of both pages.
+    """
+
+    sides: tuple[PageView, PageView]
+    relation: str
+    lines: Sequence[str]
+    rows: Sequence[tuple[bool, tuple[Pieces, Pieces]]]
+    more: tuple[int, int]
+    terms: str
+    methods: Sequence[MethodRow]
+    rules: Sequence[tuple[str, str, str]]
+    fields: Sequence[FieldPair]
+
+
+def pair_view(left: PageView, right: MemberComparison, chars: int, language: str = ENGLISH) -> PairView:
+    """What is shown of a pair.
+
+    Args:
+        left: the left page.
+        right: the right page, and what was decided of the pair.
+        chars: of each text at most so many characters are shown.
+        language: of all words around the pages.
+    """
+    decision = right.decision
+    named = replace(
+        decision, left=translate(language, "the left page"), right=translate(language, "the right page")
+    )
+    terms = distinguishing_words((left.record.title, right.page.record.title), right.rows)
+    rows, more = _cut_rows(right.rows, chars)
+    return PairView(
+        sides=(left, right.page),
+        relation=str(decision.relation),
+        lines=named.explained(language),
+        rows=rows,
+        more=more,
+        terms="; ".join(", ".join(side) or "–" for side in terms) if any(terms) else "",
+        methods=[
+            *(MethodRow(each.detector, each, measures(each.evidence)) for each in decision.all_verdicts),
+            *_skipped(decision.skipped, language),
+        ],
+        rules=rule_rows(decision.rules, language),
+        fields=right.fields,
+    )
+
+
+def _skipped(reasons: Mapping[str, str], language: str) -> Iterable[MethodRow]:
+    for name, reason in reasons.items():
+        parts = (translate_filled(language, part) for part in reason.split("; "))
+        yield MethodRow(name, reason=translate(language, "; ").join(parts))
+
+
+def _cut_rows(
+    rows: Sequence[AlignedRow], most: int
+) -> tuple[list[tuple[bool, tuple[Pieces, Pieces]]], tuple[int, int]]:
+    """Rows with at most so many characters of each text, and how many more there are of each."""
+    left_remaining = right_remaining = most
+    shown = []
+    for row in rows:
+        if left_remaining <= 0 and right_remaining <= 0:
+            break
+        shown.append((row.same, (_cut(row.left, left_remaining), _cut(row.right, right_remaining))))
+        left_remaining -= _length(row.left)
+        right_remaining -= _length(row.right)
+    lengths = sum(_length(row.left) for row in rows), sum(_length(row.right) for row in rows)
+    return shown, (max(0, lengths[0] - most), max(0, lengths[1] - most))
+
+
+def _cut(pieces: Iterable[Piece], most: int) -> Pieces:
+    shown: Pieces = []
+    for piece in pieces:
+        if most <= 0:
+            break
+        text = piece.text[:most]
+        most -= len(text)
+        kind = "mark" if piece.only else "s" if piece.template else ""
+        shown.append((kind, visible(text) if piece.only else text))
+    return shown
+
+
+def _length(pieces: Iterable[Piece]) -> int:
+    return sum(len(piece.text) for piece in pieces)
+
+
+def visible(text: str) -> str:
+    """A text with the names of invisible characters in place of these, for stretches that may differ in nothing else."""
+    return _INVISIBLE.sub(lambda character: f"⟨U+{ord(character[0]):04X}⟩", text)
+
+
+def title_of(record: FeatureRecord) -> str:
+    """What a page is called: its title, else its URL, else its id."""
+    return record.title or record.url or record.page_id
+
+
+def known_language(record: FeatureRecord) -> str | None:
+    """The language of a page's text; None where it is not known."""
+    return None if record.language == "und" else record.language
