@@ -24,7 +24,7 @@ from elasticsearch.helpers import bulk
 from harness import Row, data_file, expect, parser_of, quantile, report, rows_of, server_url, temporary_index
 
 from es_dedup.collapse import DedupSearch
-from es_dedup.index.elastic.mappings import load_mapping
+from es_dedup.index.elastic.schema import load_mapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

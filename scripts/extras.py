@@ -51,7 +51,7 @@ for name in names:
     importlib.import_module(name)
 assert (importlib.resources.files("es_dedup") / "py.typed").is_file(), "py.typed is missing"
 assert importlib.util.find_spec("es_dedup_tasks") is not None, "the wheel holds no Celery tasks"
-from es_dedup.index.elastic.mappings import KINDS, folder, load_mapping
+from es_dedup.index.elastic.schema import KINDS, folder, load_mapping
 assert str(folder()).startswith(next(iter(es_dedup.__path__))), "the mappings are not in the wheel"
 assert all(load_mapping(kind)["mappings"]["dynamic"] == "strict" for kind in KINDS)
 from importlib.metadata import files, version

@@ -9,7 +9,7 @@ from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
 from es_dedup.collapse import GroupPage
-from es_dedup.index.elastic.mappings import load_mapping
+from es_dedup.index.elastic.schema import load_mapping
 from es_dedup.index.opensearch import is_opensearch
 
 WORDS: Final = (

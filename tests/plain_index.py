@@ -4,16 +4,15 @@ It shows how little an adapter has to be, and answers candidate queries by count
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from es_dedup.index import validation
 from es_dedup.index.port import NO_NOTES, Assignment, Index, WriteReport
-from es_dedup.index.records import FeatureRecord, RecordBatch
-from es_dedup.model import Candidate, CandidateQuery, CandidateResult, Edge, Progress, Scope
+from es_dedup.index.records import FeatureRecord, RecordBatch, problems_of
+from es_dedup.model import Candidate, CandidateQuery, CandidateResult, Edge, Scope
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery, ClusterSummary, Place
 from es_dedup.text.tokens import characters_apart
@@ -41,11 +40,11 @@ class PlainIndex(Index):
     def writing(self) -> Iterator[bool]:
         yield False
 
-    # FeatureIndex
+    # Index
 
     def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> WriteReport:
         self.set_notes(notes)
-        wrong = dict(validation.problems(batch))
+        wrong = dict(problems_of(batch))
         kept = {
             page_id: replace(_record(batch, at), named={})
             for at, page_id in enumerate(batch.ids)
@@ -144,16 +143,13 @@ class PlainIndex(Index):
     def refresh(self) -> None:
         pass
 
-    def prepare_search(self, progress: Callable[[Progress], None] | None = None) -> None:
-        pass
-
     def erase(self, page_ids: Iterable[str]) -> str:
         return ""
 
     def names_page(self, page_id: str) -> bool:
         return False
 
-    # ClusterStore
+    # Index
 
     def put_edges(self, edges: Iterable[Edge]) -> None:
         self._edges |= {(edge.left, edge.right): edge for edge in edges}
@@ -223,7 +219,7 @@ class PlainIndex(Index):
                 months[record.published[:7]] += 1
         return sites, months
 
-    # StatisticsStore
+    # Index
 
     def _log(self, page_ids: Iterable[str]) -> None:
         for name in page_ids:

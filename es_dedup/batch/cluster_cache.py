@@ -97,7 +97,7 @@ class ClusterCache:
             self._assigned.update(self._groups[name])
 
     def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
-        """See ``ClusterStore.edges_of``."""
+        """See ``Index.edges_of``."""
         names = set(page_ids)
         if not names <= self._edges.keys():
             return self._index.edges_of(names)
@@ -105,7 +105,7 @@ class ClusterCache:
         return [found[pair] for pair in sorted(found)]
 
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
-        """See ``FeatureIndex.get_many``."""
+        """See ``Index.get_many``."""
         names = list(dict.fromkeys(page_ids))
         missing = [name for name in names if name not in self._records]
         if missing:
@@ -113,28 +113,28 @@ class ClusterCache:
         return {name: self._records[name] for name in names if name in self._records}
 
     def note(self, name: str) -> str | None:
-        """See ``FeatureIndex.note``."""
+        """See ``Index.note``."""
         if name not in self._notes:
             self._notes[name] = self._index.note(name)
         return self._notes[name]
 
     def notes(self, names: Iterable[str]) -> dict[str, str | None]:
-        """See ``FeatureIndex.notes``."""
+        """See ``Index.notes``."""
         return self._index.notes(names)
 
     def put_edges(self, edges: Iterable[Edge]) -> None:
-        """See ``ClusterStore.put_edges``; the lesser page id is on the left."""
+        """See ``Index.put_edges``; the lesser page id is on the left."""
         given = list(edges)
         self._index.put_edges(given)
         self._keep(given)
 
     def drop_edges(self, page_ids: Iterable[str]) -> None:
-        """See ``ClusterStore.drop_edges``."""
+        """See ``Index.drop_edges``."""
         self._index.drop_edges(page_ids)
         self._edges.clear()
 
     def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
-        """See ``ClusterStore.assignments``."""
+        """See ``Index.assignments``."""
         names = list(dict.fromkeys(page_ids))
         missing = [name for name in names if name not in self._assigned]
         if missing:
@@ -142,7 +142,7 @@ class ClusterCache:
         return {name: each for name in names if (each := self._assigned[name]) is not None}
 
     def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
-        """See ``ClusterStore.members``."""
+        """See ``Index.members``."""
         names = sorted(set(cluster_ids))
         missing = [name for name in names if name not in self._groups]
         if missing:
@@ -153,7 +153,7 @@ class ClusterCache:
         }
 
     def assign_many(self, assignments: Iterable[Assignment]) -> None:
-        """See ``ClusterStore.assign_many``."""
+        """See ``Index.assign_many``."""
         given = {each.page_id: each for each in assignments}
         before = self.assignments(given)
         changed = {name for name, each in given.items() if before.get(name) != each}

@@ -38,7 +38,7 @@ def erase(index: Index, page_ids: Iterable[str]) -> tuple[int, tuple[str, ...], 
     """Take away what removing pages leaves: labels of readers, names of clusters, and deleted data in the storage.
 
     Returns:
-        Labels that were removed, ids of overrides that name a page, and the problem of ``FeatureIndex.erase``.
+        Labels that were removed, ids of overrides that name a page, and the problem of ``Index.erase``.
     """
     ids = set(page_ids)
     known = load_annotations(index, removed=True)

@@ -26,20 +26,20 @@ class Notes(Protocol):
     """What has notes that can be read."""
 
     def note(self, name: str) -> str | None:
-        """See ``FeatureIndex.note``."""
+        """See ``Index.note``."""
 
     def notes(self, names: Iterable[str]) -> dict[str, str | None]:
-        """See ``FeatureIndex.notes``."""
+        """See ``Index.notes``."""
 
 
 class WritableNotes(Notes, Protocol):
     """What has notes that can be written."""
 
     def set_note(self, name: str, value: str | None) -> None:
-        """See ``FeatureIndex.set_note``."""
+        """See ``Index.set_note``."""
 
     def set_notes(self, notes: Mapping[str, str | None]) -> None:
-        """See ``FeatureIndex.set_notes``."""
+        """See ``Index.set_notes``."""
 
 
 class Entry(Protocol):

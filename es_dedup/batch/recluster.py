@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from es_dedup.clustering import Change, Constraints
     from es_dedup.decision.candidate_search import CandidateSearch
-    from es_dedup.index.port import Assignment, ClusterUpdates, Index, NeighbourhoodStore
+    from es_dedup.index.port import Assignment, ClusterUpdates, Index
     from es_dedup.model import Edge, Progress
     from es_dedup.model.overrides import Override
     from es_dedup.settings import Settings
@@ -89,7 +89,7 @@ def write_session(index: Index) -> Iterator[bool]:
 
 
 def repair_around(
-    index: NeighbourhoodStore,
+    index: ClusterUpdates,
     touched: Collection[str],
     lookup: CandidateSearch | None,
     settings: Settings,
@@ -225,7 +225,7 @@ def documents_pending(index: Index) -> dict[str, list[str]]:
         return {str(change): [str(page) for page in pages] for change, pages in found.items()}
 
 
-def page_keys(index: NeighbourhoodStore, page_ids: Iterable[str]) -> dict[str, PageKey]:
+def page_keys(index: ClusterUpdates, page_ids: Iterable[str]) -> dict[str, PageKey]:
     """Sort keys of the canonical order, of the stored ones among these pages."""
     return {page_id: key_of(record) for page_id, record in index.get_many(page_ids).items()}
 

@@ -75,7 +75,7 @@ def component(
 
     Args:
         seeds: page ids.
-        edges_of: as ``ClusterStore.edges_of``; called once per step away from the seeds.
+        edges_of: as ``Index.edges_of``; called once per step away from the seeds.
         limit: the search stops when more pages than this are found.
         large: pages known to be in larger components; the search stops at the first of them.
         constraints: the demands of overrides; pages of a unit that are not stored are found, too.

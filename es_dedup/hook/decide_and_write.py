@@ -44,8 +44,8 @@ from es_dedup.hook.batch_steps import (
     replaced_by,
     replaced_meanwhile,
 )
-from es_dedup.index.dedup_field import dedup_fields_after, dedup_fields_of, dedup_fields_of_groups
 from es_dedup.index.port import WriteReport
+from es_dedup.index.source_index import dedup_fields_after, dedup_fields_of, dedup_fields_of_groups
 from es_dedup.model import Decision, Outcome, WritePolicy
 from es_dedup.settings.recorded import STATISTICS, pages_learned
 

@@ -12,8 +12,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.hook.batch_steps import BatchDecisions
+from es_dedup.index.records import encodable
 from es_dedup.index.source_index import DEDUP, DedupField, DocumentKey, documents_of, value_of
-from es_dedup.index.validation import encodable
 from es_dedup.model import Decision, Outcome
 
 if TYPE_CHECKING:

@@ -213,22 +213,22 @@ def must_fit(path: str, settings: Settings) -> None:
 
 
 def swap_generation(path: str, generation: str, settings: Settings) -> None:
-    """Let an index's name stand for another generation, in one step; see ``index.elastic.generations.swap``."""
+    """Let an index's name stand for another generation, in one step; see ``index.elastic.schema.swap_generation``."""
     options, address = elastic_options(settings), parse_address(path)
     with closing(elastic.Server(address, options)) as server:
-        elastic.generations.swap(server, address.name, generation)
+        elastic.schema.swap_generation(server, address.name, generation)
 
 
 def drop_generation(path: str, generation: str, settings: Settings) -> None:
     """Remove a generation that is not in use."""
     with closing(elastic.Server(parse_address(path), elastic_options(settings))) as server:
-        elastic.generations.drop(server, generation)
+        elastic.schema.drop_generation(server, generation)
 
 
 def beside(path: str, ending: str) -> tuple[str, str]:
     """The address and the name of another generation of an index on the same server; ``ending`` tells generations apart."""
     name = parse_address(path).name
-    generation = elastic.mappings.generation_of(name, ending)
+    generation = elastic.schema.generation_of(name, ending)
     return path.rstrip("/") + generation.removeprefix(name), generation
 
 
@@ -239,15 +239,15 @@ def open_jobs(path: str | Path, settings: Settings, *, read_only: bool = False) 
 
 
 def reach(path: str | Path, seconds: float, settings: Settings) -> None:
-    """Make sure that somebody listens at the address of an index; see ``index.elastic.reachability.reach``."""
-    elastic.reachability.reach(parse_address(str(path)), seconds, settings.elastic.proxy.get_secret_value())
+    """Make sure that somebody listens at the address of an index; see ``index.elastic.address.reach``."""
+    elastic.address.reach(parse_address(str(path)), seconds, settings.elastic.proxy.get_secret_value())
 
 
 def reach_source(path: str | Path, seconds: float, settings: Settings) -> None:
     """The same for the cluster of the source indices, where it is another one."""
     if settings.source.url:
         options, address = _source_connection(path, settings)
-        elastic.reachability.reach(address, seconds, options.proxy.get_secret_value())
+        elastic.address.reach(address, seconds, options.proxy.get_secret_value())
 
 
 def watch_answers(path: str | Path, watcher: Callable[[str, int], None]) -> Callable[[], None]:

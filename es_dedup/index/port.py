@@ -14,15 +14,15 @@ from abc import abstractmethod
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from es_dedup.index.closing import Closing
 from es_dedup.index.records import RecordBatch
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from types import TracebackType
 
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import CandidateQuery, CandidateResult, Edge, Progress, Relation
@@ -71,8 +71,71 @@ class WriteReport:
     failed: Mapping[str, str] = field(default_factory=dict)
 
 
-class FeatureIndex(Protocol):
-    """Feature records by page id, and the pages that share terms.
+class ClusterUpdates(Protocol):
+    """What changes clusters around some pages: edges and assignments by page and by cluster, the pages' records and the notes."""
+
+    @abstractmethod
+    def put_edges(self, edges: Iterable[Edge]) -> None:
+        """Store edges; an edge between the same two pages is replaced. The pages need not be stored."""
+
+    @abstractmethod
+    def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
+        """All edges that touch any of the pages, each once, ordered by (left, right)."""
+
+    @abstractmethod
+    def drop_edges(self, page_ids: Iterable[str]) -> None:
+        """Remove all edges that touch any of the pages; unknown ids are no error."""
+
+    @abstractmethod
+    def assign_many(self, assignments: Iterable[Assignment]) -> None:
+        """Store assignments; a page's earlier one is replaced, and the last of a batch wins.
+
+        The pages need not be stored.
+        """
+
+    @abstractmethod
+    def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
+        """Assignments by page id; pages without one are absent."""
+
+    @abstractmethod
+    def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
+        """Assignments by cluster id, ordered by page id; unknown clusters are absent."""
+
+    @abstractmethod
+    def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
+        """Records by id as they are now; unknown ids are absent.
+
+        They come without ``text`` and ``named``, with their terms in any order or without any, and with the payload or, in its place, its version.
+        """
+
+    def note(self, name: str) -> str | None:
+        """What ``notes`` answers for one name."""
+        return self.notes([name])[name]
+
+    @abstractmethod
+    def notes(self, names: Iterable[str]) -> dict[str, str | None]:
+        """Small texts kept with the index under these names, or None; within ``writing`` each may be read only once."""
+
+
+class ClusterBatch(ClusterUpdates, Protocol):
+    """Cluster changes that are kept together, see ``Index.batched_cluster_updates``; what is read of it has them."""
+
+    def pages_and_assignments(
+        self, page_ids: Iterable[str], notes: Sequence[str] = ()
+    ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
+        """See ``Index.pages_and_assignments``."""
+
+    def set_note(self, name: str, value: str | None) -> None:
+        """See ``Index.set_note``: kept after all other changes."""
+
+    def edges_and_members(
+        self, page_ids: Iterable[str], cluster_ids: Iterable[str]
+    ) -> tuple[list[Edge], dict[str, list[Assignment]]]:
+        """See ``Index.edges_and_members``."""
+
+
+class Index(ClusterUpdates, Closing):
+    """Feature records by page id and the pages that share terms, edges and clusters, the statistics of the corpus; ``with`` closes it.
 
     Writes are batches; a batch is kept whole or, when the call raises, not at all. An index on a server, to
     which a batch is several requests, may have kept a part: it then raises ``IndexInterrupted``. To repeat a
@@ -81,6 +144,46 @@ class FeatureIndex(Protocol):
     ``refresh()`` at the latest. A read that got a part of the answer only raises ``IndexUnavailable``; it never
     passes for a whole one.
     """
+
+    @property
+    @abstractmethod
+    def features(self) -> Mapping[str, Any]:
+        """The settings that shape features which the index was made with, JSON-ready by name."""
+
+    def refresh_clusters(self) -> None:
+        """See all edges and assignments that other writers have stored before the call."""
+        self.refresh()
+
+    def pages_and_assignments(
+        self, page_ids: Iterable[str], notes: Sequence[str] = ()
+    ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
+        """What ``get_many`` and ``assignments`` answer for pages, and ``note`` for each name of ``notes``, asked for together."""
+        wanted = list(page_ids)
+        return self.get_many(wanted), self.assignments(wanted), self.notes(notes)
+
+    def batched_cluster_updates(self) -> AbstractContextManager[ClusterBatch]:
+        """Keep the edges and assignments that are changed through the value when the block ends, all at once where that is quicker.
+
+        For use within ``writing``, by one thread. Until the block ends, only reads through the value see the changes. When it raises, a part
+        may be kept, or nothing.
+        """
+        return nullcontext(self)
+
+    def keep_writer_lock(self) -> AbstractContextManager[None]:
+        """Let the sessions of ``writing`` inside follow each other more quickly, by keeping others out also in between while none waits.
+
+        Who begins to wait for a session is let in at the next read of ``pages_and_assignments``, after the session that goes on, or after some seconds
+        without a session.
+        """
+        return nullcontext()
+
+    def only_writer(self) -> bool:
+        """Whether no other write session was held since this object's last one; False where that is not known."""
+        return False
+
+    @abstractmethod
+    def sizes(self) -> dict[str, int]:
+        """Bytes of storage per part, and their ``total``."""
 
     @property
     def keeps_named(self) -> bool:
@@ -131,13 +234,6 @@ class FeatureIndex(Protocol):
         Raises:
             IndexLocked: another writer did not finish in time.
             IndexUnavailable: opened for reading only.
-        """
-
-    @abstractmethod
-    def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
-        """Records by id as they are now; unknown ids are absent.
-
-        They come without ``text`` and ``named``, with their terms in any order or without any, and with the payload or, in its place, its version.
         """
 
     @abstractmethod
@@ -256,21 +352,12 @@ class FeatureIndex(Protocol):
     def matches(self, query: str) -> int:
         """Number of the pages that ``search`` finds."""
 
-    @abstractmethod
     def prepare_search(self, progress: Callable[[Progress], None] | None = None) -> None:
         """Add new texts to the full-text index, where writes do not: for all, or for this object where it was opened for reading only."""
 
     def unsearchable(self) -> int:
         """Number of texts that ``search`` does not find yet, as they are still to be added."""
         return 0
-
-    def note(self, name: str) -> str | None:
-        """What ``notes`` answers for one name."""
-        return self.notes([name])[name]
-
-    @abstractmethod
-    def notes(self, names: Iterable[str]) -> dict[str, str | None]:
-        """Small texts kept with the index under these names, or None; within ``writing`` each may be read only once."""
 
     @abstractmethod
     def note_names(self) -> list[str]:
@@ -292,70 +379,7 @@ class FeatureIndex(Protocol):
     def refresh(self) -> None:
         """Make all earlier writes visible to every reader."""
 
-
-class ClusterUpdates(Protocol):
-    """What changes clusters around some pages: edges and assignments by page and by cluster."""
-
-    @abstractmethod
-    def put_edges(self, edges: Iterable[Edge]) -> None:
-        """Store edges; an edge between the same two pages is replaced. The pages need not be stored."""
-
-    @abstractmethod
-    def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
-        """All edges that touch any of the pages, each once, ordered by (left, right)."""
-
-    @abstractmethod
-    def drop_edges(self, page_ids: Iterable[str]) -> None:
-        """Remove all edges that touch any of the pages; unknown ids are no error."""
-
-    @abstractmethod
-    def assign_many(self, assignments: Iterable[Assignment]) -> None:
-        """Store assignments; a page's earlier one is replaced, and the last of a batch wins.
-
-        The pages need not be stored.
-        """
-
-    @abstractmethod
-    def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
-        """Assignments by page id; pages without one are absent."""
-
-    @abstractmethod
-    def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
-        """Assignments by cluster id, ordered by page id; unknown clusters are absent."""
-
-
-class NeighbourhoodStore(ClusterUpdates, Protocol):
-    """Clusters around some pages, with the records that canonical order needs and the note of the overrides."""
-
-    def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
-        """See ``FeatureIndex.get_many``."""
-
-    def note(self, name: str) -> str | None:
-        """See ``FeatureIndex.note``."""
-
-    def notes(self, names: Iterable[str]) -> dict[str, str | None]:
-        """See ``FeatureIndex.notes``."""
-
-
-class ClusterBatch(NeighbourhoodStore, Protocol):
-    """Cluster changes that are kept together, see ``Index.batched_cluster_updates``; what is read of it has them."""
-
-    def pages_and_assignments(
-        self, page_ids: Iterable[str], notes: Sequence[str] = ()
-    ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
-        """See ``Index.pages_and_assignments``."""
-
-    def set_note(self, name: str, value: str | None) -> None:
-        """See ``FeatureIndex.set_note``: kept after all other changes."""
-
-    def edges_and_members(
-        self, page_ids: Iterable[str], cluster_ids: Iterable[str]
-    ) -> tuple[list[Edge], dict[str, list[Assignment]]]:
-        """See ``ClusterStore.edges_and_members``."""
-
-
-class ClusterStore(ClusterUpdates, Protocol):
-    """Verified edges and cluster assignments; same guarantees as ``FeatureIndex``."""
+    # Clusters
 
     def edges_and_members(
         self, page_ids: Iterable[str], cluster_ids: Iterable[str]
@@ -417,9 +441,7 @@ class ClusterStore(ClusterUpdates, Protocol):
     def changes_end(self) -> Cursor:
         """The place after the last change; ``changes`` since then gives what changes from now on."""
 
-
-class StatisticsStore(Protocol):
-    """The latest corpus statistics as an opaque versioned snapshot."""
+    # Statistics: the latest ones, as an opaque versioned snapshot
 
     @abstractmethod
     def load_statistics(self) -> bytes | None:
@@ -428,61 +450,3 @@ class StatisticsStore(Protocol):
     @abstractmethod
     def save_statistics(self, snapshot: bytes) -> None:
         """Replace the stored snapshot."""
-
-
-class Index(FeatureIndex, ClusterStore, StatisticsStore, Protocol):
-    """All three ports over one store, as the pipeline needs them; ``with`` closes it."""
-
-    @property
-    @abstractmethod
-    def features(self) -> Mapping[str, Any]:
-        """The settings that shape features which the index was made with, JSON-ready by name."""
-
-    def refresh_clusters(self) -> None:
-        """See all edges and assignments that other writers have stored before the call."""
-        self.refresh()
-
-    def pages_and_assignments(
-        self, page_ids: Iterable[str], notes: Sequence[str] = ()
-    ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
-        """What ``get_many`` and ``assignments`` answer for pages, and ``note`` for each name of ``notes``, asked for together."""
-        wanted = list(page_ids)
-        return self.get_many(wanted), self.assignments(wanted), self.notes(notes)
-
-    def batched_cluster_updates(self) -> AbstractContextManager[ClusterBatch]:
-        """Keep the edges and assignments that are changed through the value when the block ends, all at once where that is quicker.
-
-        For use within ``writing``, by one thread. Until the block ends, only reads through the value see the changes. When it raises, a part
-        may be kept, or nothing.
-        """
-        return nullcontext(self)
-
-    def keep_writer_lock(self) -> AbstractContextManager[None]:
-        """Let the sessions of ``writing`` inside follow each other more quickly, by keeping others out also in between while none waits.
-
-        Who begins to wait for a session is let in at the next read of ``pages_and_assignments``, after the session that goes on, or after some seconds
-        without a session.
-        """
-        return nullcontext()
-
-    def only_writer(self) -> bool:
-        """Whether no other write session was held since this object's last one; False where that is not known."""
-        return False
-
-    @abstractmethod
-    def sizes(self) -> dict[str, int]:
-        """Bytes of storage per part, and their ``total``."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Let go of the storage; may be called twice."""
-
-    def __enter__(self) -> Self:
-        """The index itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close it."""
-        self.close()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.batch.recluster import CLUSTERS_PENDING
-from es_dedup.index.dedup_field import dedup_fields_of_groups
+from es_dedup.index.source_index import dedup_fields_of_groups
 from es_dedup.maintenance.backfill import outdated
 from es_dedup.maintenance.documents import (
     GROUP_PAGES,

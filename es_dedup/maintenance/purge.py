@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 import xxhash
 
 from es_dedup.errors import InputError, reading_stored
-from es_dedup.index.dedup_field import dedup_fields_of_groups
 from es_dedup.index.source_index import (
     DEDUP,
     DocumentKey,
     RestoredDocument,
+    dedup_fields_of_groups,
     document_key,
     documents_of,
     index_of,

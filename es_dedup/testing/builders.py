@@ -12,7 +12,7 @@ from es_dedup.model import CandidateQuery, Edge, Relation, TermGroup
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from es_dedup.index.port import FeatureIndex
+    from es_dedup.index.port import Index
 
 
 def record(page_id: str, terms: Iterable[int] = (), **fields: Any) -> FeatureRecord:
@@ -62,13 +62,13 @@ def candidate_query(*terms: int, min_shared: int = 1, **fields: Any) -> Candidat
     return CandidateQuery((TermGroup(terms, min_shared),), **fields)
 
 
-def posting_counts(index: FeatureIndex, *terms: int) -> list[int]:
+def posting_counts(index: Index, *terms: int) -> list[int]:
     """For each term how many stored pages have it, at most 1,000."""
     queries = [candidate_query(term, limit=1_000, max_df=1_000_000) for term in terms]
     return [len(answer.candidates) for answer in index.candidates_many(queries)]
 
 
-def copies(index: FeatureIndex, *hashes: int, limit: int | None = None) -> dict[int, list[str]]:
+def copies(index: Index, *hashes: int, limit: int | None = None) -> dict[int, list[str]]:
     """Pages by content hash, asked for alone."""
     return index.candidates_with_copies((), hashes, limit=limit)[1]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,7 +18,7 @@ from es_dedup.testing.builders import assignment, edge, record
 from es_dedup.testing.contract_fixtures import StoreFixtures
 
 if TYPE_CHECKING:
-    from es_dedup.index.port import ClusterStore, FeatureIndex, Index, StatisticsStore
+    from es_dedup.index.port import Index
     from es_dedup.model.cluster_changes import ClusterChange
 
     _Known = dict[str, tuple[str | None, str | None, Relation | None, float | None]]
@@ -27,36 +27,36 @@ if TYPE_CHECKING:
 class EdgeContract(StoreFixtures):
     """``put_edges`` and ``edges_of``."""
 
-    def test_edges_come_back_ordered_and_each_once(self, store: ClusterStore) -> None:
+    def test_edges_come_back_ordered_and_each_once(self, store: Index) -> None:
         edges = [edge("b", "c", Relation.CONTAINS, 0.25), edge("a", "c"), edge("a", "b", Relation.EXACT, 1.0)]
         store.put_edges(edges)
         assert store.edges_of(["a", "b", "c"]) == sorted(edges, key=lambda one: (one.left, one.right))
 
-    def test_all_that_touch_any_of_the_pages(self, store: ClusterStore) -> None:
+    def test_all_that_touch_any_of_the_pages(self, store: Index) -> None:
         store.put_edges([edge("a", "b"), edge("b", "c"), edge("c", "d")])
         assert store.edges_of(["b"]) == [edge("a", "b"), edge("b", "c")]
         assert store.edges_of(["a", "d"]) == [edge("a", "b"), edge("c", "d")]
         store.put_edges([])
         assert store.edges_of(["unknown", "bad\ud800"]) == store.edges_of([]) == []
 
-    def test_the_same_two_pages_replace(self, store: ClusterStore) -> None:
+    def test_the_same_two_pages_replace(self, store: Index) -> None:
         store.put_edges([edge("a", "b", Relation.EXACT)])
         store.put_edges([edge("a", "b", Relation.CONTAINED, 0.5)])
         assert store.edges_of(["a"]) == [edge("a", "b", Relation.CONTAINED, 0.5)]
 
-    def test_deleting_a_page_removes_its_edges(self, store: ClusterStore, pages: FeatureIndex) -> None:
+    def test_deleting_a_page_removes_its_edges(self, store: Index, pages: Index) -> None:
         pages.put_many([record("a"), record("b"), record("c")])
         store.put_edges([edge("a", "b"), edge("a", "c"), edge("b", "c")])
         pages.delete_many(["b"])
         assert store.edges_of(["a", "b", "c"]) == [edge("a", "c")]
 
-    def test_replacing_a_page_keeps_its_edges(self, store: ClusterStore, pages: FeatureIndex) -> None:
+    def test_replacing_a_page_keeps_its_edges(self, store: Index, pages: Index) -> None:
         pages.put_many([record("a"), record("b")])
         store.put_edges([edge("a", "b")])
         pages.put_many([record("a", [1])])
         assert store.edges_of(["a"]) == [edge("a", "b")]
 
-    def test_edges_make_no_pages(self, store: ClusterStore, pages: FeatureIndex) -> None:
+    def test_edges_make_no_pages(self, store: Index, pages: Index) -> None:
         store.put_edges([edge("a", "b")])
         assert (pages.count(), pages.get_many(["a"]), list(pages.scan())) == (0, {}, [])
 
@@ -65,7 +65,7 @@ class AssignmentContract(StoreFixtures):
     """``assign_many``, ``assignments``, ``members`` and ``clusters``."""
 
     @pytest.fixture
-    def grouped(self, store: ClusterStore) -> ClusterStore:
+    def grouped(self, store: Index) -> Index:
         store.assign_many(
             [
                 assignment("b", "a"),
@@ -78,68 +78,66 @@ class AssignmentContract(StoreFixtures):
         )
         return store
 
-    def test_assignments_by_page_id(self, grouped: ClusterStore) -> None:
+    def test_assignments_by_page_id(self, grouped: Index) -> None:
         assert grouped.assignments(["a", "b", "x"]) == {"a": assignment("a"), "b": assignment("b", "a")}
         assert grouped.assignments([]) == {}
 
-    def test_an_earlier_assignment_is_replaced(self, grouped: ClusterStore) -> None:
+    def test_an_earlier_assignment_is_replaced(self, grouped: Index) -> None:
         grouped.assign_many([assignment("b", "d")])
         assert grouped.assignments(["b"]) == {"b": assignment("b", "d")}
         assert [one.page_id for one in grouped.members(["a"])["a"]] == ["a", "c"]
 
-    def test_the_last_of_a_batch_wins(self, store: ClusterStore) -> None:
+    def test_the_last_of_a_batch_wins(self, store: Index) -> None:
         store.assign_many([assignment("b", "a"), assignment("b", "d")])
         assert store.assignments(["b"])["b"].cluster_id == "d"
 
-    def test_members_by_cluster_ordered_by_page(self, grouped: ClusterStore) -> None:
+    def test_members_by_cluster_ordered_by_page(self, grouped: Index) -> None:
         found = grouped.members(["d", "a", "unknown"])
         assert {key: [one.page_id for one in part] for key, part in found.items()} == {
             "a": ["a", "b", "c"],
             "d": ["d", "e"],
         }
 
-    def test_clusters_by_id_and_members_by_page(self, grouped: ClusterStore) -> None:
+    def test_clusters_by_id_and_members_by_page(self, grouped: Index) -> None:
         assert [[one.page_id for one in part] for part in grouped.clusters()] == [
             ["a", "b", "c"],
             ["d", "e"],
             ["z"],
         ]
 
-    def test_clusters_of_a_least_size_and_after_an_id(self, grouped: ClusterStore) -> None:
+    def test_clusters_of_a_least_size_and_after_an_id(self, grouped: Index) -> None:
         for least, expected in ((1, "adz"), (2, "ad"), (3, "a"), (4, "")):
             assert "".join(part[0].cluster_id for part in grouped.clusters(min_size=least)) == expected
         assert [part[0].cluster_id for part in grouped.clusters(after="a")] == ["d", "z"]
         assert list(grouped.clusters(after="z")) == []
 
-    def test_many_clusters(self, store: ClusterStore) -> None:
+    def test_many_clusters(self, store: Index) -> None:
         names = [f"page-{number:04}" for number in range(1200)]
         store.assign_many([assignment(name) for name in reversed(names)])
         assert [part[0].page_id for part in store.clusters()] == names
 
-    def test_a_cluster_outlives_the_page_whose_id_it_bears(
-        self, grouped: ClusterStore, pages: FeatureIndex
-    ) -> None:
+    def test_a_cluster_outlives_the_page_whose_id_it_bears(self, grouped: Index, pages: Index) -> None:
         pages.put_many([record("a"), record("b"), record("c")])
         pages.delete_many(["a"])
         assert grouped.assignments(["a", "b"]) == {"b": assignment("b", "a")}
         assert [one.page_id for one in grouped.members(["a"])["a"]] == ["b", "c"]
 
-    def test_replacing_a_page_keeps_its_assignment(self, grouped: ClusterStore, pages: FeatureIndex) -> None:
+    def test_replacing_a_page_keeps_its_assignment(self, grouped: Index, pages: Index) -> None:
         pages.put_many([record("b", [1])])
         assert grouped.assignments(["b"]) == {"b": assignment("b", "a")}
 
-    def test_records_and_assignments_together(self, grouped: ClusterStore, pages: FeatureIndex) -> None:
+    def test_records_and_assignments_together(self, grouped: Index, pages: Index) -> None:
         names = ["b", "a", "unknown", "c"]
         pages.put_many(record(name) for name in ("a", "b", "stored only"))
         grouped.assign_many([assignment("assigned only")])
         names += ["stored only", "assigned only"]
-        both = cast("Index", pages).pages_and_assignments(names)[:2]
+        both = pages.pages_and_assignments(names)[:2]
         assert both == (pages.get_many(names), grouped.assignments(names))
         assert "stored only" in both[0]
         assert "assigned only" in both[1]
-        assert cast("Index", pages).pages_and_assignments([]) == ({}, {}, {})
+        assert pages.pages_and_assignments([]) == ({}, {}, {})
 
-    def test_edges_and_members_together(self, grouped: ClusterStore) -> None:
+    def test_edges_and_members_together(self, grouped: Index) -> None:
         grouped.put_edges([edge("a", "b"), edge("d", "e")])
         for pages_, clusters in ((["b", "z"], ["d", "unknown"]), (["a", "e"], []), ([], ["a"]), ([], [])):
             both = grouped.edges_and_members(pages_, clusters)
@@ -150,7 +148,7 @@ class ClusterListContract(StoreFixtures):
     """``list_clusters``, ``cluster_sizes`` and ``duplicate_counts``."""
 
     @pytest.fixture
-    def listed(self, store: ClusterStore, pages: FeatureIndex) -> ClusterStore:
+    def listed(self, store: Index, pages: Index) -> Index:
         """Clusters ``a`` of four pages (one not stored), ``d`` and ``f`` of two, and ``z`` alone."""
         times = {
             "a": "2026-03-01",
@@ -172,7 +170,7 @@ class ClusterListContract(StoreFixtures):
         store.assign_many([assignment("g", "f", Relation.EXACT, 1.0)])
         return store
 
-    def test_lists_in_an_order_and_where_they_go_on(self, listed: ClusterStore) -> None:
+    def test_lists_in_an_order_and_where_they_go_on(self, listed: Index) -> None:
         march = Scope(published_from="2026-03-31", published_to="2026-03")
         for query, expected in (
             (ClusterQuery(), "adf"),
@@ -195,7 +193,7 @@ class ClusterListContract(StoreFixtures):
                 after = query.after(query.cursor(each))
                 assert listed.list_clusters(query, after=after, limit=1) == found[at + 1 : at + 2]
 
-    def test_many_pages_alone_hide_no_cluster(self, store: ClusterStore, pages: FeatureIndex) -> None:
+    def test_many_pages_alone_hide_no_cluster(self, store: Index, pages: Index) -> None:
         names = [f"s{number:02}" for number in range(40)]
         pages.put_many([record(name) for name in [*names, "t", "t1", "u", "u1"]])
         store.assign_many([assignment(name) for name in [*names, "t", "u"]])
@@ -206,7 +204,7 @@ class ClusterListContract(StoreFixtures):
             assert (first.id, second.id) == ("t", "u")
             assert store.list_clusters(query, after=query.after(query.cursor(second)), limit=1) == []
 
-    def test_what_a_list_says(self, listed: ClusterStore) -> None:
+    def test_what_a_list_says(self, listed: Index) -> None:
         assert listed.list_clusters(ClusterQuery(1, order=ClusterOrder.NEWEST)) == [
             ClusterSummary("z", "z", 1, "2027", 1.0, "z"),
             ClusterSummary("d", "d", 2, "2026-04-01", 0.5, "e"),
@@ -215,7 +213,7 @@ class ClusterListContract(StoreFixtures):
         ]
         assert listed.list_clusters(ClusterQuery(3)) == [ClusterSummary("a", "a", 4, "", 0.75, "b")]
 
-    def test_sizes_and_duplicates_by_site_and_month(self, listed: ClusterStore) -> None:
+    def test_sizes_and_duplicates_by_site_and_month(self, listed: Index) -> None:
         assert listed.cluster_sizes() == {1: 1, 2: 2, 4: 1}
         sites, months = listed.duplicate_counts()
         assert sites == {"x.org": 2, "y.org": 2}
@@ -225,7 +223,7 @@ class ClusterListContract(StoreFixtures):
 class ChangeContract(StoreFixtures):
     """``changes`` and ``changes_end``."""
 
-    def test_all_assignments_are_changes(self, store: ClusterStore) -> None:
+    def test_all_assignments_are_changes(self, store: Index) -> None:
         assert list(store.changes()) == []
         store.assign_many([assignment("a"), assignment("b", "a", Relation.CONTAINED, 0.25)])
         assert _now(store, None) == {
@@ -233,27 +231,27 @@ class ChangeContract(StoreFixtures):
             "b": ("a", "a", Relation.CONTAINED, 0.25),
         }
 
-    def test_only_what_comes_after_a_place(self, store: ClusterStore) -> None:
+    def test_only_what_comes_after_a_place(self, store: Index) -> None:
         store.assign_many([assignment("a"), assignment("b", "a")])
         place = store.changes_end()
         assert list(store.changes(place)) == []
         store.assign_many([assignment("c", "a"), assignment("b", "c")])
         assert {page: now[0] for page, now in _now(store, place).items()} == {"b": "c", "c": "a"}
 
-    def test_a_page_comes_once_at_the_place_of_its_last_change(self, store: ClusterStore) -> None:
+    def test_a_page_comes_once_at_the_place_of_its_last_change(self, store: Index) -> None:
         for name in "abc":
             store.assign_many([assignment(name)])
         store.assign_many([assignment("a", "c")])
         assert [change.page_id for change in store.changes()] == ["b", "c", "a"]
 
-    def test_going_on_from_any_change(self, store: ClusterStore) -> None:
+    def test_going_on_from_any_change(self, store: Index) -> None:
         for name in "abcd":
             store.assign_many([assignment(name)])
         found = list(store.changes())
         for number, change in enumerate(found, 1):
             assert list(store.changes(Cursor.parse(change.cursor))) == found[number:]
 
-    def test_a_removed_page_comes_without_a_cluster(self, store: ClusterStore, pages: FeatureIndex) -> None:
+    def test_a_removed_page_comes_without_a_cluster(self, store: Index, pages: Index) -> None:
         pages.put_many([record("a"), record("b")])
         store.assign_many([assignment("a"), assignment("b", "a")])
         place = store.changes_end()
@@ -263,7 +261,7 @@ class ChangeContract(StoreFixtures):
         store.assign_many([assignment("b")])
         assert _now(store, place)["b"][0] == "b"
 
-    def test_replacing_all_gives_the_difference_or_a_reset(self, store: ClusterStore) -> None:
+    def test_replacing_all_gives_the_difference_or_a_reset(self, store: Index) -> None:
         store.assign_many([assignment("a"), assignment("b", "a"), assignment("c")])
         known = _now(store, None)
         place = store.changes_end()
@@ -272,7 +270,7 @@ class ChangeContract(StoreFixtures):
             _apply(known, change)
         assert {page: now[0] for page, now in known.items() if now[0] is not None} == {"a": "a", "b": "b"}
 
-    def test_a_place_of_another_log_gives_a_reset_and_everything(self, store: ClusterStore) -> None:
+    def test_a_place_of_another_log_gives_a_reset_and_everything(self, store: Index) -> None:
         store.assign_many([assignment("a"), assignment("b", "a")])
         for place in (Cursor("other", 0), replace(store.changes_end(), place=10**9)):
             first, *others = store.changes(place)
@@ -281,7 +279,7 @@ class ChangeContract(StoreFixtures):
             assert list(store.changes(Cursor.parse(first.cursor))) == others
 
 
-def _now(store: ClusterStore, place: Cursor | None) -> _Known:
+def _now(store: Index, place: Cursor | None) -> _Known:
     known: _Known = {}
     for change in store.changes(place):
         _apply(known, change)
@@ -296,13 +294,13 @@ def _apply(known: _Known, change: ClusterChange) -> None:
 
 
 class ClusterStoreContract(EdgeContract, AssignmentContract, ClusterListContract, ChangeContract):
-    """All of ``ClusterStore``."""
+    """All of ``Index``."""
 
 
 class StatisticsStoreContract(StoreFixtures):
     """``load_statistics`` and ``save_statistics``."""
 
-    def test_the_last_snapshot_is_loaded(self, statistics: StatisticsStore) -> None:
+    def test_the_last_snapshot_is_loaded(self, statistics: Index) -> None:
         assert statistics.load_statistics() is None
         for snapshot in (b"earlier", b"", b"\x00" * 10, bytes(range(256)) * 5000):
             statistics.save_statistics(snapshot)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from es_dedup.index.port import ClusterStore, FeatureIndex, StatisticsStore
+    from es_dedup.index.port import Index
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import CandidateResult
 
@@ -16,12 +16,12 @@ class IndexFixtures:
     """Fixtures an adapter's test class supplies."""
 
     @pytest.fixture
-    def index(self) -> FeatureIndex:
+    def index(self) -> Index:
         """An empty index."""
         raise NotImplementedError
 
     @pytest.fixture
-    def other_reader(self, index: FeatureIndex) -> FeatureIndex:
+    def other_reader(self, index: Index) -> Index:
         """Another object on the same storage."""
         pytest.skip(f"{type(index).__name__} has no other reader")
 
@@ -30,17 +30,17 @@ class StoreFixtures:
     """Fixtures for the suites of clusters and statistics; one object may serve all ports."""
 
     @pytest.fixture
-    def store(self) -> ClusterStore:
+    def store(self) -> Index:
         """An empty cluster store."""
         raise NotImplementedError
 
     @pytest.fixture
-    def pages(self, store: ClusterStore) -> FeatureIndex:
+    def pages(self, store: Index) -> Index:
         """The feature index whose pages the store groups."""
         raise NotImplementedError
 
     @pytest.fixture
-    def statistics(self) -> StatisticsStore:
+    def statistics(self) -> Index:
         """An empty statistics store."""
         raise NotImplementedError
 

@@ -10,17 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from es_dedup.errors import DamagedData
-from es_dedup.index.embedded import (
-    EmbeddedIndex,
-    RecordBatch,
-    compress_text,
-    decompress_text,
-    fulltext,
-    names,
-    postings,
-    sizes,
-)
-from es_dedup.index.records import FeatureRecord
+from es_dedup.index.embedded import EmbeddedIndex, adapter, fulltext, postings, tables
+from es_dedup.index.records import FeatureRecord, RecordBatch
+from es_dedup.index.texts import compress_text, decompress_text
 from es_dedup.model import CandidateQuery, Edge, Relation, TermGroup
 from es_dedup.testing.builders import full_record, random_records, record
 from es_dedup.testing.index_contract import (
@@ -150,7 +142,7 @@ class TestColumns:
         monkeypatch.setattr(postings, "ROWS_PER_SCAN", 3)
         index.put_many([record("a", [1, 5]), record("b", [1, 3, 5]), record("c", [5, 1 << 47])])
         with index._connection.reading() as connection:
-            docs = names.docs_by_id(connection, ["a", "b", "c"])
+            docs = tables.docs_by_id(connection, ["a", "b", "c"])
             found = postings.find(connection, np.array([0, 1, 3, 5, 1 << 47], dtype=np.uint64), 2)
             nothing = postings.find(connection, np.empty(0, dtype=np.uint64), 2)
         a, b, c = docs["a"], docs["b"], docs["c"]
@@ -171,7 +163,7 @@ class TestColumns:
     ) -> None:
         index.put_many(random_records(2000, seed=1))
         measured = index.sizes()
-        monkeypatch.setattr(sizes, "_TABLE_BYTES", "SELECT name, pgsize FROM no_such_table")
+        monkeypatch.setattr(adapter, "_TABLE_BYTES", "SELECT name, pgsize FROM no_such_table")
         estimated = index.sizes()
         for part in ("pages", "features", "postings"):
             assert estimated[part] == pytest.approx(measured[part], rel=0.6)  # small terms take fewer bytes

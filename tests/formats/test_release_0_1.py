@@ -12,7 +12,7 @@ from es_dedup import Deduplicator
 from es_dedup.cli.main import app
 from es_dedup.errors import SchemaMismatch
 from es_dedup.hook import DedupHook
-from es_dedup.index.embedded.schema import APPLICATION_ID
+from es_dedup.index.embedded.tables import APPLICATION_ID
 from es_dedup.maintenance.reindex import reindex
 from es_dedup.settings import Settings
 from tests.hooked import FIELDS

@@ -15,9 +15,9 @@ from elastic_transport import ConnectionError as NoConnection
 from elastic_transport._node._base import NodeApiResponse
 
 from es_dedup.decision.statistics import Statistics
-from es_dedup.index.elastic.mappings import KINDS, META_KEY, SCHEMA_VERSION, load_mapping
+from es_dedup.index.elastic.documents import hash_token
+from es_dedup.index.elastic.schema import KINDS, META_KEY, SCHEMA_VERSION, load_mapping
 from es_dedup.index.elastic.source_index import source_properties
-from es_dedup.index.elastic.tokens import hash_token
 from es_dedup.index.jobs import DeadLetter, Job, JobState, Partition, as_dict
 from es_dedup.index.records import version_of
 from es_dedup.index.texts import compress_text

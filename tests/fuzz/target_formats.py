@@ -24,9 +24,9 @@ from es_dedup.detectors.features import FeatureTable
 from es_dedup.detectors.port import Detector
 from es_dedup.detectors.registry import create_detectors, detector_names
 from es_dedup.errors import DedupError
-from es_dedup.index.elastic.tokens import hash_of, hash_token
+from es_dedup.index.elastic.documents import hash_of, hash_token
 from es_dedup.index.embedded import postings
-from es_dedup.index.embedded.codec import pack_terms, unpack_terms
+from es_dedup.index.embedded.tables import pack_terms, unpack_terms
 from es_dedup.index.texts import compress_text, decompress_text
 from es_dedup.model import Content, Page, Skipped
 from es_dedup.settings import Settings

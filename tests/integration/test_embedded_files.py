@@ -13,7 +13,7 @@ import pytest
 
 from es_dedup.errors import IndexUnavailable, NotAnIndex, SchemaMismatch
 from es_dedup.index.embedded import EmbeddedIndex
-from es_dedup.index.embedded.schema import SCHEMA_VERSION
+from es_dedup.index.embedded.tables import SCHEMA_VERSION
 from es_dedup.testing.builders import random_records, record
 
 

@@ -11,7 +11,7 @@ from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import SchemaMismatch, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index import factory
-from es_dedup.index.elastic import mappings, schema
+from es_dedup.index.elastic import schema
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
@@ -64,7 +64,7 @@ def place(name: str) -> str:
 def test_an_index_with_earlier_mappings_is_refused(
     name: str, kind: str, field: str, earlier: dict[str, Any] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    present, place = mappings.load_mapping, f"{url_of('es8')}/{name}"
+    present, place = schema.load_mapping, f"{url_of('es8')}/{name}"
 
     def load(wanted: str) -> dict[str, Any]:
         body = present(wanted)
@@ -75,7 +75,6 @@ def test_an_index_with_earlier_mappings_is_refused(
         return body
 
     with monkeypatch.context() as patched:
-        patched.setattr(mappings, "load_mapping", load)
         patched.setattr(schema, "load_mapping", load)
         factory.open_index(place, Settings()).close()
     for read_only in (True, False):

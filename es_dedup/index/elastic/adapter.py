@@ -1,4 +1,4 @@
-"""``ElasticIndex``: features, clusters and statistics in Elasticsearch, behind the ports."""
+"""``ElasticIndex``: features, clusters and statistics in Elasticsearch, behind the port."""
 
 from __future__ import annotations
 
@@ -8,24 +8,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.errors import IndexError_
-from es_dedup.index import validation
-from es_dedup.index.elastic import records
-from es_dedup.index.elastic.bulk import write_all
+from es_dedup.index.elastic import documents
 from es_dedup.index.elastic.candidates import CandidateSearcher
-from es_dedup.index.elastic.changes import ClusterFeed
-from es_dedup.index.elastic.cluster_documents import assignments_in
 from es_dedup.index.elastic.cluster_lists import ClusterLists
-from es_dedup.index.elastic.collection import WINDOW, any_of, read_several
-from es_dedup.index.elastic.fulltext import TextDocuments
+from es_dedup.index.elastic.collection import WINDOW, any_of, read_several, write_all
+from es_dedup.index.elastic.connecting import Options
+from es_dedup.index.elastic.documents import assignments_in, hash_of, hash_token, key_of, storable
 from es_dedup.index.elastic.locking import WAITING
-from es_dedup.index.elastic.mappings import FEATURES
-from es_dedup.index.elastic.notes import note_key
-from es_dedup.index.elastic.options import Options
-from es_dedup.index.elastic.read_your_writes_clusters import ClusterChanges
-from es_dedup.index.elastic.read_your_writes_pages import CREATED
+from es_dedup.index.elastic.read_your_writes import CREATED, ClusterChanges
+from es_dedup.index.elastic.schema import FEATURES
 from es_dedup.index.elastic.server import CONFLICT, reading, reads_answers
-from es_dedup.index.elastic.tokens import hash_of, hash_token, key_of, storable
+from es_dedup.index.elastic.store import note_key
 from es_dedup.index.port import NO_NOTES, WriteReport
+from es_dedup.index.records import problems_of
 from es_dedup.model.batches import chunked
 from es_dedup.text.tokens import characters_apart
 
@@ -33,16 +28,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.index.elastic.address import Address
-    from es_dedup.index.elastic.bulk import Result, Write
-    from es_dedup.index.elastic.fields import TermFields
+    from es_dedup.index.elastic.collection import Result, Write
+    from es_dedup.index.elastic.documents import TermFields
     from es_dedup.index.port import Assignment
     from es_dedup.index.records import FeatureRecord, RecordBatch
     from es_dedup.model import CandidateQuery, CandidateResult
 
 
 @reads_answers()
-class ElasticIndex(TextDocuments, ClusterLists, ClusterFeed):
-    """All ports of ``es_dedup.index.port`` over four Elasticsearch indices whose names begin with one name.
+class ElasticIndex(ClusterLists):
+    """The port ``Index`` over four Elasticsearch indices whose names begin with one name.
 
     Threads may share one object. Reads by id see every write at once; searches see the writes of the same object, because
     they are preceded by a refresh where something was written since the last one.
@@ -100,23 +95,23 @@ class ElasticIndex(TextDocuments, ClusterLists, ClusterFeed):
 
     @property
     def keeps_named(self) -> bool:
-        """See ``FeatureIndex.keeps_named``; setting ``elastic.named_fields`` when the index was made."""
+        """See ``Index.keeps_named``; setting ``elastic.named_fields`` when the index was made."""
         return self._schema.keeps_named
 
     def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> WriteReport:
-        """See ``FeatureIndex.put_batch``."""
+        """See ``Index.put_batch``."""
         return self._put(batch, "index", notes)[0]
 
     def put_new(
         self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES
     ) -> tuple[WriteReport, set[str]]:
-        """See ``FeatureIndex.put_new``."""
+        """See ``Index.put_new``."""
         return self._put(batch, "create", notes)
 
     def _put(
         self, batch: RecordBatch, operation: str, notes: Mapping[str, str | None]
     ) -> tuple[WriteReport, set[str]]:
-        wrong = dict(validation.problems(batch))
+        wrong = dict(problems_of(batch))
         failed = {batch.ids[place]: reason for place, reason in wrong.items()}
         last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in wrong}
         places = list(last.values())
@@ -141,7 +136,7 @@ class ElasticIndex(TextDocuments, ClusterLists, ClusterFeed):
             One result per page, and the places of the pages whose texts were written with them, as those of new pages are.
         """
         schema = self._schema
-        pages = records.writes(
+        pages = documents.writes(
             batch, places, self._pages, schema.fields, named=schema.keeps_named, operation=operation
         )
         before = self._note_writes(notes)
@@ -191,12 +186,12 @@ class ElasticIndex(TextDocuments, ClusterLists, ClusterFeed):
         self._drop_texts(without)
 
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
-        """See ``FeatureIndex.get_many``: without payloads."""
-        read = self._pages.read(map(key_of, storable(page_ids)), fields=records.FIELDS)
-        return {record.page_id: record for record in map(records.record_of, read)}
+        """See ``Index.get_many``: without payloads."""
+        read = self._pages.read(map(key_of, storable(page_ids)), fields=documents.FIELDS)
+        return {record.page_id: record for record in map(documents.record_of, read)}
 
     def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
-        """See ``FeatureIndex.payloads``."""
+        """See ``Index.payloads``."""
         self._catch_up(self._pages, completed=True)
         wanted = storable(page_ids)
         found = self._recent.payloads(wanted) if self._searcher.one_shard else {}
@@ -215,9 +210,9 @@ class ElasticIndex(TextDocuments, ClusterLists, ClusterFeed):
                 "size": len(some),
                 "source": False,
                 "stored_fields": "_none_",
-                "docvalue_fields": list(records.COMPARED),
+                "docvalue_fields": list(documents.COMPARED),
             }
-            found.update(map(records.payload_of, self._pages.hits(body)))
+            found.update(map(documents.payload_of, self._pages.hits(body)))
 
     def pages_and_assignments(
         self, page_ids: Iterable[str], notes: Sequence[str] = ()
@@ -226,36 +221,36 @@ class ElasticIndex(TextDocuments, ClusterLists, ClusterFeed):
         keys = [key_of(page_id) for page_id in storable(page_ids)]
         kept_lock = self._lock.kept
         features, kept, said, waiting = read_several(
-            (self._pages, keys, records.FIELDS),
+            (self._pages, keys, documents.FIELDS),
             (self._clusters, keys, True),
             (self._meta, [note_key(name) for name in notes], True),
             (self._meta, [WAITING] if kept_lock else [], False),
         )
         if kept_lock:
             self._lock.saw(next(iter(waiting), None))
-        stored = {record.page_id: record for record in map(records.record_of, features)}
+        stored = {record.page_id: record for record in map(documents.record_of, features)}
         return stored, assignments_in(kept), self._notes_in(said, notes)
 
     def named(self, page_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """See ``FeatureIndex.named``."""
+        """See ``Index.named``."""
         fields = ("page_id", *self._schema.fields.types)
-        return dict(map(records.named_of, self._pages.read(map(key_of, storable(page_ids)), fields=fields)))
+        return dict(map(documents.named_of, self._pages.read(map(key_of, storable(page_ids)), fields=fields)))
 
     def candidates_with_copies(
         self, candidate_queries: Sequence[CandidateQuery], hashes: Sequence[int], *, limit: int | None = None
     ) -> tuple[list[CandidateResult], dict[int, list[str]]]:
-        """See ``FeatureIndex.candidates_with_copies``."""
+        """See ``Index.candidates_with_copies``."""
         if not candidate_queries and not hashes:
             return [], {}
         if any(candidate_query.scope is not None for candidate_query in candidate_queries):
             self._show_pages()
         self._catch_up(self._pages, completed=True)
         tokens = [hash_token(value) for value in dict.fromkeys(hashes) if value]
-        parts = list(chunked(tokens, records.HASHES_AT_A_TIME))
+        parts = list(chunked(tokens, documents.HASHES_AT_A_TIME))
         several, unseen = not self._searcher.one_shard, len(self._recent)
         recent = self._recent.copies(hashes)
         answers, found = self._searcher.ask(
-            candidate_queries, [json.dumps(records.copies_search(some)) for some in parts]
+            candidate_queries, [json.dumps(documents.copies_search(some)) for some in parts]
         )
         if not several and not self._searcher.one_shard and unseen:  # found out just now
             self._show_pages()
@@ -272,16 +267,18 @@ class ElasticIndex(TextDocuments, ClusterLists, ClusterFeed):
         self, tokens: Sequence[str], hits: Sequence[Mapping[str, Any]], limit: int | None
     ) -> Iterable[Mapping[str, Any]]:
         """The hits of ``copies_search``; where some hashes have very many, each is asked for by itself."""
-        if len(hits) < records.FEW:
+        if len(hits) < documents.FEW:
             return hits
         queries = (any_of("content_hash", [token]) for token in tokens)
         fields = ("content_hash",)
         return (
-            hit for query in queries for hit in self._pages.first(query, records.BY_ID, limit, fields=fields)
+            hit
+            for query in queries
+            for hit in self._pages.first(query, documents.BY_ID, limit, fields=fields)
         )
 
     def delete_many(self, page_ids: Iterable[str]) -> int:
-        """See ``FeatureIndex.delete_many``."""
+        """See ``Index.delete_many``."""
         wanted = storable(page_ids)
         if not wanted:
             return 0
@@ -294,7 +291,7 @@ class ElasticIndex(TextDocuments, ClusterLists, ClusterFeed):
         return sum(result.condition is not None and result.status < 300 for result in results)  # noqa: PLR2004 - HTTP
 
     def erase(self, page_ids: Iterable[str]) -> str:
-        """See ``FeatureIndex.erase``: what tells of a page's removal goes, and segments with deleted documents are merged."""
+        """See ``Index.erase``: what tells of a page's removal goes, and segments with deleted documents are merged."""
         self._clusters.write(self._removals(page_ids))
         names = ",".join(each.name for each in (self._pages, self._clusters, self._texts, self._meta))
         self.refresh()
@@ -309,7 +306,7 @@ class ElasticIndex(TextDocuments, ClusterLists, ClusterFeed):
         )
 
     def names_page(self, page_id: str) -> bool:
-        """See ``FeatureIndex.names_page``: in what tells of its removal."""
+        """See ``Index.names_page``: in what tells of its removal."""
         return any(self._removals([page_id]))
 
     def _removals(self, page_ids: Iterable[str]) -> Iterator[Write]:
@@ -320,29 +317,29 @@ class ElasticIndex(TextDocuments, ClusterLists, ClusterFeed):
                 yield self._clusters.delete(document["_id"], condition)
 
     def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
-        """See ``FeatureIndex.scan``."""
+        """See ``Index.scan``."""
         self._show_pages()
         for hits in self._pages.pages(
             {"match_all": {}},
-            records.BY_ID,
+            documents.BY_ID,
             after=[after] if after else None,
             size=min(batch, WINDOW),
-            fields=records.FIELDS,
-            values=records.COMPARED,
+            fields=documents.FIELDS,
+            values=documents.COMPARED,
         ):
             yield [
-                replace(records.record_of(hit), payload=records.payload_of(hit)[1][0], version=None)
+                replace(documents.record_of(hit), payload=documents.payload_of(hit)[1][0], version=None)
                 for hit in hits
             ]
 
     def pages_before(self, day: str) -> Iterator[list[str]]:
-        """See ``FeatureIndex.pages_before``."""
+        """See ``Index.pages_before``."""
         self._show_pages()
         old = {"range": {"published": {"gt": "", "lt": day}}}
-        for hits in self._pages.pages(old, records.BY_ID, fields=False):
+        for hits in self._pages.pages(old, documents.BY_ID, fields=False):
             yield [hit["sort"][0] for hit in hits]
 
     def count(self) -> int:
-        """See ``FeatureIndex.count``."""
+        """See ``Index.count``."""
         self._show_pages()
         return self._pages.count({"match_all": {}})

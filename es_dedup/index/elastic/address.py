@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import re
+import socket
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from es_dedup.errors import ConfigError
-from es_dedup.index.validation import encodable
+from es_dedup.errors import ConfigError, ServerUnreachable
+from es_dedup.index.records import encodable
 
 SCHEMES: Final = ("http", "https")
 CLOUD: Final = "cloud"
@@ -119,3 +120,26 @@ def _host_of_cloud(cloud_id: str) -> str:
         ("the cloud id cannot be read: copy it from the deployment's page, cloud://LABEL:BASE64/name",),
         "index",
     )
+
+
+def reach(address: Address, seconds: float, proxy: str = "") -> None:
+    """Connect to one of the nodes, and let go again.
+
+    Args:
+        address: of the index.
+        seconds: to wait for a connection to each node.
+        proxy: by which they are reached, and which is connected to in their place; empty: none.
+
+    Raises:
+        ServerUnreachable: no node takes a connection.
+    """
+    problems = []
+    for host in (proxy,) if proxy else address.hosts:
+        parts = urlsplit(host)
+        try:
+            socket.create_connection((parts.hostname, parts.port), timeout=seconds).close()
+        except OSError as error:
+            problems.append((error.strerror or str(error) or type(error).__name__).lower())
+        else:
+            return
+    raise ServerUnreachable(str(address), ", ".join(dict.fromkeys(problems)))

@@ -14,8 +14,8 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.index.elastic.collection import partial_problem
-from es_dedup.index.elastic.fields import term_query
-from es_dedup.index.elastic.read_your_writes_pages import NEWEST, newest_of, postings_of
+from es_dedup.index.elastic.documents import term_query
+from es_dedup.index.elastic.read_your_writes import NEWEST, newest_of, postings_of
 from es_dedup.index.elastic.server import pauses, reason_in
 from es_dedup.index.term_weights import ENOUGH, by_frequency, common_of, limits_of, weights_of
 from es_dedup.model import Candidate, CandidateResult
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
     from es_dedup.index.elastic.collection import Collection
-    from es_dedup.index.elastic.fields import Value
-    from es_dedup.index.elastic.read_your_writes_pages import PageWriteCache, WrittenBatch, WrittenPostings
+    from es_dedup.index.elastic.documents import Value
+    from es_dedup.index.elastic.read_your_writes import PageWriteCache, WrittenBatch, WrittenPostings
     from es_dedup.index.elastic.schema import Schema
     from es_dedup.model import CandidateQuery, Scope
 
@@ -72,7 +72,7 @@ class CandidateSearcher:
     def ask(
         self, candidate_queries: Sequence[CandidateQuery], beside: Sequence[str] = ()
     ) -> tuple[list[CandidateResult], list[Answer]]:
-        """One answer per candidate query, in order; see ``FeatureIndex.candidates_many``.
+        """One answer per candidate query, in order; see ``Index.candidates_many``.
 
         Args:
             candidate_queries: what is asked.

@@ -40,7 +40,7 @@ class ClusterLists(ClusterDocuments):
     def list_clusters(
         self, query: ClusterQuery, *, after: Place | None = None, limit: int = 50
     ) -> list[ClusterSummary]:
-        """See ``ClusterStore.list_clusters``."""
+        """See ``Index.list_clusters``."""
         self._show_pages()
         self._catch_up(self._clusters)
         if query.order is ClusterOrder.NEWEST:
@@ -54,7 +54,7 @@ class ClusterLists(ClusterDocuments):
         return self._with_pages(found[:limit])
 
     def duplicate_counts(self) -> tuple[Counter[str], Counter[str]]:
-        """See ``ClusterStore.duplicate_counts``."""
+        """See ``Index.duplicate_counts``."""
         self._show_pages()
         self._catch_up(self._clusters)
         sites: Counter[str] = Counter()

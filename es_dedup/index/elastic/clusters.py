@@ -7,30 +7,34 @@ from contextlib import contextmanager, suppress
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import IndexError_
-from es_dedup.index.elastic.cluster_documents import (
+from es_dedup.errors import IndexError_, IndexUnavailable
+from es_dedup.index.elastic.collection import VALUES_AT_A_TIME, Collection, any_of
+from es_dedup.index.elastic.documents import (
     assignment_of,
     assignment_writes,
     assignments_in,
     edge_of,
     edge_writes,
     grouped,
+    key_of,
+    storable,
 )
-from es_dedup.index.elastic.collection import VALUES_AT_A_TIME, Collection, any_of
-from es_dedup.index.elastic.generations import delete
-from es_dedup.index.elastic.mappings import CLUSTERS
-from es_dedup.index.elastic.notes import NoteStore
-from es_dedup.index.elastic.read_your_writes_clusters import MOST, ClusterBatch, ClusterChanges
-from es_dedup.index.elastic.server import reads_answers
-from es_dedup.index.elastic.tokens import key_of, storable
+from es_dedup.index.elastic.read_your_writes import MOST, ClusterBatch, ClusterChanges
+from es_dedup.index.elastic.schema import CLUSTERS, delete_index
+from es_dedup.index.elastic.server import Unanswered, reads_answers
+from es_dedup.index.elastic.store import Store
 from es_dedup.index.port import NO_NOTES
 from es_dedup.model.batches import chunked
+from es_dedup.model.cluster_changes import ClusterChange, Cursor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from elasticsearch import Elasticsearch
+
     from es_dedup.index.port import Assignment
     from es_dedup.model import Edge
+
 
 BY_CLUSTER: Final = ({"cluster_id": "asc"}, {"page_id": "asc"})
 BY_EDGE: Final = ({"edge": "asc"},)
@@ -41,23 +45,23 @@ REPLACED_AT_A_TIME: Final = (
 
 
 @reads_answers("put_edges", "assign_many", "replace_all")
-class ClusterDocuments(NoteStore):
+class ClusterDocuments(Store):
     """The methods of ``Index`` that read and write edges and assignments."""
 
     def put_edges(self, edges: Iterable[Edge]) -> None:
-        """See ``ClusterStore.put_edges``."""
+        """See ``Index.put_edges``."""
         changes = ClusterChanges()
         changes.put(edges)
         self._change(changes)
 
     def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
-        """See ``ClusterStore.edges_of``."""
+        """See ``Index.edges_of``."""
         return self.edges_and_members(page_ids, ())[0]
 
     def edges_and_members(
         self, page_ids: Iterable[str], cluster_ids: Iterable[str]
     ) -> tuple[list[Edge], dict[str, list[Assignment]]]:
-        """See ``ClusterStore.edges_and_members``."""
+        """See ``Index.edges_and_members``."""
         changes = self._known_changes()
         self._catch_up(self._clusters, completed=self._lock.inside())
         pages, wanted = list(page_ids), list(cluster_ids)
@@ -70,23 +74,23 @@ class ClusterDocuments(NoteStore):
         return changes.edges_of(pages, edges), grouped(changes.members(wanted, found))
 
     def drop_edges(self, page_ids: Iterable[str]) -> None:
-        """See ``ClusterStore.drop_edges``."""
+        """See ``Index.drop_edges``."""
         changes = ClusterChanges()
         changes.drop(self.edges_of(page_ids))
         self._change(changes)
 
     def assign_many(self, assignments: Iterable[Assignment]) -> None:
-        """See ``ClusterStore.assign_many``."""
+        """See ``Index.assign_many``."""
         changes = ClusterChanges()
         changes.assign(assignments)
         self._change(changes)
 
     def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
-        """See ``ClusterStore.assignments``."""
+        """See ``Index.assignments``."""
         return assignments_in(self._clusters.read(map(key_of, storable(page_ids))))
 
     def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
-        """See ``ClusterStore.members``."""
+        """See ``Index.members``."""
         return self.edges_and_members((), cluster_ids)[1]
 
     @contextmanager
@@ -97,7 +101,7 @@ class ClusterDocuments(NoteStore):
         self._change(batch.changes, batch.changed_notes)
 
     def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
-        """See ``ClusterStore.replace_all``."""
+        """See ``Index.replace_all``."""
         self._must_write()
         fresh = Collection(self._server, self._schema.next_index(CLUSTERS), alias=False)
         try:
@@ -109,12 +113,12 @@ class ClusterDocuments(NoteStore):
             self._lock.check()
             self._schema.swap(CLUSTERS, fresh.name)
         except BaseException:
-            delete(self._server, fresh.name)
+            delete_index(self._server, fresh.name)
             raise
         self._changed_outside = True
 
     def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
-        """See ``ClusterStore.clusters``; small ones are not read when they are not wanted."""
+        """See ``Index.clusters``; small ones are not read when they are not wanted."""
         self._catch_up(self._clusters)
         if min_size > 1:
             for sizes in self._sizes(after):
@@ -129,7 +133,7 @@ class ClusterDocuments(NoteStore):
             yield list(group)
 
     def cluster_sizes(self) -> Counter[int]:
-        """See ``ClusterStore.cluster_sizes``."""
+        """See ``Index.cluster_sizes``."""
         self._catch_up(self._clusters)
         return Counter(size for sizes in self._sizes(None) for size in sizes.values())
 
@@ -180,7 +184,71 @@ class ClusterDocuments(NoteStore):
             self._distrust()
         return self._session_changes
 
+    def changes(self, since: Cursor | None = None) -> Iterator[ClusterChange]:
+        """See ``Index.changes``."""
+        while True:
+            index, last, newest = self._end()
+            self.refresh_clusters()  # after the end is known: up to there searches see everything
+            if since is None:
+                since = Cursor(last.log, -1)
+            elif since.log != last.log or since.place > newest:
+                since = Cursor(last.log, -1)
+                yield ClusterChange(str(since))
+            try:
+                for change in self._after(index, since, last):
+                    since = Cursor.parse(change.cursor)
+                    yield change
+            except IndexError_:
+                if self.changes_end().log == last.log:
+                    raise
+            else:
+                return
+
+    def changes_end(self) -> Cursor:
+        """See ``Index.changes_end``."""
+        return self._end()[1]
+
+    def _end(self) -> tuple[str, Cursor, int]:
+        """The real index, the place up to which every write is done on all copies, and the highest number given.
+
+        Numbers are given before documents are written: beyond the checkpoint one may still be missing, and one may be given again
+        when the server fails.
+        """
+        ((name, index),) = self._server.call(self._statistics).items()
+        if len(index["shards"]) != 1:
+            raise IndexUnavailable(
+                self._server.name, f"{name} has several shards, so its changes have no one order"
+            )
+        (copies,) = index["shards"].values()
+        (primary,) = (copy["seq_no"] for copy in copies if copy["routing"]["primary"])
+        return name, Cursor(index["uuid"], primary["global_checkpoint"]), primary["max_seq_no"]
+
+    def _statistics(self, client: Elasticsearch) -> dict[str, Any]:
+        """Statistics of the shards of the index behind the alias, by its name."""
+        found: dict[str, Any] = client.indices.stats(index=self._clusters.name, level="shards")["indices"]
+        if not found:  # another index has taken its place since the name was resolved
+            raise Unanswered("the index of clusters was being replaced")
+        return found
+
+    def _after(self, index: str, place: Cursor, last: Cursor) -> Iterator[ClusterChange]:
+        """Changes after a place, up to another; a page that changes meanwhile comes with the next call, for its number is higher."""
+        wanted = [
+            {"range": {"_seq_no": {"gt": place.place, "lte": last.place}}},
+            {"exists": {"field": "page_id"}},
+        ]
+        documents = Collection(self._server, index)
+        for hits in documents.pages({"bool": {"filter": wanted}}, [{"_seq_no": "asc"}]):
+            yield from (_change(Cursor(place.log, hit["sort"][0]), hit) for hit in hits)
+
 
 def _touching(page_ids: Sequence[str]) -> dict[str, Any]:
     either = [{"terms": {"left": page_ids}}, {"terms": {"right": page_ids}}]
     return {"bool": {"filter": [{"bool": {"should": either}}]}}
+
+
+def _change(place: Cursor, hit: Mapping[str, Any]) -> ClusterChange:
+    page_id = hit["_source"]["page_id"]
+    now = assignments_in([hit]).get(page_id)
+    if now is None:
+        return ClusterChange(str(place), page_id)
+    return ClusterChange(str(place), page_id, now.cluster_id, now.canonical, now.relation, now.score)

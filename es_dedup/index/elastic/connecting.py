@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from es_dedup.errors import ConfigError
+from es_dedup.settings.servers import ElasticConfig
 
 if TYPE_CHECKING:
     from es_dedup.index.elastic.address import Address
-    from es_dedup.index.elastic.options import Options
+
 
 _FILES = ("ca_certs", "client_cert", "client_key")
 
@@ -131,3 +132,12 @@ def _node_behind(proxy: str) -> Any:
 
 def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
+
+
+class Options(ElasticConfig):
+    """How to talk to the server, and what its indices are made with: the settings of section ``elastic``, and what goes with them."""
+
+    section: str = "elastic"
+    """section of the settings that names the connection, for messages"""
+    lock_seconds: float = 10.0
+    """how long a write session waits for another writer"""

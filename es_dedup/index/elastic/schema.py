@@ -6,34 +6,42 @@ it went to, so that it costs no request to notice that.
 
 from __future__ import annotations
 
+import json
 from functools import cached_property
+from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexError_, NotAnIndex, SchemaMismatch, SettingsMismatch
-from es_dedup.index.elastic.fields import TermFields
-from es_dedup.index.elastic.generations import alias_action, behind
-from es_dedup.index.elastic.mappings import (
-    FEATURES,
-    KINDS,
-    META_KEY,
-    NAMED_FIELDS,
-    SCHEMA_VERSION,
-    add_fields,
-    alias_of,
-    body_of,
-    concrete_of,
-    load_mapping,
-    number_of,
-)
+from es_dedup.index.elastic.documents import TermFields
 from es_dedup.index.elastic.server import NOT_FOUND, reading
 from es_dedup.settings.recorded import differences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from importlib.resources.abc import Traversable
 
+    from es_dedup.index.elastic.connecting import Options
     from es_dedup.index.elastic.server import Server
 
+
 EXISTS: Final = "resource_already_exists_exception"
+PREVIOUS: Final = "previous"
+SCHEMA_VERSION: Final = 2
+FEATURES: Final = "features"
+CLUSTERS: Final = "clusters"
+TEXTS: Final = "texts"
+META: Final = "meta"
+NEVER: Final = "-1"  # its few searches refresh first: each write of the lock would make a segment
+KINDS: Final = (FEATURES, CLUSTERS, TEXTS, META)
+JOBS: Final = "jobs"
+"""Jobs and dead letters; made when they are first asked for."""
+SOURCE_INDEX: Final = "host"
+"""The mapping of ``dedup`` in the source index, as a component template."""
+META_KEY: Final = "es_dedup"
+"""Key of our own object in a mapping's ``_meta``."""
+NAMED_FIELDS: Final = "named_fields"
+"""Beside the schema in the mapping of features: whether people can read them."""
 
 
 class Schema:
@@ -184,3 +192,122 @@ class Schema:
             self._features = recorded
         elif recorded != self._features:
             raise SettingsMismatch(self._server.name, differences(recorded, self._features))
+
+
+def swap_generation(server: Server, name: str, generation: str) -> None:
+    """Let an index name stand for a generation; what it stood for is kept under ``previous``, what was there before goes.
+
+    Raises:
+        NotAnIndex: a part of the generation is missing; nothing was changed.
+    """
+    previous = generation_of(name, PREVIOUS)
+    actions: list[dict[str, Any]] = []
+    doomed: list[str] = []
+    for kind in KINDS:
+        new, old = behind(server, generation, kind), behind(server, name, kind)
+        if not new:
+            raise NotAnIndex(generation, f"there is no {alias_of(generation, kind)}")
+        for concrete in new:
+            actions.append(alias_action(concrete, alias_of(name, kind)))
+            actions.append({"remove": {"index": concrete, "alias": alias_of(generation, kind)}})
+        for concrete in old:
+            actions.append({"remove": {"index": concrete, "alias": alias_of(name, kind)}})
+            actions.append(alias_action(concrete, alias_of(previous, kind)))
+        stale = [each for each in behind(server, previous, kind) if each not in new]
+        actions += ({"remove": {"index": each, "alias": alias_of(previous, kind)}} for each in stale)
+        doomed += stale
+    server.call(lambda client: client.indices.update_aliases(actions=actions), writing=True)
+    doomed += behind(server, generation, JOBS) if generation != previous else []
+    for concrete in doomed:
+        delete_index(server, concrete)
+
+
+def drop_generation(server: Server, generation: str) -> None:
+    """Remove all indices of a generation that is not in use."""
+    for kind in (*KINDS, JOBS):
+        for concrete in behind(server, generation, kind):
+            delete_index(server, concrete)
+
+
+def behind(server: Server, name: str, kind: str) -> list[str]:
+    """Indices behind an alias; none when there is no such alias."""
+    alias = alias_of(name, kind)
+    return server.call_unless(lambda client: list(client.indices.get_alias(name=alias)), NOT_FOUND) or []
+
+
+def alias_action(concrete: str, alias: str) -> dict[str, Any]:
+    """What lets an index be found, and written to, under an alias."""
+    return {"add": {"index": concrete, "alias": alias, "is_hidden": True, "is_write_index": True}}
+
+
+def delete_index(server: Server, concrete: str) -> None:
+    """Remove an index; an unknown one is no error."""
+    server.call(lambda client: client.indices.delete(index=concrete, ignore_unavailable=True), writing=True)
+
+
+def alias_of(name: str, kind: str) -> str:
+    """The alias by which everybody reads and writes; it names one index at a time."""
+    return f"{name}-dedup-{kind}"
+
+
+def generation_of(name: str, ending: str) -> str:
+    """The name of another generation of an index; like all names of ours it begins with the index's name and ``-dedup-``."""
+    return f"{name}-dedup-{ending}"
+
+
+def concrete_of(name: str, kind: str, number: int) -> str:
+    """The name of the index behind the alias: schema version and a running number."""
+    return f"{alias_of(name, kind)}-v{SCHEMA_VERSION}-{number:06}"
+
+
+def number_of(concrete: str) -> int:
+    """The running number out of a name that ``concrete_of`` made."""
+    return int(concrete.rpartition("-")[2])
+
+
+def folder() -> Traversable:
+    """The folder with the mapping files: of the installed package, or of the repository."""
+    packaged = resources.files("es_dedup.index.elastic") / "mappings"
+    return packaged if packaged.is_dir() else Path(__file__).parents[3] / "mappings"
+
+
+def load_mapping(kind: str) -> dict[str, Any]:
+    """Settings and mappings of one kind of index, as in ``mappings/v2/<kind>.json``."""
+    text = (folder() / f"v{SCHEMA_VERSION}" / f"{kind}.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def body_of(kind: str, features: Mapping[str, Any], options: Options) -> dict[str, Any]:
+    """What an index of this kind is created with.
+
+    Features and texts have the wanted shards, the other kinds have one. Notes and the lock are read by id, and never shown by themselves.
+    Only writes of features may be lost in a crash (``durability``), all else is safe when a call returns.
+
+    Args:
+        kind: one of ``KINDS``.
+        features: the settings that shape features, by name; kept in ``_meta``.
+        options: what indices are made with.
+    """
+    body = load_mapping(kind)
+    index = body["settings"]["index"]
+    if kind in (FEATURES, TEXTS):
+        index["number_of_shards"] = options.shards
+    index["refresh_interval"] = NEVER if kind == META else options.refresh
+    if kind == FEATURES:
+        index["translog.durability"] = options.durability
+        body["mappings"]["_meta"][META_KEY][NAMED_FIELDS] = options.named_fields
+    if "-" in options.replicas:
+        index["auto_expand_replicas"] = options.replicas
+    else:
+        index["auto_expand_replicas"] = "false"
+        index["number_of_replicas"] = int(options.replicas)
+    body["mappings"]["_meta"][META_KEY]["features"] = dict(features)
+    return body
+
+
+def add_fields(mappings: dict[str, Any], fields: TermFields) -> None:
+    """Add the fields of the methods to the mappings of features; ``_source`` shows those that people read, if the index keeps them."""
+    hidden = fields.hashed if mappings["_meta"][META_KEY][NAMED_FIELDS] else fields.searched
+    mappings["properties"] |= fields.properties()
+    mappings["_source"]["excludes"] = list(dict.fromkeys((*mappings["_source"]["excludes"], *hidden)))

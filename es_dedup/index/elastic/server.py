@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from es_dedup.errors import IndexError_
     from es_dedup.index.elastic.address import Address
-    from es_dedup.index.elastic.options import Options
+    from es_dedup.index.elastic.connecting import Options
 
     Result = TypeVar("Result")
     Adapter = TypeVar("Adapter")

@@ -8,12 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexRefused, IndexUnavailable, MappingConflict, SourceIncomplete
-from es_dedup.index.elastic import pipelines, targets, templates
-from es_dedup.index.elastic.bulk import Result, Write
-from es_dedup.index.elastic.collection import KEYS_AT_A_TIME, mget, partial_problem
-from es_dedup.index.elastic.document_writes import DocumentWrites
-from es_dedup.index.elastic.mappings import KINDS, SOURCE_INDEX, load_mapping
-from es_dedup.index.elastic.rewriting import is_there, place_of, report_of, rewrite
+from es_dedup.index.elastic import source_facts, templates
+from es_dedup.index.elastic.collection import KEYS_AT_A_TIME, Result, Write, mget, partial_problem
+from es_dedup.index.elastic.schema import KINDS, SOURCE_INDEX, load_mapping
 from es_dedup.index.elastic.server import (
     BAD_REQUEST,
     CONFLICT,
@@ -21,7 +18,8 @@ from es_dedup.index.elastic.server import (
     reads_answers,
     version_numbers,
 )
-from es_dedup.index.elastic.source_metadata import EXTERNAL_VERSIONS, INDICES_AT_A_TIME, Alias, read_facts
+from es_dedup.index.elastic.source_facts import EXTERNAL_VERSIONS, INDICES_AT_A_TIME, Alias, read_facts
+from es_dedup.index.elastic.source_writes import SourceWrites, is_there, place_of, report_of, rewrite
 from es_dedup.index.source_index import (
     DEDUP,
     DocumentKey,
@@ -40,9 +38,9 @@ if TYPE_CHECKING:
 
     from elasticsearch import Elasticsearch
 
-    from es_dedup.index.elastic.rewriting import Change
     from es_dedup.index.elastic.server import Server
-    from es_dedup.index.elastic.source_metadata import IndexFacts
+    from es_dedup.index.elastic.source_facts import IndexFacts
+    from es_dedup.index.elastic.source_writes import Change
     from es_dedup.index.source_index import DedupField, FieldUpdateReport
 
 # unmapped: an index that has never had a document
@@ -62,7 +60,7 @@ _OURS: Final = re.compile(rf"-dedup-({'|'.join((*KINDS, 'jobs'))})-v\d+-\d+$")
 
 
 @reads_answers()
-class SourceIndex(DocumentWrites):
+class SourceIndex(SourceWrites):
     """Reads documents of the source indices of one cluster and writes their ``dedup`` fields; threads may share it.
 
     A ``target`` is an index, an alias, a data stream or a pattern.
@@ -133,7 +131,9 @@ class SourceIndex(DocumentWrites):
             source: the document, with its ``dedup`` field.
             content: name of the field that holds the page.
         """
-        return pipelines.effects(self._server, index, self._last.get(index, (0, None))[1], source, content)
+        return source_facts.pipeline_effects(
+            self._server, index, self._last.get(index, (0, None))[1], source, content
+        )
 
     def external_versions(self, index: str) -> bool:
         """Whether documents of a concrete index keep external versions, see ``prepare``."""
@@ -392,7 +392,7 @@ class SourceIndex(DocumentWrites):
 
     def shown_in_part(self, target: str) -> str:
         """Which alias of a target has a filter or a search routing, in words: searches by it find a part of its indices; empty when none has."""
-        return targets.shown_in_part(self._server, target)
+        return source_facts.shown_in_part(self._server, target)
 
     def write_target(
         self, target: str, *, external_versions: bool = False, known: WriteTarget | None = None
@@ -412,7 +412,7 @@ class SourceIndex(DocumentWrites):
             if alias.writes and alias.routing == known.routing and not alias.filtered:
                 self._prepare({known.index: facts}, external_versions=external_versions)
                 return known
-        place = targets.write_target(self._server, target, source_properties(external_versions))
+        place = source_facts.write_target(self._server, target, source_properties(external_versions))
         self.prepare([place.index], external_versions=external_versions)
         return place
 

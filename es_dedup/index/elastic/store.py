@@ -2,36 +2,54 @@
 
 from __future__ import annotations
 
+import base64
+import re
+import secrets
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexUnavailable
 from es_dedup.index.elastic.collection import Collection, refresh
+from es_dedup.index.elastic.documents import key_of, storable
 from es_dedup.index.elastic.locking import WriterLock
-from es_dedup.index.elastic.mappings import CLUSTERS, FEATURES, KINDS, META, TEXTS, alias_of
-from es_dedup.index.elastic.read_your_writes_clusters import ClusterChanges
-from es_dedup.index.elastic.read_your_writes_pages import PageWriteCache
-from es_dedup.index.elastic.schema import Schema
+from es_dedup.index.elastic.read_your_writes import ClusterChanges, PageWriteCache
+from es_dedup.index.elastic.schema import CLUSTERS, FEATURES, KINDS, META, TEXTS, Schema, alias_of
 from es_dedup.index.elastic.server import Server, reads_answers
 from es_dedup.index.port import Index
+from es_dedup.index.records import encodable
+from es_dedup.index.texts import compress_text, decompress_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from es_dedup.index.elastic.address import Address
-    from es_dedup.index.elastic.fields import TermFields
-    from es_dedup.index.elastic.options import Options
+    from es_dedup.index.elastic.collection import Write
+    from es_dedup.index.elastic.connecting import Options
+    from es_dedup.index.elastic.documents import TermFields
+    from es_dedup.index.records import RecordBatch
+
+
+PART_BYTES: Final = 3_000_000  # of a snapshot in one document
+TRIES: Final = 5  # to read a snapshot while others replace it
+HEAD: Final = "statistics"
+TITLE_WEIGHT: Final = 3.0  # a word of the title counts like three of the body
+MAX_QUERY_WORDS: Final = 64  # further ones are left out
+MAX_WORD_CHARS: Final = 255  # longer ones are cut: the server cuts them too
+_WORD: Final = re.compile(r"\w+")
+_BY_SCORE: Final = ({"_score": "desc"}, {"page_id": "asc"})
 
 
 @reads_answers()
 class Store(Index):
-    """The collections of one name on one server, the lock of their writers, and what completes searches within its sessions.
+    """The collections of one name on one server, the lock of their writers, and what completes searches within its sessions; notes, statistics and texts.
 
     Args:
         address, features, options, fields, read_only: as ``ElasticIndex``.
     """
+
+    _segment: Callable[[Sequence[str]], list[str]]  # makes words, separated by spaces, of each text
 
     def __init__(
         self,
@@ -104,7 +122,7 @@ class Store(Index):
         return self._lock.untouched()
 
     def refresh(self) -> None:
-        """See ``FeatureIndex.refresh``."""
+        """See ``Index.refresh``."""
         self._refresh([self._pages, self._clusters, self._texts, self._meta])
 
     def refresh_clusters(self) -> None:
@@ -145,3 +163,168 @@ class Store(Index):
             self._recent.seen(newest)
         if self._clusters in collections and self._lock.inside():
             self._session_changes.clear()
+
+    def notes(self, names: Iterable[str]) -> dict[str, str | None]:
+        """See ``Index.notes``: within a session each is read once."""
+        wanted = list(names)
+        known = self._session_notes if self._lock.inside() else {}
+        if unread := [name for name in wanted if name not in known]:
+            known |= self._notes_in(self._meta.read(map(note_key, unread)), unread)
+        return {name: known[name] for name in wanted}
+
+    def note_names(self) -> list[str]:
+        """See ``Index.note_names``."""
+        self._meta.refresh()
+        pages = self._meta.pages({"term": {"kind": "note"}}, [{"_seq_no": "asc"}], fields=["kind"])
+        return sorted(hit["_id"].removeprefix(note_key("")) for hits in pages for hit in hits)
+
+    def set_notes(self, notes: Mapping[str, str | None]) -> None:
+        """See ``Index.set_notes``."""
+        self._must_write()
+        self._session_notes = {
+            name: value for name, value in self._session_notes.items() if name not in notes
+        }
+        self._meta.write(self._note_writes(notes))
+        if self._lock.inside():
+            self._session_notes |= notes
+
+    def load_statistics(self) -> bytes | None:
+        """See ``Index.load_statistics``.
+
+        Raises:
+            IndexUnavailable: they are being replaced all the time, or a part of them is missing.
+        """
+        for _ in range(TRIES):
+            head = self._head_of_statistics()
+            if head is None:
+                return None
+            keys = _part_keys(head)
+            found = {part["_id"]: part["_source"]["value"] for part in self._meta.read(keys)}
+            if len(found) == len(keys):
+                return b"".join(base64.b64decode(found[key]) for key in keys)
+        raise IndexUnavailable(self._server.name, "the statistics are being replaced by others")
+
+    def save_statistics(self, snapshot: bytes) -> None:
+        """See ``Index.save_statistics``: parts first, then what points to them, then the old parts go."""
+        self._must_write()
+        before = self._head_of_statistics()
+        packed = [
+            base64.b64encode(snapshot[start : start + PART_BYTES]).decode()
+            for start in range(0, len(snapshot), PART_BYTES)
+        ]
+        head = {"kind": "statistics", "owner": secrets.token_hex(8), "parts": len(packed)}
+        self._meta.write(
+            self._meta.put(key, {"kind": "part", "value": part})
+            for key, part in zip(_part_keys(head), packed, strict=True)
+        )
+        self._meta.write([self._meta.put(HEAD, head)])
+        if before is not None:
+            self._meta.write(map(self._meta.delete, _part_keys(before)))
+
+    def _note_writes(self, notes: Mapping[str, str | None]) -> list[Write]:
+        """What keeps small texts, and removes those that are None."""
+        writes = []
+        for name, value in notes.items():
+            if value is None:
+                writes.append(self._meta.delete(note_key(name)))
+            else:
+                packed = base64.b64encode(value.encode()).decode()
+                writes.append(self._meta.put(note_key(name), {"kind": "note", "value": packed}))
+        return writes
+
+    def _notes_in(
+        self, documents: Iterable[Mapping[str, Any]], names: Iterable[str]
+    ) -> dict[str, str | None]:
+        """Notes out of the documents that hold them; None for those that are not there."""
+        there = {document["_id"]: document for document in documents}
+        self._schema.noticed(META, {document["_index"] for document in there.values()})
+        keys = {name: note_key(name) for name in names}
+        return {
+            name: base64.b64decode(there[key]["_source"]["value"]).decode() if key in there else None
+            for name, key in keys.items()
+        }
+
+    def _head_of_statistics(self) -> Mapping[str, Any] | None:
+        found = self._meta.read_one(HEAD)
+        if found is None:
+            return None
+        self._schema.noticed(META, [found["_index"]])
+        source: Mapping[str, Any] = found["_source"]
+        return source
+
+    def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
+        """See ``Index.texts``."""
+        read = self._texts.read(map(key_of, storable(page_ids)), fields=("page_id", "text"))
+        sources = (document["_source"] for document in read)
+        return {each["page_id"]: decompress_text(base64.b64decode(each["text"])) for each in sources}
+
+    def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
+        """See ``Index.search``: pages that hold all words of the query or, if none does, any of them."""
+        self._catch_up(self._texts)
+        for wanted in self._queries(query) if limit > 0 else ():
+            hits = self._texts.first(wanted, _BY_SCORE, offset + limit, fields=False)
+            if hits:
+                return [(hit["sort"][1], float(hit["sort"][0])) for hit in hits[offset:]]
+        return []
+
+    def matches(self, query: str) -> int:
+        """See ``Index.matches``."""
+        self._catch_up(self._texts)
+        return next(filter(None, map(self._texts.count, self._queries(query))), 0)
+
+    def _queries(self, query: str) -> list[dict[str, Any]]:
+        """All words of a query, then any of them; none without words."""
+        segmented = self._segment([query])[0] if encodable(query) else ""
+        words = list(dict.fromkeys(words_of(segmented)))[:MAX_QUERY_WORDS]
+        ways = [_in_title_or_body(word) for word in words]
+        return [{"bool": {"must": ways}}, {"bool": {"should": ways}}] if ways else []
+
+    def _text_writes(
+        self, batch: RecordBatch, places: Sequence[int], operation: str = "index"
+    ) -> Iterator[Write]:
+        """One write for each of some pages that have a text, plain or packed.
+
+        Args:
+            batch: columns.
+            places: which pages.
+            operation: ``index``, or ``create``.
+        """
+        for place in places:
+            given = batch.texts[place]
+            packed = given if isinstance(given, bytes) else compress_text(given)
+            text = given if isinstance(given, str) else decompress_text(given)
+            title = batch.titles[place] if len(batch.titles) else ""
+            title, text = self._segment([title, text])
+            body = {
+                "page_id": batch.ids[place],
+                "title": " ".join(words_of(title)),
+                "body": " ".join(words_of(text)),
+                "text": base64.b64encode(packed).decode(),
+            }
+            yield self._texts.put(key_of(batch.ids[place]), body, operation=operation)
+
+    def _drop_texts(self, page_ids: Iterable[str]) -> None:
+        """Remove the texts of some pages; those that have none are no error."""
+        there = self._texts.read(map(key_of, page_ids), fields=False)
+        self._texts.write(self._texts.delete(document["_id"]) for document in there)
+
+
+def note_key(name: str) -> str:
+    """The ``_id`` of a note."""
+    return f"note:{name}"
+
+
+def _part_keys(head: Mapping[str, Any]) -> list[str]:
+    """The ``_id`` of each part of a snapshot."""
+    return [f"statistics:{head['owner']}:{part}" for part in range(head["parts"])]
+
+
+def words_of(segmented: str) -> list[str]:
+    """Words of a segmented text, lower case."""
+    found = _WORD.findall(segmented.lower().replace("_", " "))
+    return [word[:MAX_WORD_CHARS] for word in found]
+
+
+def _in_title_or_body(word: str) -> dict[str, Any]:
+    title = {"term": {"title": {"value": word, "boost": TITLE_WEIGHT}}}
+    return {"bool": {"should": [title, {"term": {"body": word}}]}}

@@ -10,7 +10,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.index.elastic.mappings import META_KEY
+from es_dedup.index.elastic.schema import META_KEY
 from es_dedup.index.elastic.server import NOT_FOUND
 
 if TYPE_CHECKING:

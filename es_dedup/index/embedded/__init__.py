@@ -1,6 +1,6 @@
 """One SQLite file: postings, records, clusters, full text.
 
-``EmbeddedIndex`` is the adapter; ``RecordBatch`` and ``compress_text`` serve those who write large batches.
+``EmbeddedIndex`` is the adapter.
 
 Traps:
     - A large batch is far cheaper per page than many small ones: postings are written sorted by term.
@@ -10,8 +10,5 @@ Traps:
 """
 
 from es_dedup.index.embedded.adapter import EmbeddedIndex
-from es_dedup.index.embedded.postings import Postings
-from es_dedup.index.records import RecordBatch
-from es_dedup.index.texts import compress_text, decompress_text
 
-__all__ = ["EmbeddedIndex", "Postings", "RecordBatch", "compress_text", "decompress_text"]
+__all__ = ["EmbeddedIndex"]

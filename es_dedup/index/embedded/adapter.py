@@ -1,19 +1,17 @@
-"""``EmbeddedIndex``: features, clusters and statistics in one SQLite file, behind the ports."""
+"""``EmbeddedIndex``: features, clusters and statistics in one SQLite file, behind the port."""
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.index.embedded import fulltext, sizes
-from es_dedup.index.embedded.changes import ClusterFeed
-from es_dedup.index.embedded.cluster_lists import ClusterLists
+from es_dedup.index.embedded import fulltext
 from es_dedup.index.embedded.clusters import ClusterTables
-from es_dedup.index.embedded.connection import Connection
+from es_dedup.index.embedded.connection import Connection, online_copy
 from es_dedup.index.embedded.fulltext import TextSearch
-from es_dedup.index.embedded.online_copy import online_copy
 from es_dedup.index.embedded.records import PageTables
-from es_dedup.index.embedded.schema import NAMED
+from es_dedup.index.embedded.tables import NAMED
 from es_dedup.text.tokens import characters_apart
 
 if TYPE_CHECKING:
@@ -21,8 +19,34 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class EmbeddedIndex(PageTables, TextSearch, ClusterTables, ClusterLists, ClusterFeed):
-    """All ports of ``es_dedup.index.port`` over one file.
+_PART_OF: Final = {
+    "pages": "pages",
+    "pages_hash": "pages",
+    "sqlite_autoindex_pages_1": "pages",
+    "features": "features",
+    "postings": "postings",
+    "texts": "texts",
+    "texts_doc": "texts",
+    "edges": "clusters",
+    "edges_right": "clusters",
+    "assignments": "clusters",
+    "assignments_cluster": "clusters",
+}
+PARTS: Final = ("pages", "features", "postings", "texts", "fulltext", "clusters", "other")
+_TABLE_BYTES: Final = "SELECT name, sum(pgsize) FROM dbstat WHERE aggregate = TRUE GROUP BY name"
+# Without the dbstat table: bytes of the values and what SQLite's rows and half-filled pages add on average.
+_ESTIMATES: Final = {
+    "pages": "SELECT sum(2 * length(page_id) + length(url) + length(site) + length(title) + 60) FROM pages",
+    "features": "SELECT sum(length(terms) + length(payload) + 12) * 1.1 FROM features",
+    "postings": "SELECT count(*) * 16.7 FROM postings",
+    "texts": "SELECT sum(length(body) + 22) * 1.05 FROM texts",
+    "fulltext": "SELECT sum(length(block) + 8) * 1.05 FROM fulltext_data",
+    "clusters": "SELECT (SELECT count(*) FROM edges) * 50 + (SELECT count(*) FROM assignments) * 40",
+}
+
+
+class EmbeddedIndex(PageTables, TextSearch, ClusterTables):
+    """The port ``Index`` over one file.
 
     One process writes at a time, any number read meanwhile. Threads may share one object: calls wait for each
     other. A call that writes is kept whole or not at all, and once it has returned it survives the death of
@@ -85,7 +109,7 @@ class EmbeddedIndex(PageTables, TextSearch, ClusterTables, ClusterLists, Cluster
             yield False
 
     def refresh(self) -> None:
-        """See ``FeatureIndex.refresh``: every reader sees what a call has returned from."""
+        """See ``Index.refresh``: every reader sees what a call has returned from."""
 
     def copy_to(self, place: str | Path) -> AbstractContextManager[Path]:
         """A copy of the file as it is now, with all that was committed before; others may read and write meanwhile.
@@ -101,7 +125,7 @@ class EmbeddedIndex(PageTables, TextSearch, ClusterTables, ClusterLists, Cluster
         return online_copy(self._connection, place)
 
     def erase(self, page_ids: Iterable[str]) -> str:
-        """See ``FeatureIndex.erase``: the file is written anew.
+        """See ``Index.erase``: the file is written anew.
 
         Pages get a name that says nothing; their numbers stay taken.
         """
@@ -116,6 +140,26 @@ class EmbeddedIndex(PageTables, TextSearch, ClusterTables, ClusterLists, Cluster
         return "" if done else "another process reads the index; repeat the command when it has ended"
 
     def sizes(self) -> dict[str, int]:
-        """Bytes of the file per part, and their ``total``; see ``embedded.sizes``."""
+        """Bytes of the file per part, and their ``total``; see ``part_sizes``."""
         with self._connection.reading() as connection:
-            return sizes.sizes(connection)
+            return part_sizes(connection)
+
+
+def part_sizes(connection: sqlite3.Connection) -> dict[str, int]:
+    """Bytes per part; ``other`` is the rest of the file, free pages included, and ``total`` is the sum.
+
+    ``features`` holds the payloads and the terms by page, ``postings`` the pages by term, ``pages`` ids and
+    metadata. Reads the whole file, or estimates where SQLite was built without ``dbstat``.
+    """
+    found = dict.fromkeys(PARTS, 0)
+    try:
+        for name, size in connection.execute(_TABLE_BYTES):
+            found[_PART_OF.get(name, "fulltext" if name.startswith("fulltext") else "other")] += size
+    except sqlite3.OperationalError:
+        for part, query in _ESTIMATES.items():
+            found[part] = int(connection.execute(query).fetchone()[0] or 0)
+    (file_bytes,) = connection.execute(
+        "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+    ).fetchone()
+    found["other"] += max(0, file_bytes - sum(found.values()))
+    return found | {"total": sum(found.values())}

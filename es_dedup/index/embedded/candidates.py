@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.index.embedded import names, postings
-from es_dedup.index.embedded.cluster_lists import scope_tests
+from es_dedup.index.embedded import postings, tables
+from es_dedup.index.embedded.clusters import scope_tests
 from es_dedup.index.term_weights import ENOUGH, by_frequency, common_of, limits_of, weights_of
 from es_dedup.model import Candidate, CandidateResult
 from es_dedup.model.batches import chunked
@@ -42,7 +42,7 @@ class _Ranked:
 def candidates_many(
     connection: sqlite3.Connection, candidate_queries: Sequence[CandidateQuery]
 ) -> list[CandidateResult]:
-    """One answer per candidate query, in order; see ``FeatureIndex.candidates_many``."""
+    """One answer per candidate query, in order; see ``Index.candidates_many``."""
     answers: list[CandidateResult] = []
     for some in chunked(candidate_queries, QUERIES_PER_LOOKUP):
         answers += _answer(connection, some)
@@ -52,7 +52,7 @@ def candidates_many(
 def _answer(
     connection: sqlite3.Connection, candidate_queries: Sequence[CandidateQuery]
 ) -> list[CandidateResult]:
-    excluded = names.docs_by_id(
+    excluded = tables.docs_by_id(
         connection,
         [
             candidate_query.exclude
@@ -75,7 +75,7 @@ def _answer(
             )
         )
     docs = np.unique(np.concatenate([found.docs for found in kept])) if kept else np.empty(0, dtype=np.int64)
-    page_ids = dict(zip(docs.tolist(), names.ids_by_doc(connection, docs.tolist()), strict=True))
+    page_ids = dict(zip(docs.tolist(), tables.ids_by_doc(connection, docs.tolist()), strict=True))
     return [
         _cut(found, candidate_query.limit, page_ids)
         for found, candidate_query in zip(kept, candidate_queries, strict=True)

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.index.embedded import names
-from es_dedup.index.embedded.rows import insert
+from es_dedup.index.embedded import tables
+from es_dedup.index.embedded.tables import insert, read_meta
 from es_dedup.index.port import Assignment, Index
 from es_dedup.model import Edge, Relation
+from es_dedup.model.cluster_changes import ClusterChange, Cursor
+from es_dedup.model.cluster_lists import ClusterOrder, ClusterSummary
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Sequence
 
     from es_dedup.index.embedded.connection import Connection
+    from es_dedup.model import Scope
+    from es_dedup.model.cluster_lists import ClusterQuery, Place
+
 
 CLUSTERS_PER_QUERY: Final = 500
 _EDGES: Final = """
@@ -38,6 +44,39 @@ _CLUSTER_IDS: Final = """
     SELECT page_id FROM pages AS p WHERE page_id > ?1
     AND (SELECT 1 FROM assignments WHERE cluster = p.doc LIMIT 1 OFFSET ?2) IS NOT NULL
     ORDER BY page_id LIMIT ?3"""
+_VALUES: Final = {
+    ClusterOrder.ID: "id",
+    ClusterOrder.LARGEST: "size",
+    ClusterOrder.NEWEST: "newest",
+    ClusterOrder.CONFIDENCE: "confidence",
+}
+# ``large`` reads nothing but the index of clusters; pages that are alone in theirs are left out before anything is joined.
+_LISTED: Final = """
+    WITH large AS MATERIALIZED (
+        SELECT cluster, count(*) AS size FROM assignments GROUP BY cluster HAVING count(*) >= :least),
+    listed AS (
+        SELECT large.cluster, size, c.page_id AS id, a.representative, min(a.score) AS confidence,
+            {newest} AS newest
+        FROM large CROSS JOIN assignments AS a ON a.cluster = large.cluster {joined}
+        CROSS JOIN pages AS c ON c.doc = large.cluster
+        GROUP BY large.cluster
+        HAVING newest IS NOT NULL AND (:relation IS NULL OR max(a.relation = :relation AND a.doc <> a.representative))
+            AND (:after IS NULL OR {value} {sign} :after OR ({value} = :after AND id > :id))
+        ORDER BY {value} {direction}, id LIMIT :limit)
+    SELECT id, r.page_id, size, newest, confidence, (
+        SELECT coalesce(min(CASE WHEN m.doc <> m.representative THEN page_id END), page_id)
+        FROM assignments AS m JOIN pages USING (doc)
+        WHERE m.cluster = listed.cluster AND m.score = listed.confidence)
+    FROM listed JOIN pages AS r ON r.doc = listed.representative ORDER BY {value} {direction}, id"""
+_DUPLICATES: Final = """
+    SELECT p.site, substr(p.published, 1, 7), count(*) FROM assignments AS a JOIN pages AS p USING (doc)
+    WHERE a.doc <> a.representative AND p.state = 1 GROUP BY 1, 2"""
+ROWS: Final = 2000
+_CHANGES: Final = """
+    SELECT n.seq, p.page_id, c.page_id, r.page_id, a.relation, a.score FROM changes AS n
+    JOIN pages AS p ON p.doc = n.doc LEFT JOIN assignments AS a ON a.doc = n.doc
+    LEFT JOIN pages AS c ON c.doc = a.cluster LEFT JOIN pages AS r ON r.doc = a.representative
+    WHERE n.seq > ? ORDER BY n.seq LIMIT ?"""
 
 
 class ClusterTables(Index):
@@ -46,48 +85,48 @@ class ClusterTables(Index):
     _connection: Connection
 
     def put_edges(self, edges: Iterable[Edge]) -> None:
-        """See ``ClusterStore.put_edges``: the lesser id on the left."""
+        """See ``Index.put_edges``: the lesser id on the left."""
         kept = list(edges)  # before the transaction: an iterator may be slow, or read this index
         with self._connection.transaction() as connection:
             _put_edges(connection, kept)
 
     def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
-        """See ``ClusterStore.edges_of``."""
+        """See ``Index.edges_of``."""
         with self._connection.reading() as connection:
-            docs = json.dumps(list(names.docs_by_id(connection, page_ids).values()))
+            docs = json.dumps(list(tables.docs_by_id(connection, page_ids).values()))
             rows = sorted(connection.execute(_EDGES, (docs,)))
             return [Edge(left, right, Relation(relation), score) for left, right, relation, score in rows]
 
     def drop_edges(self, page_ids: Iterable[str]) -> None:
-        """See ``ClusterStore.drop_edges``."""
+        """See ``Index.drop_edges``."""
         with self._connection.transaction() as connection:
-            docs = [(doc,) for doc in names.docs_by_id(connection, page_ids).values()]
+            docs = [(doc,) for doc in tables.docs_by_id(connection, page_ids).values()]
             connection.executemany("DELETE FROM edges WHERE left = ?", docs)
             connection.executemany("DELETE FROM edges WHERE right = ?", docs)
 
     def assign_many(self, assignments: Iterable[Assignment]) -> None:
-        """See ``ClusterStore.assign_many``."""
+        """See ``Index.assign_many``."""
         kept = list(assignments)
         with self._connection.transaction() as connection:
             _assign(connection, kept)
 
     def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
-        """See ``ClusterStore.assignments``."""
+        """See ``Index.assignments``."""
         with self._connection.reading() as connection:
-            rows = names.rows_by_id(connection, f"{_ASSIGNMENTS} WHERE p.page_id IN", page_ids)
+            rows = tables.rows_by_id(connection, f"{_ASSIGNMENTS} WHERE p.page_id IN", page_ids)
             return {row[0]: _assignment(row) for row in rows}
 
     def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
-        """See ``ClusterStore.members``: clusters by id ascending."""
+        """See ``Index.members``: clusters by id ascending."""
         found: dict[str, list[Assignment]] = {}
         with self._connection.reading() as connection:
-            docs = list(names.docs_by_id(connection, cluster_ids).values())
+            docs = list(tables.docs_by_id(connection, cluster_ids).values())
             for row in connection.execute(_MEMBERS, (json.dumps(docs),)):
                 found.setdefault(row[1], []).append(_assignment(row))
         return found
 
     def clusters(self, *, min_size: int = 1, after: str | None = None) -> Iterator[list[Assignment]]:
-        """See ``ClusterStore.clusters``."""
+        """See ``Index.clusters``."""
         last = after or ""
         while True:
             with self._connection.reading() as connection:
@@ -100,7 +139,7 @@ class ClusterTables(Index):
             last = ids[-1]
 
     def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
-        """See ``ClusterStore.replace_all``: assignments that do not differ stay as they are."""
+        """See ``Index.replace_all``: assignments that do not differ stay as they are."""
         with self._connection.transaction() as connection:
             connection.execute("DELETE FROM edges")
             _put_edges(connection, edges)
@@ -110,20 +149,100 @@ class ClusterTables(Index):
             connection.executemany("DELETE FROM assignments WHERE doc = ?", ((doc,) for doc in gone))
 
     def load_statistics(self) -> bytes | None:
-        """See ``StatisticsStore.load_statistics``."""
+        """See ``Index.load_statistics``."""
         with self._connection.reading() as connection:
             found = connection.execute("SELECT snapshot FROM statistics").fetchone()
             return bytes(found[0]) if found else None
 
     def save_statistics(self, snapshot: bytes) -> None:
-        """See ``StatisticsStore.save_statistics``."""
+        """See ``Index.save_statistics``."""
         with self._connection.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO statistics VALUES (1, ?)", (snapshot,))
+
+    def list_clusters(
+        self, query: ClusterQuery, *, after: Place | None = None, limit: int = 50
+    ) -> list[ClusterSummary]:
+        """See ``Index.list_clusters``."""
+        tests = scope_tests(query.scope)
+        down = query.order.descending
+        inside = " AND ".join(
+            ("p.state = 1", *(test.replace("?1", f":scope{at}") for at, test in enumerate(tests)))
+        )
+        shown = "p.published" if query.order is ClusterOrder.NEWEST else "''"
+        timed = bool(tests) or query.order is ClusterOrder.NEWEST
+        statement = _LISTED.format(
+            newest=f"max(CASE WHEN {inside} THEN {shown} END)" if timed else "''",
+            joined="CROSS JOIN pages AS p ON p.doc = a.doc" if timed else "",
+            value=_VALUES[query.order],
+            sign="<" if down else ">",
+            direction="DESC" if down else "ASC",
+        )
+        value, name = after or (None, None)
+        given = {
+            "least": query.min_size,
+            "relation": None if query.relation is None else str(query.relation),
+            "after": value,
+            "id": name,
+            "limit": limit,
+            **{f"scope{at}": bound for at, bound in enumerate(tests.values())},
+        }
+        with self._connection.reading() as connection:
+            return [ClusterSummary(*row) for row in connection.execute(statement, given)]
+
+    def cluster_sizes(self) -> Counter[int]:
+        """See ``Index.cluster_sizes``."""
+        sizes = "SELECT count(*) AS size FROM assignments GROUP BY cluster"
+        with self._connection.reading() as connection:
+            return Counter(dict(connection.execute(f"SELECT size, count(*) FROM ({sizes}) GROUP BY size")))
+
+    def duplicate_counts(self) -> tuple[Counter[str], Counter[str]]:
+        """See ``Index.duplicate_counts``."""
+        sites: Counter[str] = Counter()
+        months: Counter[str] = Counter()
+        with self._connection.reading() as connection:
+            for site, month, count in connection.execute(_DUPLICATES):
+                sites[site] += count
+                months[month] += count
+        return sites, months
+
+    def changes(self, since: Cursor | None = None) -> Iterator[ClusterChange]:
+        """See ``Index.changes``."""
+        last = self.changes_end()
+        if since is None:
+            since = Cursor(last.log, 0)
+        elif since.log != last.log or since.place > last.place:
+            since = Cursor(last.log, 0)
+            yield ClusterChange(str(since))
+        place = since.place
+        while place < last.place:
+            with self._connection.reading() as connection:
+                rows = connection.execute(_CHANGES, (place, ROWS)).fetchall()
+                found = [
+                    ClusterChange(
+                        str(Cursor(last.log, number)),
+                        page,
+                        cluster,
+                        canonical,
+                        relation and Relation(relation),
+                        score,
+                    )
+                    for number, page, cluster, canonical, relation, score in rows
+                ]
+            if not found:
+                return
+            yield from found
+            place = rows[-1][0]
+
+    def changes_end(self) -> Cursor:
+        """See ``Index.changes_end``."""
+        with self._connection.reading() as connection:
+            (last,) = connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()
+            return Cursor(str(read_meta(connection, "changes")), last)
 
 
 def _put_edges(connection: sqlite3.Connection, edges: Iterable[Edge]) -> None:
     kept = [edge if edge.left <= edge.right else _turned(edge) for edge in edges]
-    docs = names.give_numbers(connection, (page_id for edge in kept for page_id in (edge.left, edge.right)))
+    docs = tables.give_numbers(connection, (page_id for edge in kept for page_id in (edge.left, edge.right)))
     rows = ((docs[edge.left], docs[edge.right], str(edge.relation), edge.score) for edge in kept)
     connection.executemany(
         "INSERT OR REPLACE INTO edges (left, right, relation, score) VALUES (?, ?, ?, ?)", rows
@@ -136,7 +255,7 @@ def _turned(edge: Edge) -> Edge:
 
 def _assign(connection: sqlite3.Connection, kept: Sequence[Assignment]) -> list[tuple[Any, ...]]:
     """Store assignments, a page's earlier one is replaced where it differs; gives the rows."""
-    docs = names.give_numbers(
+    docs = tables.give_numbers(
         connection, (page_id for a in kept for page_id in (a.page_id, a.cluster_id, a.canonical))
     )
     rows = [(docs[a.page_id], docs[a.cluster_id], docs[a.canonical], str(a.relation), a.score) for a in kept]
@@ -148,3 +267,16 @@ def _assign(connection: sqlite3.Connection, kept: Sequence[Assignment]) -> list[
 def _assignment(row: tuple[Any, ...]) -> Assignment:
     page_id, cluster_id, representative, relation, score = row
     return Assignment(page_id, cluster_id, representative, Relation(relation), score)
+
+
+def scope_tests(scope: Scope) -> dict[str, str | int]:
+    """Conditions on a page ``p`` that lies in the scope, with the value ``?1`` of each."""
+    tests = {
+        "p.site = ?1": scope.site,
+        "p.published <> '' AND p.published >= ?1": scope.published_from,
+        # A bound of less precision covers all that begins with it: '2024-05' reaches to the last of May.
+        "p.published <> '' AND substr(p.published, 1, length(?1)) <= ?1": scope.published_to,
+        "p.length >= ?1": scope.min_length,
+        "p.length <= ?1": scope.max_length,
+    }
+    return {test: value for test, value in tests.items() if value is not None}

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexLocked, IndexUnavailable, NotAnIndex
-from es_dedup.index.embedded import schema
+from es_dedup.index.embedded import tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from filelock import BaseFileLock
+
 
 MEMORY: Final = ":memory:"
 CACHE_KIB: Final = 64 * 1024
@@ -25,7 +26,6 @@ KEPT_LOG_BYTES: Final = 64 * 1024 * 1024
 MIN_BUSY_SECONDS: Final = (
     5.0  # SQLite's own short locks (opening, recovery, checkpoint), whatever the user's patience
 )
-
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT})
 _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _PROBLEMS: Final = {
@@ -34,6 +34,10 @@ _PROBLEMS: Final = {
     sqlite3.SQLITE_CANTOPEN: "the file or its folder cannot be opened",
     sqlite3.SQLITE_IOERR: "reading or writing the file failed",
 }
+_LOG: Final = ("-wal", "-shm", "-journal")
+"""Ends of the names of files that SQLite has beside one that is open."""
+_IS_IN_USE: Final = "another process has it open: repeat the command when that has ended"
+_IS_NO_COPY: Final = "it is there and is no earlier, unchanged copy of this index: name another file"
 
 
 class Connection:
@@ -95,14 +99,14 @@ class Connection:
         connection.execute("PRAGMA secure_delete = OFF")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         connection.execute("PRAGMA temp_store = MEMORY")
-        if schema.is_new(connection, self.name):
+        if tables.is_new(connection, self.name):
             if self.read_only:
                 raise NotAnIndex(self.name, "an empty file")
             with self.writing():  # two processes may open the same new file at once
-                if schema.is_new(connection, self.name):
-                    schema.create(connection, features or {})
+                if tables.is_new(connection, self.name):
+                    tables.create(connection, features or {})
                 connection.execute("PRAGMA journal_mode = WAL")
-        self.features = schema.check(connection, self.name, features)
+        self.features = tables.check(connection, self.name, features)
         if not self.read_only:
             # In WAL mode NORMAL writes the log on every commit and waits for the disk at checkpoints only:
             # the death of the process loses nothing that was committed. A power cut may lose the last
@@ -192,7 +196,7 @@ class Connection:
             (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
             if found != "ok":
                 raise NotAnIndex(self.name, str(found))
-            schema.mark_copy(copy)
+            tables.mark_copy(copy)
             copy.commit()
 
     def rewrite(self) -> bool:
@@ -262,7 +266,7 @@ def _look_at_file(file: Path, *, read_only: bool) -> None:
         raise NotAnIndex(name, f"the folder {file.parent} does not exist")
     try:
         with file.open("rb") as stream:
-            head = stream.read(len(schema.MAGIC))
+            head = stream.read(len(tables.MAGIC))
     except FileNotFoundError as error:
         if read_only:
             raise NotAnIndex(name, "there is no such file") from error
@@ -271,7 +275,76 @@ def _look_at_file(file: Path, *, read_only: bool) -> None:
         return
     except OSError as error:
         raise NotAnIndex(name, error.strerror or str(error)) from error
-    if head and head != schema.MAGIC:
+    if head and head != tables.MAGIC:
         raise NotAnIndex(name, "not an SQLite file")
     if not read_only and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
         raise IndexUnavailable(name, "the file or its folder is read-only: open it for reading only")
+
+
+@contextmanager
+def online_copy(source: Connection, place: str | Path) -> Iterator[Path]:
+    """A copy of a file, which takes its place when the block ends without an error; see ``EmbeddedIndex.copy_to``."""
+    whole = Path(os.path.realpath(place))
+    part = whole.with_name(f"{whole.name}.{os.getpid()}.part")
+    if not whole.parent.is_dir():
+        raise IndexUnavailable(str(place), f"the folder {whole.parent} does not exist")
+    with ExitStack() as stack:
+        _take_lock(whole, stack)
+        _check(whole, source)
+        try:
+            source.copy_to(part)
+            yield part
+            with part.open("rb+") as stream:
+                os.fsync(stream.fileno())
+            _check(whole, source)
+            part.replace(whole)
+        except OSError as error:
+            raise IndexUnavailable(str(place), error.strerror or str(error)) from error
+        finally:
+            for end in ("", *_LOG):
+                Path(f"{part}{end}").unlink(missing_ok=True)
+
+
+def _take_lock(file: Path, stack: ExitStack) -> None:
+    """Keep writers of an index out that is there."""
+    from filelock import FileLock  # noqa: PLC0415 - few commands make copies
+
+    lock = Path(f"{file}.lock")
+    try:
+        if lock.exists():
+            stack.enter_context(FileLock(lock, timeout=0))
+    except TimeoutError as error:
+        raise IndexLocked(str(file), 0) from error
+
+
+def _check(file: Path, source: Connection) -> None:
+    """Refuse to replace what is not an earlier, unchanged copy of the index, or is in use.
+
+    Raises:
+        IndexUnavailable: it must not be replaced.
+    """
+    if file.exists() and not file.is_file():  # a device would be replaced, not written to
+        raise IndexUnavailable(str(file), _IS_NO_COPY)
+    if not file.exists() or not file.stat().st_size:
+        if _is_open(file) or (file.exists() and Path(f"{file}.lock").exists()):
+            raise IndexUnavailable(str(file), _IS_IN_USE)
+        return
+    way = "mode=ro" if _is_open(file) else "immutable=1"  # which makes no file beside it
+    with source.reading() as own:
+        try:
+            with closing(sqlite3.connect(f"{file.as_uri()}?{way}", uri=True)) as copy:
+                earlier = tables.is_copy_of(copy, own)
+        except sqlite3.Error:
+            earlier = False
+    if not earlier:
+        raise IndexUnavailable(str(file), _IS_NO_COPY)
+    if _is_open(file):
+        # A reader or a killed process leaves these files, too: the last connection that is closed removes them.
+        with suppress(sqlite3.Error), closing(sqlite3.connect(file, timeout=0)) as copy:
+            copy.execute("SELECT count(*) FROM meta").fetchone()
+        if _is_open(file):
+            raise IndexUnavailable(str(file), _IS_IN_USE)
+
+
+def _is_open(file: Path) -> bool:
+    return any(Path(f"{file}{end}").exists() for end in _LOG)

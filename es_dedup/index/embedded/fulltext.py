@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexLocked
-from es_dedup.index.embedded.schema import read_meta, write_meta
+from es_dedup.index.embedded.tables import read_meta, write_meta
 from es_dedup.index.port import Index
 from es_dedup.index.texts import decompress_text
 from es_dedup.model import Progress
@@ -60,7 +60,7 @@ class TextSearch(Index):
     _tail = range(0)  # the temporary table has the texts after its start, up to its stop
 
     def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
-        """See ``FeatureIndex.search``: new texts are added to the full-text index first; where the file cannot be written now, only a few."""
+        """See ``Index.search``: new texts are added to the full-text index first; where the file cannot be written now, only a few."""
         with self._searching() as (connection, hits):
             sql = _RANKED.format(hits=hits)
             for match in self._matches(query) if limit > 0 else ():
@@ -70,19 +70,19 @@ class TextSearch(Index):
         return []
 
     def matches(self, query: str) -> int:
-        """See ``FeatureIndex.matches``."""
+        """See ``Index.matches``."""
         with self._searching() as (connection, hits):
             sql = _COUNTED.format(hits=hits)
             counts = (int(connection.execute(sql, (match,)).fetchone()[0]) for match in self._matches(query))
             return next(filter(None, counts), 0)
 
     def unsearchable(self) -> int:
-        """See ``FeatureIndex.unsearchable``; what went needs no work."""
+        """See ``Index.unsearchable``; what went needs no work."""
         with self._connection.reading() as connection:
             return int(connection.execute(_MISSING, (self._last(connection),)).fetchone()[0])
 
     def prepare_search(self, progress: Callable[[Progress], None] | None = None) -> None:
-        """See ``FeatureIndex.prepare_search``; nothing while another process writes."""
+        """See ``Index.prepare_search``; nothing while another process writes."""
         if self._connection.read_only:
             self._add_texts(progress, aside=True)
         elif self.unsearchable():

@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.index import validation
-from es_dedup.index.embedded import candidates, names, postings
-from es_dedup.index.embedded.codec import (
+from es_dedup.index.embedded import candidates, postings, tables
+from es_dedup.index.embedded.tables import (
+    NAMED,
+    STORED,
     TERM_BYTES,
+    insert,
     pack_terms,
+    read_meta,
     signed_hashes,
     unpack_terms,
     unsigned_hash,
+    write_meta,
 )
-from es_dedup.index.embedded.rows import insert
-from es_dedup.index.embedded.schema import NAMED, STORED, read_meta, write_meta
 from es_dedup.index.port import NO_NOTES, Index, WriteReport
-from es_dedup.index.records import FeatureRecord
+from es_dedup.index.records import FeatureRecord, problems_of
 from es_dedup.index.texts import compress_text, decompress_text
 
 if TYPE_CHECKING:
@@ -45,21 +47,21 @@ class PageTables(Index):
     _connection: Connection
 
     def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> WriteReport:
-        """See ``FeatureIndex.put_batch``: the notes are kept with the records, or neither is.
+        """See ``Index.put_batch``: the notes are kept with the records, or neither is.
 
         Raises:
             IndexUnavailable: storage failed; nothing of the batch was kept.
             IndexLocked: another process writes; nothing of the batch was kept.
         """
-        failed = dict(validation.problems(batch))
+        failed = dict(problems_of(batch))
         last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in failed}
         places = list(last.values())
         with self._connection.transaction() as connection:
             _set_notes(connection, notes)
-            known = names.docs_by_id(connection, last)
+            known = tables.docs_by_id(connection, last)
             if known:
                 _remove_features(connection, sorted(known.values()))
-            first = names.next_doc(connection)
+            first = tables.next_doc(connection)
             fresh = iter(range(first, first + len(places)))
             docs = [known.get(page_id) or next(fresh) for page_id in last]
             _put_pages(connection, batch, places, docs)
@@ -68,46 +70,46 @@ class PageTables(Index):
         return WriteReport(len(places), {batch.ids[place]: reason for place, reason in failed.items()})
 
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
-        """See ``FeatureIndex.get_many``."""
+        """See ``Index.get_many``."""
         select = f"{_RECORD} WHERE p.state = {STORED} AND p.page_id IN"
         with self._connection.reading() as connection:
-            return {row[0]: _record(row) for row in names.rows_by_id(connection, select, page_ids)}
+            return {row[0]: _record(row) for row in tables.rows_by_id(connection, select, page_ids)}
 
     def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
-        """See ``FeatureIndex.payloads``."""
+        """See ``Index.payloads``."""
         select = f"""SELECT p.page_id, f.payload, p.published FROM pages AS p JOIN features AS f ON f.doc = p.doc
             WHERE p.state = {STORED} AND p.page_id IN"""
         with self._connection.reading() as connection:
-            rows = names.rows_by_id(connection, select, page_ids)
+            rows = tables.rows_by_id(connection, select, page_ids)
             return {page_id: (payload, published) for page_id, payload, published in rows}
 
     def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
-        """See ``FeatureIndex.texts``."""
+        """See ``Index.texts``."""
         select = (
             "SELECT p.page_id, t.body FROM pages AS p JOIN texts AS t ON t.doc = p.doc WHERE p.page_id IN"
         )
         with self._connection.reading() as connection:
-            rows = names.rows_by_id(connection, select, page_ids)
+            rows = tables.rows_by_id(connection, select, page_ids)
             return {page_id: decompress_text(body) for page_id, body in rows}
 
     def candidates_with_copies(
         self, candidate_queries: Sequence[CandidateQuery], hashes: Sequence[int], *, limit: int | None = None
     ) -> tuple[list[CandidateResult], dict[int, list[str]]]:
-        """See ``FeatureIndex.candidates_with_copies``."""
+        """See ``Index.candidates_with_copies``."""
         wanted = signed_hashes([content_hash for content_hash in hashes if content_hash])
         select = f"SELECT content_hash, page_id FROM pages WHERE state = {STORED} AND content_hash IN"
         copies: dict[int, list[str]] = {}
         with self._connection.reading() as connection:
-            for stored, page_id in sorted(names.rows_by_number(connection, select, wanted)):
+            for stored, page_id in sorted(tables.rows_by_number(connection, select, wanted)):
                 copies.setdefault(unsigned_hash(stored), []).append(page_id)
             found = candidates.candidates_many(connection, candidate_queries)
         return found, {each: ids[:limit] for each, ids in copies.items()}
 
     def delete_many(self, page_ids: Iterable[str]) -> int:
-        """See ``FeatureIndex.delete_many``."""
+        """See ``Index.delete_many``."""
         wanted = list(page_ids)
         with self._connection.transaction() as connection:
-            docs = sorted(names.docs_by_id(connection, wanted, state=STORED).values())
+            docs = sorted(tables.docs_by_id(connection, wanted, state=STORED).values())
             _remove_features(connection, docs)
             for statement in (
                 "DELETE FROM edges WHERE left = ?",
@@ -120,21 +122,21 @@ class PageTables(Index):
         return len(docs)
 
     def pages_with_url(self, urls: Iterable[str]) -> dict[str, list[str]]:
-        """See ``FeatureIndex.pages_with_url``: the table is read as a whole."""
+        """See ``Index.pages_with_url``: the table is read as a whole."""
         found: dict[str, list[str]] = {}
         select = f"SELECT url, page_id FROM pages WHERE state = {STORED} AND url IN"
         with self._connection.reading() as connection:
-            for url, page_id in sorted(names.rows_by_id(connection, select, urls)):
+            for url, page_id in sorted(tables.rows_by_id(connection, select, urls)):
                 found.setdefault(url, []).append(page_id)
         return found
 
     def names_page(self, page_id: str) -> bool:
-        """See ``FeatureIndex.names_page``: as the name of a cluster or of a page that was removed."""
+        """See ``Index.names_page``: as the name of a cluster or of a page that was removed."""
         with self._connection.reading() as connection:
-            return bool(names.docs_by_id(connection, [page_id]))
+            return bool(tables.docs_by_id(connection, [page_id]))
 
     def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
-        """See ``FeatureIndex.scan``."""
+        """See ``Index.scan``."""
         select = f"{_RECORD} WHERE p.state = {STORED} AND p.page_id > ? ORDER BY p.page_id LIMIT ?"
         last = after or ""  # every id is above the empty string
         while True:
@@ -146,25 +148,25 @@ class PageTables(Index):
             last = found[-1].page_id
 
     def count(self) -> int:
-        """See ``FeatureIndex.count``."""
+        """See ``Index.count``."""
         with self._connection.reading() as connection:
             (stored,) = connection.execute(f"SELECT count(*) FROM pages WHERE state = {STORED}").fetchone()
             return int(stored)
 
     def notes(self, names: Iterable[str]) -> dict[str, str | None]:
-        """See ``FeatureIndex.notes``."""
+        """See ``Index.notes``."""
         with self._connection.reading() as connection:
             found = {name: read_meta(connection, f"{_NOTE}{name}") for name in names}
         return {name: None if value is None else str(value) for name, value in found.items()}
 
     def note_names(self) -> list[str]:
-        """See ``FeatureIndex.note_names``."""
+        """See ``Index.note_names``."""
         with self._connection.reading() as connection:
             rows = connection.execute("SELECT name FROM meta ORDER BY name").fetchall()
         return [name.removeprefix(_NOTE) for (name,) in rows if name.startswith(_NOTE)]
 
     def set_notes(self, notes: Mapping[str, str | None]) -> None:
-        """See ``FeatureIndex.set_notes``: all of them are kept, or none."""
+        """See ``Index.set_notes``: all of them are kept, or none."""
         with self._connection.transaction() as connection:
             _set_notes(connection, notes)
 
@@ -217,7 +219,7 @@ def _put_texts(
 
 
 def _remove_features(connection: sqlite3.Connection, docs: list[int]) -> None:
-    found = names.rows_by_number(connection, "SELECT doc, terms FROM features WHERE doc IN", docs)
+    found = tables.rows_by_number(connection, "SELECT doc, terms FROM features WHERE doc IN", docs)
     if found:
         terms = unpack_terms(b"".join(packed for _, packed in found))
         counts = [len(packed) // TERM_BYTES for _, packed in found]

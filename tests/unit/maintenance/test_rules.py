@@ -11,10 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_dedup.errors import MassChange
-from es_dedup.index.dedup_field import dedup_fields_of_groups
 from es_dedup.index.jobs import Job, JobState, Partition, as_dict
 from es_dedup.index.port import Assignment
-from es_dedup.index.source_index import DedupField, DocumentKey, SourceFields, document_key
+from es_dedup.index.source_index import (
+    DedupField,
+    DocumentKey,
+    SourceFields,
+    dedup_fields_of_groups,
+    document_key,
+)
 from es_dedup.maintenance.audit import agrees
 from es_dedup.maintenance.context import MaintenanceContext
 from es_dedup.maintenance.stage import batch_of, gives_up

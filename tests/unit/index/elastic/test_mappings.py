@@ -12,9 +12,9 @@ import pytest
 
 from es_dedup.detectors import ccdet, char_frequency, coverage, dwdcs, multi_simhash, simhash
 from es_dedup.detectors.named_fields import field_types, term_fields
-from es_dedup.index.elastic import Options, records
-from es_dedup.index.elastic.fields import SEARCHED, SHOWN, TermFields
-from es_dedup.index.elastic.mappings import KINDS, SCHEMA_VERSION, add_fields, body_of, load_mapping
+from es_dedup.index.elastic import Options, documents
+from es_dedup.index.elastic.documents import SEARCHED, SHOWN, TermFields
+from es_dedup.index.elastic.schema import KINDS, SCHEMA_VERSION, add_fields, body_of, load_mapping
 from es_dedup.index.records import RecordBatch
 from es_dedup.settings import Settings
 from es_dedup.testing.builders import record
@@ -56,7 +56,7 @@ def test_candidates_are_found_by_lean_fields() -> None:
     found = fields_of("features")
     for name in FIELDS.searched:
         assert found[name] == {"type": "keyword", "doc_values": False}
-    assert set(records.FIELDS) <= set(found)
+    assert set(documents.FIELDS) <= set(found)
 
 
 def test_the_fields_are_those_of_the_methods() -> None:

@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_dedup.index.elastic import Options, Server, parse_address
-from es_dedup.index.elastic.bulk import Result
 from es_dedup.index.elastic.candidates import _Asked
-from es_dedup.index.elastic.collection import Collection
-from es_dedup.index.elastic.read_your_writes_clusters import ClusterChanges
-from es_dedup.index.elastic.read_your_writes_pages import (
+from es_dedup.index.elastic.collection import Collection, Result
+from es_dedup.index.elastic.read_your_writes import (
     MOST_PAGES,
+    ClusterChanges,
     PageWriteCache,
     WrittenBatch,
     newest_of,

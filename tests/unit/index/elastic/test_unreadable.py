@@ -16,7 +16,7 @@ from es_dedup.errors import UnreadableAnswer
 from es_dedup.index.elastic import Options, Server, SourceIndex, parse_address
 from es_dedup.index.elastic.candidates import CandidateSearcher
 from es_dedup.index.elastic.collection import Collection
-from es_dedup.index.elastic.read_your_writes_pages import PageWriteCache
+from es_dedup.index.elastic.read_your_writes import PageWriteCache
 from es_dedup.index.elastic.schema import Schema
 from es_dedup.index.elastic.server import reason_in
 

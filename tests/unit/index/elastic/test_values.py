@@ -22,12 +22,10 @@ from es_dedup.errors import (
     IndexUnavailable,
 )
 from es_dedup.index.elastic import Options, Server, is_address, parse_address
-from es_dedup.index.elastic.bulk import Result
 from es_dedup.index.elastic.candidates import query_of
+from es_dedup.index.elastic.collection import Result
 from es_dedup.index.elastic.connecting import credentials
-from es_dedup.index.elastic.document_writes import DROPPED, DocumentWrites
-from es_dedup.index.elastic.targets import auto_creates
-from es_dedup.index.elastic.tokens import (
+from es_dedup.index.elastic.documents import (
     LONG,
     hash_of,
     hash_token,
@@ -35,6 +33,8 @@ from es_dedup.index.elastic.tokens import (
     storable,
     tokens_of,
 )
+from es_dedup.index.elastic.source_facts import auto_creates
+from es_dedup.index.elastic.source_writes import DROPPED, SourceWrites
 from es_dedup.index.factory import beside, elastic_options, shown
 from es_dedup.index.source_index import RestoredDocument
 from es_dedup.index.term_weights import ENOUGH, weights_of
@@ -194,7 +194,7 @@ def test_a_document_that_a_pipeline_drops_is_not_restored() -> None:
         Result(200, noop=True, index="pages", version=-3),
         Result(409, "version_conflict_engine_exception", index="pages"),
     ]
-    writes = DocumentWrites(Server(parse_address("http://h:9200/i"), Options()))
+    writes = SourceWrites(Server(parse_address("http://h:9200/i"), Options()))
     with patch.object(writes, "_write", return_value=results):
         assert writes.create(documents) == [
             ("pages/kept", ""),

@@ -12,14 +12,23 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import NotAnIndex, SchemaMismatch, SettingsMismatch
+import numpy as np
+
+from es_dedup.errors import DamagedData, NotAnIndex, SchemaMismatch, SettingsMismatch, UnknownPage
+from es_dedup.index.records import encodable
+from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import differences
+from es_dedup.text.hashing import TERM_BITS
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
 
 APPLICATION_ID: Final = 0x65734464  # "esDd"
 SCHEMA_VERSION: Final = 2
@@ -27,10 +36,8 @@ PAGE_BYTES: Final = (
     8192  # of 4, 8 and 16 KiB the best of bulk speed, fill of 1 kB rows, and cost of a single page
 )
 MAGIC: Final = b"SQLite format 3\x00"
-
 NAMED, STORED = 0, 1
 """Values of ``pages.state``: only its id is known; the page is stored."""
-
 _COPY: Final = "copy"
 """Name in ``meta`` of what a copy held when it was made."""
 _LOG: Final = "BEGIN DELETE FROM changes WHERE doc = {0}.doc; INSERT INTO changes (doc) VALUES ({0}.doc); END"
@@ -65,6 +72,13 @@ _TABLES: Final = (
     *_CHANGES,
     "CREATE TABLE statistics (id INTEGER PRIMARY KEY CHECK (id = 1), snapshot BLOB NOT NULL)",
 )
+IDS_PER_QUERY: Final = 500
+MIN_IDS_FOR_SCAN: Final = 1_000
+ROWS_SCANNED_PER_ID: Final = 3  # looking up an id takes three times as long as reading a row in passing
+_IDS_OF_DOCS: Final = """
+    SELECT d.key, p.page_id FROM json_each(?) AS d CROSS JOIN pages AS p ON p.doc = d.value"""
+ROWS_PER_INSERT: Final = 64
+TERM_BYTES: Final = TERM_BITS // 8
 
 
 def is_new(connection: sqlite3.Connection, index: str) -> bool:
@@ -168,3 +182,126 @@ def read_meta(connection: sqlite3.Connection, name: str) -> str | int | None:
 def write_meta(connection: sqlite3.Connection, name: str, value: str | int) -> None:
     """Set a value of the meta table."""
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+
+def rows_by_id(
+    connection: sqlite3.Connection, select: str, page_ids: Iterable[str]
+) -> Iterator[tuple[Any, ...]]:
+    """Rows of a statement that ends in ``IN``, for any number of ids; in no order.
+
+    An id that no page can have matches nothing.
+    """
+    for some in chunked(page_ids, IDS_PER_QUERY):
+        known = [page_id for page_id in some if encodable(page_id)]
+        yield from connection.execute(f"{select} ({', '.join('?' * len(known))})", known).fetchall()
+
+
+def rows_by_number(
+    connection: sqlite3.Connection, select: str, numbers: Sequence[int]
+) -> list[tuple[Any, ...]]:
+    """Rows of a statement that ends in ``IN``, for any number of documents or hashes; in no order."""
+    return connection.execute(f"{select} (SELECT value FROM json_each(?))", (json.dumps(numbers),)).fetchall()
+
+
+def docs_by_id(
+    connection: sqlite3.Connection, page_ids: Iterable[str], *, state: int = NAMED
+) -> dict[str, int]:
+    """Numbers by id; ids never heard of are absent.
+
+    Args:
+        state: ``STORED`` leaves out ids that are only named by edges and clusters.
+    """
+    wanted = dict.fromkeys(page_ids)
+    select = f"SELECT page_id, doc FROM pages WHERE state >= {state}"
+    if len(wanted) >= MIN_IDS_FOR_SCAN and next_doc(connection) <= ROWS_SCANNED_PER_ID * len(wanted):
+        return {page_id: doc for page_id, doc in connection.execute(select) if page_id in wanted}
+    return dict(rows_by_id(connection, f"{select} AND page_id IN", wanted))
+
+
+def ids_by_doc(connection: sqlite3.Connection, docs: Sequence[int]) -> list[str]:
+    """Ids in the order of their numbers.
+
+    Raises:
+        UnknownPage: a number that stands for no page.
+    """
+    found = dict(connection.execute(_IDS_OF_DOCS, (json.dumps(docs),)))
+    if len(found) != len(docs):
+        missing = next(doc for place, doc in enumerate(docs) if place not in found)
+        raise UnknownPage(f"#{missing}")
+    return [found[place] for place in range(len(docs))]
+
+
+def give_numbers(connection: sqlite3.Connection, page_ids: Iterable[str]) -> dict[str, int]:
+    """Numbers by id; ids never heard of get one, as pages that are named and not stored."""
+    wanted = dict.fromkeys(page_ids)
+    known = docs_by_id(connection, wanted)
+    new = {
+        page_id: doc
+        for doc, page_id in enumerate((i for i in wanted if i not in known), next_doc(connection))
+    }
+    connection.executemany(f"INSERT INTO pages (page_id, doc, state) VALUES (?, ?, {NAMED})", new.items())
+    return known | new
+
+
+def next_doc(connection: sqlite3.Connection) -> int:
+    """The least number above all that were ever given; rows of ``pages`` are never removed."""
+    (last,) = connection.execute("SELECT max(doc) FROM pages").fetchone()
+    return (last or 0) + 1
+
+
+def insert(
+    connection: sqlite3.Connection, head: str, values: str, rows: Iterable[tuple[Any, ...]], tail: str = ""
+) -> None:
+    """Insert rows in their order.
+
+    Args:
+        connection: in a transaction.
+        head: the statement up to and with ``VALUES``.
+        values: what stands there for one row, with a question mark per value that the row holds.
+        rows: taken lazily.
+        tail: the statement after the values.
+    """
+    rest: list[tuple[Any, ...]] = []
+
+    def whole() -> Iterator[list[Any]]:
+        for some in chunked(rows, ROWS_PER_INSERT):
+            if len(some) == ROWS_PER_INSERT:
+                yield list(chain.from_iterable(some))
+            else:
+                rest.extend(some)
+
+    connection.executemany(f"{head} {', '.join([values] * ROWS_PER_INSERT)} {tail}", whole())
+    connection.executemany(f"{head} {values} {tail}", rest)
+
+
+def pack_terms(terms: NDArray[np.uint64]) -> bytes:
+    """Six bytes per term, lowest byte first, in the given order."""
+    return terms.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :TERM_BYTES].tobytes()
+
+
+def unpack_terms(stored: bytes) -> NDArray[np.uint64]:
+    """The terms of which ``pack_terms`` made ``stored``.
+
+    Raises:
+        DamagedData: no whole number of terms.
+    """
+    if len(stored) % TERM_BYTES:
+        raise DamagedData("terms", f"{len(stored)} bytes, {TERM_BYTES} a term")
+    wide = np.zeros((len(stored) // TERM_BYTES, 8), dtype=np.uint8)
+    wide[:, :TERM_BYTES] = np.frombuffer(stored, dtype=np.uint8).reshape(-1, TERM_BYTES)
+    return wide.reshape(-1).view("<u8").astype(np.uint64, copy=False)
+
+
+def signed_hashes(hashes: Sequence[int]) -> list[int]:
+    """64-bit hashes as the signed integers that SQLite stores; the bits are the same.
+
+    Args:
+        hashes: each in [0, 2^64).
+    """
+    signed: list[int] = np.array(hashes, dtype=np.uint64).view(np.int64).tolist()
+    return signed
+
+
+def unsigned_hash(stored: int) -> int:
+    """The hash of which ``signed_hashes`` made ``stored``."""
+    return stored & 0xFFFF_FFFF_FFFF_FFFF

@@ -1,0 +1,280 @@
+"""What decides how documents of a source index may be changed: its ``_source``, and its mapping of ``dedup``.
+
+A ``dedup`` field is written by a partial update: the server reads ``_source``, merges the field, and indexes the result. A field that ``_source`` does not hold
+is lost. ``_source.excludes``, ``_source.includes`` and ``_source.enabled: false`` leave fields out. Synthetic ``_source`` is made anew from
+doc values: values of an array come back sorted and without repetitions, so that a phrase query over them finds less after the update.
+Elasticsearch 9.2 and later leave vectors out of the answers of a search (``index.mapping.exclude_source_vectors``), but put them back for
+partial updates. All of this is fixed when an index is created.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.errors import IndexError_, IndexRefused
+from es_dedup.index.elastic import templates
+from es_dedup.index.elastic.server import BAD_REQUEST, NOT_FOUND
+from es_dedup.index.source_index import DEDUP, PipelineEffects, WriteTarget, unread_problem, value_of
+from es_dedup.model.batches import chunked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from elasticsearch import Elasticsearch
+
+    from es_dedup.index.elastic.server import Server
+
+
+INDICES_AT_A_TIME: Final = 14  # of one request: its address has at most 4,096 bytes, a name 255
+FILTER: Final = (
+    "*.aliases",
+    "*.mappings._source",
+    f"*.mappings.properties.{DEDUP}",
+    "*.settings.index.mode",
+    "*.settings.index.mapping.source",
+    "*.settings.index.default_pipeline",
+    "*.settings.index.final_pipeline",
+    "*.settings.index.uuid",
+)
+NO_PIPELINE: Final = "_none"  # the name that stands for no pipeline
+EXTERNAL_VERSIONS: Final = {"versions": "external"}
+"""``meta`` of the mapping of ``dedup.cluster_id`` where documents keep their ``_version``."""
+SYNTHETIC_MODES: Final = ("logsdb", "time_series")
+SAMPLE_ID: Final = "es-dedup-sample"
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """What an alias does for one of its indices.
+
+    Attributes:
+        writes: the index is marked as the one that takes the alias's writes.
+        routing: of documents that are written by it without a routing of their own; empty: they have none.
+        part: why searches by it find a part of the index only; empty where they find all of it.
+    """
+
+    writes: bool = False
+    routing: str = ""
+    part: str = ""
+
+    @property
+    def filtered(self) -> bool:
+        """Whether it hides documents from its own writers, too."""
+        return "filter" in self.part
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> Alias:
+        """As the server describes it."""
+        part = [name for name in ("filter", "search_routing") if said.get(name)]
+        return cls(bool(said.get("is_write_index")), said.get("index_routing", ""), " and ".join(part))
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFacts:
+    """Facts of one concrete index.
+
+    Attributes:
+        source_problem: why a partial update would lose data; empty when it loses none.
+        types: the type of each field below ``dedup``, by name.
+        external: its documents keep the ``_version`` that their owner gives them; noted in the mapping, where all writers see it.
+        default_pipeline: of the index, for documents that name none; empty when there is none.
+        final_pipeline: of the index, which a document that is indexed again cannot pass by; empty when there is none.
+        aliases: its aliases by name, and what each does.
+    """
+
+    source_problem: str
+    types: Mapping[str, str]
+    external: bool = False
+    default_pipeline: str = ""
+    final_pipeline: str = ""
+    aliases: Mapping[str, Alias] = field(default_factory=dict)
+
+
+def read_facts(server: Server, indices: Iterable[str]) -> dict[str, IndexFacts]:
+    """The facts of concrete indices, open or closed; those that do not exist are absent."""
+    return dict(facts for some in chunked(indices, INDICES_AT_A_TIME) for facts in _read_some(server, some))
+
+
+def _read_some(server: Server, names: Sequence[str]) -> Iterator[tuple[str, IndexFacts]]:
+    answer = server.call(
+        lambda client: (
+            client.indices.get(
+                index=list(names), ignore_unavailable=True, expand_wildcards="all", filter_path=list(FILTER)
+            ).body
+        )
+    )
+    yield from ((name, _facts(said)) for name, said in answer.items())
+
+
+def _facts(said: Mapping[str, Any]) -> IndexFacts:
+    mappings, settings = said.get("mappings", {}), said.get("settings", {}).get("index", {})
+    default, final = (settings.get(f"{name}_pipeline", NO_PIPELINE) for name in ("default", "final"))
+    fields = mappings.get("properties", {}).get(DEDUP, {}).get("properties", {})
+    return IndexFacts(
+        _source_problem(mappings.get("_source", {}), settings),
+        {name: field.get("type", "object") for name, field in fields.items()},
+        fields.get("cluster_id", {}).get("meta") == EXTERNAL_VERSIONS,
+        "" if default == NO_PIPELINE else default,
+        "" if final == NO_PIPELINE else final,
+        {name: Alias.of(each) for name, each in said.get("aliases", {}).items()},
+    )
+
+
+def _source_problem(source: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    for name in ("excludes", "includes"):
+        if fields := source.get(name):
+            return f"_source.{name}: {', '.join(fields)}"
+    if str(source.get("enabled", True)).lower() == "false":
+        return "_source.enabled: false"
+    index_mode = settings.get("mode", "")
+    by_default = "synthetic" if index_mode in SYNTHETIC_MODES else "stored"
+    mode = settings.get("mapping", {}).get("source", {}).get("mode", source.get("mode", by_default)).lower()
+    if mode == "stored":
+        return ""
+    return f"_source mode {mode}" + (f", index mode {index_mode}" if index_mode else "")
+
+
+def write_target(server: Server, target: str, properties: Mapping[str, Any]) -> WriteTarget:
+    """Where documents written to ``target`` go.
+
+    Args:
+        server: where it is.
+        target: index, alias or data stream; an index that does not exist is created where a write would create it, see
+            ``action.auto_create_index`` and index templates; elsewhere the write that follows is refused by the server.
+        properties: in the mapping of an index that is created here.
+
+    Raises:
+        IndexRefused: the role does not allow it, or it is an alias with a filter.
+    """
+    found = _behind(server, target)
+    if not found and _creates(server, target):
+        mappings = {"properties": dict(properties)}
+        # It is refused where another process was first, or where a template makes it a data stream.
+        server.call_unless(
+            lambda client: client.indices.create(index=target, mappings=mappings), BAD_REQUEST, writing=True
+        )
+        found = _behind(server, target)
+    if not found:
+        return WriteTarget(target)  # the server makes it, by a template of a data stream
+    index = next((name for name, alias in found.items() if alias.writes), max(found))
+    if found[index].filtered:
+        problem = "the alias has a filter, and documents that it hides may stand for those that it shows"
+        raise IndexRefused(target, problem, f"write to the index behind it, {index}, or to an alias without")
+    return WriteTarget(index, found[index].routing)
+
+
+def shown_in_part(server: Server, target: str) -> str:
+    """See ``SourceIndex.shown_in_part``."""
+    for name in target.split(",") if "*" not in target else ():
+        for index, alias in _behind(server, name).items():
+            if alias.part:
+                return f"the alias {name} shows a part of {index} only ({alias.part})"
+    return ""
+
+
+def _behind(server: Server, target: str) -> dict[str, Alias]:
+    """The concrete indices behind a target, and what it does as an alias of each; none when it is not there."""
+    answer = server.call_unless(lambda client: client.indices.get_alias(index=target).body, NOT_FOUND)
+    return {
+        name: Alias(writes=True) if name == target else Alias.of(said["aliases"].get(target, {}))
+        for name, said in (answer or {}).items()
+    }
+
+
+def _creates(server: Server, target: str) -> bool:
+    """Whether a write to an index that does not exist creates it; what the role may not read is taken for yes."""
+    try:
+        by_template = templates.auto_create(server, target)
+        if by_template is not None:
+            return by_template
+        said = server.call(
+            lambda client: client.cluster.get_settings(
+                include_defaults=True, filter_path="*.action.auto_create_index"
+            )
+        )
+    except IndexRefused:
+        return True
+    kinds = ("transient", "persistent", "defaults")
+    given = [said[kind]["action"]["auto_create_index"] for kind in kinds if kind in said]
+    return auto_creates(str(given[0]), target) if given else True
+
+
+def auto_creates(setting: str, name: str) -> bool:
+    """What ``action.auto_create_index`` says of a name: ``true``, ``false``, or patterns of which the first that fits decides.
+
+    Source:
+        Elasticsearch reference, "Index API", automatic index creation: ``+`` allows, ``-`` forbids, what fits nothing is forbidden.
+    """
+    if setting in ("true", "false"):
+        return setting == "true"
+    for given in setting.split(","):
+        pattern = given.strip()
+        if fnmatchcase(name, pattern.lstrip("+-")):
+            return not pattern.startswith("-")
+    return False
+
+
+def pipeline_effects(
+    server: Server, index: str, known: IndexFacts | None, source: Mapping[str, Any], content: str
+) -> PipelineEffects:
+    """What comes out of the default and the final pipeline of an index.
+
+    Args:
+        server: simulates them.
+        index: that documents are sent to.
+        known: facts of the index; None: they are read.
+        source: a document with its ``dedup`` field.
+        content: name of the field that holds the page.
+    """
+    document: dict[str, Any] = {"_index": index, "_id": SAMPLE_ID, "_source": dict(source)}
+    facts = known or read_facts(server, [index]).get(index)
+    names = [name for name in (facts.default_pipeline, facts.final_pipeline) if name] if facts else []
+    for name in names:
+        try:
+            (answer,) = server.call(partial(_simulate, name, document))["docs"]
+        except IndexError_ as error:
+            return PipelineEffects(notes=(f"pipeline {name} of {index} could not be tried: {error}",))
+        if answer is None:
+            return PipelineEffects(notes=(f"pipeline {name} of {index} drops a sample document",))
+        if "doc" not in answer:
+            reason = answer.get("error", {}).get("reason", "an error")
+            return PipelineEffects(notes=(f"pipeline {name} of {index} refuses a sample document: {reason}",))
+        document = {key: answer["doc"][key] for key in ("_index", "_id", "_source")}
+    if not names:
+        return PipelineEffects()
+    return _compared(f"pipeline {' and '.join(names)} of {index}", index, source, document, content)
+
+
+def _simulate(name: str, document: Mapping[str, Any], client: Elasticsearch) -> Any:
+    return client.ingest.simulate(id=name, docs=[document])
+
+
+def _compared(
+    who: str, index: str, source: Mapping[str, Any], document: Mapping[str, Any], content: str
+) -> PipelineEffects:
+    problems, notes, after = [], [], document["_source"]
+    if not after.get(DEDUP):
+        problems.append(
+            f"{who} removes the field {DEDUP}, so that searches find no clusters: let the pipeline keep it"
+        )
+    elif after[DEDUP] != source[DEDUP]:
+        problems.append(f"{who} changes the field {DEDUP}: let the pipeline keep it as it is")
+    text, stored = value_of(source, content), value_of(after, content)
+    unread = text is not None and stored is None
+    if unread:
+        renamed = next(
+            (f" to {name!r}" for name, value in after.items() if value == text and name not in source), ""
+        )
+        problems.append(unread_problem(who, "renames" if renamed else "removes", content, renamed))
+    elif text != stored:
+        notes.append(f"{who} changes the content field {content!r}: decisions rest on the text before")
+    if document["_index"] != index:
+        notes.append(
+            f"{who} moves documents to {document['_index']}: attach that index, or a pattern with it"
+        )
+    if document["_id"] != SAMPLE_ID:
+        notes.append(f"{who} gives documents another _id: they are read again after the write")
+    return PipelineEffects(tuple(problems), tuple(notes), unread=unread)

@@ -1,0 +1,320 @@
+"""Changes of whole documents where a partial update will not do: it cannot remove a field, and it raises ``_version``.
+
+A document is read, changed, and indexed again under a condition. Where its index keeps external versions the condition is the version
+itself (``external_gte``), which stays as it is; elsewhere it is the sequence number. A document that another writer changes meanwhile
+is read again. Ingest pipelines are passed by (``_none``). Only for indices whose ``_source`` is the whole document, see ``facts``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.errors import IndexUnavailable
+from es_dedup.index.elastic.collection import Result, Write, mget, write_all
+from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, OK, reads_answers, reason_in
+from es_dedup.index.elastic.source_facts import INDICES_AT_A_TIME, read_facts
+from es_dedup.index.source_index import DocumentKey, FieldUpdateReport, ShardWrites, document_key
+from es_dedup.model.batches import chunked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from es_dedup.index.elastic.server import Server
+    from es_dedup.index.source_index import RestoredDocument, SourceDocument
+
+    Change = Callable[[str, dict[str, Any]], dict[str, Any]]
+
+DOCUMENTS_AT_A_TIME: Final = 100
+NOWHERE: Final = ("index_not_found_exception", "routing_missing_exception")
+"""Errors that say that a document cannot be there."""
+TRIES: Final = 6  # of one document that other writers change meanwhile
+DROPPED: Final = "an ingest pipeline dropped it"
+REMEMBERED: Final = 50_000  # documents: many batches, some MB
+CLOSED: Final = "index_closed_exception"
+FILTER: Final = tuple(
+    f"indices.*.shards.*.{name}"
+    for name in (
+        "routing.primary",
+        "routing.node",
+        "seq_no",
+        "commit.user_data.history_uuid",
+        "indexing.delete_total",
+    )
+)
+
+
+def rewrite(
+    server: Server,
+    keys: Mapping[str, DocumentKey],
+    change: Change,
+    *,
+    external: Collection[str] = (),
+) -> dict[str, Result]:
+    """Change documents; one result each.
+
+    Args:
+        server: where they are.
+        keys: the documents, by page id.
+        change: gives the new fields of a document, from its page id and its fields; the same fields change nothing.
+        external: indices whose documents keep their ``_version``.
+    """
+    results: dict[str, Result] = {}
+    for some in chunked(keys, DOCUMENTS_AT_A_TIME):
+        waiting = list(some)
+        for _ in range(TRIES):
+            writes: dict[str, Write] = {}
+            answers = server.call(partial(mget, [place_of(keys[name]) for name in waiting]))
+            for name, answer in zip(waiting, answers, strict=True):
+                if not is_there(answer, server):
+                    results[name] = Result(NOT_FOUND, "there is no such document")
+                    continue
+                new = change(name, dict(answer["_source"]))
+                if new == answer["_source"]:
+                    results[name] = Result(OK, noop=True)
+                else:
+                    writes[name] = _write(keys[name], answer, new, external)
+            done = write_all(server, writes.values(), alias=False)
+            results.update(zip(writes, done, strict=True))
+            waiting = [name for name in writes if results[name].status == CONFLICT]
+            if not waiting:
+                break
+    return results
+
+
+def is_there(answer: Mapping[str, Any], server: Server) -> bool:
+    """Whether ``mget`` has found a document.
+
+    Raises:
+        IndexUnavailable: it could not look for it.
+    """
+    if "error" in answer and answer["error"].get("type") not in NOWHERE:
+        raise IndexUnavailable(server.name, reason_in(answer["error"]))
+    return bool(answer.get("found"))
+
+
+def place_of(key: DocumentKey) -> dict[str, Any]:
+    """What ``mget`` takes for a document."""
+    place = {"_index": key.index, "_id": key.id}
+    return place | {"routing": key.routing} if key.routing else place
+
+
+def _write(
+    key: DocumentKey, answer: Mapping[str, Any], source: dict[str, Any], external: Collection[str]
+) -> Write:
+    is_external = key.index in external
+    return Write(
+        "index",
+        key.index,
+        key.id,
+        source,
+        condition=None if is_external else (answer["_seq_no"], answer["_primary_term"]),
+        routing=key.routing,
+        version=answer["_version"] if is_external else None,
+        pipeline="_none",
+    )
+
+
+def report_of(results: Mapping[str, Result]) -> FieldUpdateReport:
+    """What became of writes of ``dedup`` fields, from the result of each."""
+    changed = unchanged = 0
+    gone: list[str] = []
+    failed: dict[str, str] = {}
+    for page_id, result in results.items():
+        if result.status == NOT_FOUND:
+            gone.append(page_id)
+        elif result.done:
+            changed += not result.noop
+            unchanged += result.noop
+        else:
+            failed[page_id] = f"{_class_of(result)}: {result.reason}"
+    return FieldUpdateReport(changed, unchanged, tuple(gone), failed)
+
+
+def _class_of(result: Result) -> str:
+    if result.status == CONFLICT:
+        return "conflict"
+    parsing = ("document_parsing_exception", "mapper_parsing_exception", "strict_dynamic_mapping_exception")
+    return "mapping" if any(name in result.reason for name in parsing) else "refused"
+
+
+def _outcome(result: Result) -> str:
+    if result.status == NOT_FOUND:
+        return "gone"
+    if result.done:
+        return ""
+    return "conflict" if result.status == CONFLICT else result.reason
+
+
+def _read_writes(server: Server, names: Sequence[str]) -> Iterator[tuple[str, dict[int, ShardWrites]]]:
+    """Writes of each shard of some indices, by index; see ``SourceIndex.writes``."""
+    # Primary terms rise whenever a primary is started, and its counts begin anew.
+    state = server.call(
+        lambda client: (
+            client.cluster.state(
+                metric="metadata",
+                index=list(names),
+                ignore_unavailable=True,
+                filter_path="metadata.indices.*.primary_terms",
+            ).body
+        )
+    )
+    terms = state.get("metadata", {}).get("indices", {})
+    for index, said in _shard_statistics(server, names).items():
+        of_index = terms.get(index, {}).get("primary_terms", {})
+        yield (
+            index,
+            {
+                int(number): _writes(copy, str(of_index.get(number)))
+                for number, copies in said["shards"].items()
+                for copy in copies
+                if copy["routing"]["primary"] and "seq_no" in copy
+            },
+        )
+
+
+def _shard_statistics(server: Server, names: Sequence[str]) -> Mapping[str, Any]:
+    """What the server says of some indices; those that were deleted or closed meanwhile are asked for apart, and left out."""
+    found = server.call_unless(
+        lambda client: client.indices.stats(
+            index=list(names), metric="indexing", level="shards", filter_path=list(FILTER)
+        ).body.get("indices", {}),
+        NOT_FOUND,
+        CLOSED,
+    )
+    if found is not None or len(names) == 1:
+        return found or {}
+    return {index: said for name in names for index, said in _shard_statistics(server, [name]).items()}
+
+
+def _writes(copy: Mapping[str, Any], term: str) -> ShardWrites:
+    seq_no, history = copy["seq_no"], str(copy["commit"]["user_data"]["history_uuid"])
+    return ShardWrites(
+        history,
+        int(seq_no["global_checkpoint"]),
+        int(seq_no["max_seq_no"]),
+        (f"{history} {term} {copy['routing']['node']}", int(copy["indexing"]["delete_total"])),
+    )
+
+
+@reads_answers()
+class SourceWrites:
+    """The methods of ``SourceIndex`` that write and remove documents, and tell what others have written; threads may share it.
+
+    Versions of documents stay known when this process writes their ``dedup`` field: a partial update raises ``_version`` by one, whatever
+    it was made on top of. With the known version before it, nobody else has written the document in between.
+
+    Args:
+        server: where the source indices are.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._guard = threading.Lock()
+        self._known: OrderedDict[str, tuple[int, int]] = OrderedDict()  # version and sequence number
+
+    def writes(self, indices: Iterable[str]) -> dict[str, dict[int, ShardWrites]]:
+        """How many writes the shards of concrete open indices have had, by index and number of the shard.
+
+        Indices that do not exist or are closed are absent; so are shards without a primary.
+        """
+        parts = chunked(indices, INDICES_AT_A_TIME)
+        return dict(found for some in parts for found in _read_writes(self._server, some))
+
+    def exists(self, index: str) -> bool:
+        """Whether there is a concrete index, open or closed."""
+        return index in read_facts(self._server, [index])
+
+    def remember(self, documents: Iterable[SourceDocument]) -> None:
+        """Note that documents are known as they were read; only of the latest some ten thousand it is kept in mind."""
+        with self._guard:
+            for each in documents:
+                self._known[each.key.page_id] = (each.version, each.seq_no)
+                self._known.move_to_end(each.key.page_id)
+            while len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
+
+    def forget(self, documents: Iterable[SourceDocument]) -> None:
+        """Take ``remember`` back."""
+        with self._guard:
+            for each in documents:
+                self._known.pop(each.key.page_id, None)
+
+    def knows(self, document: SourceDocument) -> bool:
+        """Whether a document is as it was remembered, but for its ``dedup`` field as this process wrote it."""
+        with self._guard:
+            return self._known.get(document.key.page_id) == (document.version, document.seq_no)
+
+    def _wrote(self, results: Mapping[str, Result]) -> None:
+        """Keep what is known of documents up to date with partial updates of this process, by page id."""
+        with self._guard:
+            for page_id, result in results.items():
+                if not result.done or result.noop or result.condition is None:
+                    continue
+                if self._known.get(page_id, (0, 0))[0] == result.version - 1:
+                    self._known[page_id] = (result.version, result.condition[0])
+
+    def delete(self, page_ids: Iterable[str]) -> None:
+        """Remove documents; those that are not there are no error.
+
+        Raises:
+            IndexUnavailable: some could not be removed.
+        """
+        keys = map(document_key, page_ids)
+        results = self._write(Write("delete", key.index, key.id, routing=key.routing) for key in keys)
+        if problems := [result.reason for result in results if not result.done]:
+            raise IndexUnavailable(self._server.name, problems[0])
+
+    def delete_unchanged(self, documents: Iterable[SourceDocument]) -> dict[str, str]:
+        """Remove those documents that are still as they were read; by page id why one was not removed, empty where it was.
+
+        The reason is ``gone``, ``conflict`` (it was written meanwhile), or what the server said. Where an index keeps external versions,
+        the condition is the version itself: a delete without one raises it, and for ``index.gc_deletes`` the server refuses every write
+        with the version that the document had.
+        """
+        given = list(documents)
+        facts = read_facts(self._server, dict.fromkeys(each.key.index for each in given))
+        external = {name for name, each in facts.items() if each.external}
+        results = self._write(
+            Write(
+                "delete",
+                each.key.index,
+                each.key.id,
+                condition=None if each.key.index in external else (each.seq_no, each.term),
+                routing=each.key.routing,
+                version=each.version if each.key.index in external else None,
+            )
+            for each in given
+        )
+        return {each.key.page_id: _outcome(result) for each, result in zip(given, results, strict=True)}
+
+    def create(self, documents: Iterable[RestoredDocument]) -> list[tuple[str, str]]:
+        """Write documents that are not there; for each its page id, and why it was not written, empty where it was.
+
+        The reason is ``conflict`` where a document of that id is there, or what the server said.
+        """
+        given = list(documents)
+        results = self._write(
+            Write(
+                "index" if each.version else "create",
+                each.index,
+                each.id,
+                dict(each.source),
+                routing=each.routing,
+                version=each.version or None,
+                pipeline="_none",
+            )
+            for each in given
+        )
+        return [
+            (
+                DocumentKey(result.index or each.index, each.id, each.routing).page_id,
+                DROPPED if result.noop else _outcome(result),
+            )
+            for each, result in zip(given, results, strict=True)
+        ]
+
+    def _write(self, writes: Iterable[Write]) -> list[Result]:
+        return write_all(self._server, writes, alias=False)
