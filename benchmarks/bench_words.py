@@ -1,6 +1,6 @@
 """What do the segmenter and the synonyms change? Words, parts of speech and time, and verdicts on labelled sets.
 
-With ``--words`` a table compares the words of jieba in Python, of rjieba and of jieba with its model. The second has each method with its own
+With ``--words`` a table compares the words of jieba in Python, of its dictionary in the native core and of jieba with its model. The second has each method with its own
 thresholds, without the decision rules: a pair is accepted if the method's own candidate query finds it and its own verdict accepts it.
 """
 
@@ -19,7 +19,7 @@ from es_dedup.detectors.registry import create_detectors
 from es_dedup.evaluation import Label, labelled
 from es_dedup.model import Content, Relation
 from es_dedup.text.normalise import normalise
-from es_dedup.text.segment import JiebaSegmenter, RjiebaSegmenter, segmenter
+from es_dedup.text.segment import JiebaSegmenter, NativeSegmenter, segmenter
 from es_dedup.text.synonyms import WORDNET
 from experiments.methods import run_method
 
@@ -80,7 +80,7 @@ def segmented(pairs: PairSet) -> list[Row]:
     dictionary = JiebaSegmenter()
     compared: dict[str, Segmenter] = {
         "jieba": dictionary,
-        "rjieba": RjiebaSegmenter(),
+        "native core": NativeSegmenter(),
         "jieba-hmm": segmenter("jieba-hmm"),
     }
     for name, by in compared.items():

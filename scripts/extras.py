@@ -158,12 +158,6 @@ def use_warc(at: Environment) -> None:
     at.expect(at.rows("scan", "one.warc.gz")[0]["stored"] == 1, "one page of the archive")
 
 
-def use_words(at: Environment) -> None:
-    """Words in native code."""
-    code = "from es_dedup.text.segment import segmenter; print(type(segmenter('jieba')).__module__, segmenter('jieba').cut('泵站检修'))"
-    at.expect("检修" in at.run("python", "-c", code), "words by rjieba")
-
-
 def use_compare(at: Environment) -> None:
     """The extractors of other packages."""
     for name in ("trafilatura", "resiliparse"):
@@ -308,7 +302,6 @@ def use_haystack(at: Environment) -> None:
 
 
 USES: Final[dict[str, Callable[[Environment], None]]] = {
-    "words": use_words,
     "celery": use_celery,
     "elastic": use_elastic,
     "elastic9": use_elastic9,

@@ -74,13 +74,6 @@ def _installation(_session: Session) -> Iterator[CheckResult]:
         yield checked(
             f"optional package {module}", found, found or "not installed", f"the extra {extra} brings it"
         )
-    rjieba = _version("rjieba")
-    yield checked(
-        "jieba in native code",
-        rjieba,
-        f"rjieba {rjieba}" if rjieba else "none",
-        "the extra words brings rjieba",
-    )
     core = native.core is not None
     yield checked("native core", core, "in use" if core else "none", native.HOW_TO_GET_IT)
     with closing(sqlite3.connect(":memory:")) as connection:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.detectors.dwdcs_paths import Graphs, components, largest_components, removal_sums
-from es_dedup.text.hashing import HASH_BITS_IN_TERM, hash64
+from es_dedup.text.hashing import HASH_BITS_IN_TERM
 from es_dedup.text.idf import general
 from es_dedup.text.ragged import gather, heads, offsets_of, rank_within
 from es_dedup.text.words import distinct_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -101,7 +101,6 @@ class Merger:
     def __init__(self, synonyms: Synonyms, senses: int, min_overlap: float) -> None:
         self._synonyms, self._senses, self._min_overlap = synonyms, senses, min_overlap
         self._related: dict[str, frozenset[str]] = {}
-        self._codes: dict[str, int] = {}
         self._names: dict[int, str] = {}
         self._order = {word: at for at, word in enumerate(synonyms.senses)}
 
@@ -110,18 +109,12 @@ class Merger:
 
     def codes(self, words: WordBatch) -> NDArray[np.uint64]:
         """Code of each distinct word's meaning: of its first group of synonyms, else the word's own hash."""
-        codes, senses, known = words.hashes.copy(), self._synonyms.senses, self._codes
-        for at, word in enumerate(words.vocabulary):
-            if word in senses:
-                code = known.get(word)
-                if code is None:
-                    code = known[word] = self.code(word)
-                codes[at] = code
+        codes: NDArray[np.uint64] = words.lexicon.column(self._synonyms.code, np.uint64)[words.numbers]
         return codes
 
     def code(self, word: str) -> int:
         """Code of a word's meaning."""
-        return self._synonyms.code(word) or hash64(word)
+        return self._synonyms.code(word)
 
     def name(self, word: str) -> str:
         """The word that stands for a word's meaning: of its first group of synonyms the most frequent in general Chinese.
@@ -172,14 +165,17 @@ class Merger:
         """Con(p): a word with its synonyms (formula 5)."""
         return self._synonyms.concept(word, self._senses)
 
-    def pairs(self, vocabulary: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def has_synonyms(self, word: str) -> bool:
+        """Whether a word is one concept with any other word."""
+        return word in self._synonyms.senses and bool(self.related(word))
+
+    def pairs(self, words: WordBatch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Places of words that are one concept with a later one of the vocabulary, ascending, and of these."""
-        place = {word: at for at, word in enumerate(vocabulary)}
-        senses = self._synonyms.senses
+        joinable = words.lexicon.column(self.has_synonyms, np.bool_)[words.numbers]
+        place = {words.vocabulary[at]: at for at in np.flatnonzero(joinable).tolist()}
         found = {
             (at, place[other])
             for word, at in place.items()
-            if word in senses
             for other in self.related(word)
             if place.get(other, -1) > at
         }
@@ -200,7 +196,7 @@ def concepts_of(words: WordBatch, merger: Merger) -> Concepts:
         codes = words.hashes[distinct.ids]
         return Concepts(distinct.pages, codes & MASK, distinct.ids, distinct.counts, distinct.entry)
     codes = merger.codes(words)[distinct.ids]
-    root = components(*_joined(distinct, *merger.pairs(words.vocabulary)), len(codes))
+    root = components(*_joined(distinct, *merger.pairs(words)), len(codes))
     joined = np.flatnonzero(root != np.arange(len(root)))
     joined = np.union1d(joined, root[joined])
     least = joined[np.lexsort((codes[joined], root[joined]))]

@@ -169,13 +169,7 @@ class MultiSimhash(Detector[TwoFingerprints]):
 
     def _codes(self, words: WordBatch) -> NDArray[np.uint64]:
         """Hash of each distinct word, or the code of its meaning where it has synonyms."""
-        if not self._synonyms.groups:
-            return words.hashes
-        codes = words.hashes.copy()
-        for at, word in enumerate(words.vocabulary):
-            code = self._synonyms.code(word)
-            if code is not None:
-                codes[at] = code
+        codes: NDArray[np.uint64] = words.lexicon.column(self._synonyms.code, np.uint64)[words.numbers]
         return codes
 
     def featurise_many(self, contents: Sequence[Content]) -> list[TwoFingerprints | Skipped]:

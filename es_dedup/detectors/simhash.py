@@ -24,7 +24,7 @@ from es_dedup.detectors.port import Detector
 from es_dedup.model import NO_WORDS, CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.text.hashing import TERM_BITS, mix64
 from es_dedup.text.idf import chosen
-from es_dedup.text.normalise import decode, normalise_many
+from es_dedup.text.normalise import normalise_many
 from es_dedup.text.segment import DEFAULT
 from es_dedup.text.segment import segmenter as segmenter_of
 from es_dedup.text.tokens import character_kinds, segment_hashes, tokenise
@@ -177,22 +177,19 @@ def _word_features(
     """
     codes = np.insert(batch.codes, batch.offsets[1:], ord("\n"))
     offsets = batch.offsets + np.arange(len(batch) + 1)
-    words = segmenter_of(by).cut(decode(codes))
-    ends = np.cumsum(np.fromiter(map(len, words), dtype=np.int64, count=len(words)))
-    starts = np.concatenate(([0], ends[:-1]))
+    cut = segmenter_of(by).cut_codes(codes)
+    starts, ends = cut.starts, np.append(cut.starts[1:], len(codes))
     letters = np.concatenate(([0], np.cumsum(character_kinds(codes) > 0)))
     keep = letters[ends] > letters[starts]
     starts, ends = starts[keep], ends[keep]
     hashes = segment_hashes(mix64(codes.astype(np.uint64)), starts, ends, _WORD_BASE)
-    weights = None if idf is None else _rarity(words, idf)[keep]
+    weights = None if idf is None else _rarity(cut.distinct, idf)[cut.ids[keep]]
     return hashes, np.searchsorted(offsets, starts, side="right") - 1, weights
 
 
-def _rarity(words: list[str], idf: Idf) -> NDArray[np.int64]:
+def _rarity(words: Sequence[str], idf: Idf) -> NDArray[np.int64]:
     """Idf of each word in whole eighths, at least 1."""
-    number = {word: at for at, word in enumerate(dict.fromkeys(words))}
-    ids = np.fromiter(map(number.__getitem__, words), dtype=np.int64, count=len(words))
-    return np.maximum(np.rint(IDF_STEPS * idf.of(tuple(number))).astype(np.int64), 1)[ids]
+    return np.maximum(np.rint(IDF_STEPS * idf.of(words)).astype(np.int64), 1)
 
 
 def _pair_features(tokens: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:

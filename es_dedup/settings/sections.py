@@ -84,7 +84,7 @@ class WordsConfig(Section):
     """Word segmentation of Chinese text."""
 
     segmenter: Literal["jieba", "jieba-hmm"] = feature_setting("jieba")
-    """word segmenter for Chinese: jieba by its dictionary alone (in native code where rjieba is installed), or jieba-hmm, which also
+    """word segmenter for Chinese: jieba by its dictionary alone (read by the native core where that is installed), or jieba-hmm, which also
     recognises words that are not in the dictionary, by a hidden Markov model"""
 
 

@@ -47,6 +47,12 @@ class Idf:
         return np.fromiter((get(word, unknown) for word in words), dtype=np.float64, count=len(words))
 
 
+def file_of_jieba(name: str) -> Path:
+    """Where jieba keeps a file; jieba itself is not imported."""
+    found = find_spec("jieba")
+    return Path(found.origin).parent / name if found and found.origin else Path(name)
+
+
 @cache
 def general() -> Idf:
     """Idf of general Chinese: the list that jieba contains (about 260,000 words); unknown words get its median.
@@ -55,9 +61,8 @@ def general() -> Idf:
         Values from 0.1 to 14. Words of other scripts are hardly in the list: within a page they differ by count alone.
         Where jieba has no such file all words weigh the same.
     """
-    found = find_spec("jieba")
-    path = Path(found.origin).parent / "analyse" / "idf.txt" if found and found.origin else None
-    if path is None or not path.is_file():
+    path = file_of_jieba("analyse/idf.txt")
+    if not path.is_file():
         return Idf({}, 1.0, "none")
     values, _ = _parsed(path.read_text(encoding="utf-8"))
     return Idf(values, median(values.values()), "jieba")

@@ -1,21 +1,32 @@
 """Words of a text, with their parts of speech; the only module that imports a segmenter.
 
-``jieba`` cuts by its dictionary alone, ``jieba-hmm`` also by the hidden Markov model that finds unknown words. Where ``rjieba`` is
-installed, it takes jieba's place for the dictionary: the same words and tags from native code. docs/algorithms/segmentation.md has
-the measurements.
+``jieba`` cuts by its dictionary alone, ``jieba-hmm`` also by the hidden Markov model that finds unknown words. With the native core,
+the dictionary is read by that and jieba is not loaded: the words and tags are the same. docs/algorithms/segmentation.md has the
+measurements.
 """
 
 from __future__ import annotations
 
 import logging
 import re
+from abc import ABC, abstractmethod
+from collections import defaultdict
 from functools import cache
-from itertools import chain
-from typing import Any, Final, Protocol
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from es_dedup import lazy
+import numpy as np
+
+from es_dedup import lazy, native
 from es_dedup.errors import ConfigError
 from es_dedup.text.characters import UNSPACED
+from es_dedup.text.idf import file_of_jieba
+from es_dedup.text.normalise import decode, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
 DEFAULT: Final = "jieba"
 BY_MODEL: Final = "jieba-hmm"
@@ -24,43 +35,59 @@ _UNSPACED: Final = lazy.pattern(f"[{UNSPACED}]")
 _OTHER_LETTER: Final = lazy.pattern(rf"[^\W\d_a-z{UNSPACED}]")  # which the segmenters cut one by one
 
 
-class Segmenter(Protocol):
+class CutText(NamedTuple):
+    """The words of a text, white space and punctuation included.
+
+    Attributes:
+        distinct: each word once, by first appearance.
+        ids: place of each word among these, in the order of the text.
+        starts: place of its first character.
+    """
+
+    distinct: Sequence[str]
+    ids: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+
+class Segmenter(ABC):
     """Cuts normalised text into words."""
 
     name: str
 
+    @abstractmethod
+    def cut_codes(self, codes: NDArray[np.uint32]) -> CutText:
+        """Words of a text given as code points."""
+
     def cut(self, text: str) -> list[str]:
-        """Words in order; joined they give the text again, white space and punctuation included."""
+        """Words in order; joined they give the text again."""
+        found = self.cut_codes(encode([text])[0])
+        return [found.distinct[number] for number in found.ids.tolist()]
 
+    @abstractmethod
     def tag(self, word: str) -> str:
-        """Part of speech of a word that ``cut`` has given, by the tag set of ICTCLAS; ``x`` when unknown."""
+        """Part of speech of a word that was cut, by the tag set of ICTCLAS; ``x`` when unknown."""
 
 
-class RjiebaSegmenter:
-    """Words by rjieba, jieba's dictionary and algorithm in native code.
-
-    Raises:
-        ImportError: rjieba is not installed.
-    """
+class NativeSegmenter(Segmenter):
+    """Words by jieba's dictionary in the native core."""
 
     name = DEFAULT
 
     def __init__(self) -> None:
-        import rjieba  # noqa: PLC0415 - the dictionary takes 50 MB, only who segments pays for it
+        self._dictionary = native.core.Dictionary(file_of_jieba("dict.txt").read_text(encoding="utf-8"))
 
-        self._cut, self._tag = rjieba.cut, rjieba.tag
-
-    def cut(self, text: str) -> list[str]:
+    def cut_codes(self, codes: NDArray[np.uint32]) -> CutText:
         """See ``Segmenter``."""
-        return list(self._cut(text, False))  # noqa: FBT003 - takes no keyword
+        ids, starts, places = self._dictionary.cut(codes)
+        text = decode(codes)
+        return CutText([text[start:end] for start, end in places], ids, starts)
 
     def tag(self, word: str) -> str:
         """See ``Segmenter``."""
-        found = self._tag(word, False)  # noqa: FBT003 - takes no keyword
-        return str(found[0][1]) if len(found) == 1 else "x"
+        return self._dictionary.tag(word) or _tag_of_unknown(word)
 
 
-class JiebaSegmenter:
+class JiebaSegmenter(Segmenter):
     """Words by jieba.
 
     Args:
@@ -78,6 +105,15 @@ class JiebaSegmenter:
         self._tokenizer.initialize()
         self._tagger: Any = None
 
+    def cut_codes(self, codes: NDArray[np.uint32]) -> CutText:
+        """See ``Segmenter``."""
+        cut = self.cut(decode(codes))
+        number: defaultdict[str, int] = defaultdict(count().__next__)
+        ids = np.fromiter(map(number.__getitem__, cut), dtype=np.int64, count=len(cut))
+        distinct = list(number)
+        sizes = np.array([len(word) for word in distinct], dtype=np.int64)[ids]
+        return CutText(distinct, ids, np.cumsum(sizes) - sizes)
+
     def cut(self, text: str) -> list[str]:
         """See ``Segmenter``."""
         return list(self._tokenizer.cut(text, HMM=self._hmm))
@@ -89,12 +125,17 @@ class JiebaSegmenter:
 
             self._tagger = jieba.posseg.POSTokenizer(self._tokenizer)
         known = self._tagger.word_tag_tab.get(word)
-        if known is None and word.isascii() and word.isalnum():
-            return "m" if word.isdigit() else "eng"
-        if known is None and self._hmm:
+        if known is None and self._hmm and not (word.isascii() and word.isalnum()):
             found = self._tagger.lcut(word)
             known = found[0].flag if len(found) == 1 else None
-        return known or "x"
+        return known or _tag_of_unknown(word)
+
+
+def _tag_of_unknown(word: str) -> str:
+    """Tag of a word that is not in the dictionary, as jieba gives it."""
+    if word.isascii() and word.isalnum():
+        return "m" if word.isdigit() else "eng"
+    return "x"
 
 
 @cache
@@ -108,10 +149,7 @@ def segmenter(name: str = DEFAULT) -> Segmenter:
         return JiebaSegmenter(hmm=True)
     if name != DEFAULT:
         raise ConfigError((f"words.segmenter: must be one of {DEFAULT}, {BY_MODEL}, got {name!r}",))
-    try:
-        return RjiebaSegmenter()
-    except ImportError:
-        return JiebaSegmenter()
+    return JiebaSegmenter() if native.core is None else NativeSegmenter()
 
 
 def words(text: str, by: str = DEFAULT) -> list[str]:

@@ -51,13 +51,13 @@ class Synonyms:
     def __len__(self) -> int:
         return len(self.groups)
 
-    def code(self, word: str) -> int | None:
-        """64-bit code of a word's first meaning: equal for its synonyms, None for a word without any.
+    def code(self, word: str) -> int:
+        """64-bit code of a word's first meaning: equal for its synonyms, the hash of a word without any.
 
         It is made from the words of the group alone, so it does not depend on the rest of the file.
         """
         senses = self.senses.get(word)
-        return _group_code(self.groups[senses[0]]) if senses else None
+        return _group_code(self.groups[senses[0]]) if senses else hash64(word)
 
     def concept(self, word: str, senses: int) -> frozenset[str]:
         """Con(t): the word and all its synonyms in its first ``senses`` meanings.

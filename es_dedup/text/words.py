@@ -1,34 +1,36 @@
 """Content words of many pages at once: segmented, stemmed, without function words, with their parts of speech.
 
-What is done word by word is done once per distinct word and kept; everything per occurrence is an array.
+What is done word by word is done once in a process and kept in a lexicon; everything else is an array.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
-from itertools import count
+from itertools import repeat
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from es_dedup.text.characters import PLANE, table_of
 from es_dedup.text.hashing import hash64
-from es_dedup.text.normalise import decode, encode, normalised_pages
+from es_dedup.text.normalise import encode, normalised_pages
 from es_dedup.text.ragged import owners_of
 from es_dedup.text.segment import DEFAULT, segmenter
 from es_dedup.text.stopwords import STOP_WORDS
 from es_dedup.text.tokens import character_kinds
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
     from es_dedup.text.normalise import TextBatch
 
 KEPT_WORDS: Final = 1 << 17
-"""Distinct words whose part of speech and hash a process keeps, about 30 MB."""
+"""Distinct words whose facts a process keeps, about 30 MB."""
 SENTENCE_MARKS: Final = (
     "。!?;…\n"  # in the normalised form; a point ends a sentence where no letter or digit follows
 )
@@ -44,6 +46,73 @@ class Speech(IntEnum):
     OTHER = 3
 
 
+class Lexicon:
+    """Words that have been met, by number, and what is known of them; threads may share it.
+
+    Args:
+        by: name of the segmenter, which knows parts of speech.
+
+    Attributes:
+        words: by number.
+    """
+
+    def __init__(self, by: str) -> None:
+        self._segmenter = segmenter(by)
+        self.words: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._columns: dict[Callable[[str], int], tuple[NDArray[Any], int]] = {}
+        self._lock = RLock()
+
+    def number(self, word: str) -> int:
+        """The number of a word, a new one when it is met for the first time."""
+        with self._lock:
+            if word not in self._numbers:
+                self.words.append(word)
+                self._numbers[word] = len(self.words) - 1
+            return self._numbers[word]
+
+    def numbers(self, words: Sequence[str]) -> NDArray[np.int64]:
+        """The number of each word."""
+        found = np.fromiter(map(self._numbers.get, words, repeat(-1)), dtype=np.int64, count=len(words))
+        for at in np.flatnonzero(found < 0).tolist():
+            found[at] = self.number(words[at])
+        return found
+
+    def column(self, fact: Callable[[str], int], kind: type[np.generic] = np.int64) -> NDArray[Any]:
+        """A fact of all words by number, found once a word; room for further words may follow."""
+        with self._lock:
+            values, filled = self._columns.get(fact, (np.empty(0, kind), 0))
+            while filled < len(self.words):  # to find a fact may add words
+                new = [fact(word) for word in self.words[filled:]]
+                if filled + len(new) > len(values):
+                    values = np.concatenate((values[:filled], np.empty(filled + 2 * len(new), kind)))
+                values[filled : filled + len(new)] = new
+                filled += len(new)
+            self._columns[fact] = values, filled
+            return values
+
+    def stem(self, word: str) -> int:
+        """Number of a word's stem; -1 for a function word and for what holds no letter or digit."""
+        if word in STOP_WORDS or not (character_kinds(encode([word])[0]) > 0).any():
+            return -1
+        return self.number(stem(word))
+
+    def speech(self, word: str) -> int:
+        """Part of speech of a word, see ``Speech``."""
+        return int(speech_of(self._segmenter.tag(word)))
+
+
+_lexicons: dict[str, Lexicon] = {}
+
+
+def _lexicon(by: str) -> Lexicon:
+    """The lexicon of a segmenter; a new one begins when it is full."""
+    found = _lexicons.get(by)
+    if found is None or len(found.words) > KEPT_WORDS:
+        found = _lexicons[by] = Lexicon(by)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class WordBatch:
     """Content words of several pages.
@@ -54,6 +123,8 @@ class WordBatch:
         ids: place in the vocabulary of each occurrence, in text order.
         offsets: words of page ``i`` are ``ids[offsets[i]:offsets[i + 1]]``; shape (pages + 1,).
         sentence: running number of the sentence each occurrence stands in; never shared by two pages.
+        lexicon: knows more of the words.
+        numbers: of each distinct word in the lexicon.
     """
 
     vocabulary: tuple[str, ...]
@@ -63,6 +134,8 @@ class WordBatch:
     ids: NDArray[np.int64]
     offsets: NDArray[np.int64]
     sentence: NDArray[np.int64]
+    lexicon: Lexicon
+    numbers: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -108,26 +181,28 @@ def content_words(batch: TextBatch, by: str = DEFAULT) -> WordBatch:
     """
     codes = np.insert(batch.codes, batch.offsets[1:], ord("\n"))
     edges = batch.offsets + np.arange(len(batch) + 1)
-    cut = segmenter(by).cut(decode(codes)) if len(batch) else []
-    number: defaultdict[str, int] = defaultdict(count().__next__)
-    raw = np.fromiter(map(number.__getitem__, cut), dtype=np.int64, count=len(cut))
-    sizes = np.fromiter(map(len, number), dtype=np.int64, count=len(number))[raw]
-    starts = np.cumsum(sizes) - sizes
-    entries = [_entry(word, by) for word in number]
-    facts = {entry[0]: entry for entry in entries if entry[0]}
-    place = {word: at for at, word in enumerate(facts)}
-    ids = np.array([place.get(word, -1) for word, _, _ in entries], dtype=np.int64)[raw]
-    keep = ids >= 0
-    starts, ids = starts[keep], ids[keep]
+    cut, lexicon = segmenter(by).cut_codes(codes), _lexicon(by)
+    number = lexicon.numbers(cut.distinct)
+    stems = lexicon.column(lexicon.stem)[number]
+    kept = stems[stems >= 0]
+    first = np.empty(len(lexicon.words), dtype=np.int64)
+    first[kept[::-1]] = np.arange(len(kept))[::-1]  # several words may have one stem
+    leads = first[kept] == np.arange(len(kept))
+    numbers, place = kept[leads], np.cumsum(leads) - 1
+    stem_of = stems[cut.ids]
+    content = stem_of >= 0
+    starts = cut.starts[content]
     marks = np.concatenate(([0], np.cumsum(sentence_ends(codes))))
     return WordBatch(
-        vocabulary=tuple(facts),
-        hashes=np.array([value for _, _, value in facts.values()], dtype=np.uint64),
-        speech=np.array([speech for _, speech, _ in facts.values()], dtype=np.int64),
-        sizes=np.array([len(word) for word in facts], dtype=np.int64),
-        ids=ids,
+        vocabulary=tuple(map(lexicon.words.__getitem__, numbers.tolist())),
+        hashes=lexicon.column(hash64, np.uint64)[numbers],
+        speech=lexicon.column(lexicon.speech)[numbers],
+        sizes=lexicon.column(len)[numbers],
+        ids=place[first[stem_of[content]]],
         offsets=np.searchsorted(starts, edges),
         sentence=marks[starts],
+        lexicon=lexicon,
+        numbers=numbers,
     )
 
 
@@ -198,12 +273,3 @@ def speech_of(tag: str) -> Speech:
     if tag.startswith("a"):
         return Speech.ADJECTIVE
     return Speech.VERB if tag.startswith("v") else Speech.OTHER
-
-
-@lru_cache(maxsize=KEPT_WORDS)
-def _entry(word: str, by: str) -> tuple[str, int, int]:
-    """Stem, part of speech and hash of a word; an empty stem for a function word, and what holds no letter or digit."""
-    if word in STOP_WORDS or not (character_kinds(encode([word])[0]) > 0).any():
-        return "", int(Speech.OTHER), 0
-    base = stem(word)
-    return base, int(speech_of(segmenter(by).tag(base))), hash64(base)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.text.hashing import mix64
-from es_dedup.text.normalise import decode, encode
+from es_dedup.text.normalise import encode
 from es_dedup.text.segment import segmenter
 from es_dedup.text.tokens import character_kinds, segment_hashes
 from es_dedup.text.words import sentence_ends
@@ -55,12 +55,11 @@ def words_of(batch: TextBatch) -> SegmentedWords:
     """Words of normalised texts."""
     codes = np.insert(batch.codes, batch.offsets[1:], _NEWLINE)
     page_starts = batch.offsets + np.arange(len(batch) + 1)
-    cut = segmenter().cut(decode(codes))
-    ends = np.cumsum(np.fromiter(map(len, cut), dtype=np.int64, count=len(cut)))
-    starts = np.concatenate(([0], ends[:-1])).astype(np.int64)
+    starts = segmenter().cut_codes(codes).starts
+    ends = np.append(starts[1:], len(codes))
     lettered = np.concatenate(([0], np.cumsum(character_kinds(codes) > 0)))
-    keep = lettered[ends] > lettered[starts] if len(ends) else np.zeros(0, dtype=np.bool_)
-    starts, ends = starts[: len(ends)][keep], ends[keep]
+    keep = lettered[ends] > lettered[starts]
+    starts, ends = starts[keep], ends[keep]
     hashes = segment_hashes(mix64(codes.astype(np.uint64)), starts, ends, _BASE)
     marks = sentence_ends(codes)
     sentence_of: NDArray[np.int64] = np.cumsum(marks) - marks

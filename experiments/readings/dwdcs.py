@@ -56,7 +56,7 @@ class PhraseMerger(Merger):
 
     def codes(self, words: WordBatch) -> NDArray[np.uint64]:
         """Code of the meaning of each distinct word and phrase."""
-        codes = super().codes(words)
+        codes = super().codes(words).copy()
         for at, word in enumerate(words.vocabulary):
             if BETWEEN in word:
                 codes[at] = self.code(word)
@@ -76,10 +76,10 @@ class PhraseMerger(Merger):
         """Con(p): a word with its synonyms, or all words of a phrase with theirs (formulas 5 and 6)."""
         return frozenset().union(*(super(PhraseMerger, self).concept(part) for part in word.split(BETWEEN)))
 
-    def pairs(self, vocabulary: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def pairs(self, words: WordBatch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Places of words and phrases that are one concept with a later one of the vocabulary, ascending, and of these."""
-        left, right = super().pairs(vocabulary)
-        place = {word: at for at, word in enumerate(vocabulary)}
+        left, right = super().pairs(words)
+        place = {word: at for at, word in enumerate(words.vocabulary)}
         found = {*zip(left.tolist(), right.tolist(), strict=True), *self._phrase_pairs(place)}
         left, right = np.array(sorted(found), dtype=np.int64).reshape(-1, 2).T
         return left, right

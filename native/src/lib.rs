@@ -14,6 +14,7 @@ pub mod text;
 pub mod threads;
 pub mod titles;
 pub mod tokens;
+pub mod words;
 
 #[cfg(target_endian = "big")]
 compile_error!("hashes of texts are over little-endian code points");
@@ -23,7 +24,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod es_dedup_native {
     use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
-    use pyo3::exceptions::PyTypeError;
+    use pyo3::exceptions::{PyTypeError, PyValueError};
     use pyo3::prelude::*;
     use pyo3::types::{PyBytes, PyDict};
 
@@ -32,7 +33,7 @@ mod es_dedup_native {
     use crate::text::Texts;
     use crate::threads::without_lock;
     use crate::tokens::Kinds;
-    use crate::{networks, pairs, payload, search, text};
+    use crate::{networks, pairs, payload, search, text, words};
 
     type Array<'py, T> = PyReadonlyArray1<'py, T>;
     type NewArray<'py, T> = Bound<'py, PyArray1<T>>;
@@ -283,5 +284,36 @@ mod es_dedup_native {
         let (removed, removed_offsets) = (removed.as_slice()?, removed_offsets.as_slice()?);
         let sums = without_lock(py, || networks::removal_sums(&graphs, removed, removed_offsets, threads))?;
         Ok(sums.into_pyarray(py))
+    }
+
+    /// Words with their frequencies and tags, by which texts are cut.
+    #[pyclass(frozen)]
+    struct Dictionary(words::Dictionary);
+
+    #[pymethods]
+    impl Dictionary {
+        #[new]
+        fn new(py: Python<'_>, lines: &str) -> PyResult<Self> {
+            let parsed = without_lock(py, || words::Dictionary::parse(lines))?;
+            parsed
+                .map(Dictionary)
+                .map_err(|line| PyValueError::new_err(format!("line {line}: no word with a frequency")))
+        }
+
+        fn tag(&self, word: &str) -> Option<&str> {
+            self.0.tag(word)
+        }
+
+        /// Number of each word by first appearance, where each begins, and for each number where its first one stands.
+        #[expect(clippy::type_complexity, reason = "a tuple of arrays")]
+        fn cut<'py>(
+            &self,
+            py: Python<'py>,
+            codes: Array<'py, u32>,
+        ) -> PyResult<(NewArray<'py, i64>, NewArray<'py, i64>, Vec<(i64, i64)>)> {
+            let codes = codes.as_slice()?;
+            let found = without_lock(py, || self.0.cut(codes))?;
+            Ok((found.ids.into_pyarray(py), found.starts.into_pyarray(py), found.distinct))
+        }
     }
 }

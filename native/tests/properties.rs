@@ -5,6 +5,7 @@ use es_dedup_native::payload::unpack;
 use es_dedup_native::search::{at_most, bitmap_of, find, shared_terms, Postings};
 use es_dedup_native::text::{collapsed, Texts};
 use es_dedup_native::tokens::Kinds;
+use es_dedup_native::words::Dictionary;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -95,5 +96,20 @@ proptest! {
             prop_assert_eq!(found.left.len(), pairs.len());
             prop_assert_eq!(&pairs, &wanted);
         }
+    }
+
+    #[test]
+    fn words_are_the_text_again(text in vec(prop_oneof![Just('水'), Just('泵'), Just('a'), Just('1'), Just('-'), Just('\r'), Just('\n'), any::<char>()], 0..200)) {
+        let dictionary = Dictionary::parse("水 5 n\n水泵 3 n\n泵水 3 v\na水泵 1 x\n无 0 x\n").unwrap_or_else(|_| unreachable!());
+        let codes: Vec<u32> = text.iter().map(|&character| character as u32).collect();
+        let words = dictionary.cut(&codes);
+        let mut again = Vec::new();
+        for (&id, &start) in words.ids.iter().zip(&words.starts) {
+            prop_assert_eq!(start as usize, again.len());
+            let (from, to) = words.distinct[id as usize];
+            prop_assert!(from < to && from <= start);
+            again.extend_from_slice(&codes[from as usize..to as usize]);
+        }
+        prop_assert_eq!(again, codes);
     }
 }

@@ -151,7 +151,7 @@ def test_both_readings_of_multi_simhash_equal_the_reference(
                 own,
                 near,
                 hashes.__getitem__,
-                lambda word: SYNONYMS.code(word) or hashes[word],
+                SYNONYMS.code,
                 lambda word: max(1, round(IDF_STEPS * rarity(word))) if kind is MultiSimhashTfidf else 1,  # noqa: B023
             )
             if isinstance(features, Skipped):
@@ -174,7 +174,7 @@ def expected(words: WordBatch, page: int, config: DwdcsConfig, least: int) -> li
         own,
         concept,
         config.min_overlap,
-        lambda phrase: phrase if phrase[1:] else SYNONYMS.code(phrase[0]) or phrase,
+        lambda phrase: phrase if phrase[1:] else SYNONYMS.code(phrase[0]),
     )
     names = [group[word] for word in own]
     nodes, graph = slow_dwdcs.network(names, sentences, config.window, config.min_occurrences)

@@ -57,7 +57,7 @@ def test_only_the_job_that_publishes_may_ask_for_an_identity() -> None:
 
 def test_every_requirement_has_a_lowest_version() -> None:
     pins = lowest()
-    assert {"lxml", "elasticsearch", "celery", "rjieba"} <= set(pins)
+    assert {"lxml", "elasticsearch", "celery"} <= set(pins)
 
 
 def test_every_extra_is_tried() -> None:

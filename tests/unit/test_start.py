@@ -22,7 +22,7 @@ HEAVY: Final = {
         "celery",
         "fastapi",
     ),
-    *("jieba", "rjieba", "opencc", "filelock", "urllib.request", "http.client"),
+    *("jieba", "opencc", "filelock", "urllib.request", "http.client"),
     *("es_dedup.index.elastic.adapter", "es_dedup.detectors.dwdcs", "es_dedup.hook"),
 }
 PARSER: Final = {"lxml", "es_dedup.extraction.page_to_content", "es_dedup.extraction.block_model"}

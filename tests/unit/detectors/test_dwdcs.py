@@ -92,7 +92,7 @@ def expected(words: WordBatch, page: int, config: DwdcsConfig, synonyms: Synonym
         own,
         lambda word: synonyms.concept(word, config.senses),
         config.min_overlap,
-        lambda word: synonyms.code(word) or word,
+        synonyms.code,
     )
     names = [group[word] for word in own]
     of_nodes = config.window_counts == "nodes"

@@ -44,11 +44,7 @@ def expected(words: WordBatch, page: int, config: MultiSimhashConfig, synonyms: 
     weights = slow.word_weights(own, rarity, lambda word: facts[word][1])
     near = slow.windows(own, slow.keywords(weights, config.keywords), config.context)
 
-    def code(word: str) -> int:
-        found = synonyms.code(word)
-        return facts[word][0] if found is None else found
-
-    text, keywords = slow.fingerprints(own, near, lambda word: facts[word][0], code, lambda _: 1)
+    text, keywords = slow.fingerprints(own, near, lambda word: facts[word][0], synonyms.code, lambda _: 1)
     return None if text is None else TwoFingerprints(text, keywords or 0)
 
 

@@ -1,21 +1,19 @@
 """Segmentation: both libraries behind one interface, whatever the text."""
 
-import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 
-from es_dedup import Deduplicator, Page, Settings
+from es_dedup import Deduplicator, Page, Settings, native
 from es_dedup.detectors.features import featurise, pack
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError, SettingsDiffer, SettingsMismatch
 from es_dedup.index.factory import features_of
 from es_dedup.model import Content
 from es_dedup.settings import load_settings
-from es_dedup.text.normalise import normalise
-from es_dedup.text.segment import JiebaSegmenter, RjiebaSegmenter, Segmenter, search_text, segmenter, words
-from es_dedup.text.words import speech_of
+from es_dedup.text.normalise import encode, normalise
+from es_dedup.text.segment import JiebaSegmenter, NativeSegmenter, Segmenter, search_text, segmenter, words
 from tests.texts import ZH, page_texts
 
 NAMES = ("jieba", "jieba-hmm")
@@ -24,30 +22,36 @@ NAMES = ("jieba", "jieba-hmm")
 
 @pytest.fixture(scope="module")
 def both() -> tuple[Segmenter, Segmenter]:
-    """Jieba's dictionary, read by rjieba and by jieba itself."""
-    return RjiebaSegmenter(), JiebaSegmenter()
+    """Jieba's dictionary, read by the native core and by jieba itself."""
+    return NativeSegmenter(), JiebaSegmenter()
 
 
-def test_the_dictionary_is_read_by_rjieba_where_that_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_dictionary_is_read_by_the_native_core_where_that_is_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     fresh = segmenter.__wrapped__
-    assert type(fresh("jieba")) is RjiebaSegmenter
-    monkeypatch.setitem(sys.modules, "rjieba", None)
+    assert type(fresh("jieba")) is NativeSegmenter
+    monkeypatch.setattr(native, "core", None)
     found = fresh("jieba")
     assert (type(found), found.name) == (JiebaSegmenter, "jieba")
 
 
 @settings(max_examples=150, deadline=None)
 @given(page_texts)
-def test_rjieba_gives_the_words_and_parts_of_speech_of_jieba(
-    both: tuple[Segmenter, Segmenter], text: str
-) -> None:
+def test_both_give_the_same_words_and_tags(both: tuple[Segmenter, Segmenter], text: str) -> None:
     """An index that is written with one is read with the other: whatever the text, both must agree."""
-    clean, (fast, plain) = normalise(text), both
-    words_of_plain = plain.cut(clean)
-    assert fast.cut(clean) == words_of_plain
-    assert "".join(words_of_plain) == clean
-    for word in words_of_plain:
-        assert speech_of(fast.tag(word)) is speech_of(plain.tag(word))
+    for form in (normalise(text), text.encode(errors="ignore").decode() + "B超+5.6%\r\n3d打印 c++"):
+        fast, plain = (segmenter.cut_codes(encode([form])[0]) for segmenter in both)
+        assert list(fast.distinct) == plain.distinct
+        assert fast.ids.tolist() == plain.ids.tolist()
+        assert fast.starts.tolist() == plain.starts.tolist()
+        assert "".join(plain.distinct[at] for at in plain.ids.tolist()) == form
+        assert [both[0].tag(word) for word in fast.distinct] == [both[1].tag(word) for word in fast.distinct]
+
+
+def test_a_dictionary_that_is_damaged_names_the_line() -> None:
+    with pytest.raises(ValueError, match="line 2"):
+        native.core.Dictionary("水泵 3 n\n检修\n")
 
 
 def test_an_unknown_name_is_refused_with_the_names_known() -> None:
@@ -66,6 +70,7 @@ def test_methods_of_words_use_the_segmenter_of_the_settings(
 ) -> None:
     """Here jieba-hmm is made to cut everything into characters: only features made with it change."""
     monkeypatch.setattr(segmenter("jieba-hmm"), "cut", list)
+    monkeypatch.setattr("es_dedup.text.words._lexicons", {})
     content = Content("".join(ZH) * 6)
     found = {}
     for name in NAMES:

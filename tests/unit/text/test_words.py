@@ -1,11 +1,13 @@
 """Content words: what is kept, stems, parts of speech, independence of the batch; rarity of words."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from es_dedup.text.hashing import hash64
 from es_dedup.text.normalise import normalise, normalise_many
 from es_dedup.text.segment import segmenter
 from es_dedup.text.stopwords import STOP_CHARACTERS, STOP_WORDS
@@ -43,6 +45,22 @@ def test_words_never_depend_on_the_batch(texts: list[str]) -> None:
             assert getattr(alone, name)[alone.ids].tolist() == getattr(together, name)[own].tolist()
         sentence = together.sentence[together.offsets[page] : together.offsets[page + 1]]
         assert np.diff(sentence).tolist() == np.diff(alone.sentence).tolist()
+
+
+def test_a_lexicon_is_one_for_all_threads_and_begins_anew_when_it_is_full(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("es_dedup.text.words._lexicons", {})
+    monkeypatch.setattr("es_dedup.text.words.KEPT_WORDS", 500)
+    pages = [" ".join(f"w{page * 7 + at}s 水泵" for at in range(60)) for page in range(40)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(words_of, pages))
+    assert len({id(words.lexicon) for words in found}) > 1
+    for page, words in zip(pages, found, strict=True):
+        assert words.words(0) == [word.removesuffix("s") for word in page.split()]
+        assert words.hashes.tolist() == list(map(hash64, words.vocabulary))
+        assert words.sizes.tolist() == list(map(len, words.vocabulary))
+        assert [words.lexicon.words[at] for at in words.numbers.tolist()] == list(words.vocabulary)
 
 
 def test_sentences_end_where_the_reference_ends_them() -> None:
