@@ -52,12 +52,12 @@ def test_a_lexicon_is_one_for_all_threads_and_begins_anew_when_it_is_full(
 ) -> None:
     monkeypatch.setattr("es_dedup.text.words._lexicons", {})
     monkeypatch.setattr("es_dedup.text.words.KEPT_WORDS", 500)
-    pages = [" ".join(f"w{page * 7 + at}s 水泵" for at in range(60)) for page in range(40)]
+    pages = [" ".join(f"w{page * 7 + at} 水泵" for at in range(60)) for page in range(40)]
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(words_of, pages))
     assert len({id(words.lexicon) for words in found}) > 1
     for page, words in zip(pages, found, strict=True):
-        assert words.words(0) == [word.removesuffix("s") for word in page.split()]
+        assert words.words(0) == page.split()
         assert words.hashes.tolist() == list(map(hash64, words.vocabulary))
         assert words.sizes.tolist() == list(map(len, words.vocabulary))
         assert [words.lexicon.words[at] for at in words.numbers.tolist()] == list(words.vocabulary)
