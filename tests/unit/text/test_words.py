@@ -51,7 +51,7 @@ def test_a_lexicon_is_one_for_all_threads_and_begins_anew_when_it_is_full(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("es_dedup.text.words._lexicons", {})
-    monkeypatch.setattr("es_dedup.text.words.KEPT_WORDS", 500)
+    monkeypatch.setattr("es_dedup.text.words.KEPT_WORDS", 100)
     pages = [" ".join(f"w{page * 7 + at} 水泵" for at in range(60)) for page in range(40)]
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(words_of, pages))
