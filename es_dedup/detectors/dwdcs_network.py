@@ -101,6 +101,7 @@ class Merger:
     def __init__(self, synonyms: Synonyms, senses: int, min_overlap: float) -> None:
         self._synonyms, self._senses, self._min_overlap = synonyms, senses, min_overlap
         self._related: dict[str, frozenset[str]] = {}
+        self._places: dict[str, NDArray[np.int64]] = {}
         self._names: dict[int, str] = {}
         self._order = {word: at for at, word in enumerate(synonyms.senses)}
 
@@ -165,22 +166,28 @@ class Merger:
         """Con(p): a word with its synonyms (formula 5)."""
         return self._synonyms.concept(word, self._senses)
 
-    def has_synonyms(self, word: str) -> bool:
-        """Whether a word is one concept with any other word."""
-        return word in self._synonyms.senses and bool(self.related(word))
+    def _place(self, word: str) -> int:
+        """Place of a word in the list of synonyms; -1 where it is one concept with no other word."""
+        return self._order[word] if word in self._order and self.related(word) else -1
+
+    def _related_places(self, word: str) -> NDArray[np.int64]:
+        found = self._places.get(word)
+        if found is None:
+            places = [self._order[other] for other in self.related(word)]
+            found = self._places[word] = np.array(places, dtype=np.int64)
+        return found
 
     def pairs(self, words: WordBatch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Places of words that are one concept with a later one of the vocabulary, ascending, and of these."""
-        joinable = words.lexicon.column(self.has_synonyms, np.bool_)[words.numbers]
-        place = {words.vocabulary[at]: at for at in np.flatnonzero(joinable).tolist()}
-        found = {
-            (at, place[other])
-            for word, at in place.items()
-            for other in self.related(word)
-            if place.get(other, -1) > at
-        }
-        left, right = np.array(sorted(found), dtype=np.int64).reshape(-1, 2).T
-        return left, right
+        places = words.lexicon.column(self._place)[words.numbers]
+        at = np.flatnonzero(places >= 0)
+        related = [self._related_places(words.vocabulary[number]) for number in at.tolist()]
+        in_batch = np.full(len(self._order), -1, dtype=np.int64)
+        in_batch[places[at]] = at
+        left = np.repeat(at, [len(each) for each in related])
+        right = in_batch[np.concatenate((*related, at[:0]))]
+        later = right > left
+        return left[later], right[later]
 
 
 @lru_cache(maxsize=4)
