@@ -9,14 +9,25 @@ from es_dedup.hook import SourceFields
 from tests.samples import story
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from elasticsearch import Elasticsearch
 
     from es_dedup import Page
-    from es_dedup.hook import HookReport
+    from es_dedup.hook import DedupHook, HookReport
 
 FIELDS: Final = SourceFields("text", url="url", published="published", site="site")
+
+
+class Inline:
+    """A dispatcher that decides at once, in this thread."""
+
+    def __init__(self, hook: DedupHook) -> None:
+        self._hook = hook
+
+    def ingest(self, page_ids: Sequence[str]) -> None:
+        """See ``Dispatcher.ingest``."""
+        self._hook.decide(page_ids)
 
 
 def action_of(page: Page, name: str, **more: Any) -> dict[str, Any]:

@@ -3,11 +3,14 @@
 ``dedup_bulk`` and its relatives take the place of ``elasticsearch.helpers.bulk``; ``DedupHook`` serves other writers.
 """
 
-from es_dedup.hook.async_bulk import async_dedup_bulk, async_dedup_streaming_bulk
-from es_dedup.hook.bulk import dedup_bulk, dedup_streaming_bulk
-from es_dedup.hook.dispatch import Dispatcher, InlineDispatcher
-from es_dedup.hook.hook import DedupHook
-from es_dedup.hook.parallel_bulk import dedup_parallel_bulk
+from es_dedup.hook.bulk import (
+    async_dedup_bulk,
+    async_dedup_streaming_bulk,
+    dedup_bulk,
+    dedup_parallel_bulk,
+    dedup_streaming_bulk,
+)
+from es_dedup.hook.hook import DedupHook, Dispatcher
 from es_dedup.hook.report import HookReport
 from es_dedup.hook.run import BulkResult
 from es_dedup.index.source_index import SourceFields
@@ -17,7 +20,6 @@ __all__ = [
     "DedupHook",
     "Dispatcher",
     "HookReport",
-    "InlineDispatcher",
     "SourceFields",
     "async_dedup_bulk",
     "async_dedup_streaming_bulk",

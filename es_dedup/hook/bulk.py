@@ -1,22 +1,21 @@
-"""``elasticsearch.helpers.bulk`` and ``streaming_bulk`` with the hook before the write."""
+"""The bulk helpers of the Elasticsearch client with the hook before the write: synchronous, in threads, and asynchronous."""
 
 from __future__ import annotations
 
-import queue
-import threading
+import asyncio
 import time
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import AsyncIterable
+from typing import TYPE_CHECKING, Any
 
-from es_dedup.hook.run import BulkCounts, Run, Work, advance
-from es_dedup.hook.stages import Stages
+from es_dedup.hook.run import BulkCounts, Run, Work
+from es_dedup.hook.stages import MOST, Stages
 from es_dedup.index.opensearch import as_elasticsearch
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 
-    from elasticsearch import Elasticsearch
-    from opensearchpy import OpenSearch
+    from elasticsearch import AsyncElasticsearch, Elasticsearch
+    from opensearchpy import AsyncOpenSearch, OpenSearch
 
     from es_dedup.hook.documents import Batch, Item
     from es_dedup.hook.hook import DedupHook
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
 
     Action = bytes | str | Mapping[str, Any]
     Result = tuple[bool, dict[str, Any]]
-
-CHUNK_SIZE: Final = 500  # the helper's own default
-AHEAD: Final = 1_000  # actions that a thread reads before they are wanted
 
 
 def dedup_streaming_bulk(
@@ -51,8 +47,8 @@ def dedup_streaming_bulk(
         hook: decides; with a dispatcher, documents get the relation ``pending`` and are decided on later.
         policy: ``mark`` (default), ``skip``, ``overwrite`` or ``fail``.
         report: counts and decisions are added to it.
-        options: all others of the helper, and ``on_missing_content``: what to do when none of the first 100 documents has the content
-            field, ``raise`` (default) or ``warn``.
+        options: all others of the helper but ``flush_after_seconds``, and ``on_missing_content``: what to do when none of the first 100
+            documents has the content field, ``raise`` (default) or ``warn``.
 
     Yields:
         What the helper yields. A result of a document also has ``dedup``, its decision with the evidence; the result of
@@ -66,11 +62,51 @@ def dedup_streaming_bulk(
         OtherCluster: the client writes to another cluster than the hook; nothing was written.
         ValueError: an action names no index, or its body is no object.
     """
+    return dedup_parallel_bulk(
+        client, actions, 1, chunk_size, hook=hook, policy=policy, report=report, **options
+    )
+
+
+def dedup_parallel_bulk(
+    client: Elasticsearch | OpenSearch,
+    actions: Iterable[Action],
+    thread_count: int = 4,
+    chunk_size: int = 500,
+    *,
+    hook: DedupHook,
+    policy: WritePolicy | str = "mark",
+    report: HookReport | None = None,
+    **options: Any,
+) -> Iterator[tuple[bool, dict[str, Any]]]:
+    """``elasticsearch.helpers.parallel_bulk`` whose documents are decided on before they are written.
+
+    With policy ``mark`` threads write a batch, compare the next one, search candidates of the one after that and make features of the last
+    at the same time; each is decided on only when the one before is written, so the result is that of ``dedup_streaming_bulk``. Other policies
+    take one batch at a time.
+
+    Args:
+        client, actions, chunk_size, hook, policy, report, options: as ``dedup_streaming_bulk``; ``queue_size`` of the helper has no effect.
+        thread_count: batches that are under way at once, at least 1; of more than 4 there are 4.
+
+    Yields:
+        What ``dedup_streaming_bulk`` yields, in order.
+
+    Raises:
+        DuplicatePage, BulkIndexError, ApiError, TransportError, ContentMissing, OtherCluster: as ``dedup_streaming_bulk``.
+        ValueError: fewer than one thread, or as ``dedup_streaming_bulk``.
+    """
+    if thread_count < 1:
+        raise ValueError("thread_count must be at least 1")
+    options.pop("queue_size", None)
     sender: Elasticsearch = as_elasticsearch(client)
     run = Run(hook, policy, report, chunk_size, options, sender)
     hook.cluster.check(sender)
     with hook.keep_writer_lock():
-        yield from _one_by_one(sender, run, actions)
+        if run.overlaps and thread_count > 1:
+            yield from _overlapping(sender, run, actions, min(thread_count, MOST))
+            return
+        for items in batches(actions, run):
+            yield from _written(sender, run, items)
 
 
 def dedup_bulk(
@@ -86,33 +122,68 @@ def dedup_bulk(
 ) -> BulkResult:
     """``elasticsearch.helpers.bulk`` whose documents are decided on before they are written.
 
-    Arguments and errors as ``dedup_streaming_bulk``. With policy ``mark`` threads write a batch, compare the next one, search
-    candidates of the one after that and make features of the last at the same time; each is decided on only when the one
-    before is written.
+    Arguments and errors as ``dedup_streaming_bulk``, batches as ``dedup_parallel_bulk``.
 
     Returns:
         ``(successes, errors)`` as the helper, with the attribute ``report``.
     """
-    tally = BulkCounts(report, stats_only=stats_only)
+    counts = BulkCounts(report, stats_only=stats_only)
     options |= {"yield_ok": True, "ignore_status": ignore_status}
-    sender: Elasticsearch = as_elasticsearch(client)
-    run = Run(hook, policy, tally.report, options.pop("chunk_size", CHUNK_SIZE), options, sender)
-    hook.cluster.check(sender)
-    with hook.keep_writer_lock():
-        for ok, item in (_overlapping if run.overlaps else _one_by_one)(sender, run, actions):
-            tally.add(item, ok=ok)
-    return tally.result
+    for ok, item in dedup_parallel_bulk(
+        client, actions, hook=hook, policy=policy, report=counts.report, **options
+    ):
+        counts.add(item, ok=ok)
+    return counts.result
 
 
-def _one_by_one(client: Elasticsearch, run: Run, actions: Iterable[Action]) -> Iterator[Result]:
-    for items in batches(actions, run):
-        yield from written(client, run, items)
+async def async_dedup_streaming_bulk(
+    client: AsyncElasticsearch | AsyncOpenSearch,
+    actions: Iterable[Action] | AsyncIterable[Action],
+    chunk_size: int = 500,
+    *,
+    hook: DedupHook,
+    policy: WritePolicy | str = "mark",
+    report: HookReport | None = None,
+    **options: Any,
+) -> AsyncIterator[tuple[bool, dict[str, Any]]]:
+    """``dedup_streaming_bulk`` for an asynchronous client; ``actions`` may be an asynchronous iterable.
+
+    Arguments, results and errors are those of ``dedup_streaming_bulk``. The hook has a connection of its own and works
+    in a thread, so that the event loop is never blocked.
+    """
+    sender: AsyncElasticsearch = as_elasticsearch(client)
+    run = Run(hook, policy, report, chunk_size, options, sender)
+    await hook.cluster.check_async(sender)
+    async for items in _async_batches(actions, run):
+        async for result in _async_written(sender, run, items):
+            yield result
 
 
-def _overlapping(client: Elasticsearch, run: Run, actions: Iterable[Action]) -> Iterator[Result]:
+async def async_dedup_bulk(
+    client: AsyncElasticsearch | AsyncOpenSearch,
+    actions: Iterable[Action] | AsyncIterable[Action],
+    stats_only: bool = False,  # noqa: FBT001, FBT002 - the helper's own signature
+    ignore_status: int | Collection[int] = (),
+    *,
+    hook: DedupHook,
+    policy: WritePolicy | str = "mark",
+    report: HookReport | None = None,
+    **options: Any,
+) -> BulkResult:
+    """``dedup_bulk`` for an asynchronous client; arguments, result and errors are the same."""
+    counts = BulkCounts(report, stats_only=stats_only)
+    options |= {"yield_ok": True, "ignore_status": ignore_status}
+    async for ok, item in async_dedup_streaming_bulk(
+        client, actions, hook=hook, policy=policy, report=counts.report, **options
+    ):
+        counts.add(item, ok=ok)
+    return counts.result
+
+
+def _overlapping(client: Elasticsearch, run: Run, actions: Iterable[Action], most: int) -> Iterator[Result]:
     """Several batches at once, see ``Stages``; this thread reads the actions."""
     coming, problem = batches(actions, run), None
-    with Stages(run, lambda items, batch: list(written(client, run, items, batch))) as stages:
+    with Stages(run, lambda items, batch: list(_written(client, run, items, batch))) as stages:
         while True:
             try:
                 items = next(coming, None)
@@ -121,80 +192,81 @@ def _overlapping(client: Elasticsearch, run: Run, actions: Iterable[Action]) -> 
             if items is None:
                 break
             stages.begin(items)
-            if stages.full:
+            if stages.under_way >= most:
                 yield from stages.finished()
-        while stages.busy:
+        while stages.under_way:
             yield from stages.finished()
     if problem is not None:
         raise problem
 
 
 def batches(actions: Iterable[Action], run: Run) -> Iterator[list[Item]]:
-    """Actions in batches; what has waited for ``flush_after_seconds`` becomes a batch by itself."""
-    for action in actions if not run.flush_after else timed(actions, run.flush_after):
+    """Actions in batches."""
+    for action in actions:
         yield from run.add(action)
     yield from run.flush()
 
 
-def timed(actions: Iterable[Any], seconds: float) -> Iterator[Any]:
-    """Actions as they come, read in a thread, and ``BULK_FLUSH`` after each time of ``seconds`` in which none came.
-
-    Raises:
-        Exception: the input's own error, after what came before it.
-    """
-    from elasticsearch.helpers import BULK_FLUSH  # noqa: PLC0415 - of an extra
-
-    waiting: queue.Queue[tuple[str, Any]] = queue.Queue(AHEAD)
-    stop = threading.Event()
-
-    def read() -> None:
-        try:
-            for action in actions:
-                waiting.put(("action", action))
-                if stop.is_set():
-                    return
-        except Exception as error:  # noqa: BLE001 - raised where the actions are wanted
-            waiting.put(("error", error))
-        else:
-            waiting.put(("end", None))
-
-    threading.Thread(target=read, daemon=True, name="es-dedup-actions").start()
-    try:
-        while True:
-            try:
-                kind, value = waiting.get(timeout=seconds)
-            except queue.Empty:
-                yield BULK_FLUSH
-                continue
-            if kind == "end":
-                return
-            if kind == "error":
-                raise value
-            yield value
-    finally:
-        stop.set()
-        with suppress(queue.Empty):
-            waiting.get_nowait()
+async def _async_batches(
+    actions: Iterable[Action] | AsyncIterable[Action], run: Run
+) -> AsyncIterator[list[Item]]:
+    if isinstance(actions, AsyncIterable):
+        async for action in actions:
+            for items in run.add(action):
+                yield items
+        for items in run.flush():
+            yield items
+        return
+    for items in batches(actions, run):
+        yield items
 
 
-def written(
+def _written(
     client: Elasticsearch, run: Run, items: list[Item], batch: Batch | None = None
 ) -> Iterator[Result]:
     """Perform the steps of ``Run.writing``; gives the results."""
     from elasticsearch.helpers import streaming_bulk  # noqa: PLC0415 - of an extra
 
-    plan, answer, error = run.writing(items, batch), None, None
-    while (step := advance(plan, answer, error)) is not None:
-        answer, error = None, None
+    for step in run.writing(items, batch):
         if isinstance(step, tuple):
             yield step
             continue
-        try:
+        with step.keeping_errors():
             if isinstance(step, Work):
-                answer = step.call()
+                step.answer = step.call()
             else:
                 time.sleep(step.pause)
                 for result in streaming_bulk(client, step.actions, **run.helper_options):
                     step.results.append(result)
-        except BaseException as problem:  # noqa: BLE001 - an interrupt too: the plan says what follows, and raises it
-            error = problem
+
+
+async def _async_written(client: AsyncElasticsearch, run: Run, items: list[Item]) -> AsyncIterator[Result]:
+    """Perform the steps of ``Run.writing``; gives the results."""
+    from elasticsearch.helpers import async_streaming_bulk  # noqa: PLC0415 - of an extra
+
+    for step in run.writing(items):
+        if isinstance(step, tuple):
+            yield step
+            continue
+        with step.keeping_errors():
+            if isinstance(step, Work):
+                step.answer = await _in_thread(step.call)
+            else:
+                await asyncio.sleep(step.pause)
+                async for result in async_streaming_bulk(client, step.actions, **run.helper_options):
+                    step.results.append(result)
+
+
+async def _in_thread(call: Callable[[], Any]) -> Any:
+    """The result of a call in a thread.
+
+    A cancelled task waits for the end of the call: the hook serves one thread at a time, and only then is known what to undo.
+    """
+    running = asyncio.ensure_future(asyncio.to_thread(call))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait({running})
+        if not running.cancelled():
+            running.exception()  # retrieved: the caller gets the cancellation
+        raise

@@ -6,8 +6,7 @@ import json
 import logging
 import time
 from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from es_dedup.errors import (
     DuplicatePage,
@@ -20,7 +19,6 @@ from es_dedup.errors import (
 from es_dedup.hook import documents
 from es_dedup.hook.cluster import ClusterCheck
 from es_dedup.hook.decide_and_write import BatchDecider
-from es_dedup.hook.dispatch import hand_over
 from es_dedup.hook.document_updates import DocumentUpdates
 from es_dedup.hook.documents import INCONCLUSIVE, PENDING, Batch, items_of, waiting_field
 from es_dedup.hook.pipelines import PipelineCheck
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.hook.batch_steps import BatchDecisions, ComparedBatch, FoundBatch
-    from es_dedup.hook.dispatch import Dispatcher
     from es_dedup.hook.documents import Item
     from es_dedup.index.factory import SourceIndex
     from es_dedup.index.port import Index
@@ -55,6 +52,17 @@ PATIENT_SECONDS: Final = 2.0  # until a document of another process is written
 POLL_SECONDS: Final = 0.05
 
 _log = logging.getLogger(__name__)
+
+
+class Dispatcher(Protocol):
+    """Passes pages on to be decided: by ``DedupHook.decide`` in this process, or by a task."""
+
+    def ingest(self, page_ids: Sequence[str]) -> None:
+        """Take pages whose documents have been written; they may be decided on more than once.
+
+        Documents that were updated or deleted are named too. When it raises, the documents stay ``pending``, the
+        report names them as inconclusive, and ``DedupHook.recheck`` finds them.
+        """
 
 
 class DedupHook(Closing):
@@ -88,7 +96,6 @@ class DedupHook(Closing):
         self._updates = DocumentUpdates(source_index, self._decider, self._fields)
         self._pipelines = PipelineCheck(source_index, self._fields, self._updates.unread)
         self.dispatcher = dispatcher
-        self._another: Callable[[], DedupHook] | None = None
 
     @classmethod
     def open(
@@ -123,19 +130,7 @@ class DedupHook(Closing):
         except BaseException:
             index.close()
             raise
-        hook._another = partial(cls.open, address, fields, settings=settings, dispatcher=dispatcher)
         return hook
-
-    def another(self) -> DedupHook:
-        """A hook like this one with connections of its own, for another thread; close it, too.
-
-        Raises:
-            TypeError: this one was not made by ``open``.
-            IndexError_: see ``open``.
-        """
-        if self._another is None:
-            raise TypeError("open the hook by DedupHook.open(address, fields), which can be repeated")
-        return self._another()
 
     def refresh_statistics(self, report: HookReport | None = None, *, last: bool = True) -> None:
         """Learn corpus statistics again if enough pages came since, and repair the clusters and documents that change by them.
@@ -390,7 +385,7 @@ class DedupHook(Closing):
         )
         if self.dispatcher is not None:
             self._pipelines.read_back(done, report)
-            hand_over(self.dispatcher, [item.written_id for item in done if not item.problem], report)
+            self._hand_over([item.written_id for item in done if not item.problem], report)
             return []
         again = [item for item in batch.items if item.rests_on(failed)]
         report.left_out.update(
@@ -549,6 +544,14 @@ class DedupHook(Closing):
             return
         self.read_again([item.page_id for item in items], HookReport())  # what of their features was stored
         raise NotDecided(len(items), str(error)) from error
+
+    def _hand_over(self, page_ids: Sequence[str], report: HookReport) -> None:
+        """Pass written documents on to be decided; where that fails, the report names them as inconclusive."""
+        try:
+            if page_ids and self.dispatcher is not None:
+                self.dispatcher.ingest(page_ids)
+        except Exception as error:  # noqa: BLE001 - whatever its queue raises: the documents are written
+            report.inconclusive.update(dict.fromkeys(page_ids, f"the decision could not be queued: {error}"))
 
     def _repair(self, batch: Batch, failed: set[str], report: HookReport) -> None:
         own, dedup_fields = batch.written(failed), batch.decided.dedup_fields

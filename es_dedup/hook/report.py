@@ -6,8 +6,8 @@ import threading
 import time
 from collections import Counter, defaultdict
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field, fields
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -72,25 +72,6 @@ class HookReport:
         if decision.outcome != "unique" and len(self.decisions) < MOST_DECISIONS:
             self.decisions[decision.page_id] = decision
 
-    def merge(self, other: HookReport) -> None:
-        """Add what another report has counted."""
-        for each in fields(self):
-            own, more = getattr(self, each.name), getattr(other, each.name)
-            if isinstance(own, int):
-                setattr(self, each.name, own + more)
-            elif isinstance(own, str):
-                setattr(self, each.name, more or own)
-            elif isinstance(own, list):
-                own.extend(more)
-            elif each.name == "decisions":
-                room = max(0, MOST_DECISIONS - len(own))
-                own.update(islice(more.items(), room))
-            elif each.name == "seconds":
-                for stage, seconds in more.items():
-                    own[stage] += seconds
-            else:  # a counter adds, a dictionary takes what is new
-                own.update(more)
-
     def withdraw(self, page_id: str, decision: Decision | None) -> None:
         """Take back a document that is sent again, with what was decided on it: it will be counted then."""
         self.pages -= 1
@@ -115,23 +96,8 @@ class HookReport:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
-        return {
-            "pages": self.pages,
-            "preset": self.preset,
-            "written": self.written,
-            "without_text": self.without_text,
-            "pipelines": dict(self.pipelines),
-            "left_out": {name: each.as_dict() for name, each in self.left_out.items()},
-            "removed": list(self.removed),
-            "gone": list(self.gone),
-            "outcomes": dict(self.outcomes),
-            "decisions": {name: each.as_dict() for name, each in self.decisions.items()},
-            "inconclusive": dict(self.inconclusive),
-            "decided_on_part": self.decided_on_part,
-            "failed": dict(self.failed),
-            "pairs_compared": self.pairs_compared,
-            "truncated": self.truncated,
-            "repaired": self.repaired,
-            "not_repaired": dict(self.not_repaired),
-            "seconds": {name: round(value, 4) for name, value in self.seconds.items()},
-        }
+        values = {each.name: copy(getattr(self, each.name)) for each in fields(self)}
+        for name in ("left_out", "decisions"):
+            values[name] = {page_id: each.as_dict() for page_id, each in values[name].items()}
+        seconds = {stage: round(value, 4) for stage, value in self.seconds.items()}
+        return values | {"outcomes": dict(self.outcomes), "seconds": seconds}

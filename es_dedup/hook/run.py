@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from asyncio import CancelledError
 from collections import deque
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from es_dedup.errors import ContentMissing, DuplicatePage, IndexError_, wrong_type
 from es_dedup.hook.documents import item_of
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     Result = tuple[bool, dict[str, Any]]
     Sent = tuple[Item, Any]  # the action, and what is sent for it
     Answer = tuple[Item, bool, dict[str, Any]]
-    Plan = Generator["Work | Bulk | Result", Any, None]
+    Returned = TypeVar("Returned")
+    Plan = Generator["Work | Bulk | Result", None, Returned]
 
 MAX_CHUNK_BYTES: Final = 100 * 1024 * 1024
 NOT_FOUND: Final = 404
@@ -78,16 +79,37 @@ class BulkCounts:
         return BulkResult(self._successes, self._failed if self._stats_only else self._errors, self.report)
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """A step of a plan that asks the hook; the plan goes on with what the call gives."""
+@dataclass(slots=True)
+class Step:
+    """A step of a plan: whoever performs it keeps what it gave, or its error, with which the plan goes on."""
+
+    error: BaseException | None = field(default=None, init=False)
+
+    @contextmanager
+    def keeping_errors(self) -> Iterator[None]:
+        """Keep an error of a block for the plan, an interrupt or a cancellation too: the plan says what follows, and raises it."""
+        try:
+            yield
+        except BaseException as error:  # noqa: BLE001
+            self.error = error
+
+
+@dataclass(slots=True)
+class Work(Step):
+    """A step that asks the hook.
+
+    Attributes:
+        call: what is done.
+        answer: what it gave.
+    """
 
     call: Callable[[], Any]
+    answer: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Bulk:
-    """A step of a plan that writes.
+@dataclass(slots=True)
+class Bulk(Step):
+    """A step that writes.
 
     Attributes:
         actions: what the client's helper is given.
@@ -100,12 +122,18 @@ class Bulk:
     results: list[Result] = field(default_factory=list)
 
 
-def advance(plan: Plan, answer: Any, error: BaseException | None) -> Work | Bulk | Result | None:
-    """The next step of a plan, after the answer to the one before or the error that ended it; None: the plan is done."""
-    try:
-        return plan.send(answer) if error is None else plan.throw(error)
-    except StopIteration:
-        return None
+def _performed(step: Work | Bulk) -> Plan[None]:
+    """Have a step performed, and raise its error."""
+    yield step
+    if step.error is not None:
+        raise step.error
+
+
+def _asked(call: Callable[..., Any], *given: Any) -> Plan[Any]:
+    """What a call of the hook gives."""
+    step = Work(partial(call, *given))
+    yield from _performed(step)
+    return step.answer
 
 
 class Run:
@@ -142,7 +170,10 @@ class Run:
         self._dumps = (
             client.transport.serializers.get_serializer("application/json").dumps if client else None
         )
-        self.flush_after: float | None = self._rest.pop("flush_after_seconds", None)
+        if self._rest.pop("flush_after_seconds", None):
+            raise ValueError(
+                "flush_after_seconds has no effect here: pass BULK_FLUSH where a batch is to end"
+            )
         self._max_bytes = int(self._rest.get("max_chunk_bytes", MAX_CHUNK_BYTES))
         self._raise_on_error = bool(self._rest.pop("raise_on_error", True))
         self._raise_on_exception = bool(self._rest.pop("raise_on_exception", True))
@@ -303,7 +334,7 @@ class Run:
         """See ``DedupHook.withdraw``."""
         self._hook.withdraw(items, self.report)
 
-    def writing(self, items: Items, batch: Batch | None = None) -> Plan:
+    def writing(self, items: Items, batch: Batch | None = None) -> Plan[None]:
         """The steps that decide on a batch and write it, with what it left out because of documents that then failed.
 
         Args:
@@ -314,37 +345,33 @@ class Run:
             DuplicatePage: policy ``fail``; the documents before the first duplicate are written.
             BulkIndexError: see ``raise_errors``.
         """
-        parts = [(items, None)] if batch else (yield Work(partial(self._hook.parts, items, self._policy)))
+        parts = [(items, None)] if batch else (yield from _asked(self._hook.parts, items, self._policy))
         for part, made in parts:
             waiting, features = part, made
             while waiting:
                 try:
-                    batch = batch or (yield Work(partial(self.prepare, waiting, features)))
+                    batch = batch or (yield from _asked(self.prepare, waiting, features))
                 except DuplicatePage as duplicate:
-                    yield from self._writing_before(waiting, duplicate)
+                    at = next(at for at, item in enumerate(waiting) if item.page_id == duplicate.page_id)
+                    if at:
+                        yield from self.writing(waiting[:at])
                     raise
                 except (KeyboardInterrupt, CancelledError):
-                    yield Work(partial(self.withdraw, waiting))
+                    yield from _asked(self.withdraw, waiting)
                     raise
                 answers: list[Answer] = []
                 try:
                     yield from self._sending([(item, item.action) for item in batch if item.kept], answers)
                     yield from self._sending(_withdrawals(batch, answers), answers)
                 except BaseException:  # an interrupt or a cancelled task, too
-                    yield Work(partial(self.lost, batch, answers))
+                    yield from _asked(self.lost, batch, answers)
                     raise
-                waiting = yield Work(partial(self.finish, batch, answers))
+                waiting = yield from _asked(self.finish, batch, answers)
                 yield from self.results(batch, answers, waiting)
                 batch = features = None
         self.raise_errors(items)
 
-    def _writing_before(self, items: Items, duplicate: DuplicatePage) -> Plan:
-        """The steps that write the documents before the one that policy ``fail`` refuses."""
-        at = next(at for at, item in enumerate(items) if item.page_id == duplicate.page_id)
-        if at:
-            yield from self.writing(items[:at])
-
-    def _sending(self, actions: list[Sent], answers: list[Answer]) -> Plan:
+    def _sending(self, actions: list[Sent], answers: list[Answer]) -> Plan[None]:
         """The steps that send actions, some of them several times where the caller wants that; answers before an error are kept.
 
         The client's helper would give results of repeated actions in another order than that of the actions, and a pipeline may have
@@ -357,7 +384,7 @@ class Run:
             repeated = self._retried if attempt < self._retries else ()
             bulk = Bulk([action for _, action in actions], pause)
             try:
-                yield bulk
+                yield from _performed(bulk)
             finally:
                 sent, actions = actions, []
                 for (item, action), (ok, answer) in zip(sent, bulk.results, strict=False):

@@ -60,7 +60,7 @@ class Stages:
     def __init__(self, run: Run, write: Callable[[Items, Batch], Results]) -> None:
         self._run, self._write = run, write
         self._pools = [ThreadPoolExecutor(1, thread_name_prefix="es-dedup-hook") for _ in range(MOST)]
-        self._under_way: deque[_UnderWay] = deque()
+        self._batches: deque[_UnderWay] = deque()
         self._stop = threading.Event()
 
     def __enter__(self) -> Self:
@@ -71,24 +71,19 @@ class Stages:
         self._stop.set()
         for pool in self._pools:
             pool.shutdown(wait=True, cancel_futures=True)
-        for each in self._under_way:
+        for each in self._batches:
             if each.stored and not each.settled:
                 self._run.withdraw(each.items)
 
     @property
-    def busy(self) -> bool:
-        """Whether any batch is under way."""
-        return bool(self._under_way)
-
-    @property
-    def full(self) -> bool:
-        """Whether as many are under way as there are stages."""
-        return len(self._under_way) >= MOST
+    def under_way(self) -> int:
+        """How many batches are under way."""
+        return len(self._batches)
 
     def begin(self, items: Items) -> None:
         """Take the next batch."""
-        each = _UnderWay(items, self._under_way[-1] if self._under_way else None)
-        self._under_way.append(each)  # before anything of it is stored: an interrupt may come at any time
+        each = _UnderWay(items, self._batches[-1] if self._batches else None)
+        self._batches.append(each)  # before anything of it is stored: an interrupt may come at any time
         featurise, search, decide, write = self._pools
         each.features = featurise.submit(self._run.featurise, items)
         each.prefetched = search.submit(partial(self._prefetched, each))
@@ -97,11 +92,11 @@ class Stages:
 
     def finished(self) -> Results:
         """Wait for the first batch under way, and give its results; raises what has kept it from being written."""
-        first = self._under_way[0]
+        first = self._batches[0]
         results = first.results.result()
-        self._under_way.popleft()
-        if self._under_way:
-            self._under_way[0].before = None
+        self._batches.popleft()
+        if self._batches:
+            self._batches[0].before = None
         return results
 
     def _go_on(self) -> None:

@@ -8,11 +8,10 @@ from elasticsearch import Elasticsearch
 
 from es_dedup.errors import ConfigError, IndexRefused
 from es_dedup.hook import DedupHook, dedup_bulk
-from es_dedup.hook.dispatch import InlineDispatcher
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
-from tests.hooked import FIELDS, action_of, clusters, dedup_fields
+from tests.hooked import FIELDS, Inline, action_of, clusters, dedup_fields
 from tests.samples import story
 from tests.source_indices import remove_templates, settings
 
@@ -155,7 +154,7 @@ def test_documents_that_are_decided_later_are_known_by_their_index_alone(
     actions = [action_of(story(0), alias), action_of(story(0, "copy", day=2), alias)]
     dedup_bulk(client, actions, hook=hook)
     with DedupHook.open(address, FIELDS) as later:
-        later.dispatcher = InlineDispatcher(later)
+        later.dispatcher = Inline(later)
         dedup_bulk(client, actions, hook=later)
     assert clusters(client, alias) == {frozenset({"story-0", "copy"})}
     with open_context(address, settings()) as site:

@@ -2,7 +2,8 @@
 
 import threading
 from collections.abc import Sequence
-from contextlib import nullcontext
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext, suppress
 from typing import Any, Self, cast
 
 import pytest
@@ -12,9 +13,9 @@ from elasticsearch.helpers import bulk
 from es_dedup import Deduplicator
 from es_dedup.collapse import DedupSearch, Mode, SearchOptions
 from es_dedup.errors import DuplicatePage
-from es_dedup.hook import DedupHook, HookReport, dedup_bulk, dedup_parallel_bulk
+from es_dedup.hook import DedupHook, HookReport, dedup_bulk
 from es_dedup.maintenance.context import open_context
-from tests.hooked import action_of, clusters, dedup_fields
+from tests.hooked import FIELDS, action_of, clusters, dedup_fields
 from tests.samples import story
 from tests.source_indices import settings
 
@@ -98,13 +99,21 @@ def test_overwrite_deletes_nothing_for_a_document_that_is_gone(
 
 
 @pytest.mark.parametrize("policy", ["mark", "skip", "overwrite"])
-def test_of_copies_at_once_one_stays(hook: DedupHook, client: Elasticsearch, name: str, policy: str) -> None:
-    """Each thread meets pages of the others whose documents are not written yet."""
+def test_of_copies_at_once_one_stays(
+    hook: DedupHook, client: Elasticsearch, address: str, name: str, policy: str
+) -> None:
+    """Each of four hooks meets pages of the others whose documents are not written yet."""
     numbers = range(24)
-    actions = [action_of(story(number, f"{copy}-{number}"), name) for number in numbers for copy in "abc"]
-    report = HookReport()
-    options: dict[str, Any] = {"hook": hook, "policy": policy, "report": report}
-    list(dedup_parallel_bulk(client, actions, thread_count=4, chunk_size=1, **options))
+    waiting = [action_of(story(number, f"{copy}-{number}"), name) for number in numbers for copy in "abc"]
+
+    def write(_: int) -> None:
+        with DedupHook.open(address, FIELDS) as own:
+            while waiting:
+                with suppress(IndexError):  # another thread has taken the last one
+                    dedup_bulk(client, [waiting.pop(0)], hook=own, policy=policy)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
     found = clusters(client, name)
     assert {int(each.split("-")[1]) for group in found for each in group} == set(numbers)
     assert len(found) == len(numbers)
@@ -112,9 +121,9 @@ def test_of_copies_at_once_one_stays(hook: DedupHook, client: Elasticsearch, nam
 
 @pytest.mark.parametrize("policy", ["skip", "fail"])
 def test_a_document_that_another_process_is_about_to_write_counts(
-    hook: DedupHook, client: Elasticsearch, name: str, policy: str
+    hook: DedupHook, client: Elasticsearch, address: str, name: str, policy: str
 ) -> None:
-    with hook.another() as other:
+    with DedupHook.open(address, FIELDS) as other:
         coming = other.process([action_of(story(0), name)])
         writing = threading.Timer(
             0.4, lambda: client.index(index=name, id="story-0", document=coming.items[0].document)
@@ -134,13 +143,13 @@ def test_a_document_that_another_process_is_about_to_write_counts(
 
 
 def test_a_copy_stays_whose_cluster_is_deleted_while_a_batch_is_written(
-    hook: DedupHook, client: Elasticsearch, name: str
+    hook: DedupHook, client: Elasticsearch, address: str, name: str
 ) -> None:
     """The write of the batch finds its own document gone, and repairs the cluster after it has read the fields of the others."""
     dedup_bulk(client, [action_of(story(0), name)], hook=hook)
     batch = hook.process([action_of(story(0, "second", day=2), name)])
     client.index(index=name, id="second", document=batch.items[0].document)
-    with hook.another() as other:
+    with DedupHook.open(address, FIELDS) as other:
         dedup_bulk(client, [action_of(story(0, "third", day=3), name)], hook=other)
     delete(client, name, ["story-0", "second"])
     hook.written(batch)

@@ -13,7 +13,6 @@ from es_dedup.collapse import DedupSearch
 from es_dedup.errors import DuplicatePage
 from es_dedup.hook import (
     DedupHook,
-    InlineDispatcher,
     async_dedup_bulk,
     async_dedup_streaming_bulk,
     dedup_bulk,
@@ -21,7 +20,7 @@ from es_dedup.hook import (
 )
 from es_dedup.index.elastic import Options
 from es_dedup.index.source_index import DocumentKey
-from tests.hooked import FIELDS, STORIES, action_of, clusters, dedup_fields, five
+from tests.hooked import FIELDS, STORIES, Inline, action_of, clusters, dedup_fields, five
 from tests.samples import story
 from tests.servers import async_client_of
 
@@ -361,7 +360,7 @@ class TestOtherWays:
             assert list(report.inconclusive) == [f"{name}/untold"]
             assert hook.recheck(name).outcomes == {"duplicate": 1}
             assert dedup_fields(client, name)["untold"]["duplicate_of"] == f"{name}/story-1"
-            deferred.dispatcher = InlineDispatcher(hook)
+            deferred.dispatcher = Inline(hook)
             delete = {"_op_type": "delete", "_index": name, "_id": "story-0"}
             dedup_bulk(client, [delete], hook=deferred)
         assert frozenset({"copy-0", "copy-1"}) in clusters(client, name)
@@ -376,7 +375,7 @@ class TestOtherWays:
             async with async_client_of(url) as aclient:
                 result = await async_dedup_bulk(aclient, five(name)[:2], hook=hook)
                 assert tuple(result) == (2, [])
-                stream = async_dedup_streaming_bulk(aclient, actions(), 2, hook=hook, flush_after_seconds=5)
+                stream = async_dedup_streaming_bulk(aclient, actions(), 2, hook=hook)
                 assert [ok async for ok, _ in stream] == [True] * 3
 
         node = client.transport.node_pool.get().config

@@ -1,4 +1,4 @@
-"""``dedup_parallel_bulk``: results as the client's helper gives them, clusters as one writer makes them."""
+"""``dedup_parallel_bulk``: results as the client's helper gives them, clusters as one batch after the other makes them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -55,7 +55,7 @@ def test_results_and_clusters(client: Elasticsearch, hook: DedupHook, name: str)
         return [*five(index), refused, {"_op_type": "delete", "_index": index, "_id": "absent"}]
 
     options: dict[str, Any] = {"thread_count": 3, "raise_on_error": False}
-    # the refused one follows what it meets: chunks that name one document never run at once
+    # the refused one follows what it meets: batches that name one document never run at once
     expected = outcomes(parallel_bulk(client, actions(plain), chunk_size=100, **options))
     report = HookReport()
     results = list(
@@ -102,10 +102,6 @@ def test_policies(client: Elasticsearch, hook: DedupHook, name: str) -> None:
 def test_arguments_that_do_not_fit(client: Elasticsearch, hook: DedupHook, name: str) -> None:
     with pytest.raises(ValueError, match="thread_count must be at least 1"):
         list(dedup_parallel_bulk(client, five(name), 0, hook=hook))
-    index = factory.open_index(f"{url_of('es8')}/{name}", Settings())
-    source = factory.open_source_index(f"{url_of('es8')}/{name}", Settings())
-    with DedupHook(index, source, FIELDS) as own, pytest.raises(TypeError, match=r"DedupHook\.open"):
-        list(dedup_parallel_bulk(client, five(name), 2, 1, hook=own))
 
 
 def test_a_reader_that_stops_early(client: Elasticsearch, hook: DedupHook, name: str) -> None:

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from es_dedup import Page, Settings
 from es_dedup.batch.learning import store_statistics
 from es_dedup.decision.statistics import Statistics
-from es_dedup.hook import DedupHook, InlineDispatcher, SourceFields
-from es_dedup.hook.bulk import batches, timed
+from es_dedup.hook import DedupHook, SourceFields
+from es_dedup.hook.bulk import batches
 from es_dedup.hook.decide_and_write import BatchDecider
 from es_dedup.hook.documents import Batch, item_of
 from es_dedup.hook.run import Run
@@ -27,10 +27,11 @@ from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.source_index import DedupField
 from es_dedup.settings.recorded import STATISTICS
 from scripts.template_sets import function_calls
+from tests.hooked import Inline
 from tests.texts import article
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 NOBODY: Any = None
 HOOK = DedupHook(EmbeddedIndex(":memory:", features={}), NOBODY, SourceFields("text"), Settings())
@@ -139,22 +140,16 @@ class TestBatches:
         assert [item.key.id for items in made for item in items] == names
         assert all(len({item.key.id for item in items}) == len(items) <= size for items in made)
 
-    def test_an_input_that_fails_in_a_thread_raises_after_what_came_before(self) -> None:
-        def failing() -> Iterator[int]:
-            yield 1
-            raise KeyError("gone")
-
-        came = timed(failing(), 5)
-        assert next(came) == 1
-        with pytest.raises(KeyError):
-            next(came)
+    def test_a_time_after_which_a_batch_ends_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="BULK_FLUSH"):
+            run(flush_after_seconds=5)
 
 
 class TestResults:
     def test_later_decisions_know_no_policy(self) -> None:
         with EmbeddedIndex(":memory:", features={}) as index:
             hook = DedupHook(index, NOBODY, SourceFields("text"))
-            hook.dispatcher = InlineDispatcher(hook)
+            hook.dispatcher = Inline(hook)
             with pytest.raises(ValueError, match="mark"):
                 hook.process([{"_index": "i", "text": "x"}], policy="skip")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_dedup.batch.cluster_cache import ClusterCache
-from es_dedup.hook.stages import Stages
+from es_dedup.hook.stages import MOST, Stages
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.testing.builders import assignment
 
@@ -75,9 +75,9 @@ def all_of(run: Any, count: int = 4) -> list[str]:
     with Stages(run, run.write) as stages:
         for number in range(count):
             stages.begin([number])  # type: ignore[list-item]
-            if stages.full:
+            if stages.under_way == MOST:
                 found += stages.finished()
-        while stages.busy:
+        while stages.under_way:
             found += stages.finished()
     return [said["index"] for _, said in found]
 
