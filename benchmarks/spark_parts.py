@@ -12,10 +12,10 @@ from harness import Row, expect
 from w1 import documents
 
 from es_dedup import Page
-from es_dedup.batch.components import Components
 from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.featurise import make_chunk
 from es_dedup.batch.learning import learn
+from es_dedup.batch.whole_corpus import Components
 from es_dedup.clustering import PageKey
 from es_dedup.detectors.features import unpack
 from es_dedup.extraction import create_extractor

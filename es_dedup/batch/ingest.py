@@ -16,10 +16,15 @@ from es_dedup.batch.featurise import CHUNK_PAGES, day_of
 from es_dedup.batch.loose_clusters import loose_clusters
 from es_dedup.batch.memory import collector_paused, release_memory
 from es_dedup.batch.overrides import decided_edges
-from es_dedup.batch.pipelined import WORTH_PAGES, PipelinedDecisions
 from es_dedup.batch.place import drop_replaced, place, records_of
 from es_dedup.batch.recluster import CLUSTERS_PENDING, LOOKUP_PAGES, QUICK_PAGES, attached, silent
-from es_dedup.batch.whole_corpus import IN_MEMORY_PAGES, recluster_corpus, recluster_stored
+from es_dedup.batch.whole_corpus import (
+    IN_MEMORY_PAGES,
+    WORTH_PAGES,
+    PipelinedDecisions,
+    recluster,
+    recluster_corpus,
+)
 from es_dedup.batch.write_policy import (
     StoredBatch,
     apply_policy,
@@ -35,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from es_dedup.batch.featurise import Chunk
-    from es_dedup.batch.recluster import ClusteringResult
+    from es_dedup.batch.whole_corpus import RelatedPairs
     from es_dedup.clustering import PageKey
     from es_dedup.decision.candidate_search import CandidateSearch, CandidateSearchResult
     from es_dedup.detectors.features import FeatureTable
@@ -337,19 +342,15 @@ class Ingest:
 
     def _decide_all(self) -> None:
         """Cluster the whole index anew, and decide on the pages of the call."""
-        counts, clustering = self.counts, self._recluster()
+        counts, found = self.counts, self._recluster()
         counts.decisions, counts.truncated = {}, 0
-        counts.pairs, counts.capped_terms, counts.use = (
-            clustering.pairs,
-            clustering.capped_terms,
-            clustering.use,
-        )
-        new = dict.fromkeys(name for name in counts.new if name not in counts.left_out)  # asked for each edge
+        counts.pairs, counts.capped_terms, counts.use = found.compared, found.capped_terms, found.use
+        new = dict.fromkeys(name for name in counts.new if name not in counts.left_out)
         stored = StoredBatch(new, counts.replaced, {})
-        kept = clustered_by_policy(self._policy, stored, clustering, self._index, self._lookup())
+        kept = clustered_by_policy(self._policy, stored, self._index, self._lookup())
         counts.add_decided(kept.decisions, kept.left_out)
 
-    def _recluster(self) -> ClusteringResult:
+    def _recluster(self) -> RelatedPairs:
         related = None
         if self._pipelined is not None:
             corpus, related = self._pipelined.result(self._report_progress)
@@ -357,7 +358,7 @@ class Ingest:
             corpus = Corpus((keys, table, ()) for keys, table in self._kept)
             self._kept.clear()
         else:
-            return recluster_stored(self._index, self._settings, self._report_progress)
+            return recluster(self._index, self._settings, self._report_progress)
         return recluster_corpus(
             self._index,
             corpus,

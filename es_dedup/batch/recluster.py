@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from sys import maxsize
 from typing import TYPE_CHECKING, Final
@@ -19,23 +19,20 @@ from es_dedup.batch.cluster_cache import ClusterCache
 from es_dedup.batch.corpus import key_of
 from es_dedup.batch.overrides import JOURNAL, OVERRIDES, load_constraints
 from es_dedup.clustering import PageKey, update_clusters
-from es_dedup.decision.term_use import TermUse
 from es_dedup.errors import reading_stored
 from es_dedup.index.source_index import ATTACHMENTS
 from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import STATISTICS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from es_dedup.clustering import Change, Constraints
     from es_dedup.decision.candidate_search import CandidateSearch
     from es_dedup.index.port import Assignment, ClusterUpdates, Index
-    from es_dedup.model import Edge, Progress
+    from es_dedup.model import Progress
     from es_dedup.model.overrides import Override
     from es_dedup.settings import Settings
-
-    ProgressListener = Callable[[Progress], None]
 
 QUICK_PAGES: Final = 1_000
 """An index of so many pages is clustered anew within about a second, so this is done without being asked for."""
@@ -46,29 +43,6 @@ DOCUMENTS_PENDING: Final = "documents_pending"
 READ_IN_SESSIONS: Final = (STATISTICS, OVERRIDES, CLUSTERS_PENDING, ATTACHMENTS)
 """Notes that are read together when a session begins."""
 LOOKUP_PAGES: Final = 100  # pages queried and compared at a time in a partial run
-
-
-@dataclass(frozen=True, slots=True)
-class ClusteringResult:
-    """What a run did.
-
-    Attributes:
-        edges: related pairs found.
-        pairs: pairs compared.
-        capped_terms: as in ``AddReport``.
-        assigned: all assignments by page id, where the run made them all and keeps them.
-        stored: pages of a run in files, which keeps neither edges nor assignments; 0: they are at hand.
-        related: related pairs of a full run.
-        use: terms that methods queried, and terms left out; of a full run of those with limits of their own.
-    """
-
-    edges: list[Edge]
-    pairs: int
-    capped_terms: int = 0
-    assigned: Mapping[str, Assignment] | None = None
-    stored: int = 0
-    related: int = 0
-    use: TermUse = field(default_factory=TermUse)
 
 
 @contextmanager

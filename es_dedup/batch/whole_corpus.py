@@ -11,22 +11,22 @@ What a run in files has in memory is bounded by these:
 
 from __future__ import annotations
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
 from es_dedup.batch.candidate_pairs import CorpusJoin
-from es_dedup.batch.components import Components, batches
-from es_dedup.batch.corpus import Weighing, load_corpus
+from es_dedup.batch.corpus import Corpus, Weighing, load_corpus
 from es_dedup.batch.learning import learn, store_statistics
 from es_dedup.batch.memory import release_memory
 from es_dedup.batch.overrides import load_constraints
-from es_dedup.batch.recluster import ClusteringResult, silent
 from es_dedup.batch.verify import BLOCK, Verified, verify_by
 from es_dedup.clustering import Neighbourhood, cluster_all, repair
 from es_dedup.decision.rules import RELATIONS
@@ -34,22 +34,25 @@ from es_dedup.model import Progress
 from es_dedup.temporary import temporary_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from es_dedup.batch.corpus import Corpus
-    from es_dedup.batch.recluster import ProgressListener
     from es_dedup.clustering import Constraints, PageKey
     from es_dedup.decision.statistics import Statistics
     from es_dedup.decision.term_use import TermUse
+    from es_dedup.detectors.features import FeatureTable
     from es_dedup.index.port import Assignment, Index
     from es_dedup.model import Edge
     from es_dedup.settings import Settings
 
     Rows = NDArray[np.int64]
+    ProgressListener = Callable[[Progress], None]
 
 IN_MEMORY_PAGES: Final = 300_000  # some 2 GB with what is made of them; beyond, it takes temporary files
+WORTH_PAGES: Final = (
+    1_000  # below, deciding takes no longer than starting a thread and sharing the interpreter
+)
 MOST: Final = 500_000  # terms or features of a corpus in files in memory at a time: some 40 MB with what is made of them
 PAIRS: Final = 1_024  # of a corpus in files compared at a time, in each of some threads: some 10 MB
 PAGES: Final = 2_000  # pages and edges of a corpus in files that are objects at a time
@@ -75,34 +78,54 @@ class RelatedPairs:
     use: TermUse
 
 
-def recluster_stored(
-    index: Index, settings: Settings, progress: ProgressListener | None = None
-) -> ClusteringResult:
-    """``recluster_corpus`` of all stored pages: in memory where they fit, else in temporary files."""
-    if index.count() > IN_MEMORY_PAGES:
-        return recluster_out_of_core(index, settings, progress)
-    return recluster_corpus(index, load_corpus(index), settings, progress)
+@dataclass(frozen=True, slots=True)
+class ReclusterReport:
+    """Result of reclustering, or of a dry run of it.
+
+    Attributes:
+        pages: stored pages.
+        changed: pages with another canonical document than before.
+        clusters_before, clusters: number of clusters of at least two pages, before and after.
+        without_text: pages of sites with ignored passages whose text is not kept: their features are as they were made. Not of a dry run.
+    """
+
+    pages: int
+    changed: int
+    clusters_before: int
+    clusters: int
+    without_text: int = 0
+
+    @classmethod
+    def of(cls, before: Mapping[str, str], now: Mapping[str, str], without_text: int = 0) -> Self:
+        """What has changed between two sets of canonical documents, by page id."""
+        changed = sum(before.get(page_id) != canonical for page_id, canonical in now.items())
+        then, clusters = (sum(size > 1 for size in Counter(each.values()).values()) for each in (before, now))
+        return cls(len(now), changed, then, clusters, without_text)
 
 
-def recluster_out_of_core(
+def recluster(
     index: Index,
     settings: Settings,
-    progress: ProgressListener | None = None,
+    progress: ProgressListener = lambda _: None,
     *,
+    in_memory: int | None = None,
     most: int = MOST,
     pages: int = PAGES,
-) -> ClusteringResult:
-    """``recluster_corpus`` of all stored pages in temporary files.
+) -> RelatedPairs:
+    """``recluster_corpus`` of all stored pages.
 
     Args:
         index, settings, progress: as there.
-        most: terms or features in memory at a time, about.
-        pages: pages and edges that are objects at a time, about; a larger component of pages is clustered at once.
+        in_memory: more pages are put in temporary files; None: ``IN_MEMORY_PAGES``.
+        most: terms or features of a corpus in files in memory at a time, about.
+        pages: pages and edges of a corpus in files that are objects at a time, about; a larger component of pages is clustered at once.
     """
-    with (
-        temporary_folder("recluster") as folder,
-        closing(load_corpus(index, folder, most, progress or silent)) as corpus,
-    ):
+    with ExitStack() as stack:
+        if index.count() <= (IN_MEMORY_PAGES if in_memory is None else in_memory):
+            corpus = load_corpus(index)
+        else:
+            folder = stack.enter_context(temporary_folder("recluster"))
+            corpus = stack.enter_context(closing(load_corpus(index, folder, most, progress)))
         return recluster_corpus(index, corpus, settings, progress, pages=pages)
 
 
@@ -110,12 +133,12 @@ def recluster_corpus(
     index: Index,
     corpus: Corpus,
     settings: Settings,
-    progress: ProgressListener | None = None,
+    progress: ProgressListener = lambda _: None,
     *,
     fresh: bool = False,
     related: RelatedPairs | None = None,
     pages: int = PAGES,
-) -> ClusteringResult:
+) -> RelatedPairs:
     """Learn statistics, find and decide all candidate pairs, cluster everything, and store the result.
 
     Args:
@@ -125,39 +148,31 @@ def recluster_corpus(
         progress: called with the progress.
         fresh: no page was clustered before; else cluster ids are kept where they can be.
         related: what ``decide_corpus`` has returned for this corpus already.
-        pages: as ``recluster_out_of_core``.
+        pages: as of ``recluster``.
 
     Returns:
-        What was done. Of a corpus in files it has neither edges nor assignments: the index has them.
+        What was found; the index has the clusters.
     """
-    report_progress, total = progress or silent, len(corpus)
+    total = len(corpus)
     if related is None:
-        related = decide_corpus(corpus, settings, report_progress)
-    report_progress(Progress("cluster", 0, total))
+        related = decide_corpus(corpus, settings, progress)
+    progress(Progress("cluster", 0, total))
     constraints = load_constraints(index)
     edges: Iterable[Edge] = related.edges
-    assigned: dict[str, Assignment] | None = None
+    assigned: Iterable[Assignment]
     with ThreadPoolExecutor(1) as pool:
         packed = pool.submit(related.statistics.to_bytes)  # compressed outside the interpreter's lock
         if corpus.folder is not None:
             edges = _edges(corpus, related.pairs, pages)
+            assigned = _assignments(index, corpus, related.pairs, settings, constraints, pages)
         elif fresh:
-            assigned = cluster_all(corpus.keys, edges, settings.cluster, constraints)
+            assigned = cluster_all(corpus.keys, related.edges, settings.cluster, constraints).values()
         else:
             assigned = _repaired(index, corpus.keys, related.edges, settings, constraints)
     store_statistics(index, related.statistics, packed.result(), settings)
-    of_components = _assignments(index, corpus, related.pairs, settings, constraints, pages)
-    index.replace_all(edges, of_components if assigned is None else assigned.values())
-    report_progress(Progress("cluster", total, total))
-    return ClusteringResult(
-        related.edges,
-        related.compared,
-        related.capped_terms,
-        use=related.use,
-        assigned=assigned,
-        stored=total if assigned is None else 0,
-        related=len(related.pairs.left),
-    )
+    index.replace_all(edges, assigned)
+    progress(Progress("cluster", total, total))
+    return related
 
 
 def decide_corpus(
@@ -215,12 +230,12 @@ def decide_corpus(
 
 def _repaired(
     index: Index, keys: Sequence[PageKey], edges: Sequence[Edge], settings: Settings, constraints: Constraints
-) -> dict[str, Assignment]:
-    """Assignments of the pages of whole components by page id, the changed and the unchanged."""
+) -> Iterable[Assignment]:
+    """Assignments of the pages of whole components, the changed and the unchanged."""
     current = index.assignments([key.page_id for key in keys])
     near = Neighbourhood(tuple(keys), tuple(edges), current, constraints)
     change = repair(near, settings.cluster)
-    return {**current, **{each.page_id: each for each in change.assignments}}
+    return {**current, **{each.page_id: each for each in change.assignments}}.values()
 
 
 def _edges(corpus: Corpus, related: Verified, pages: int) -> Iterator[Edge]:
@@ -244,10 +259,10 @@ def _assignments(
     owners = labels[related.left]
     order = np.argsort(owners, kind="stable")
     owners = owners[order]
-    for rows in batches(labels, pages):
+    for rows in whole_components(labels, pages):
         start, end = np.searchsorted(owners, [labels[rows[0]], labels[rows[-1]] + 1])
         edges = _edges_at(corpus, related, order[start:end])
-        yield from _repaired(index, corpus.keys_of(rows), edges, settings, constraints).values()
+        yield from _repaired(index, corpus.keys_of(rows), edges, settings, constraints)
 
 
 def _components(
@@ -280,3 +295,91 @@ def _components(
                     other = row_of_cluster.setdefault(cluster, row) if bearer is None else bearer
                 components.join(row, other)
     return components.labels()
+
+
+class Components:
+    """Rows, each alone at first."""
+
+    def __init__(self, rows: int) -> None:
+        """So many rows, numbered from 0."""
+        self._above = np.arange(rows, dtype=np.int64)
+
+    def join(self, left: int, right: int) -> None:
+        """These two belong together."""
+        one, other = self._top(left), self._top(right)
+        self._above[max(one, other)] = min(one, other)
+
+    def labels(self) -> Rows:
+        """Of each row the least row of its component."""
+        above = self._above
+        while not ((higher := above[above]) == above).all():
+            above = higher
+        return above
+
+    def _top(self, row: int) -> int:
+        above = self._above
+        while above[row] != row:
+            above[row] = above[above[row]]
+            row = int(above[row])
+        return row
+
+
+def whole_components(labels: Rows, most: int) -> Iterator[Rows]:
+    """Rows in whole components, about ``most`` at a time; a larger component comes alone with those before it."""
+    order = np.argsort(labels, kind="stable")
+    ends = np.flatnonzero(np.diff(labels[order], append=-1)) + 1
+    start = 0
+    while start < len(order):
+        fitting = int(np.searchsorted(ends, start + most, side="right")) - 1
+        end = int(ends[max(fitting, int(np.searchsorted(ends, start, side="right")))])
+        yield order[start:end]
+        start = end
+
+
+class _NotNeededError(Exception):
+    """Ends the thread."""
+
+
+class PipelinedDecisions:
+    """All related pairs of a corpus, found in a thread that touches no index.
+
+    Progress is kept until ``result`` is called, so that a progress listener is called by its own thread only.
+
+    Args:
+        parts: keys and features of all pages, part by part; the thread empties the list when it has put them together.
+        settings: detectors and canonical order.
+    """
+
+    def __init__(self, parts: list[tuple[list[PageKey], FeatureTable]], settings: Settings) -> None:
+        self._events: SimpleQueue[Progress | None] = SimpleQueue()
+        self._needed = True
+        self._settings = settings
+        pool = ThreadPoolExecutor(1, thread_name_prefix="es-dedup-decisions")
+        self._found = pool.submit(self._work, parts)
+        self._found.add_done_callback(lambda _: self._events.put(None))
+        pool.shutdown(wait=False)
+
+    def result(self, report_progress: ProgressListener) -> tuple[Corpus, RelatedPairs]:
+        """The corpus and its related pairs; waits for the thread, and raises its error."""
+        try:
+            while (event := self._events.get()) is not None:
+                report_progress(event)
+            return self._found.result()
+        except BaseException:
+            self.drop()
+            raise
+
+    def drop(self) -> None:
+        """Let the thread end soon: its result is not wanted."""
+        self._needed = False
+
+    def _work(self, parts: list[tuple[list[PageKey], FeatureTable]]) -> tuple[Corpus, RelatedPairs]:
+        corpus = Corpus((keys, table, ()) for keys, table in parts)
+        parts.clear()
+        release_memory()
+        return corpus, decide_corpus(corpus, self._settings, self._on_event)
+
+    def _on_event(self, event: Progress) -> None:
+        if not self._needed:
+            raise _NotNeededError
+        self._events.put(event)

@@ -15,14 +15,13 @@ from es_dedup.model.batches import chunked
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from es_dedup.batch.recluster import ClusteringResult
     from es_dedup.decision.candidate_search import CandidateSearch
     from es_dedup.index.port import Index
     from es_dedup.model import Decision, Edge
 
     Decisions = dict[str, Decision]
 
-READ: Final = 2_000  # pages whose edges are objects at a time, after a run out of core
+READ: Final = 2_000  # pages whose edges are objects at a time, after everything was clustered
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,21 +117,20 @@ class Kept:
 
 
 def clustered_by_policy(
-    policy: WritePolicy,
-    stored: StoredBatch,
-    clustering: ClusteringResult,
-    index: Index,
-    lookup: CandidateSearch,
+    policy: WritePolicy, stored: StoredBatch, index: Index, lookup: CandidateSearch
 ) -> Kept:
-    """``apply_policy`` after the whole index was clustered; after a run in files the index alone has edges and assignments."""
-    if clustering.stored and policy is WritePolicy.MARK:
-        return Kept(_marked(stored, index))
-    found = index.edges_of(stored.new) if clustering.stored else clustering.edges
-    edges = decided_edges(index, found, stored.new)
-    names = {name for edge in edges for name in (edge.left, edge.right)}.intersection(stored.new)
-    assigned = index.assignments(names) if clustering.assigned is None else clustering.assigned
-    decisions = not_unique(stored.decisions(names, edges, assigned))
-    return apply_policy(policy, stored, edges, decisions, index, lookup, stored.new)
+    """``apply_policy`` after the whole index was clustered: edges and assignments are read from it, some at a time."""
+    decisions: Decisions = {}
+    every: dict[tuple[str, str], Edge] = {}
+    for some in chunked(stored.new, READ):
+        edges = decided_edges(index, index.edges_of(some), some)
+        names = {name for edge in edges for name in (edge.left, edge.right)}.intersection(some)
+        decisions |= not_unique(stored.decisions(names, edges, index.assignments(names)))
+        if (
+            policy is not WritePolicy.MARK
+        ):  # which needs no edges any more: of a large index they do not fit in memory
+            every |= {(edge.left, edge.right): edge for edge in edges}
+    return apply_policy(policy, stored, list(every.values()), decisions, index, lookup, stored.new)
 
 
 def apply_policy(
@@ -174,15 +172,6 @@ def apply_policy(
     leaving = replace(stored, new=dict.fromkeys(name for name in call if name in drop))
     # clusters have changed by now
     return Kept(not_unique(again), leaving.without(gone, edges, index.assignments(staying)))
-
-
-def _marked(stored: StoredBatch, index: Index) -> Decisions:
-    """Decisions on the new pages that are not unique, from the edges and clusters that the index holds, some at a time."""
-    decisions: Decisions = {}
-    for some in chunked(stored.new, READ):
-        edges = decided_edges(index, index.edges_of(some), some)
-        decisions.update(not_unique(stored.decisions(some, edges, index.assignments(some))))
-    return decisions
 
 
 def left_out(new: Iterable[str], edges: Iterable[Edge]) -> dict[str, set[str]]:

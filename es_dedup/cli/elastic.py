@@ -21,7 +21,7 @@ from es_dedup.index.jobs import Job, JobState
 from es_dedup.temporary import folder_of_process
 
 if TYPE_CHECKING:
-    from es_dedup.batch.recluster_report import ReclusterReport
+    from es_dedup.batch.whole_corpus import ReclusterReport
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.maintenance.runner import Runner
 

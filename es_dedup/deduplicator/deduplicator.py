@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -23,8 +22,7 @@ from es_dedup.batch.override_changes import add_override, end_override, merge_ov
 from es_dedup.batch.overrides import load_constraints, load_ignored
 from es_dedup.batch.place import remove_pages
 from es_dedup.batch.recluster import CLUSTERS_PENDING, QUICK_PAGES, write_session
-from es_dedup.batch.recluster_report import ReclusterReport, canonical_documents, report_of
-from es_dedup.batch.whole_corpus import decide_corpus, recluster_stored
+from es_dedup.batch.whole_corpus import ReclusterReport, decide_corpus, recluster
 from es_dedup.clustering import cluster_all
 from es_dedup.decision.page_decisions import stored_decision, with_overridden
 from es_dedup.deduplicator.index_reader import IndexReader
@@ -39,12 +37,11 @@ from es_dedup.model.overrides import Override, OverrideKind, OverrideReport
 from es_dedup.settings.recorded import STATISTICS, adopted, decisions_in, with_recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.clustering import Constraints
     from es_dedup.decision.candidate_search import CandidateSearchResult
-    from es_dedup.index.port import Assignment
     from es_dedup.readers import Roots
     from es_dedup.settings import Settings
 
@@ -395,15 +392,14 @@ class Deduplicator(IndexReader):
             corpus, before = load_corpus(self._index), self._canonical()
             edges = decide_corpus(corpus, settings, progress or upkeep.silent).edges
             then = cluster_all(corpus.keys, edges, settings.cluster, load_constraints(self._index))
-            return report_of(before, canonical_documents(then.values()))
+            return ReclusterReport.of(before, {each.page_id: each.canonical for each in then.values()})
         with write_session(self._index):
             before = self._canonical()
             self._index.set_note(CLUSTERS_PENDING, "1")
             without_text = apply_ignored(self._index, settings, compress_text)
-            assigned = self._recluster(settings, progress)
+            self._recluster(settings, progress)
             self._index.set_note(CLUSTERS_PENDING, None)
-            now = self._canonical() if assigned is None else canonical_documents(assigned.values())
-        return report_of(before, now, without_text)
+            return ReclusterReport.of(before, self._canonical(), without_text)
 
     def recluster_as_before(self, *, keep_pending: bool = False) -> None:
         """``recluster`` with the settings that the clusters were made with: for repair.
@@ -417,18 +413,15 @@ class Deduplicator(IndexReader):
             if not keep_pending:
                 self._index.set_note(CLUSTERS_PENDING, None)
 
-    def _recluster(
-        self, settings: Settings, progress: Callable[[Progress], None] | None
-    ) -> Mapping[str, Assignment] | None:
-        """Cluster everything anew; all assignments where they are at hand. The caller removes the note ``CLUSTERS_PENDING``."""
+    def _recluster(self, settings: Settings, progress: Callable[[Progress], None] | None) -> None:
+        """Cluster everything anew; the caller removes the note ``CLUSTERS_PENDING``."""
         self._index.set_note(CLUSTERS_PENDING, "1")
-        assigned = recluster_stored(self._index, settings, progress).assigned
+        recluster(self._index, settings, progress or upkeep.silent)
         self._looked = 0.0
-        return assigned
 
     def _canonical(self) -> dict[str, str]:
         """The canonical document of each clustered page, by page id."""
-        return canonical_documents(chain.from_iterable(self._index.clusters()))
+        return {each.page_id: each.canonical for group in self._index.clusters() for each in group}
 
     def _heal(self) -> None:
         """Recluster a small index when a writer was stopped half-way or the statistics cannot be read; not beside a writer at work.

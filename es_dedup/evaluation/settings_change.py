@@ -14,7 +14,7 @@ from es_dedup.model.batches import chunked
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from es_dedup.batch.recluster_report import ReclusterReport
+    from es_dedup.batch.whole_corpus import ReclusterReport
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.evaluation.labels import LabelledPair, Pair
     from es_dedup.model import Edge

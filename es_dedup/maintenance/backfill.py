@@ -17,7 +17,7 @@ from es_dedup.batch.chunk_rows import changed
 from es_dedup.batch.overrides import load_ignored
 from es_dedup.batch.recluster import CLUSTERS_PENDING, write_session
 from es_dedup.batch.refresh import refresh_is_due
-from es_dedup.batch.whole_corpus import recluster_out_of_core
+from es_dedup.batch.whole_corpus import recluster
 from es_dedup.errors import ConfigError
 from es_dedup.index.source_index import Shard, SourceFields
 from es_dedup.maintenance.attach import check_fields
@@ -261,9 +261,10 @@ def _work_cluster(context: MaintenanceContext, job: Job, part: Partition) -> Ite
     settings = settings_of(context, job)
     with write_session(context.index):
         context.index.set_note(CLUSTERS_PENDING, "1")
-        done = recluster_out_of_core(context.index, settings)
+        done = recluster(context.index, settings, in_memory=0)  # whatever else the worker has in memory
         context.index.set_note(CLUSTERS_PENDING, None)
-    yield Step(1, done.stored, {"clustered": done.stored, "pairs": done.pairs, "edges": done.related})
+    clustered, edges = context.index.count(), len(done.pairs.left)
+    yield Step(1, clustered, {"clustered": clustered, "pairs": done.compared, "edges": edges})
 
 
 def settings_of(context: MaintenanceContext, job: Job) -> Settings:

@@ -38,7 +38,7 @@ from es_dedup.settings.recorded import STATISTICS, decision_settings, decisions_
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from es_dedup.batch.recluster_report import ReclusterReport
+    from es_dedup.batch.whole_corpus import ReclusterReport
     from es_dedup.index.factory import JobStore
     from es_dedup.maintenance.context import MaintenanceContext
     from es_dedup.maintenance.stage import Observer, PartitionPlan, Stage, Step

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from es_dedup.batch.components import Components
+from es_dedup.batch.whole_corpus import Components
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from es_dedup import Deduplicator
-from es_dedup.batch.whole_corpus import recluster_out_of_core
+from es_dedup.batch.whole_corpus import recluster
 from es_dedup.settings import Settings
 from es_dedup.temporary import MARKER, temporary_folder
 from tests.samples import story
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 CLUSTERING = """
 import sys
 from es_dedup import Deduplicator
-from es_dedup.batch.whole_corpus import recluster_out_of_core
+from es_dedup.batch.whole_corpus import recluster
 from es_dedup.settings import Settings
 
 def wait(progress):
@@ -28,7 +28,7 @@ def wait(progress):
         sys.stdin.readline()
 
 with Deduplicator.open(sys.argv[1]) as dedup:
-    recluster_out_of_core(dedup._index, Settings(), wait)
+    recluster(dedup._index, Settings(), wait, in_memory=0)
 """
 
 HOLDING = """
@@ -86,7 +86,7 @@ def test_a_later_run_removes_what_a_killed_one_left(place: Path, tmp_path: Path)
         left = list(place.iterdir())
         assert len(left) == 1
         assert sum(path.stat().st_size for path in left[0].rglob("*")) > 40 * 1_000
-        recluster_out_of_core(dedup._index, Settings())
+        recluster(dedup._index, Settings(), in_memory=0)
     assert not list(place.iterdir())
 
 

@@ -71,7 +71,13 @@ def run(rows: int) -> dict[str, int]:
     with tempfile.TemporaryDirectory() as folder, closing(Corpus(parts(rows), Path(folder), MOST)) as corpus:
         read = peak()
         done = recluster_corpus(sink, corpus, SETTINGS)
-    return {"before": before, "read": read, "peak": peak(), "related": done.related, "written": sink.written}
+    return {
+        "before": before,
+        "read": read,
+        "peak": peak(),
+        "related": len(done.pairs.left),
+        "written": sink.written,
+    }
 
 
 if __name__ == "__main__":

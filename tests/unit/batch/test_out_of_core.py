@@ -21,10 +21,7 @@ from es_dedup import Deduplicator, Page
 from es_dedup.batch import columns, whole_corpus
 from es_dedup.batch import corpus as corpus_module
 from es_dedup.batch.columns import Column, value_ranges
-from es_dedup.batch.components import Components, batches
-from es_dedup.batch.corpus import load_corpus
-from es_dedup.batch.recluster import ClusteringResult
-from es_dedup.batch.whole_corpus import recluster_corpus, recluster_out_of_core
+from es_dedup.batch.whole_corpus import Components, RelatedPairs, recluster, whole_components
 from es_dedup.index.port import Index
 from es_dedup.settings import Settings
 from tests.texts import article
@@ -64,12 +61,12 @@ def differently(index: Index, names: list[str]) -> None:
     index.delete_many(source.sample(names, 25))
 
 
-def at_once(index: Index, settings: Settings, _: int) -> ClusteringResult:
-    return recluster_corpus(index, load_corpus(index), settings)
+def at_once(index: Index, settings: Settings, _: int) -> RelatedPairs:
+    return recluster(index, settings)
 
 
-def in_pieces(index: Index, settings: Settings, most: int) -> ClusteringResult:
-    return recluster_out_of_core(index, settings, most=most, pages=37)
+def in_pieces(index: Index, settings: Settings, most: int) -> RelatedPairs:
+    return recluster(index, settings, in_memory=0, most=most, pages=37)
 
 
 @pytest.mark.parametrize(
@@ -94,12 +91,8 @@ def test_the_result_is_that_of_a_run_at_once(tmp_path: Path, changes: dict[str, 
             names = [page.id for page in corpus()]
             differently(index, names)
             done = run(index, settings, most)
-            edges = len(index.edges_of(names))
-            assert (done.stored or len(load_corpus(index).keys), done.related or len(done.edges)) == (
-                225,
-                edges,
-            )
-            found.append((state(index), done.pairs, done.capped_terms))
+            assert (index.count(), len(done.pairs.left)) == (225, len(index.edges_of(names)))
+            found.append((state(index), done.compared, done.capped_terms))
     (once, pairs, capped), (pieces, pairs_, capped_) = found
     assert (pairs_, capped_) == (pairs, capped)
     assert pieces == once
@@ -108,7 +101,7 @@ def test_the_result_is_that_of_a_run_at_once(tmp_path: Path, changes: dict[str, 
 
 def test_nothing_is_stored(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path / "empty.db") as dedup:
-        assert recluster_out_of_core(dedup._index, Settings()).stored == 0
+        assert not len(recluster(dedup._index, Settings(), in_memory=-1).pairs.left)
 
 
 def test_no_more_rows_are_held_than_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +129,7 @@ def test_no_more_rows_are_held_than_are_asked_for(tmp_path: Path, monkeypatch: p
         with Deduplicator.open(tmp_path / f"{count}.db") as dedup:
             dedup.scan(Page(id=f"p{n}", text=article(n // 2, sentences=9)) for n in range(count))
             largest.clear()
-            recluster_out_of_core(dedup._index, Settings(), most=4_000, pages=40)
+            recluster(dedup._index, Settings(), in_memory=0, most=4_000, pages=40)
         held.append(dict(largest))
     assert held[1]["features"] <= 2 * 50
     assert held[1]["keys"] <= 2 * 40 + 2
@@ -220,7 +213,7 @@ def test_components_are_those_of_a_walk(count: int, links: list[tuple[int, int]]
             near[row] = union
     labels = components.labels()
     assert labels.tolist() == [min(near[row]) for row in range(count)]
-    pieces = list(batches(labels, most))
+    pieces = list(whole_components(labels, most))
     assert sorted(row for piece in pieces for row in piece.tolist()) == list(range(count))
     for piece in pieces:
         members = set(piece.tolist())

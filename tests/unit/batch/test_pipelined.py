@@ -7,10 +7,9 @@ from typing import Final
 import pytest
 
 from es_dedup import Deduplicator, Page
-from es_dedup.batch import ingest, pipelined, whole_corpus
+from es_dedup.batch import ingest, whole_corpus
 from es_dedup.batch.corpus import load_corpus
-from es_dedup.batch.pipelined import PipelinedDecisions
-from es_dedup.batch.whole_corpus import RelatedPairs
+from es_dedup.batch.whole_corpus import PipelinedDecisions, RelatedPairs
 from es_dedup.index.port import WriteReport
 from es_dedup.index.records import RecordBatch
 from es_dedup.model import Progress
@@ -96,7 +95,7 @@ def test_a_failed_write_is_raised_and_ends_the_thread(monkeypatch: pytest.Monkey
         finally:
             ended.set()
 
-    monkeypatch.setattr(pipelined, "decide_corpus", slow)
+    monkeypatch.setattr(whole_corpus, "decide_corpus", slow)
     with Deduplicator.open(":memory:") as dedup:
 
         def fail(*_: object) -> WriteReport:
@@ -113,10 +112,10 @@ def test_what_went_wrong_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> RelatedPairs:
         raise ValueError("decide")
 
-    monkeypatch.setattr(pipelined, "decide_corpus", fail)
     with Deduplicator.open(":memory:") as dedup:
         dedup.scan(pages(4))
         corpus = load_corpus(dedup._index)
+    monkeypatch.setattr(whole_corpus, "decide_corpus", fail)
     decided = PipelinedDecisions([(corpus.keys, corpus.pages.table)], Settings())
     with pytest.raises(ValueError, match="decide"):
         decided.result(lambda _: None)
