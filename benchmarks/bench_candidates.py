@@ -17,7 +17,7 @@ from harness import Row, data_file, expect, page_of, parser_of, report, rows_of,
 from labelled import GROUPED, LABELLED, PairSet, joined, pair_sets, scan
 
 from es_dedup.batch import join
-from es_dedup.batch.verify import BLOCK, verify
+from es_dedup.batch.whole_corpus import BLOCK, verify
 from es_dedup.text.normalise import normalise
 
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ from made_pages import clauses_of, made, questions
 from traced import Trace, pid_of
 
 from es_dedup import Deduplicator, Page
-from es_dedup.batch.chunk_rows import joined
-from es_dedup.batch.featurise import chunks
+from es_dedup.batch.featurise import chunks, joined
 from es_dedup.model.batches import chunked
 from es_dedup.settings import Settings, load_settings
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from es_dedup.batch.add_counts import AddCounts
-from es_dedup.batch.chunk_rows import changed, joined, keys_of, last_of_each
+from es_dedup.batch.clusters import LOOKUP_PAGES, page_keys
 from es_dedup.batch.corpus import corpus_of
+from es_dedup.batch.featurise import changed, joined, keys_of, last_of_each
 from es_dedup.batch.overrides import decided_edges, load_constraints
-from es_dedup.batch.recluster import LOOKUP_PAGES, page_keys
 from es_dedup.batch.whole_corpus import decide_corpus
 from es_dedup.batch.write_policy import StoredBatch, not_unique
 from es_dedup.clustering import Neighbourhood, repair

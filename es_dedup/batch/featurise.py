@@ -1,4 +1,4 @@
-"""Pages to features in large numbers: chunks in worker processes, in the input's order."""
+"""Pages to features in large numbers: chunks in worker processes, in the order of the input, and rows of chunks."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup import extraction, native
+from es_dedup.clustering import PageKey
 from es_dedup.decision.comparison import Pages
 from es_dedup.detectors.features import FeatureTable, featurise, pack, stored_terms
 from es_dedup.detectors.named_fields import named_fields
@@ -35,9 +36,10 @@ from es_dedup.model.batches import chunked_by_size
 from es_dedup.text.passages import without_passages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from es_dedup.extraction.port import Extractor
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.settings import Settings
 
     TextCodec = Callable[[str], bytes]
@@ -440,3 +442,55 @@ def _end_with(parent: int) -> None:
 
 def _work(pages: list[Page]) -> Chunk:
     return make_chunk(pages, **_worker)
+
+
+def take(chunk: Chunk, rows: list[int]) -> Chunk:
+    """These rows of a chunk; the chunk itself when they are all."""
+    if len(rows) == len(chunk.records.ids):
+        return chunk
+    table = chunk.table.take(np.array(rows, dtype=np.int64))
+    return replace(chunk, records=chunk.records.take(rows), table=table)
+
+
+def without(chunk: Chunk, page_ids: Container[str]) -> Chunk:
+    """A chunk without some pages."""
+    return take(chunk, [row for row, name in enumerate(chunk.records.ids) if name not in page_ids])
+
+
+def last_of_each(chunk: Chunk) -> tuple[Chunk, int, int]:
+    """Of several pages with one id the last; how many others differ from the next one of their id, and how many are equal to it."""
+    records, equal = chunk.records, 0
+    last: dict[str, int] = {}
+    for row, page_id in enumerate(records.ids):
+        before = last.get(page_id)
+        equal += before is not None and records.content(before) == records.content(row)
+        last[page_id] = row
+    fewer = len(records.ids) - len(last)
+    return take(chunk, sorted(last.values())), fewer - equal, equal
+
+
+def changed(chunk: Chunk, stored: Mapping[str, FeatureRecord]) -> tuple[Chunk, int]:
+    """Without the pages that are stored with the same content and metadata, and how many these are."""
+    rows = [
+        row
+        for row, page_id in enumerate(chunk.records.ids)
+        if page_id not in stored or chunk.records.content(row) != stored[page_id].content
+    ]
+    unchanged = len(chunk.records.ids) - len(rows)
+    return take(chunk, rows), unchanged
+
+
+def joined(parts: Sequence[Chunk]) -> Chunk:
+    """Several chunks as one, what failed left out; at least one chunk."""
+    if len(parts) == 1:
+        return parts[0]
+    records = RecordBatch.concatenate([part.records for part in parts])
+    return Chunk(records, FeatureTable.concatenate([part.table for part in parts]), {}, len(records.ids))
+
+
+def keys_of(records: RecordBatch) -> list[PageKey]:
+    """Sort keys of the canonical order."""
+    columns: Iterator[tuple[str, str, str, str, int]] = zip(
+        records.ids, records.published, records.sites, records.urls, records.lengths, strict=True
+    )
+    return [PageKey(*values) for values in columns]

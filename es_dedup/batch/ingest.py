@@ -9,21 +9,37 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from es_dedup.batch.add_counts import AddCounts
-from es_dedup.batch.chunk_rows import changed, joined, keys_of, last_of_each, take, without
-from es_dedup.batch.cluster_cache import ClusterCache
+from es_dedup.batch.clusters import (
+    CLUSTERS_PENDING,
+    LOOKUP_PAGES,
+    QUICK_PAGES,
+    ClusterCache,
+    attached,
+    drop_replaced,
+    place,
+    records_of,
+)
 from es_dedup.batch.corpus import Corpus
-from es_dedup.batch.featurise import CHUNK_PAGES, day_of
-from es_dedup.batch.loose_clusters import loose_clusters
+from es_dedup.batch.featurise import (
+    CHUNK_PAGES,
+    changed,
+    day_of,
+    joined,
+    keys_of,
+    last_of_each,
+    take,
+    without,
+)
 from es_dedup.batch.memory import collector_paused, release_memory
 from es_dedup.batch.overrides import decided_edges
-from es_dedup.batch.place import drop_replaced, place, records_of
-from es_dedup.batch.recluster import CLUSTERS_PENDING, LOOKUP_PAGES, QUICK_PAGES, attached, silent
+from es_dedup.batch.stored_pages import loose_clusters
 from es_dedup.batch.whole_corpus import (
     IN_MEMORY_PAGES,
     WORTH_PAGES,
     PipelinedDecisions,
     recluster,
     recluster_corpus,
+    silent,
 )
 from es_dedup.batch.write_policy import (
     StoredBatch,

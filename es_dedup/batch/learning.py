@@ -1,9 +1,10 @@
-"""Corpus statistics: learned from a corpus in memory or in files, and stored for those who decide on later pages."""
+"""What clusters rest on: corpus statistics, learned from a corpus in memory or in files, and the decision settings in force."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -13,7 +14,13 @@ from es_dedup.batch.memory import release_memory
 from es_dedup.decision.statistics import LEARN_PAGES, PostingSample, Statistics, weigh
 from es_dedup.detectors.ccdet import PeriodTable, learn_noise
 from es_dedup.detectors.features import unpack
-from es_dedup.settings.recorded import STATISTICS, clustered_with
+from es_dedup.settings.recorded import (
+    STATISTICS,
+    clustered_with,
+    decision_differences,
+    decisions_in,
+    with_recorded,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.batch.corpus import Corpus
+    from es_dedup.errors import Difference
     from es_dedup.index.port import Index
     from es_dedup.settings import Settings
     from es_dedup.settings.sections import CcdetConfig
@@ -108,3 +116,40 @@ def _noise(column: Column, sites: Sequence[str], config: CcdetConfig, most: int 
         periods = PeriodTable.whole(offsets_from(owners, len(sites)), values)
         signatures.append(learn_noise(periods, sites, config))
     return np.concatenate(signatures)
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveSettings:
+    """Statistics and settings that the clusters of an index were made with, so that new pages are decided on alike.
+
+    Attributes:
+        note: text of the note ``STATISTICS`` that they were read by.
+        settings: those of the caller, with the decision settings that the index records.
+        differences: the decision settings of the caller that are not in force.
+        statistics: as stored.
+    """
+
+    note: str | None
+    settings: Settings
+    differences: tuple[Difference, ...]
+    statistics: Statistics
+
+    @classmethod
+    def read(
+        cls, index: Index, given: Settings, note: str | None, known: EffectiveSettings | None = None
+    ) -> EffectiveSettings:
+        """What is stored; ``known`` while the note still is what it was.
+
+        Raises:
+            ValueError: the statistics are damaged.
+        """
+        if known is not None and known.note == note:
+            return known
+        recorded = decisions_in(note)
+        stored = index.load_statistics()
+        return cls(
+            note,
+            with_recorded(given, recorded),
+            decision_differences(recorded, given),
+            Statistics.from_bytes(stored) if stored else Statistics.empty(),
+        )

@@ -1,22 +1,45 @@
-"""Overrides that are made, ended or taken over; the clusters of the pages that they concern follow at once."""
+"""Overrides that are made, ended or taken over: clusters of the pages that they concern follow at once, features with the next full run."""
 
 from __future__ import annotations
 
+import json
+import secrets
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from sys import maxsize
+from typing import TYPE_CHECKING, Final
 
-from es_dedup.batch.overrides import load_overrides, merged, same_in_force
-from es_dedup.batch.recluster import change_overrides
-from es_dedup.errors import InvalidOverride, UnknownOverride
+from es_dedup import extraction
+from es_dedup.batch.clusters import CLUSTERS_PENDING, ClusterCache, attached, page_keys, still_outdated
+from es_dedup.batch.featurise import changed, make_chunk
+from es_dedup.batch.overrides import (
+    JOURNAL,
+    load_constraints,
+    load_ignored,
+    load_overrides,
+    merged,
+    same_in_force,
+)
+from es_dedup.clustering import update_clusters
+from es_dedup.errors import InvalidOverride, UnknownOverride, reading_stored
+from es_dedup.model import Page
 from es_dedup.model.annotations import just_now
 from es_dedup.model.overrides import OverrideReport
+from es_dedup.text.passages import has_passage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from es_dedup.batch.featurise import TextCodec
+    from es_dedup.clustering import Constraints
+    from es_dedup.extraction.port import Extractor
     from es_dedup.index.port import Index
+    from es_dedup.index.records import FeatureRecord, RecordBatch
     from es_dedup.model.overrides import Override
     from es_dedup.settings import Settings
+
+DOCUMENTS_PENDING: Final = "documents_pending"
+"""Note: pages whose clusters overrides have changed, and whose documents are not written yet, by the change."""
 
 
 def merge_overrides(index: Index, settings: Settings, given: Iterable[Override]) -> OverrideReport:
@@ -56,3 +79,130 @@ def end_override(
     undone = replace(known[override_id], undone=just_now(), undone_by=author, undone_reason=reason)
     changed = merge_overrides(index, settings, [undone]).changed
     return OverrideReport((load_overrides(index)[override_id],), changed)
+
+
+def change_overrides(
+    index: Index, changes: Sequence[Override], constraints: Constraints, settings: Settings
+) -> tuple[str, ...]:
+    """Store overrides, and cluster the pages that they concern again.
+
+    Where source indices are attached, the note ``DOCUMENTS_PENDING`` names the pages until their documents are written.
+
+    Args:
+        index: to write to; the caller keeps other writers out.
+        changes: those that are new or were undone.
+        constraints: what all overrides demand with these.
+        settings: canonical order.
+
+    Returns:
+        Pages whose cluster has changed (other members, or another canonical document), ascending.
+    """
+    named = {page for each in changes for page in each.pages}
+    touched = load_constraints(index).with_units(named) | constraints.with_units(named)
+    with index.batched_cluster_updates() as updates:
+        clusters = ClusterCache(updates)
+        clusters.read_pages(touched)
+        clusters.read_around(clusters.with_clusters(touched))
+        change = update_clusters(
+            clusters, partial(page_keys, clusters), touched, settings.cluster, constraints, limit=maxsize
+        )
+        moved = [each.page_id for each in change.assignments]
+        left = clusters.members(each.cluster_id for each in clusters.assignments(moved).values())
+        before = {each.page_id for group in left.values() for each in group}
+        if attached(index) and (pending := before | set(moved)):
+            known = documents_pending(index)
+            note = json.dumps({**known, secrets.token_hex(6): sorted(pending)}, ensure_ascii=False)
+            index.set_note(DOCUMENTS_PENDING, note)
+        unfinished = index.note(CLUSTERS_PENDING) is not None
+        JOURNAL.record(index, changes, {} if unfinished else {CLUSTERS_PENDING: "1"})
+        clusters.assign_many(still_outdated(clusters, change))
+        joined = clusters.members(each.cluster_id for each in change.assignments)
+        if not unfinished:
+            updates.set_note(CLUSTERS_PENDING, None)
+    index.refresh()  # who decides looks at the clusters at once, often by another process
+    return tuple(sorted(before | {each.page_id for group in joined.values() for each in group}))
+
+
+def follow_overrides(index: Index, settings: Settings) -> None:
+    """Cluster the pages again that overrides in force concern, where clusters were made without them.
+
+    Args:
+        index: with all edges and clusters; the caller keeps other writers out.
+        settings: canonical order.
+    """
+    constraints = load_constraints(index)
+    touched = {*constraints.units, *constraints.apart, *constraints.canonical}
+    if touched:
+        index.refresh_clusters()
+        keys_of = partial(page_keys, index)
+        change = update_clusters(index, keys_of, touched, settings.cluster, constraints, limit=maxsize)
+        index.assign_many(change.assignments)
+
+
+def documents_pending(index: Index) -> dict[str, list[str]]:
+    """Pages whose documents have not followed a change of overrides yet, by the change.
+
+    Raises:
+        DamagedData: the note cannot be read.
+    """
+    with reading_stored("pages of changed overrides"):
+        found = json.loads(index.note(DOCUMENTS_PENDING) or "{}")
+        return {str(change): [str(page) for page in pages] for change, pages in found.items()}
+
+
+BATCH: Final = 500  # pages read and written at a time
+
+
+def apply_ignored(index: Index, settings: Settings, codec: TextCodec) -> int:
+    """Make features again of the stored pages that hold a passage which is, or was, ignored; edges and clusters stay as they are.
+
+    Args:
+        index: to write to; the caller keeps other writers out, and clusters everything again.
+        settings: detectors.
+        codec: packs texts, which are stored as they were.
+
+    Returns:
+        Number of pages of the sites in question whose text is not kept; their features stay as they were.
+    """
+    ever = load_ignored(index, undone=True)
+    if not ever:
+        return 0
+    extractor = extraction.create_extractor(settings.extraction)
+    without = 0
+    for records in index.scan(batch=BATCH):
+        concerned = {each.page_id: each for each in records if each.site in ever}
+        texts = index.texts(concerned)
+        without += sum(name not in texts and each.content_hash != 0 for name, each in concerned.items())
+        holding = [
+            concerned[name] for name, text in texts.items() if has_passage(text, ever[concerned[name].site])
+        ]
+        if holding:
+            index.put_batch(_again(holding, texts, index, settings, extractor, codec))
+    return without
+
+
+def _again(
+    stored: list[FeatureRecord],
+    texts: dict[str, str],
+    index: Index,
+    settings: Settings,
+    extractor: Extractor,
+    codec: TextCodec,
+) -> RecordBatch:
+    """Features of stored pages made again, of those that change."""
+    pages = [
+        Page(
+            each.page_id,
+            text=texts[each.page_id],
+            url=each.url or None,
+            title=each.title or None,
+            published=each.published or None,
+            site=each.site,
+        )
+        for each in stored
+    ]
+    ignored = load_ignored(index)
+    chunk = make_chunk(pages, settings, extractor, codec, named=index.keeps_named, ignored=ignored)
+    known = {each.page_id: each for each in stored}
+    records = replace(chunk.records, languages=[known[name].language for name in chunk.records.ids])
+    return changed(replace(chunk, records=records), known)[0].records

@@ -11,12 +11,10 @@ import threading
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from es_dedup.batch.cluster_cache import ClusterCache
+from es_dedup.batch.clusters import LOOKUP_PAGES, ClusterCache, repair_around
 from es_dedup.batch.corpus import SCANNED, Corpus, key_of
-from es_dedup.batch.effective_settings import EffectiveSettings
-from es_dedup.batch.learning import store_statistics
-from es_dedup.batch.recluster import LOOKUP_PAGES, repair_around, silent
-from es_dedup.batch.whole_corpus import IN_MEMORY_PAGES, decide_corpus
+from es_dedup.batch.learning import EffectiveSettings, store_statistics
+from es_dedup.batch.whole_corpus import IN_MEMORY_PAGES, decide_corpus, silent
 from es_dedup.clustering import same_neighbours
 from es_dedup.clustering.star import weakness
 from es_dedup.detectors.features import unpack

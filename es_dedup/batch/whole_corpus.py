@@ -22,15 +22,19 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
+from es_dedup import native
 from es_dedup.batch.candidate_pairs import CorpusJoin
 from es_dedup.batch.corpus import Corpus, Weighing, load_corpus
 from es_dedup.batch.learning import learn, store_statistics
 from es_dedup.batch.memory import release_memory
 from es_dedup.batch.overrides import load_constraints
-from es_dedup.batch.verify import BLOCK, Verified, verify_by
 from es_dedup.clustering import Neighbourhood, cluster_all, repair
-from es_dedup.decision.rules import RELATIONS
-from es_dedup.model import Progress
+from es_dedup.decision.comparison import compare, decide_rows
+from es_dedup.decision.method_rules import decided
+from es_dedup.decision.rules import BY_RULES, RELATIONS
+from es_dedup.decision.thresholds import BALANCED, thresholds_of
+from es_dedup.detectors.coverage_pairs import best_cover, measure
+from es_dedup.model import Edge, Progress
 from es_dedup.temporary import temporary_folder
 
 if TYPE_CHECKING:
@@ -39,15 +43,104 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.clustering import Constraints, PageKey
+    from es_dedup.decision.comparison import Pages
+    from es_dedup.decision.rules import PairDecisions
     from es_dedup.decision.statistics import Statistics
     from es_dedup.decision.term_use import TermUse
+    from es_dedup.decision.thresholds import Thresholds
+    from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.index.port import Assignment, Index
-    from es_dedup.model import Edge
     from es_dedup.settings import Settings
 
     Rows = NDArray[np.int64]
     ProgressListener = Callable[[Progress], None]
+
+BLOCK: Final = 4096  # pairs measured at a time: about 30 MB of arrays
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """Pairs that are related; every array has shape (pairs,).
+
+    Attributes:
+        left, right: rows.
+        relation: index into ``RELATIONS``, never 0.
+        score: agreement, in [0, 1].
+    """
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    relation: NDArray[np.int8]
+    score: NDArray[np.float64]
+
+    @classmethod
+    def concatenate(cls, parts: list[Verified]) -> Verified:
+        """Several results as one."""
+        rows = np.zeros(0, dtype=np.int64)
+        nothing = cls(rows, rows, rows.astype(np.int8), rows.astype(np.float64))
+        columns = ((each.left, each.right, each.relation, each.score) for each in (nothing, *parts))
+        return cls(*map(np.concatenate, zip(*columns, strict=True)))
+
+    def edges(self, ids: list[str]) -> list[Edge]:
+        """The pairs as edges, the smaller id on the left."""
+        edges = []
+        for left, right, relation, score in zip(
+            self.left.tolist(), self.right.tolist(), self.relation.tolist(), self.score.tolist(), strict=True
+        ):
+            kind, first, second = RELATIONS[relation], ids[left], ids[right]
+            if first > second:
+                kind, first, second = kind.reversed, second, first
+            edges.append(Edge(first, second, kind, round(score, 4)))
+        return edges
+
+
+def verify(
+    pages: Pages,
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    weights: Weights,
+    thresholds: Thresholds = BALANCED,
+) -> Verified:
+    """Related pairs among the pairs (left row, right row) of one table.
+
+    Args:
+        pages: rows of both sides.
+        left, right: rows of the pairs; about ``BLOCK`` at a time.
+        weights: what the table's grams and clauses count.
+        thresholds: of the decision rules.
+    """
+    cover = pages.table.coverage
+    if not native.core:  # which measures all in less time than numpy takes for this alone
+        # the decision rules never accept less than this, so nothing is lost here
+        likely = best_cover(cover, left, cover, right, weights, weights) >= thresholds.least_cover
+        likely |= pages.table.hashes[left] == pages.table.hashes[right]
+        left, right = left[likely], right[likely]
+    measures = measure(cover, left, cover, right, weights, weights)
+    return _kept(left, right, decide_rows(measures, pages, left, pages, right, thresholds))
+
+
+def verify_by(
+    statistics: Statistics,
+    settings: Settings,
+    pages: Pages,
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    *,
+    weights: Weights,
+) -> Verified:
+    """As ``verify``, by whoever decides: the decision rules with the thresholds of their preset, or one method."""
+    thresholds = thresholds_of(settings.decision)
+    if settings.decision.method == BY_RULES:
+        return verify(pages, left, right, weights, thresholds)
+    compared = compare(pages, left, pages, right, statistics, thresholds)
+    return _kept(left, right, decided(compared, settings, statistics).decisions)
+
+
+def _kept(left: NDArray[np.int64], right: NDArray[np.int64], decisions: PairDecisions) -> Verified:
+    kept = decisions.rule == 0
+    return Verified(left[kept], right[kept], decisions.relation[kept], decisions.score(kept))
+
 
 IN_MEMORY_PAGES: Final = 300_000  # some 2 GB with what is made of them; beyond, it takes temporary files
 WORTH_PAGES: Final = (
@@ -103,10 +196,14 @@ class ReclusterReport:
         return cls(len(now), changed, then, clusters, without_text)
 
 
+def silent(_: Progress) -> None:
+    """Report no progress."""
+
+
 def recluster(
     index: Index,
     settings: Settings,
-    progress: ProgressListener = lambda _: None,
+    progress: ProgressListener = silent,
     *,
     in_memory: int | None = None,
     most: int = MOST,
@@ -133,7 +230,7 @@ def recluster_corpus(
     index: Index,
     corpus: Corpus,
     settings: Settings,
-    progress: ProgressListener = lambda _: None,
+    progress: ProgressListener = silent,
     *,
     fresh: bool = False,
     related: RelatedPairs | None = None,

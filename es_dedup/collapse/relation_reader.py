@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from es_dedup.batch.effective_settings import EffectiveSettings
 from es_dedup.batch.featurise import day_of
+from es_dedup.batch.learning import EffectiveSettings
 from es_dedup.collapse.operations import StoredRelations
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.errors import NotAnIndex, SettingsDiffer

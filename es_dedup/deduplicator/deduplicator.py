@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING, Final
 from es_dedup import errors
 from es_dedup import settings as config
 from es_dedup.batch import annotations as labels
-from es_dedup.batch import recluster as upkeep
+from es_dedup.batch.clusters import CLUSTERS_PENDING, QUICK_PAGES, attached, remove_pages, write_session
 from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.dry_run import dry_run_report
 from es_dedup.batch.featurise import checked_id, checked_ids, checked_page, checked_pages, chunks, name_of
 from es_dedup.batch.forgetting import ForgetReport, erase
-from es_dedup.batch.ignored import apply_ignored
 from es_dedup.batch.ingest import INTERRUPTED_SECONDS, Ingest, PageInput
-from es_dedup.batch.override_changes import add_override, end_override, merge_overrides
+from es_dedup.batch.override_changes import add_override, apply_ignored, end_override, merge_overrides
 from es_dedup.batch.overrides import load_constraints, load_ignored
-from es_dedup.batch.place import remove_pages
-from es_dedup.batch.recluster import CLUSTERS_PENDING, QUICK_PAGES, write_session
-from es_dedup.batch.whole_corpus import ReclusterReport, decide_corpus, recluster
+from es_dedup.batch.whole_corpus import ReclusterReport, decide_corpus, recluster, silent
 from es_dedup.clustering import cluster_all
 from es_dedup.decision.page_decisions import stored_decision, with_overridden
 from es_dedup.deduplicator.index_reader import IndexReader
@@ -390,7 +387,7 @@ class Deduplicator(IndexReader):
         settings = settings or self._wanted()
         if dry_run:
             corpus, before = load_corpus(self._index), self._canonical()
-            edges = decide_corpus(corpus, settings, progress or upkeep.silent).edges
+            edges = decide_corpus(corpus, settings, progress or silent).edges
             then = cluster_all(corpus.keys, edges, settings.cluster, load_constraints(self._index))
             return ReclusterReport.of(before, {each.page_id: each.canonical for each in then.values()})
         with write_session(self._index):
@@ -416,7 +413,7 @@ class Deduplicator(IndexReader):
     def _recluster(self, settings: Settings, progress: Callable[[Progress], None] | None) -> None:
         """Cluster everything anew; the caller removes the note ``CLUSTERS_PENDING``."""
         self._index.set_note(CLUSTERS_PENDING, "1")
-        recluster(self._index, settings, progress or upkeep.silent)
+        recluster(self._index, settings, progress or silent)
         self._looked = 0.0
 
     def _canonical(self) -> dict[str, str]:
@@ -428,7 +425,7 @@ class Deduplicator(IndexReader):
 
         With attached source indices the next job or ``audit --repair`` does so, and writes the documents that change.
         """
-        unfinished = self._index.note(CLUSTERS_PENDING) is not None and not upkeep.attached(self._index)
+        unfinished = self._index.note(CLUSTERS_PENDING) is not None and not attached(self._index)
         if (not unfinished and self._readable()) or self._index.count() > QUICK_PAGES:
             return
         with suppress(IndexLocked), self._index.writing():
@@ -477,7 +474,7 @@ class Deduplicator(IndexReader):
             if reading.error is not None:
                 raise reading.error
             lookup = self._lookup(settings)
-            report = dry_run_report(made, self._index, settings, lookup, progress or upkeep.silent)
+            report = dry_run_report(made, self._index, settings, lookup, progress or silent)
             for page_id, decision in report.decisions.items():
                 if policy is WritePolicy.FAIL and decision.duplicate_of:
                     raise errors.DuplicatePage(page_id, decision.duplicate_of)

@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from es_dedup import extraction
-from es_dedup.batch import featurise, overrides, page_lookup, search
-from es_dedup.batch.cluster_evidence import clusters_with_evidence
-from es_dedup.batch.effective_settings import EffectiveSettings
+from es_dedup.batch import featurise, overrides, stored_pages
 from es_dedup.batch.featurise import checked_id, day_of
-from es_dedup.batch.loose_clusters import loose_clusters
+from es_dedup.batch.learning import EffectiveSettings
 from es_dedup.decision.alignment import aligned
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages, compare, pair_decision
@@ -286,7 +284,7 @@ class IndexReader(StoredReader):
             contained: count the pages of clusters whose canonical document is contained in another cluster's among the latter. Of those that
                 contain each other in a cycle the first cluster by id stays.
         """
-        return page_lookup.redundant(self._index, page_ids, contained=contained)
+        return stored_pages.redundant(self._index, page_ids, contained=contained)
 
     def ids_of(self, names: Iterable[str]) -> dict[str, list[str]]:
         """Ids of the pages that names mean, by name: ``fitted_id`` of it, or the pages, ascending, that have it as their URL.
@@ -294,7 +292,7 @@ class IndexReader(StoredReader):
         A name that is the id of a page or of a cluster is no URL, nor is one of nothing that is stored. An index on Elasticsearch reads
         all pages to find those of a URL.
         """
-        return page_lookup.ids_of(self._index, names)
+        return stored_pages.ids_of(self._index, names)
 
     def aligned(self, left: str | Page, right: str | Page) -> list[AlignedRow]:
         """The texts of two pages, stored (by id) or given, side by side: rows that have all of both, with what only one of them has.
@@ -398,7 +396,7 @@ class IndexReader(StoredReader):
     def search(self, query: str, *, limit: int = 10, offset: int = 0, collapse: bool = True) -> SearchResult:
         """Full-text search over stored texts, one hit per cluster unless ``collapse`` is False.
 
-        No more matches are read than the hits need, or ``batch.search.GROUPED``, of which groups are counted. In a file, new texts are added to the full-text
+        No more matches are read than the hits need, or ``batch.stored_pages.GROUPED``, of which groups are counted. In a file, new texts are added to the full-text
         index first; opened for reading only, many are not: see ``not_indexed`` of the result, and ``prepare_search``.
 
         Raises:
@@ -409,7 +407,7 @@ class IndexReader(StoredReader):
         if limit < 0 or offset < 0:
             raise ValueError(f"limit and offset must not be negative, got {limit} and {offset}")
         self._warn()
-        return search.search(self._index, query, limit=limit, offset=offset, collapse=collapse)
+        return stored_pages.search(self._index, query, limit=limit, offset=offset, collapse=collapse)
 
     def prepare_search(self, progress: Callable[[Progress], None] | None = None) -> None:
         """Add new texts of a file to its full-text index, until ``search`` finds all; ``scan`` and ``add`` leave that to searches.
@@ -424,8 +422,8 @@ class IndexReader(StoredReader):
         return self._index.count()
 
     def loose_clusters(self) -> tuple[str, ...]:
-        """See ``batch.loose_clusters``."""
-        return loose_clusters(self._index)
+        """See ``batch.stored_pages``."""
+        return stored_pages.loose_clusters(self._index)
 
     def stats(self) -> dict[str, object]:
         """Counts and sizes of what is stored, and the settings it was made with.
@@ -498,5 +496,7 @@ class IndexReader(StoredReader):
     def _shown(
         self, groups: Sequence[Sequence[Assignment]], wanted: Collection[str] | None = None, least: int = 1
     ) -> list[Cluster]:
-        found = clusters_with_evidence(groups, self._index, self._lookup(), self._settings, wanted)
+        found = stored_pages.clusters_with_evidence(
+            groups, self._index, self._lookup(), self._settings, wanted
+        )
         return [each for each in found if each.size >= least]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch import overrides
 from es_dedup.batch.annotations import load_annotations
+from es_dedup.batch.clusters import CLUSTERS_PENDING
 from es_dedup.batch.featurise import checked_id
 from es_dedup.batch.forgetting import traces
-from es_dedup.batch.recluster import CLUSTERS_PENDING
 from es_dedup.errors import UnknownPage
 from es_dedup.index.closing import Closing
 from es_dedup.model import RemoveReport

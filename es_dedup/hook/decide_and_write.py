@@ -17,14 +17,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.batch.chunk_rows import changed, joined, keys_of, take, without
-from es_dedup.batch.cluster_cache import ClusterCache
+from es_dedup.batch.clusters import ClusterCache, drop_replaced, place, records_of, remove_pages
 from es_dedup.batch.corpus import corpus_of
-from es_dedup.batch.effective_settings import EffectiveSettings
-from es_dedup.batch.featurise import day_of, make_chunk
-from es_dedup.batch.learning import learn, store_statistics
+from es_dedup.batch.featurise import changed, day_of, joined, keys_of, make_chunk, take, without
+from es_dedup.batch.learning import EffectiveSettings, learn, store_statistics
 from es_dedup.batch.overrides import OVERRIDES, decided_edges, load_ignored
-from es_dedup.batch.place import drop_replaced, place, records_of, remove_pages
 from es_dedup.batch.refresh import REFRESHING, refresh
 from es_dedup.batch.write_policy import StoredBatch, left_out, taken_over
 from es_dedup.decision.candidate_search import CandidateSearch

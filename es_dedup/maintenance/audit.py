@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.batch.recluster import CLUSTERS_PENDING
+from es_dedup.batch.clusters import CLUSTERS_PENDING
 from es_dedup.index.source_index import dedup_fields_of_groups
 from es_dedup.maintenance.backfill import outdated
 from es_dedup.maintenance.documents import (

@@ -13,9 +13,9 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.batch.chunk_rows import changed
+from es_dedup.batch.clusters import CLUSTERS_PENDING, write_session
+from es_dedup.batch.featurise import changed
 from es_dedup.batch.overrides import load_ignored
-from es_dedup.batch.recluster import CLUSTERS_PENDING, write_session
 from es_dedup.batch.refresh import refresh_is_due
 from es_dedup.batch.whole_corpus import recluster
 from es_dedup.errors import ConfigError

@@ -7,12 +7,8 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.batch.recluster import (
-    CLUSTERS_PENDING,
-    DOCUMENTS_PENDING,
-    documents_pending,
-    write_session,
-)
+from es_dedup.batch.clusters import CLUSTERS_PENDING, write_session
+from es_dedup.batch.override_changes import DOCUMENTS_PENDING, documents_pending
 from es_dedup.batch.refresh import refresh, refresh_is_due
 from es_dedup.errors import DedupError
 from es_dedup.hook.report import HookReport

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import xxhash
 
+from es_dedup.batch.clusters import CLUSTERS_PENDING, write_session
 from es_dedup.batch.featurise import compared
+from es_dedup.batch.override_changes import DOCUMENTS_PENDING
 from es_dedup.batch.overrides import load_ignored
-from es_dedup.batch.recluster import CLUSTERS_PENDING, DOCUMENTS_PENDING, write_session
 from es_dedup.detectors.features import stored_terms, unpack
 from es_dedup.detectors.named_fields import named_fields
 from es_dedup.errors import ConfigError, DedupError, WriteFailed

@@ -12,9 +12,16 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from es_dedup.batch.columns import Column, offsets_from
 from es_dedup.batch.corpus import Weighing
-from es_dedup.batch.join import MAX_POSTINGS, PostingLists, TermJoin, answering, equal_pairs, rows_of
+from es_dedup.batch.join import (
+    MAX_POSTINGS,
+    PostingLists,
+    TermJoin,
+    answering,
+    equal_pairs,
+    join_methods,
+    rows_of,
+)
 from es_dedup.batch.join import Hits as Counted
-from es_dedup.batch.join_methods import join_methods
 from es_dedup.detectors.features import unpack
 from es_dedup.spark import tables
 from es_dedup.spark.batches import (

@@ -10,7 +10,7 @@ import pandas as pd
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from es_dedup.batch.featurise import day_of
-from es_dedup.batch.verify import Verified
+from es_dedup.batch.whole_corpus import Verified
 from es_dedup.decision.comparison import Pages, compare
 from es_dedup.decision.method_rules import decided
 from es_dedup.decision.thresholds import thresholds_of

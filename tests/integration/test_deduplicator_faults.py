@@ -16,7 +16,7 @@ import pytest
 
 from es_dedup import Deduplicator, Page, Settings
 from es_dedup.batch import ingest
-from es_dedup.batch.recluster import CLUSTERS_PENDING
+from es_dedup.batch.clusters import CLUSTERS_PENDING
 from es_dedup.deduplicator import deduplicator
 from es_dedup.errors import ConfigError, IndexUnavailable, NotAnIndex
 from es_dedup.settings.loading import IndexConfig

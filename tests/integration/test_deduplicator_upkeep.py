@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from es_dedup import Deduplicator, Page, Settings
-from es_dedup.batch import search as searching
+from es_dedup.batch import stored_pages
 from es_dedup.errors import UnknownPage
 from es_dedup.readers import read_pages
 from es_dedup.settings.loading import IndexConfig
@@ -197,7 +197,7 @@ class TestBrowse:
     def test_a_search_reads_the_matches_that_it_shows(
         self, dedup: Deduplicator, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(searching, "GROUPED", 2)
+        monkeypatch.setattr(stored_pages, "GROUPED", 2)
         asked: list[int] = []
         search = dedup._index.search
 

@@ -15,8 +15,8 @@ import pytest
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
+from es_dedup.batch.clusters import CLUSTERS_PENDING, page_keys, write_session
 from es_dedup.batch.overrides import load_constraints
-from es_dedup.batch.recluster import CLUSTERS_PENDING, page_keys, write_session
 from es_dedup.clustering import update_clusters
 from es_dedup.errors import IndexUnavailable, NotAttached
 from es_dedup.index.jobs import Job, JobState

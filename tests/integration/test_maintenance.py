@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from elasticsearch.helpers import scan
 
-from es_dedup.batch.recluster import CLUSTERS_PENDING
+from es_dedup.batch.clusters import CLUSTERS_PENDING
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import MassChange, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk

@@ -31,7 +31,7 @@ KILLED = """
 import os, signal, sys
 from functools import partial
 from es_dedup import Settings
-from es_dedup.batch.recluster import write_session
+from es_dedup.batch.clusters import write_session
 from es_dedup.batch.refresh import refresh
 from es_dedup.index.factory import open_index
 from es_dedup.index.jobs import JobState

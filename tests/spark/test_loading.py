@@ -10,7 +10,7 @@ import pytest
 
 import es_dedup.spark
 from es_dedup import Deduplicator, Override, OverrideKind
-from es_dedup.batch.recluster import CLUSTERS_PENDING
+from es_dedup.batch.clusters import CLUSTERS_PENDING
 from es_dedup.errors import ConfigError, IndexInterrupted, InputError, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.maintenance.audit import audit

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from es_dedup.batch.override_changes import DOCUMENTS_PENDING, documents_pending
 from es_dedup.batch.overrides import OVERRIDES, load_overrides
-from es_dedup.batch.recluster import DOCUMENTS_PENDING, documents_pending
 from es_dedup.errors import DamagedData
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.source_index import ATTACHMENTS

@@ -12,8 +12,16 @@ import pytest
 from es_dedup.batch.candidate_pairs import CorpusJoin
 from es_dedup.batch.columns import Column, offsets_from
 from es_dedup.batch.corpus import Weighing, corpus_of
-from es_dedup.batch.join import COPIES, MAX_POSTINGS, Hits, third_value
-from es_dedup.batch.join_methods import CLAUSE_SHARE, FEW_TERMS, GRAM_SHARE, join_methods
+from es_dedup.batch.join import (
+    CLAUSE_SHARE,
+    COPIES,
+    FEW_TERMS,
+    GRAM_SHARE,
+    MAX_POSTINGS,
+    Hits,
+    join_methods,
+    third_value,
+)
 from es_dedup.clustering import PageKey
 from es_dedup.decision.statistics import Statistics
 from es_dedup.detectors import coverage, fingerprint

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from es_dedup.batch.corpus import load_corpus
-from es_dedup.batch.verify import Verified, verify
+from es_dedup.batch.whole_corpus import Verified, verify
 from es_dedup.decision.comparison import Pages, decide_rows
 from es_dedup.decision.rules import RELATIONS
 from es_dedup.decision.statistics import Statistics

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_dedup.batch.cluster_cache import ClusterCache
+from es_dedup.batch.clusters import ClusterCache
 from es_dedup.hook.stages import MOST, Stages
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.testing.builders import assignment

@@ -1,0 +1,413 @@
+"""Clusters of stored pages around a change: a cache of them, pages that are placed or removed, repair, and the notes that say what is not finished.
+
+A run over the whole corpus (``whole_corpus``) uses the same candidate terms, decision rules and star clustering. It learns new statistics;
+a change of some pages uses those at hand. ``Deduplicator`` chooses the full run when a fifth of the corpus is new and a call adds many pages,
+so its cost per page stays constant as the corpus grows.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from es_dedup.batch.corpus import key_of
+from es_dedup.batch.featurise import keys_of
+from es_dedup.batch.overrides import OVERRIDES, load_constraints
+from es_dedup.clustering import PageKey, same_neighbours, update_clusters
+from es_dedup.index.port import Assignment
+from es_dedup.index.records import FeatureRecord
+from es_dedup.index.source_index import ATTACHMENTS
+from es_dedup.model import Relation
+from es_dedup.model.batches import chunked
+from es_dedup.settings.recorded import STATISTICS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from es_dedup.clustering import Change
+    from es_dedup.decision.candidate_search import CandidateSearch
+    from es_dedup.index.port import ClusterBatch, ClusterUpdates, Index
+    from es_dedup.index.records import RecordBatch
+    from es_dedup.model import Edge
+    from es_dedup.settings import Settings
+
+MOST_PAGES: Final = 20_000  # whose edges are read ahead
+
+
+class ClusterCache:
+    """A cluster store with cached edges, assignments, page keys and notes; the rest is read from the index.
+
+    Writes of others are not seen: hold ``index.writing()`` as long as it is used. Records may lack payload and terms.
+
+    Args:
+        index: what is cached of: an index, or changes to it that are kept together.
+        notes: those that are known.
+
+    Attributes:
+        reassigned: pages whose assignment was changed through this cache.
+        left: clusters that they were in before.
+    """
+
+    def __init__(self, index: ClusterBatch, notes: Mapping[str, str | None] = MappingProxyType({})) -> None:
+        self._index, self._notes = index, dict(notes)
+        self._edges: dict[str, dict[tuple[str, str], Edge]] = {}
+        self._records: dict[str, FeatureRecord] = {}
+        self._assigned: dict[str, Assignment | None] = {}
+        self._groups: dict[str, dict[str, Assignment]] = {}
+        self.reassigned: set[str] = set()
+        self.left: set[str] = set()
+
+    def learn(
+        self,
+        records: Mapping[str, FeatureRecord],
+        assigned: Mapping[str, Assignment],
+        unassigned: Iterable[str] = (),
+    ) -> None:
+        """Add records and assignments to the cache; ``unassigned`` pages are known to have no assignment unless one is given."""
+        self._records.update(records)
+        self._assigned.update(dict.fromkeys(unassigned))
+        self._assigned.update(assigned)
+
+    def unknown(self, page_ids: Iterable[str]) -> set[str]:
+        """Those of the pages whose record or assignment has not been learned."""
+        return {name for name in page_ids if name not in self._records or name not in self._assigned}
+
+    def read_pages(self, page_ids: Collection[str]) -> None:
+        """Read records and assignments of pages."""
+        if page_ids:
+            stored, assigned, _ = self._index.pages_and_assignments(page_ids)
+            self.learn(stored, assigned, page_ids)
+
+    def with_clusters(self, page_ids: Iterable[str]) -> set[str]:
+        """The pages, and those that are known to be in the same clusters."""
+        names = set(page_ids)
+        clusters = {each.cluster_id for name in names if (each := self._assigned.get(name))}
+        assigned = (each for each in self._assigned.values() if each)
+        return names | {each.page_id for each in assigned if each.cluster_id in clusters}
+
+    def read_around(self, seeds: Iterable[str]) -> None:
+        """Read the edges and clusters of these pages, and of all that same-edges and clusters lead to, level by level.
+
+        A page whose assignment is known leads to its cluster at once, and any other one a level later.
+        """
+        front = set(seeds) - self._edges.keys()
+        while front and len(self._edges) < MOST_PAGES:
+            assigned = (self._assigned.get(name) for name in front)
+            clusters = {*front, *(each.cluster_id for each in assigned if each)} - self._groups.keys()
+            edges, groups = self._index.edges_and_members(front, clusters)
+            self._edges.update((name, {}) for name in front)
+            self._keep(edges)
+            self._learn_groups(clusters, groups)
+            same = [edge for edge in edges if edge.relation.same]
+            within = {each.page_id for group in groups.values() for each in group}
+            front = (same_neighbours(same, front) | within) - self._edges.keys()
+
+    def _keep(self, edges: Iterable[Edge]) -> None:
+        for edge in edges:
+            for name in (edge.left, edge.right):
+                if name in self._edges:
+                    self._edges[name][edge.left, edge.right] = edge
+
+    def _learn_groups(self, names: Iterable[str], groups: Mapping[str, Sequence[Assignment]]) -> None:
+        for name in names:
+            self._groups[name] = {each.page_id: each for each in groups.get(name, ())}
+            self._assigned.update(self._groups[name])
+
+    def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
+        """See ``Index.edges_of``."""
+        names = set(page_ids)
+        if not names <= self._edges.keys():
+            return self._index.edges_of(names)
+        found = {pair: edge for name in names for pair, edge in self._edges[name].items()}
+        return [found[pair] for pair in sorted(found)]
+
+    def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
+        """See ``Index.get_many``."""
+        names = list(dict.fromkeys(page_ids))
+        missing = [name for name in names if name not in self._records]
+        if missing:
+            self._records.update(self._index.get_many(missing))
+        return {name: self._records[name] for name in names if name in self._records}
+
+    def note(self, name: str) -> str | None:
+        """See ``Index.note``."""
+        if name not in self._notes:
+            self._notes[name] = self._index.note(name)
+        return self._notes[name]
+
+    def notes(self, names: Iterable[str]) -> dict[str, str | None]:
+        """See ``Index.notes``."""
+        return self._index.notes(names)
+
+    def put_edges(self, edges: Iterable[Edge]) -> None:
+        """See ``Index.put_edges``; the lesser page id is on the left."""
+        given = list(edges)
+        self._index.put_edges(given)
+        self._keep(given)
+
+    def drop_edges(self, page_ids: Iterable[str]) -> None:
+        """See ``Index.drop_edges``."""
+        self._index.drop_edges(page_ids)
+        self._edges.clear()
+
+    def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
+        """See ``Index.assignments``."""
+        names = list(dict.fromkeys(page_ids))
+        missing = [name for name in names if name not in self._assigned]
+        if missing:
+            self.learn({}, self._index.assignments(missing), missing)
+        return {name: each for name in names if (each := self._assigned[name]) is not None}
+
+    def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
+        """See ``Index.members``."""
+        names = sorted(set(cluster_ids))
+        missing = [name for name in names if name not in self._groups]
+        if missing:
+            self._learn_groups(missing, self._index.members(missing))
+        groups = {name: self._groups[name] for name in names}
+        return {
+            name: [group[page_id] for page_id in sorted(group)] for name, group in groups.items() if group
+        }
+
+    def assign_many(self, assignments: Iterable[Assignment]) -> None:
+        """See ``Index.assign_many``."""
+        given = {each.page_id: each for each in assignments}
+        before = self.assignments(given)
+        changed = {name for name, each in given.items() if before.get(name) != each}
+        self.reassigned |= changed
+        self.left |= {before[name].cluster_id for name in changed if name in before}
+        self._index.assign_many(given.values())
+        for group in self._groups.values():
+            for page_id in group.keys() & given.keys():
+                del group[page_id]
+        for each in given.values():
+            if each.cluster_id in self._groups:
+                self._groups[each.cluster_id][each.page_id] = each
+        self._assigned.update(given)
+
+
+QUICK_PAGES: Final = 1_000
+"""An index of so many pages is clustered anew within about a second, so this is done without being asked for."""
+CLUSTERS_PENDING: Final = "clusters_pending"
+"""Note: pages were stored or removed whose clusters are not made yet; who opens an index of ``QUICK_PAGES`` to write clusters it anew then."""
+READ_IN_SESSIONS: Final = (STATISTICS, OVERRIDES, CLUSTERS_PENDING, ATTACHMENTS)
+"""Notes that are read together when a session begins."""
+LOOKUP_PAGES: Final = 100  # pages queried and compared at a time in a partial run
+
+
+@contextmanager
+def write_session(index: Index) -> Iterator[bool]:
+    """Change pages and clusters while no other session does; sees what the sessions before have changed.
+
+    Yields:
+        Whether nobody else, in this process or another, has held a session since the last one of this index object.
+
+    Raises:
+        IndexLocked: another session did not finish in time.
+    """
+    with index.writing() as alone:
+        if not alone:
+            index.refresh()
+        index.notes(READ_IN_SESSIONS)
+        yield alone
+
+
+def repair_around(
+    index: ClusterUpdates,
+    touched: Collection[str],
+    lookup: CandidateSearch | None,
+    settings: Settings,
+    decided: Collection[str] = frozenset(),
+) -> tuple[set[str], int]:
+    """Cluster stored pages around a change again.
+
+    Pages that lost the one page they were all compared with (copies of a very common page are compared with its first
+    copies only) are looked up once more, so that they find each other.
+
+    Args:
+        index: with the new edges in it and those of removed pages gone.
+        touched: pages that are new or were removed, and stored pages that had an edge to a page that was replaced or removed.
+        lookup: finds and compares stored pages; None: all their edges are there.
+        settings: canonical order.
+        decided: pages whose edges are those of their stored version; other outdated ones stay outdated.
+
+    Returns:
+        Pages whose place has changed, with those that were in clusters with them before; and how many clusters have changed.
+    """
+    before = index.assignments(touched)
+    constraints = load_constraints(index)
+    pages, clusters = set[str](), set[str]()
+
+    def cluster_around(some: Collection[str]) -> Sequence[Assignment]:
+        change = update_clusters(index, partial(page_keys, index), some, settings.cluster, constraints)
+        pages.update(_pages_of(index, change))
+        index.assign_many(still_outdated(index, change, decided))
+        clusters.update((each.cluster_id for each in change.assignments), change.retired)
+        return change.assignments
+
+    alone = [
+        each.page_id
+        for each in cluster_around(touched)
+        if each.page_id == each.canonical
+        and each.page_id in before
+        and before[each.page_id].canonical != each.page_id
+    ]
+    if lookup is not None and len(alone) > 1:
+        for some in chunked(alone, LOOKUP_PAGES):
+            index.put_edges(lookup.of_stored(some).edges())
+        cluster_around(alone)
+    return pages, len(clusters)
+
+
+def _pages_of(index: ClusterUpdates, change: Change) -> set[str]:
+    """The pages of a change that is not written yet, and those of the clusters that they are in."""
+    moved = {each.page_id for each in change.assignments}
+    left = index.members({each.cluster_id for each in index.assignments(moved).values()})
+    return moved.union(each.page_id for group in left.values() for each in group)
+
+
+def still_outdated(
+    index: ClusterUpdates, change: Change, decided: Collection[str] = frozenset()
+) -> list[Assignment]:
+    """The assignments of a change; pages of which a version before is clustered stay outdated until they are decided on."""
+    known = index.assignments(each.page_id for each in change.assignments)
+    outdated = {name for name, each in known.items() if each.outdated}.difference(decided)
+    return [replace(each, score=0.0) if each.page_id in outdated else each for each in change.assignments]
+
+
+def attached(index: Index) -> bool:
+    """Whether source indices are attached, whose documents have to follow each change of clusters."""
+    return index.note(ATTACHMENTS) not in (None, "[]")
+
+
+def page_keys(index: ClusterUpdates, page_ids: Iterable[str]) -> dict[str, PageKey]:
+    """Sort keys of the canonical order, of the stored ones among these pages."""
+    return {page_id: key_of(record) for page_id, record in index.get_many(page_ids).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedEdges:
+    """Edges of pages that are replaced by other versions.
+
+    Attributes:
+        edges: all of them, as they were; they are dropped.
+        neighbours: pages that had an exact or duplicate edge to one of the replaced pages.
+    """
+
+    edges: Sequence[Edge]
+    neighbours: Collection[str]
+
+
+def drop_replaced(clusters: ClusterCache, replaced: Collection[str]) -> ReplacedEdges:
+    """Drop the edges of pages whose features are new versions; the pages keep their assignments."""
+    edges = clusters.edges_of(replaced) if replaced else []
+    if edges:
+        clusters.drop_edges(replaced)
+    return ReplacedEdges(edges, same_neighbours(edges, replaced))
+
+
+def place(
+    clusters: ClusterCache,
+    records: RecordBatch,
+    neighbours: Iterable[str],
+    edges: Sequence[Edge],
+    lookup: CandidateSearch,
+) -> list[Assignment]:
+    """Store the edges of new pages and cluster them: pages without relatives stand alone, around all others clusters are repaired.
+
+    Args:
+        clusters: those around the pages.
+        records: new pages, and new versions of pages, whose edges were dropped.
+        neighbours: of replaced pages, see ``ReplacedEdges``.
+        edges: of the new pages.
+        lookup: compares pages that lose the one page they were all compared with.
+
+    Returns:
+        Assignments of the pages that stand alone.
+    """
+    touched = {*records.ids, *neighbours}
+    ends = {name for edge in edges for name in (edge.left, edge.right)}
+    clusters.learn(records_of(records), {})
+    clusters.read_pages(clusters.unknown(ends | touched) - set(records.ids))
+    clusters.read_around(clusters.with_clusters(ends | touched))
+    related = same_neighbours(edges, touched)
+    known = clusters.assignments({*touched, *related})
+    # A page that another process has stored, and that it has not yet decided on, is decided on with ours.
+    touched |= {name for name in related if name not in known}
+    linked = {name for edge in edges if edge.relation.same for name in (edge.left, edge.right)} & touched
+    linked |= {name for name in touched if name in known} | clusters.members(touched).keys() & touched
+    constraints = load_constraints(clusters)
+    linked |= {name for name in touched if constraints.touch([name])}
+    alone = [Assignment(name, name, name, Relation.EXACT, 1.0) for name in sorted(touched - linked)]
+    clusters.put_edges(edges)
+    clusters.assign_many(alone)
+    if linked:
+        repair_around(clusters, linked, lookup, lookup.settings, {*records.ids})
+    return alone
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What removing pages did.
+
+    Attributes:
+        stored: how many of the pages were stored.
+        changed: pages that stay and may have another ``dedup`` field: they were related to removed pages, or their clusters have changed.
+        clusters: how many clusters were repaired.
+    """
+
+    stored: int
+    changed: frozenset[str]
+    clusters: int
+
+
+def remove_pages(index: Index, page_ids: Iterable[str], lookup: CandidateSearch) -> Removal:
+    """Remove pages, and repair the clusters they were in; the caller holds a write session.
+
+    A note says that clusters are pending from before the first change until the repaired clusters are kept.
+
+    Args:
+        index: holds the pages; unknown ids are no error.
+        page_ids: the pages.
+        lookup: compares pages that lose the one page they were all compared with.
+    """
+    gone = set(page_ids)
+    clusters = {each.cluster_id for each in index.assignments(gone).values()}
+    edges, groups = index.edges_and_members(gone, clusters)
+    members = {each.page_id for group in groups.values() for each in group} - gone
+    touched = members | (same_neighbours(edges, gone) - gone)
+    related = {name for edge in edges for name in (edge.left, edge.right)} - gone
+    if not touched:
+        return Removal(index.delete_many(gone), frozenset(related), 0)
+    unfinished = index.notes(READ_IN_SESSIONS)[CLUSTERS_PENDING] is not None
+    if not unfinished:
+        index.set_note(CLUSTERS_PENDING, "1")
+    stored = index.delete_many(gone)
+    with index.batched_cluster_updates() as updates:
+        cache = ClusterCache(updates)
+        cache.read_around(touched)
+        # Removed pages are named too: an override may concern them.
+        changed, repaired = repair_around(cache, touched | gone, lookup, lookup.settings)
+        if not unfinished:
+            updates.set_note(CLUSTERS_PENDING, None)
+    return Removal(stored, frozenset(touched | related | changed) - gone, repaired)
+
+
+def records_of(records: RecordBatch) -> dict[str, FeatureRecord]:
+    """Records by page id with what the canonical order and comparing look at, and nothing else."""
+    return {
+        key.page_id: FeatureRecord(
+            page_id=key.page_id,
+            length=key.length,
+            content_hash=0,
+            terms=(),
+            payload=payload,
+            published=key.published,
+            site=key.site,
+            url=key.url,
+        )
+        for key, payload in zip(keys_of(records), records.payloads, strict=True)
+    }

@@ -1,0 +1,219 @@
+"""Questions on what is stored: full-text search, copies and URLs by id, clusters with their evidence, and those that a template may hold together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import median
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from es_dedup.clustering import build_clusters, containment
+from es_dedup.decision.comparison import compare, pair_decision
+from es_dedup.decision.thresholds import thresholds_of
+from es_dedup.model import Member, Relation, SearchHit, SearchResult, fitted_id
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from es_dedup.decision.candidate_search import CandidateSearch
+    from es_dedup.index.port import Assignment, Index
+    from es_dedup.model import Cluster, Edge
+    from es_dedup.settings import Settings
+
+GROUPED: Final = 10_000
+"""Matches that are read at once, and of which groups are counted."""
+
+
+class _Match(NamedTuple):
+    """A stored page that a query finds."""
+
+    page_id: str
+    score: float
+
+
+def search(index: Index, query: str, *, limit: int, offset: int, collapse: bool) -> SearchResult:
+    """See ``IndexReader.search``."""
+    most = max(GROUPED, offset + limit)
+    matches, clusters, best = _matches(index, query, most)
+    while len(matches) == most and collapse and len(best) < offset + limit:  # copies of few pages
+        most *= 4
+        matches, clusters, best = _matches(index, query, most)
+    shown = (best if collapse else matches)[offset : offset + limit]
+    hits, missing = _hits(index, shown, clusters), index.unsearchable()
+    if len(matches) == most:
+        return SearchResult(hits, None, index.matches(query), missing)
+    return SearchResult(hits, len(best), len(matches), missing)
+
+
+def _matches(index: Index, query: str, most: int) -> tuple[list[_Match], dict[str, str], list[_Match]]:
+    """The best matches, at most so many; the cluster of each; and the best one of each cluster."""
+    matches = [_Match(*each) for each in index.search(query, limit=most)]
+    assigned = index.assignments(each.page_id for each in matches)
+    clusters = {name: each.cluster_id for name, each in assigned.items()}
+    best: dict[str, _Match] = {}
+    for each in matches:
+        best.setdefault(clusters.get(each.page_id, each.page_id), each)
+    return matches, clusters, list(best.values())
+
+
+def _hits(index: Index, shown: Sequence[_Match], clusters: Mapping[str, str]) -> tuple[SearchHit, ...]:
+    records = index.get_many(each.page_id for each in shown)
+    groups = index.members({clusters.get(each.page_id, each.page_id) for each in shown})
+    hits = []
+    for name, score in shown:
+        if name not in records:  # another process has just removed it
+            continue
+        record, cluster = records[name], clusters.get(name, name)
+        others = max(len(groups.get(cluster, ())) - 1, 0)
+        hits.append(SearchHit(name, score, record.title, record.url, cluster, others))
+    return tuple(hits)
+
+
+def redundant(
+    index: Index, page_ids: Iterable[str], *, contained: bool
+) -> tuple[set[str], dict[str, tuple[str, Relation]]]:
+    """See ``IndexReader.redundant``."""
+    assigned = index.assignments(page_ids)
+    found = {
+        name: (each.canonical, each.relation) for name, each in assigned.items() if each.canonical != name
+    }
+    if contained:
+        pointers, canonicals = _containers(index, {each.canonical for each in assigned.values()})
+        reached = {cluster: _reached(cluster, pointers) for cluster in pointers}
+        outer = {  # of clusters that contain each other the first by id stays
+            cluster: {each for each in others if each < cluster or cluster not in reached.get(each, ())}
+            for cluster, others in reached.items()
+        }
+        for name, each in assigned.items():
+            if around := outer.get(each.cluster_id):
+                stays = min(cluster for cluster in around if not outer.get(cluster))
+                found[name] = canonicals[stays], Relation.CONTAINED
+    return set(assigned), found
+
+
+def _containers(index: Index, canonicals: set[str]) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """``containment`` of the clusters of some canonical documents, of the clusters that contain these, and so on; and the canonical document of each."""
+    edges: list[Edge] = []
+    assigned: dict[str, Assignment] = {}
+    pointers: dict[str, tuple[str, ...]] = {}
+    seen: set[str] = set()
+    while canonicals:
+        edges += index.edges_of(canonicals)
+        ends = {name for edge in edges for name in (edge.left, edge.right)}
+        assigned |= index.assignments(ends - assigned.keys())
+        pointers = containment(edges, assigned)
+        outer = {name for names in pointers.values() for name in names}
+        seen |= canonicals
+        canonicals = {each.canonical for each in assigned.values() if each.cluster_id in outer} - seen
+    return pointers, {each.cluster_id: each.canonical for each in assigned.values()}
+
+
+def _reached(cluster: str, pointers: Mapping[str, Sequence[str]]) -> set[str]:
+    """The clusters that contain one, directly or by way of others; in a cycle also itself."""
+    found: set[str] = set()
+    waiting = [cluster]
+    while waiting:
+        new = set(pointers.get(waiting.pop(), ())) - found
+        found |= new
+        waiting += new
+    return found
+
+
+def ids_of(index: Index, names: Iterable[str]) -> dict[str, list[str]]:
+    """See ``IndexReader.ids_of``."""
+    ids = {name: fitted_id(name) for name in names}
+    wanted = ids.values()
+    known = {*index.get_many(wanted), *index.assignments(wanted), *index.members(wanted)}
+    urls = [name for name, page_id in ids.items() if page_id not in known and "://" in name]
+    by_url = index.pages_with_url(urls) if urls else {}
+    return {name: by_url.get(name, [page_id]) for name, page_id in ids.items()}
+
+
+def clusters_with_evidence(
+    groups: Sequence[Sequence[Assignment]],
+    index: Index,
+    lookup: CandidateSearch,
+    settings: Settings,
+    wanted: Collection[str] | None = None,
+) -> list[Cluster]:
+    """Clusters of assignments, in their order, with containment pointers.
+
+    Args:
+        groups: all assignments of each cluster; one whose pages are all in later ones is left out, and so are compared pages
+            that are removed already, which a search may find for some time.
+        index: holds the pages and edges.
+        lookup: loads pages, and has the statistics they are compared with.
+        settings: detectors.
+        wanted: the pages that are compared with their canonical documents; the others have no evidence. None: all.
+    """
+    compared = [each for group in groups for each in group if wanted is None or each.page_id in wanted]
+    with_evidence = _members(compared, lookup, settings)
+    edges = index.edges_of({group[0].canonical for group in groups})
+    assigned = {each.page_id: each for group in groups for each in group}
+    linked = {name for edge in edges for name in (edge.left, edge.right)} - set(assigned)
+    built = {
+        cluster.id: cluster
+        for cluster in build_clusters({**index.assignments(linked), **assigned}.values(), edges)
+    }
+    # A page that another process moves from one of these clusters to another is read in both, and shown in the later one.
+    listed = [built[group[0].cluster_id] for group in groups if group[0].cluster_id in built]
+    unseen = {each.page_id for each in compared if each.page_id != each.canonical} - with_evidence.keys()
+    removed = unseen - index.get_many(unseen).keys() if unseen else unseen
+    return [
+        replace(
+            cluster,
+            members=tuple(
+                with_evidence.get(member.page_id, member)
+                for member in cluster.members
+                if member.page_id not in removed
+            ),
+        )
+        for cluster in listed
+    ]
+
+
+def _members(
+    assigned: Sequence[Assignment], lookup: CandidateSearch, settings: Settings
+) -> dict[str, Member]:
+    """Members compared with their canonical documents, all at once; absent where one of the two is not stored.
+
+    That is so while another process removes pages.
+    """
+    not_canonical = [each for each in assigned if each.page_id != each.canonical]
+    names = dict.fromkeys(name for each in not_canonical for name in (each.canonical, each.page_id))
+    pages = lookup.load(list(names))
+    place = {page_id: row for row, page_id in enumerate(pages.ids)}
+    not_canonical = [each for each in not_canonical if {each.canonical, each.page_id} <= place.keys()]
+    comparison = compare(
+        pages,
+        np.array([place[each.canonical] for each in not_canonical], dtype=np.int64),
+        pages,
+        np.array([place[each.page_id] for each in not_canonical], dtype=np.int64),
+        lookup.statistics,
+        thresholds_of(settings.decision),
+    )
+    members = {}
+    for at, each in enumerate(not_canonical):
+        pair = pair_decision(comparison, at, settings, lookup.statistics, verdicts=False)
+        members[each.page_id] = Member(each.page_id, each.relation, each.score, pair.evidence)
+    return members
+
+
+LARGE: Final = 50  # pages; both numbers only choose what people are asked to look at, and decide nothing
+LOOSE: Final = 0.65
+NAMED: Final = 5
+
+
+def loose_clusters(index: Index) -> tuple[str, ...]:
+    """A note on clusters of ``LARGE`` pages or more, half of which have a score below ``LOOSE`` against the canonical document; empty if there is none."""
+    loose = [
+        group[0].cluster_id
+        for group in index.clusters(min_size=LARGE)
+        if median(each.score for each in group) < LOOSE
+    ]
+    if not loose:
+        return ()
+    count, examples = f"{len(loose):,} clusters of {LARGE} pages and more", ", ".join(loose[:NAMED])
+    note = f"{count} have little text in common ({examples}): a template may hold them together; preset `strict` merges less"
+    return (note,)
