@@ -9,7 +9,6 @@ import numpy as np
 
 from es_dedup.index import factory
 from es_dedup.index.records import FeatureRecord
-from es_dedup.index.term_weights import weights_of
 from es_dedup.model.batches import chunked
 from es_dedup.settings import Settings
 
@@ -70,7 +69,7 @@ def self_join(
         query = None if each is None else detector.candidate_query(each)
         if each is not None:
             records.append(FeatureRecord(name, 0, 0, tuple(detector.terms(each)), b""))
-        if query is not None and weights_of(query):
+        if query is not None and any(group.terms for group in query.groups):
             most = query.max_df if max_df is None else max_df
             queries.append(replace(query, limit=limit or count, max_df=most, exclude=name))
     found = capped = 0

@@ -6,11 +6,12 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, Final
 
+import numpy as np
+
 from es_dedup.detectors.features import featurise, pack, stored_terms
 from es_dedup.detectors.named_fields import field_types, labels_of, named_fields, term_fields
 from es_dedup.detectors.page_features import PageFeatures
 from es_dedup.index.elastic import TermFields
-from es_dedup.index.elastic.documents import term_query
 from es_dedup.index.records import RecordBatch
 from es_dedup.settings import Settings
 from es_dedup.testing.builders import record
@@ -93,12 +94,14 @@ def named(pages: list[tuple[str, str]]) -> None:
     terms, offsets = stored_terms(table, SETTINGS)
     own = [terms[start:end].tolist() for start, end in pairwise(offsets.tolist())]
     for page, labels, stored in zip(found, labels_of(table, found, SETTINGS), own, strict=True):
-        by_field = fields().by_field(stored, labels)
-        values = [(name, text) for name, terms in by_field.items() for text in terms]
-        labelled = {text for name, text in values if name in fields().labelled}
+        values = fields().values_of(np.array(stored, dtype=np.uint64), labels)
+        known = list(zip(*values, strict=True))
+        labelled = {text for name, text in known if name in fields().labelled}
         shown = {text for name in fields().labelled for text in page.get(name, ())}
         assert labelled == shown
-        assert all(json.loads(term_query(value)) == dict([value]) for value in values)
+        assert all(
+            json.loads(values.query(at)) == {"term": {name: text}} for at, (name, text) in enumerate(known)
+        )
     batch = RecordBatch.of(
         [
             record(str(at), stored, named=page, payload=payload)

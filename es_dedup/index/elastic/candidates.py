@@ -13,23 +13,24 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
+from es_dedup.index.candidate_terms import ENOUGH, QueryTerms, TermWeights, shared_terms
 from es_dedup.index.elastic.collection import partial_problem
-from es_dedup.index.elastic.documents import term_query
 from es_dedup.index.elastic.read_your_writes import NEWEST, newest_of, postings_of
 from es_dedup.index.elastic.server import pauses, reason_in
-from es_dedup.index.term_weights import ENOUGH, by_frequency, common_of, limits_of, weights_of
 from es_dedup.model import Candidate, CandidateResult
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
 
     from elasticsearch import Elasticsearch
+    from numpy.typing import NDArray
 
     from es_dedup.index.elastic.collection import Collection
-    from es_dedup.index.elastic.documents import Value
-    from es_dedup.index.elastic.read_your_writes import PageWriteCache, WrittenBatch, WrittenPostings
+    from es_dedup.index.elastic.documents import TermValues
+    from es_dedup.index.elastic.read_your_writes import PageWriteCache, WrittenBatch
     from es_dedup.index.elastic.schema import Schema
     from es_dedup.model import CandidateQuery, Scope
 
@@ -52,6 +53,10 @@ STATISTICS_ONLY: Final = {
 FREQUENCIES: Final = ["docs._index", "docs.error", "docs.term_vectors.*.terms.*.doc_freq"]
 # Not even a page's key is read: its id comes with the sort values, and what is stored stays packed.
 ONLY_SORTED: Final = '"_source":false,"stored_fields":"_none_","track_total_hits":false'
+
+
+class _NoCounts(Exception):
+    """The server did not say how many pages carry some terms."""
 
 
 class CandidateSearcher:
@@ -90,60 +95,64 @@ class CandidateSearcher:
     def _answer(
         self, candidate_queries: Sequence[CandidateQuery], beside: Sequence[str]
     ) -> tuple[list[CandidateResult], list[Answer]]:
-        asked = [weights_of(candidate_query) for candidate_query in candidate_queries]
-        distinct = sorted(set().union(*asked))
-        fields = self._schema.fields.by_field(distinct, self._labels(candidate_queries))
+        terms = QueryTerms.of(candidate_queries)
+        values = self._schema.fields.values_of(terms.distinct, self._labels(candidate_queries))
         # Our own recent pages are taken before the server is asked: a page that becomes searchable in between is in one of the two.
-        recent = self._recent.parts()
-        most, problem = self._most(fields) if self.one_shard else self._count(_values(fields))
-        if problem:
-            return _unanswered(asked, problem), self._search(beside)
-        recent = tuple(dict.fromkeys((*recent, *self._recent.parts())))
-        postings = postings_of(recent, distinct)
-        values = _values(fields, most.keys() | postings.counts().keys())
-        searches = _Asked(candidate_queries, asked, most, values, postings)
-        sure = not self.one_shard
+        parts = self._recent.parts()
+        try:
+            counts = (
+                self._most(values)
+                if self.one_shard
+                else _counted(self._search(_counts(values, range(len(values.texts)))))
+            )
+        except _NoCounts as error:
+            return _unanswered(candidate_queries, error), self._search(beside)
+        parts = tuple(dict.fromkeys((*parts, *self._recent.parts())))
+        recent = postings_of(parts, terms.distinct)
+        weighed = terms.weighed(counts + recent.counts)
+        bodies = _bodies(candidate_queries, terms, values, weighed, counts)
         # What seems common may be rare, when pages were deleted: it is counted beside the candidate queries that take it for that.
-        doubtful = [] if sure else sorted(searches.common())
-        counting = _counts([values[term] for term in doubtful])
-        bodies = [body for body in searches.bodies if body is not None]
-        first = [NEWEST] if recent else []
-        answers = self._search([*first, *counting, *bodies, *beside] or [NOTHING])
-        if first:
-            postings = self._still_recent(answers.pop(0), distinct, recent, postings)
-        of_beside = answers[len(counting) + len(bodies) :] if beside else []
-        if any(answer.get("_shards", {}).get("total", 1) > 1 for answer in answers) and not sure:
+        is_doubtful = (weighed.weights < terms.weights) & self.one_shard
+        doubtful = np.unique(terms.places[is_doubtful])
+        counting = _counts(values, doubtful.tolist())
+        newest = [NEWEST] if parts else []
+        sent = [body for body in bodies if body is not None]
+        answers = self._search([*newest, *counting, *sent, *beside] or [NOTHING])
+        of_beside = answers[len(answers) - len(beside) :] if beside else []
+        if self.one_shard and any(answer.get("_shards", {}).get("total", 1) > 1 for answer in answers):
             self.one_shard = False
             return self._answer(candidate_queries, ())[0], of_beside
-        exact, problem = _counted(doubtful, answers[: len(counting)])
-        unseen = postings.counts() if exact else {}
-        exact = {term: count + unseen.get(term, 0) for term, count in exact.items()}
-        if problem:
-            return _unanswered(asked, problem), of_beside
-        found = searches.answers(answers[len(counting) : len(counting) + len(bodies)])
-        again = [] if sure else searches.mistaken(exact)
-        if again:
-            some = [candidate_queries[at] for at in again], [asked[at] for at in again]
-            more = _Asked(*some, {**most, **exact}, values, postings, counted=True)
-            answers = self._search([body for body in more.bodies if body is not None])
-            for at, answer in zip(again, more.answers(answers), strict=True):
-                found[at] = answer
-        return found, of_beside
+        replies = iter(answers)
+        unseen = self._unseen(next(replies), parts) if newest else ()
+        try:
+            counts[doubtful] = _counted(islice(replies, len(counting)))
+        except _NoCounts as error:
+            return _unanswered(candidate_queries, error), of_beside
+        found = [None if body is None else next(replies) for body in bodies]
+        if counting:
+            certain = terms.weighed(counts + postings_of(unseen, terms.distinct).counts)
+            again = np.unique(terms.rows[certain.weights != weighed.weights]).tolist()
+            bodies, weighed = _bodies(candidate_queries, terms, values, certain, counts), certain
+            replies = iter(self._search([body for row in again if (body := bodies[row]) is not None]))
+            for row in again:
+                found[row] = None if bodies[row] is None else next(replies)
+        ids = [page_id for part in parts for page_id in part.ids]
+        own: list[dict[str, int]] = [{} for _ in candidate_queries]
+        shared = shared_terms(terms.rows, terms.places, weighed.weights, recent)
+        for row, page, weight in zip(*(column.tolist() for column in shared), strict=True):
+            own[row][ids[page]] = weight
+        return [
+            _cut(answer, query, terms.capped(row, weighed.left_out), own[row])
+            for row, (answer, query) in enumerate(zip(found, candidate_queries, strict=True))
+        ], of_beside
 
-    def _still_recent(
-        self,
-        answer: Answer,
-        distinct: Sequence[int],
-        recent: Sequence[WrittenBatch],
-        postings: WrittenPostings,
-    ) -> WrittenPostings:
+    def _unseen(self, answer: Answer, parts: Sequence[WrittenBatch]) -> Sequence[WrittenBatch]:
         """Of the recent pages those that the searches beside this answer did not see."""
         if partial_problem(answer):
-            return postings
+            return parts
         newest = newest_of(answer)
         self._recent.seen(newest)
-        unseen = [part for part in recent if part.last > newest]
-        return postings if len(unseen) == len(recent) else postings_of(unseen, distinct)
+        return [part for part in parts if part.last > newest]
 
     def _labels(self, candidate_queries: Sequence[CandidateQuery]) -> dict[int, str]:
         if not self._schema.keeps_named:
@@ -154,29 +163,40 @@ class CandidateSearcher:
             for term, label in candidate_query.labels.items()
         }
 
-    def _count(self, values: Mapping[int, Value]) -> tuple[dict[int, int], str]:
-        return _counted(list(values), self._search(_counts(list(values.values()))))
-
-    def _most(self, fields: Mapping[str, Mapping[str, int]]) -> tuple[dict[int, int], str]:
-        """For each term that any page carries at least the number of those that do, out of the statistics of one shard.
+    def _most(self, values: TermValues) -> NDArray[np.int64]:
+        """For each term at least the number of pages that carry it, out of the statistics of one shard.
 
         They count deleted pages too until segments are merged, and cost a quarter of counting.
         """
-        if not fields:
-            return {}, ""
-        docs = [{"doc": doc, "fields": list(doc), **STATISTICS_ONLY} for doc in _as_documents(fields)]
+        counts = np.zeros(len(values.texts), dtype=np.int64)
+        documents: list[
+            dict[str, dict[str, int]]
+        ] = []  # places of terms by field and value, in bounded numbers
+        for some in chunked(range(len(counts)), TERMS_AT_A_TIME):
+            documents.append({})
+            for place in some:
+                documents[-1].setdefault(values.fields[place], {})[values.texts[place]] = place
+        if not documents:
+            return counts
+        docs = [
+            {
+                "doc": {field: list(texts) for field, texts in places.items()},
+                "fields": list(places),
+                **STATISTICS_ONLY,
+            }
+            for places in documents
+        ]
         answers = self._server.call(
             lambda client: client.mtermvectors(index=self._index, docs=docs, filter_path=FREQUENCIES)
         )["docs"]
-        counts: dict[int, int] = {}
-        for answer in answers:
+        for places, answer in zip(documents, answers, strict=True):
             if "error" in answer:
-                return {}, reason_in(answer["error"])
+                raise _NoCounts(reason_in(answer["error"]))
             # Of a term that no page carries nothing is said, and of a document without others only its name.
             for field, known in answer.get("term_vectors", {}).items():
-                terms = fields[field]
-                counts.update({terms[text]: said["doc_freq"] for text, said in known["terms"].items()})
-        return {term: count for term, count in counts.items() if count}, ""
+                for text, said in known["terms"].items():
+                    counts[places[field][text]] = said["doc_freq"]
+        return counts
 
     def _search(self, bodies: Sequence[str]) -> list[Answer]:
         """All searches in one request; those that fail are sent again a few times, with pauses."""
@@ -207,152 +227,62 @@ class CandidateSearcher:
         return self._server.call(ask)
 
 
-class _Asked:
-    """Searches for some candidate queries, by what is known of how many pages carry each term."""
-
-    def __init__(
-        self,
-        candidate_queries: Sequence[CandidateQuery],
-        weights: Sequence[Mapping[int, int]],
-        counts: Mapping[int, int],
-        values: Mapping[int, Value],
-        postings: WrittenPostings,
-        *,
-        counted: bool = False,
-    ) -> None:
-        self._queries, self._postings = candidate_queries, postings
-        recent = postings.counts()
-        if counted:
-            every = {**recent, **counts}
-        else:
-            every = {**counts, **{term: counts.get(term, 0) + count for term, count in recent.items()}}
-        # Most terms of a new page are carried by no other: they find nothing.
-        weights = [{term: weight for term, weight in terms.items() if every.get(term)} for terms in weights]
-        self._halved = [
-            {term: most for term, most in common_of(candidate_query).items() if every.get(term, 0) > most}
-            for candidate_query in candidate_queries
-        ]
-        weights = [
-            by_frequency(terms, halved, every) if halved else terms
-            for terms, halved in zip(weights, self._halved, strict=True)
-        ]
-        self._weights = weights
-        self._limits = [limits_of(candidate_query) for candidate_query in candidate_queries]
-        self._common = [
-            {term for term in terms if every[term] > limits.get(term, candidate_query.max_df)}
-            for candidate_query, terms, limits in zip(candidate_queries, weights, self._limits, strict=True)
-        ]
-        # Terms that only recent pages carry are left out of the search.
-        self.bodies = [
-            query_of(
-                candidate_query,
-                {
-                    term_query(values[term]): weight
-                    for term, weight in terms.items()
-                    if counts.get(term) and term not in common
-                },
-            )
-            for candidate_query, terms, common in zip(candidate_queries, weights, self._common, strict=True)
-        ]
-
-    def common(self) -> set[int]:
-        """Terms that were left out of any candidate query, or count half, because many pages carry them."""
-        return set().union(*self._common, *self._halved)
-
-    def mistaken(self, counts: Mapping[int, int]) -> list[int]:
-        """Places of candidate queries with a term that is not that common after all."""
-        kinds = zip(self._queries, self._limits, self._common, self._halved, strict=True)
-        return [
-            place
-            for place, (candidate_query, limits, common, halved) in enumerate(kinds)
-            if any(counts[term] <= limits.get(term, candidate_query.max_df) for term in common)
-            or any(counts[term] <= most for term, most in halved.items())
-        ]
-
-    def answers(self, answers: Sequence[Answer]) -> list[CandidateResult]:
-        """One answer per candidate query, out of those of the searches that were sent."""
-        waiting = iter(answers)
-        recent = self._postings.answers(self._weights, self._common)
-        return [
-            _cut(None if body is None else next(waiting), candidate_query, frozenset(common), own)
-            for body, candidate_query, common, own in zip(
-                self.bodies, self._queries, self._common, recent, strict=True
-            )
-        ]
-
-
-def _unanswered(asked: Sequence[Mapping[int, int]], problem: str) -> list[CandidateResult]:
+def _unanswered(candidate_queries: Sequence[CandidateQuery], error: _NoCounts) -> list[CandidateResult]:
     """Answers without candidates; to queries without terms this is the whole answer."""
-    return [CandidateResult((), problem=problem if terms else "") for terms in asked]
+    asks = (any(group.terms for group in query.groups) for query in candidate_queries)
+    return [CandidateResult((), problem=str(error) if some else "") for some in asks]
 
 
-def _as_documents(fields: Mapping[str, Mapping[str, int]]) -> list[dict[str, list[str]]]:
-    """Documents that have all values of the fields, each a bounded number."""
-    made: list[dict[str, list[str]]] = [{}]
-    room = TERMS_AT_A_TIME
-    for name, terms in fields.items():
-        values = list(terms)
-        while values:
-            if not room:
-                made.append({})
-                room = TERMS_AT_A_TIME
-            made[-1][name], values = values[:room], values[room:]
-            room -= len(made[-1][name])
-    return made
-
-
-def _values(
-    fields: Mapping[str, Mapping[str, int]], wanted: AbstractSet[int] | None = None
-) -> dict[int, Value]:
-    """Field and value of each term, or of those that are wanted."""
-    return {
-        term: (name, text)
-        for name, terms in fields.items()
-        for text, term in terms.items()
-        if wanted is None or term in wanted
-    }
-
-
-def _counts(values: Sequence[Value]) -> list[str]:
+def _counts(values: TermValues, places: Sequence[int]) -> list[str]:
+    """Searches that count the pages with each of some terms."""
     # Where a segment has no deleted pages the server reads these counts from its dictionary of terms.
     return [
         '{"query":{"match_all":{}},"size":0,"aggs":{"n":{"filters":{"filters":['
-        + ",".join([f'{{"term":{term_query(each)}}}' for each in some])
+        + ",".join([values.query(place) for place in some])
         + "]}}}}"
-        for some in chunked(values, TERMS_AT_A_TIME)
+        for some in chunked(places, TERMS_AT_A_TIME)
     ]
 
 
-def _counted(distinct: Sequence[int], answers: Iterable[Answer]) -> tuple[dict[int, int], str]:
+def _counted(answers: Iterable[Answer]) -> NDArray[np.int64]:
+    """What the searches of ``_counts`` answer."""
     counts: list[int] = []
     for answer in answers:
         if problem := partial_problem(answer):
-            return {}, problem
+            raise _NoCounts(problem)
         counts += [bucket["doc_count"] for bucket in answer["aggregations"]["n"]["buckets"]]
-    return dict(zip(distinct, counts, strict=True)), ""
+    return np.array(counts, dtype=np.int64)
 
 
-def query_of(candidate_query: CandidateQuery, weights: Mapping[str, int]) -> str | None:
-    """The search for one candidate query, as JSON; None when nothing can answer it.
+def _bodies(
+    candidate_queries: Sequence[CandidateQuery],
+    terms: QueryTerms,
+    values: TermValues,
+    weighed: TermWeights,
+    counts: NDArray[np.int64],
+) -> list[str | None]:
+    """The search for each query, without the terms that the server has in no page; None where nothing can answer it."""
+    (asked,) = np.nonzero((counts[terms.places] > 0) & (weighed.weights > 0))
+    weights, rows = weighed.weights[asked], terms.rows[asked]
+    clauses = [
+        f'{{"constant_score":{{"filter":{values.query(place)},"boost":{weight}}}}}'
+        for place, weight in zip(terms.places[asked].tolist(), weights.tolist(), strict=True)
+    ]
+    sums = np.bincount(rows, weights=weights, minlength=len(candidate_queries)).tolist()
+    bounds = np.searchsorted(rows, np.arange(len(candidate_queries) + 1)).tolist()
+    return [
+        _query_of(query, clauses[start:stop]) if most >= ENOUGH else None
+        for query, most, start, stop in zip(candidate_queries, sums, bounds, bounds[1:], strict=False)
+    ]
 
-    Args:
-        candidate_query: what is asked.
-        weights: of each term that counts, see ``term_query``.
-    """
-    if sum(weights.values()) < ENOUGH:
-        return None
-    should = ",".join(
-        [
-            f'{{"constant_score":{{"filter":{{"term":{query}}},"boost":{weight}}}}}'
-            for query, weight in weights.items()
-        ]
-    )
+
+def _query_of(candidate_query: CandidateQuery, clauses: Sequence[str]) -> str:
     filters = [] if candidate_query.scope is None else list(scope_filters(candidate_query.scope))
     inside = f',"filter":{json.dumps(filters)},"minimum_should_match":1' if filters else ""
     # One more to see whether there are more, and one for the page that asks, which is passed over on arrival.
     size = min(candidate_query.limit + 1 + (candidate_query.exclude is not None), MAX_WINDOW)
     return (
-        f'{{"query":{{"bool":{{"should":[{should}]{inside}}}}},"min_score":{ENOUGH},"size":{size},'
+        f'{{"query":{{"bool":{{"should":[{",".join(clauses)}]{inside}}}}},"min_score":{ENOUGH},"size":{size},'
         f'"sort":[{{"_score":"desc"}},{{"page_id":"asc"}}],{ONLY_SORTED}}}'
     )
 

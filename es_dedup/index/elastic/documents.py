@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from json.encoder import encode_basestring
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -48,8 +48,6 @@ OTHER: Final = "other_terms"
 """Terms of methods that declare no field."""
 SEARCHED: Final[Mapping[str, Any]] = {"type": "keyword", "doc_values": False}
 SHOWN: Final[Mapping[str, Any]] = {"type": "object", "enabled": False}
-Value = tuple[str, str]
-"""A term as a document holds it: name of the field, and the value as statistics of terms name it. A batch has thousands of them."""
 
 
 def writes(
@@ -176,10 +174,15 @@ def storable(page_ids: Iterable[str]) -> list[str]:
     return [page_id for page_id in dict.fromkeys(page_ids) if page_id and encodable(page_id)]
 
 
-def term_query(value: Value) -> str:
-    """The body of a query ``term`` for it, as JSON."""
-    field_, text = value
-    return f'{{"{field_}":{encode_basestring(text)}}}'
+class TermValues(NamedTuple):
+    """How documents hold some terms: of each the field, and the value as statistics of terms name it; a batch has thousands of them."""
+
+    fields: list[str]
+    texts: list[str]
+
+    def query(self, place: int) -> str:
+        """A query for one of the terms, as JSON."""
+        return f'{{"term":{{"{self.fields[place]}":{encode_basestring(self.texts[place])}}}}}'
 
 
 @dataclass(frozen=True)
@@ -228,29 +231,21 @@ class TermFields:
         kinds = {name: SHOWN if kind == "object" else SEARCHED for name, kind in self.types.items()}
         return {**dict.fromkeys(self.searched, SEARCHED), **kinds}
 
-    def by_field(self, terms: Sequence[int], labels: Mapping[int, str]) -> dict[str, dict[str, int]]:
-        """Where documents have these terms: by field, the terms by the values that stand for them.
+    def values_of(self, terms: NDArray[np.uint64], labels: Mapping[int, str]) -> TermValues:
+        """How documents hold these terms, in order.
 
         Args:
-            terms: distinct, each in [0, 2^48).
+            terms: each in [0, 2^48).
             labels: text of those that are stored by it.
         """
-        every = np.array(terms, dtype=np.uint64)
-        places = self._places(every)
-        order = np.argsort(places, kind="stable")
-        bounds = np.searchsorted(places[order], np.arange(len(self.searched) + 1)).tolist()
-        found = {}
-        for name, start, stop in zip(self.searched, bounds, bounds[1:], strict=False):
-            if start == stop:
-                continue
-            some = every[order[start:stop]]
-            known: list[int] = some.tolist()
-            numbers = name in self.numbers
-            texts = [str(term & BAND_MASK) for term in known] if numbers else tokens_of(some)
-            if name in self.labelled:
-                texts = [labels.get(term, text) for term, text in zip(known, texts, strict=True)]
-            found[name] = dict(zip(texts, known, strict=True))
-        return found
+        fields, texts = [self.searched[place] for place in self._places(terms).tolist()], tokens_of(terms)
+        by_number = [name in self.numbers for name in fields]
+        for at in np.flatnonzero(by_number).tolist():
+            texts[at] = str(int(terms[at]) & BAND_MASK)
+        if labels:
+            known = zip(terms.tolist(), fields, texts, strict=True)
+            texts = [labels.get(term, text) if name in self.labelled else text for term, name, text in known]
+        return TermValues(fields, texts)
 
     def columns_of(self, batch: RecordBatch, places: Sequence[int], *, named: bool) -> list[dict[str, Any]]:
         """For each page the fields that hold its terms, and, where text is wanted, all that people read.

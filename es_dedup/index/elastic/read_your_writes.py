@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from es_dedup.index.candidate_terms import TermPostings
 from es_dedup.index.elastic.documents import assignment_writes, edge_writes, grouped, key_of, pair_key, turned
-from es_dedup.index.term_weights import ENOUGH
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -52,57 +52,6 @@ class WrittenBatch:
     terms: NDArray[np.uint64]
     owners: NDArray[np.int64]
     hashes: NDArray[np.uint64]
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenPostings:
-    """Pages, and who of them carries which term: both arrays side by side, by term ascending; owners are places in ``ids``."""
-
-    ids: list[str]
-    terms: NDArray[np.uint64]
-    owners: NDArray[np.int64]
-
-    def counts(self) -> dict[int, int]:
-        """For each term that any page carries, how many do."""
-        if not len(self.terms):
-            return {}
-        starts = np.flatnonzero(np.concatenate(([True], self.terms[1:] != self.terms[:-1])))
-        counts = np.diff(starts, append=len(self.terms))
-        return dict(zip(self.terms[starts].tolist(), counts.tolist(), strict=True))
-
-    def answers(
-        self, weights: Sequence[Mapping[int, int]], left_out: Sequence[Container[int]]
-    ) -> list[dict[str, int]]:
-        """For each candidate query the pages that answer it, and what they weigh.
-
-        Args:
-            weights: of each candidate query's terms.
-            left_out: of each candidate query the terms that do not count.
-        """
-        found: list[dict[str, int]] = [{} for _ in weights]
-        if not len(self.terms):
-            return found
-        terms = np.array([term for asked in weights for term in asked], dtype=np.uint64)
-        each = np.array(
-            [
-                0 if term in out else weight
-                for asked, out in zip(weights, left_out, strict=True)
-                for term, weight in asked.items()
-            ],
-            dtype=np.int64,
-        )
-        rows = np.repeat(np.arange(len(weights)), [len(asked) for asked in weights])
-        first = np.searchsorted(self.terms, terms, side="left")
-        many = np.searchsorted(self.terms, terms, side="right") - first
-        places = np.arange(many.sum()) + np.repeat(first - (np.cumsum(many) - many), many)
-        pairs = np.repeat(rows, many) * len(self.ids) + self.owners[places]
-        pairs, inverse = np.unique(pairs, return_inverse=True)
-        sums = np.bincount(inverse, weights=np.repeat(each, many), minlength=len(pairs))
-        enough = sums >= ENOUGH
-        for pair, weight in zip(pairs[enough].tolist(), sums[enough].tolist(), strict=True):
-            row, owner = divmod(pair, len(self.ids))
-            found[row][self.ids[owner]] = round(weight)
-        return found
 
 
 class PageWriteCache:
@@ -187,19 +136,16 @@ class PageWriteCache:
         return found
 
 
-def postings_of(parts: Sequence[WrittenBatch], terms: Sequence[int]) -> WrittenPostings:
-    """The pages that carry any of these terms, which are ascending."""
-    asked = np.array(terms if parts else (), dtype=np.uint64)
-    found, owners, before = [asked[:0]], [np.empty(0, dtype=np.int64)], 0
-    for part in parts if len(asked) else ():
-        place = np.minimum(np.searchsorted(asked, part.terms), len(asked) - 1)
-        hits = np.flatnonzero(asked[place] == part.terms)
-        found.append(part.terms[hits])
-        owners.append(part.owners[hits] + before)
+def postings_of(parts: Sequence[WrittenBatch], terms: NDArray[np.uint64]) -> TermPostings:
+    """Which pages carry these terms, which are ascending; pages are numbered part by part."""
+    found, pages, before = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
+    for part in parts if len(terms) else ():
+        places = np.minimum(np.searchsorted(terms, part.terms), len(terms) - 1)
+        (hits,) = np.nonzero(terms[places] == part.terms)
+        found.append(places[hits])
+        pages.append(part.owners[hits] + before)
         before += len(part.ids)
-    every, theirs = np.concatenate(found), np.concatenate(owners)
-    order = np.argsort(every, kind="stable")
-    return WrittenPostings([name for part in parts for name in part.ids], every[order], theirs[order])
+    return TermPostings.of(len(terms), np.concatenate(found), np.concatenate(pages))
 
 
 def _part(batch: RecordBatch, places: Sequence[int], last: int) -> WrittenBatch:

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from es_dedup.index.elastic import Options, Server, parse_address
-from es_dedup.index.elastic.candidates import _Asked
 from es_dedup.index.elastic.collection import Collection, Result
 from es_dedup.index.elastic.read_your_writes import (
     MOST_PAGES,
     ClusterChanges,
     PageWriteCache,
-    WrittenBatch,
     newest_of,
     postings_of,
 )
 from es_dedup.index.port import Assignment
 from es_dedup.index.records import RecordBatch
-from es_dedup.index.term_weights import ENOUGH, weights_of
-from es_dedup.model import Candidate, CandidateQuery, Edge, Relation, TermGroup
+from es_dedup.model import Edge, Relation
 from es_dedup.testing.builders import random_records, record
 
 
@@ -88,34 +83,16 @@ class TestKept:
         assert recent.copies([7]) == {7: ["more"]}
 
 
-class TestAnswers:
-    @pytest.mark.parametrize("seed", range(5))
-    def test_answers_are_those_of_a_plain_count(self, seed: int) -> None:
-        source = random.Random(seed)
-        recent, stored = begun(), random_records(90, seed=seed, vocabulary=120)
-        for start in (0, 30, 60):
-            part = RecordBatch.of(stored[start : start + 30])
-            assert recent.add(part, range(30), written(1 + start, 30))
-        weights = [
-            {term: source.choice((630, 840, 1260, ENOUGH)) for term in source.sample(range(150), 12)}
-            for _ in range(40)
-        ]
-        left_out = [set(source.sample(sorted(asked), source.randrange(4))) for asked in weights]
-        postings = postings_of(recent.parts(), sorted(set().union(*weights)))
-        assert postings.counts() == {
-            term: count
-            for term in set().union(*weights)
-            if (count := sum(term in each.terms for each in stored))
-        }
-        expected = []
-        for asked, out in zip(weights, left_out, strict=True):
-            sums = {
-                each.page_id: sum(asked[term] for term in each.terms if term in asked and term not in out)
-                for each in stored
-            }
-            expected.append({name: weight for name, weight in sums.items() if weight >= ENOUGH})
-        assert any(expected)
-        assert postings.answers(weights, left_out) == expected
+def test_postings_are_those_of_a_plain_count() -> None:
+    recent, stored = begun(), random_records(90, seed=1, vocabulary=120)
+    for start in (0, 30, 60):
+        part = RecordBatch.of(stored[start : start + 30])
+        assert recent.add(part, range(30), written(1 + start, 30))
+    terms = np.arange(0, 150, 2, dtype=np.uint64)
+    postings = postings_of(recent.parts(), terms)
+    for place, term in enumerate(terms.tolist()):
+        carriers = postings.pages[postings.bounds[place] : postings.bounds[place + 1]].tolist()
+        assert carriers == [at for at, each in enumerate(stored) if term in each.terms]
 
 
 PAGES = "abcd"
@@ -209,20 +186,3 @@ def test_what_is_sent_is_each_change_once() -> None:
     assert len(changes) == 4
     changes.clear()
     assert len(changes) == 0
-
-
-FIRST, SECOND, THIRD = 1, 2, 3
-
-
-@pytest.mark.parametrize("counted", [False, True])
-def test_a_page_answers_by_terms_that_only_it_carries(counted: bool) -> None:
-    query = CandidateQuery((TermGroup((FIRST, SECOND, THIRD), 2),), limit=5)
-    batch = WrittenBatch(
-        0, ["new"], {}, np.array([FIRST, SECOND], np.uint64), np.array([0, 0]), np.array([0], np.uint64)
-    )
-    values = {term: ("terms", str(term)) for term in (FIRST, SECOND, THIRD)}
-    postings = postings_of([batch], [FIRST, SECOND, THIRD])
-    asked = _Asked([query], [weights_of(query)], {FIRST: 1}, values, postings, counted=counted)
-    assert asked.bodies == [None]
-    (answer,) = asked.answers([])
-    assert answer.candidates == (Candidate("new", 1.0),)

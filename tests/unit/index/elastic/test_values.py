@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import base64
-import json
 import pickle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 import numpy as np
@@ -22,7 +21,6 @@ from es_dedup.errors import (
     IndexUnavailable,
 )
 from es_dedup.index.elastic import Options, Server, is_address, parse_address
-from es_dedup.index.elastic.candidates import query_of
 from es_dedup.index.elastic.collection import Result
 from es_dedup.index.elastic.connecting import credentials
 from es_dedup.index.elastic.documents import (
@@ -37,8 +35,6 @@ from es_dedup.index.elastic.source_facts import auto_creates
 from es_dedup.index.elastic.source_writes import DROPPED, SourceWrites
 from es_dedup.index.factory import beside, elastic_options, shown
 from es_dedup.index.source_index import RestoredDocument
-from es_dedup.index.term_weights import ENOUGH, weights_of
-from es_dedup.model import CandidateQuery, Scope, TermGroup
 from es_dedup.settings.loading import describe, load_settings
 
 if TYPE_CHECKING:
@@ -115,39 +111,6 @@ class TestTokens:
 
     def test_what_cannot_be_stored_is_not_asked_for(self) -> None:
         assert storable(["a", "", "b\ud800", "a", "c"]) == ["a", "c"]
-
-
-class TestQueries:
-    def asked(self, candidate_query: CandidateQuery, weights: dict[str, int]) -> dict[str, Any]:
-        body = query_of(
-            candidate_query, {f'{{"coverage_grams":"{token}"}}': each for token, each in weights.items()}
-        )
-        assert body is not None
-        found: dict[str, Any] = json.loads(body)
-        return found
-
-    def test_terms_add_up_and_nothing_filters(self) -> None:
-        body = self.asked(
-            CandidateQuery((TermGroup((1, 2, 3), 2),), limit=50), {"a": 1260, "b": 1260, "c": 1260}
-        )
-        shares = body["query"]["bool"]
-        assert [each["constant_score"]["boost"] for each in shares["should"]] == [1260] * 3
-        assert shares.keys() == {"should"}
-        assert (body["min_score"], body["size"], body["track_total_hits"]) == (ENOUGH, 51, False)
-
-    def test_a_scope_does_not_stand_for_a_term(self) -> None:
-        body = self.asked(CandidateQuery((), scope=Scope(site="a"), exclude="x"), {"a": ENOUGH})
-        assert body["query"]["bool"]["minimum_should_match"] == 1
-        assert body["query"]["bool"]["filter"] == [{"term": {"site": "a"}}]
-        assert body["size"] == 52
-
-    @pytest.mark.parametrize("weights", [{}, {"a": 1260}, {"a": 840, "b": 1260}])
-    def test_what_nothing_can_answer_is_not_asked(self, weights: dict[str, int]) -> None:
-        assert query_of(CandidateQuery(()), weights) is None
-
-    def test_a_term_counts_where_it_weighs_most(self) -> None:
-        groups = (TermGroup((1, 2, 3), 3), TermGroup((3, 4), 2), TermGroup((5,), 0), TermGroup((6,) * 4, 11))
-        assert weights_of(CandidateQuery(groups)) == {1: 840, 2: 840, 3: 1260, 4: 1260, 5: 2520, 6: 230}
 
 
 class TestSettings:
