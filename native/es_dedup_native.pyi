@@ -39,6 +39,9 @@ def shared_terms(
 def removal_sums(
     offsets: _Ints, starts: _Ints, neighbours: _Ints, removed: _Ints, removed_offsets: _Ints, threads: int
 ) -> _Ints: ...
+def weigh(
+    features: _Longs, offsets: _Ints, places: _Ints, sample: Any, threads: int
+) -> tuple[_Words, NDArray[np.float32]]: ...
 
 class Dictionary:
     def __init__(self, lines: str) -> None: ...

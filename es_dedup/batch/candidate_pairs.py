@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.batch import join as rules
-from es_dedup.batch.columns import Column, offsets_from, value_ranges
+from es_dedup.batch.columns import Column, value_ranges
 from es_dedup.batch.join import Hits, PostingLists, TermJoin, join_methods
 from es_dedup.batch.memory import release_memory
 from es_dedup.decision.term_use import TermUse
 from es_dedup.detectors.packed_features import packed_detectors, packed_query_terms, packed_stored_terms
 from es_dedup.text.hashing import TERM_BITS
+from es_dedup.text.ragged import owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -216,11 +217,12 @@ class CorpusJoin:
         counted = PairBlocks(corpus.folder, f"counted-{terms.name}", COUNTED)
         left_out = 0
         for low, high in ranges:
-            values, owners = stored.between(low, high)
+            values, offsets = stored.between(low, high)
             sampled = facts if terms.sampled and whole else None
-            join = TermJoin(values, owners, self._rows, terms.bits, least=terms.least, facts=sampled)
-            values, owners = queried.between(low, high)
-            offsets = offsets_from(owners, len(corpus))
+            join = TermJoin(
+                values, owners_of(offsets), self._rows, terms.bits, least=terms.least, facts=sampled
+            )
+            values, offsets = queried.between(low, high)
             most = HITS if corpus.folder else rules.CHUNK_HITS
             for hits in join.run(values, offsets, most, max_df=terms.max_df):
                 if whole:

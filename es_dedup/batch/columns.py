@@ -72,18 +72,19 @@ class Column:
             first = last
 
     def between(self, low: int, high: int) -> tuple[NDArray[Any], Rows]:
-        """Elements with ``low`` <= value < ``high``, in order of rows, and the row of each; of all values in memory nothing is copied."""
+        """Elements with ``low`` <= value < ``high``, in order of rows, and where each row begins; of all values in memory nothing is copied."""
         if (low, high) == EVERY_VALUE:
-            return self._read(0, int(self.offsets[-1])), owners_of(self.offsets)
+            return self._read(0, int(self.offsets[-1])), self.offsets
         values: list[NDArray[Any]] = [np.zeros(0, dtype=self._kind)]
-        owners: list[Rows] = [np.zeros(0, dtype=np.int64)]
+        offsets: list[Rows] = [np.zeros(1, dtype=np.int64)]
         for first, last, some in self.pieces():
-            inside = np.flatnonzero((some >= low) & (some < high))
-            if len(inside):
-                values.append(some[inside])
-                edges = self.offsets[first : last + 1] - self.offsets[first]
-                owners.append(first + np.searchsorted(edges, inside, side="right") - 1)
-        return np.concatenate(values), np.concatenate(owners)
+            inside = (some >= low) & (some < high)
+            counted = np.concatenate(([0], np.cumsum(inside)))
+            values.append(some[inside])
+            offsets.append(
+                offsets[-1][-1] + counted[self.offsets[first + 1 : last + 1] - self.offsets[first]]
+            )
+        return np.concatenate(values), np.concatenate(offsets)
 
     def below(self, rows: Rows, bounds: NDArray[Any]) -> Rows:
         """How many elements of each of these rows, which ascend within a row, are at most the bound of the same place."""

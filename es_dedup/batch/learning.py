@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.batch.columns import Column, offsets_from, value_ranges
+from es_dedup import native
+from es_dedup.batch.columns import Column, value_ranges
 from es_dedup.batch.memory import release_memory
-from es_dedup.decision.statistics import LEARN_PAGES, PostingSample, Statistics, weigh
+from es_dedup.decision.statistics import LEARN_PAGES, MASK_BITS, PostingSample, Statistics, weigh
 from es_dedup.detectors.ccdet import PeriodTable, learn_noise
 from es_dedup.detectors.features import unpack
 from es_dedup.settings.recorded import (
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
     from es_dedup.settings import Settings
     from es_dedup.settings.sections import CcdetConfig
 
-MOST_IN_MEMORY: Final = 1_000_000  # features weighed at a time, about 150 bytes each
-MASK_BITS: Final = 32  # below the hash of a gram or clause: where it holds words of the title
+MOST_IN_MEMORY: Final = (
+    1_000_000  # features that the Python form weighs at a time, about 150 bytes each; the native core takes 8
+)
 
 
 def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES) -> Statistics:
@@ -67,7 +69,7 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
         sites = [corpus.sites[row] for row in np.flatnonzero(learned_from).tolist()]
         # Arrays are worked on outside the interpreter's lock; of a corpus in files one column at a time is in memory.
         pool = stack.enter_context(ThreadPoolExecutor(1 if corpus.folder else 2))
-        most = corpus.most or MOST_IN_MEMORY
+        most = corpus.most or (None if native.core else MOST_IN_MEMORY)
         of_grams = pool.submit(_weights, grams, sample, most)
         of_clauses = pool.submit(_weights, clauses, sample, most)
         noise = pool.submit(_noise, periods, sites, config, most)
@@ -98,9 +100,7 @@ def _weights(
     """Grams or clauses that recur, ascending, and what each counts."""
     values, weights = [np.zeros(0, dtype=np.uint32)], [np.zeros(0, dtype=np.float32)]
     for low, high in value_ranges([column], most, 1 << MASK_BITS):
-        features, owners = column.between(low, high)
-        hashes = (features >> np.uint64(MASK_BITS)).astype(np.uint32)
-        known, counted = weigh(hashes, owners, features.astype(np.uint32), sample)
+        known, counted = weigh(*column.between(low, high), sample)
         values.append(known)
         weights.append(counted)
         if most is not None:
@@ -112,8 +112,8 @@ def _noise(column: Column, sites: Sequence[str], config: CcdetConfig, most: int 
     """Period signatures that are the template of one site, ascending."""
     signatures = [np.zeros(0, dtype=np.uint64)]
     for low, high in value_ranges([column], most):
-        values, owners = column.between(low, high)
-        periods = PeriodTable.whole(offsets_from(owners, len(sites)), values)
+        values, offsets = column.between(low, high)
+        periods = PeriodTable.whole(offsets, values)
         signatures.append(learn_noise(periods, sites, config))
     return np.concatenate(signatures)
 

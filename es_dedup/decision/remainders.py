@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from es_dedup.detectors.coverage_features import COMPLETE
-from es_dedup.text.ragged import owners_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -43,11 +42,9 @@ class Sketches(NamedTuple):
 
 def sketches_of(cover: CoverageTable) -> Sketches:
     """The sketch of each page of a table."""
-    grams = np.full((len(cover), SKETCH_GRAMS), COMPLETE, dtype=np.uint32)
-    owners = owners_of(cover.gram_offsets)
-    ranks = np.arange(len(owners)) - cover.gram_offsets[owners]
-    kept = ranks < SKETCH_GRAMS
-    grams[owners[kept], ranks[kept]] = cover.grams[kept]
+    places = cover.gram_offsets[:-1, None] + np.arange(SKETCH_GRAMS)
+    grams = np.append(cover.grams, np.uint32(COMPLETE))[np.minimum(places, len(cover.grams))]
+    grams[places >= cover.gram_offsets[1:, None]] = COMPLETE
     return Sketches(grams, np.minimum(cover.gram_threshold, grams[:, -1]))
 
 

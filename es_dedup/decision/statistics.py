@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from es_dedup import native
 from es_dedup.decision.remainders import Sketches, content_votes, scale, sketches_of
 from es_dedup.detectors.coverage_pairs import Weights
 from es_dedup.errors import DamagedData
@@ -53,6 +54,7 @@ SITE_TITLE: Final = (
 TITLED: Final = 0.50  # share of neighbouring postings with different titles from which titles and whole pages are compared
 VOTE_STEP: Final = 3  # every third posting, with the two that follow, is asked about remainders
 HASH_BITS: Final = 32
+MASK_BITS: Final = 32
 LEAST_WEIGHT: Final = 0.02  # template never counts nothing: two pages of nothing else must still compare
 
 
@@ -214,18 +216,24 @@ class _SampledPostings:
 
 
 def weigh(
-    values: NDArray[np.uint32], owners: NDArray[np.int64], masks: NDArray[np.uint32], pages: PostingSample
+    features: NDArray[np.uint64], offsets: NDArray[np.int64], pages: PostingSample
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     """Recurring features in ascending order, and the weight of each.
 
     Each feature is weighed by itself, so all postings of some features give what all features of all pages give.
 
     Args:
-        values: features of all pages.
-        owners, masks: the page of each, and where it holds words of the page's title.
+        features: of all pages, each once a page: a hash, and in the lower ``MASK_BITS`` which words of the page's title it holds.
+        offsets: features of page ``i`` are ``features[offsets[i]:offsets[i + 1]]``.
         pages: what is known of the pages.
     """
-    sampled = _sampled_postings(values, owners, masks, pages.keys)
+    if native.core:
+        found: tuple[NDArray[np.uint32], NDArray[np.float32]] = native.core.weigh(
+            features, offsets, _places(pages.keys), pages, native.threads()
+        )
+        return found
+    hashes = (features >> np.uint64(MASK_BITS)).astype(np.uint32)
+    sampled = _sampled_postings(hashes, owners_of(offsets), features.astype(np.uint32), pages.keys)
     return sampled.values, _weigh(sampled, pages)
 
 

@@ -9,6 +9,7 @@ pub mod numbers;
 pub mod pairs;
 pub mod payload;
 pub mod search;
+pub mod statistics;
 pub mod table;
 pub mod text;
 pub mod threads;
@@ -23,7 +24,7 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod es_dedup_native {
-    use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
+    use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
     use pyo3::exceptions::{PyTypeError, PyValueError};
     use pyo3::prelude::*;
     use pyo3::types::{PyBytes, PyDict};
@@ -33,7 +34,7 @@ mod es_dedup_native {
     use crate::text::Texts;
     use crate::threads::without_lock;
     use crate::tokens::Kinds;
-    use crate::{networks, pairs, payload, search, text, words};
+    use crate::{networks, pairs, payload, search, statistics, text, words};
 
     type Array<'py, T> = PyReadonlyArray1<'py, T>;
     type NewArray<'py, T> = Bound<'py, PyArray1<T>>;
@@ -284,6 +285,41 @@ mod es_dedup_native {
         let (removed, removed_offsets) = (removed.as_slice()?, removed_offsets.as_slice()?);
         let sums = without_lock(py, || networks::removal_sums(&graphs, removed, removed_offsets, threads))?;
         Ok(sums.into_pyarray(py))
+    }
+
+    /// `es_dedup.decision.statistics.PostingSample`.
+    #[derive(FromPyObject)]
+    struct Sample<'py> {
+        titles: PyReadonlyArray2<'py, u64>,
+        titled: Array<'py, bool>,
+        fingerprints: Array<'py, u64>,
+        hashes: Array<'py, u64>,
+        days: Array<'py, i64>,
+        sketches: (PyReadonlyArray2<'py, u32>, Array<'py, u32>),
+    }
+
+    #[pyfunction]
+    fn weigh<'py>(
+        py: Python<'py>,
+        features: Array<'py, u64>,
+        offsets: Array<'py, i64>,
+        places: Array<'py, i64>,
+        sample: Sample<'py>,
+        threads: usize,
+    ) -> PyResult<(NewArray<'py, u32>, NewArray<'py, f32>)> {
+        let pages = statistics::Pages {
+            places: places.as_slice()?,
+            titles: sample.titles.as_slice()?,
+            titled: sample.titled.as_slice()?,
+            fingerprints: sample.fingerprints.as_slice()?,
+            hashes: sample.hashes.as_slice()?,
+            days: sample.days.as_slice()?,
+            grams: sample.sketches.0.as_slice()?,
+            thresholds: sample.sketches.1.as_slice()?,
+        };
+        let (features, offsets) = (features.as_slice()?, offsets.as_slice()?);
+        let (values, weights) = without_lock(py, || statistics::weigh(features, offsets, pages, threads))?;
+        Ok((values.into_pyarray(py), weights.into_pyarray(py)))
     }
 
     /// Words with their frequencies and tags, by which texts are cut.

@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_dedup import native
-from es_dedup.decision.statistics import Statistics
+from es_dedup.decision.remainders import Sketches
+from es_dedup.decision.statistics import PostingSample, Statistics, weigh
+from es_dedup.detectors.coverage_features import COMPLETE
 from es_dedup.detectors.coverage_pairs import Weights, measure
 from es_dedup.detectors.dwdcs_paths import Graphs, removal_sums
 from es_dedup.detectors.features import featurise, pack, stored_terms, unpack
@@ -124,6 +126,31 @@ def weights(draw: Draw) -> Callable[[], Any]:
     return lambda: statistics.clause_weights_of(asked)
 
 
+def learned_weights(draw: Draw) -> Callable[[], Any]:
+    """Features of pages that share few or many of them, with copies, equal titles, missing titles and days."""
+    source = np.random.default_rng(draw(st.integers(0, 9999)))
+    pages, pool = draw(st.sampled_from([0, 1, 3, 40])), draw(st.sampled_from([4, 60]))
+    known = source.integers(0, 1 << 32, pool, dtype=np.uint64) << np.uint64(32)
+    rows = [source.choice(known, source.integers(0, pool), replace=False) for _ in range(pages)]
+    features = np.concatenate((*rows, known[:0]))
+    masks = source.integers(0, 2, len(features), dtype=np.uint64) * np.uint64(draw(st.sampled_from([1, 512])))
+    grams = np.sort(source.choice(200, (pages, 12)).astype(np.uint32) * np.uint32(7), axis=1)
+    grams[:, 1:][grams[:, 1:] == grams[:, :-1]] = COMPLETE
+    grams.sort(axis=1)
+    alike = draw(st.sampled_from([1, 3, 1 << 40]))
+    sample = PostingSample(
+        keys=source.permutation(pages).astype(np.uint64),
+        titles=source.integers(0, alike, (pages, 4), dtype=np.uint64),
+        titled=source.random(pages) < draw(st.sampled_from([0.0, 0.6, 1.0])),
+        fingerprints=source.integers(0, 1 << draw(st.sampled_from([4, 12, 40])), pages, dtype=np.uint64),
+        hashes=source.integers(0, draw(st.sampled_from([2, 1 << 40])), pages, dtype=np.uint64),
+        days=source.choice([0, 738_000, 738_300, 738_900], pages),
+        sketches=Sketches(grams, source.integers(0, 1400, pages, dtype=np.uint32)),
+    )
+    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    return lambda: weigh(features | masks, offsets, sample)
+
+
 TWINS: Final[dict[Callable[[Draw], Callable[[], Any]], int]] = {
     normalised: 150,
     features: 250,
@@ -132,6 +159,7 @@ TWINS: Final[dict[Callable[[Draw], Callable[[], Any]], int]] = {
     paths: 15,
     places: 15,
     weights: 5,
+    learned_weights: 200,
 }
 """What makes the work that both do, and how many examples of it are tried."""
 

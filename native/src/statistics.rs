@@ -1,0 +1,218 @@
+//! What recurring grams and clauses count, as `es_dedup.decision.statistics` and `es_dedup.decision.remainders`.
+
+use std::collections::HashMap;
+
+use crate::threads::in_threads;
+
+const MIN_POSTINGS: usize = 3;
+const SAMPLED_POSTINGS: usize = 16;
+const VOTE_STEP: usize = 3;
+const TITLE_UNLIKE: f64 = 0.08;
+const TITLE_ALIKE: f64 = 0.20;
+const LINK_LOW: f64 = 0.30;
+const LINK_HIGH: f64 = 0.60;
+const ALIKE_BITS: f64 = 8.0;
+const UNLIKE_BITS: f64 = 16.0;
+const LONG_SPAN_DAYS: i64 = 365;
+const SITE_TITLE: f64 = 0.80;
+const TITLED: f64 = 0.50;
+const LEAST_WEIGHT: f64 = 0.02;
+const SHARED_LOW: f64 = 0.05;
+const SHARED_HIGH: f64 = 0.15;
+const SMALL: f64 = 0.20;
+const LARGE: f64 = 0.30;
+
+const COMPLETE: u32 = u32::MAX;
+const MASK_BITS: u32 = 32;
+/// Bits of a hash by which features are parted.
+const PART_BITS: u32 = 4;
+/// Votes of triples that a thread keeps: copies of one text share all their features.
+const KEPT_VOTES: usize = 1 << 15;
+
+/// `es_dedup.decision.statistics.PostingSample`; of `titles` and `grams` as many a page as there are columns.
+#[derive(Clone, Copy)]
+pub struct Pages<'a> {
+    /// Place of each page by its key.
+    pub places: &'a [i64],
+    pub titles: &'a [u64],
+    pub titled: &'a [bool],
+    pub fingerprints: &'a [u64],
+    pub hashes: &'a [u64],
+    pub days: &'a [i64],
+    pub grams: &'a [u32],
+    pub thresholds: &'a [u32],
+}
+
+impl<'a> Pages<'a> {
+    fn title(&self, page: usize) -> &'a [u64] {
+        let width = self.titles.len() / self.hashes.len();
+        &self.titles[page * width..(page + 1) * width]
+    }
+
+    /// The smallest grams of a page, as far as all up to `bound` are known.
+    fn sketch(&self, page: usize, bound: u32) -> &'a [u32] {
+        let width = self.grams.len() / self.hashes.len();
+        let grams = &self.grams[page * width..(page + 1) * width];
+        &grams[..grams.partition_point(|&gram| gram <= bound && gram != COMPLETE)]
+    }
+}
+
+/// Recurring features in ascending order, and the weight of each.
+///
+/// `features` of page `i` are `offsets[i]..offsets[i + 1]`: a hash above the mask of the words of the title that it holds.
+pub fn weigh(features: &[u64], offsets: &[i64], pages: Pages<'_>, threads: usize) -> (Vec<u32>, Vec<f32>) {
+    let mut page_at = vec![0usize; pages.places.len()];
+    for (page, &place) in pages.places.iter().enumerate() {
+        page_at[place as usize] = page;
+    }
+    let (postings, ends) = parted(features, offsets, pages.places);
+    let found = in_threads(ends.len() - 1, threads, |part| {
+        let mut postings = postings[ends[part]..ends[part + 1]].to_vec();
+        postings.sort_unstable();
+        let (mut values, mut weights, mut votes) = (Vec::new(), Vec::new(), HashMap::new());
+        for feature in postings.chunk_by(|one, other| hash_of(*one) == hash_of(*other)) {
+            if feature.len() >= MIN_POSTINGS {
+                let sampled = &feature[..feature.len().min(SAMPLED_POSTINGS)];
+                let of: Vec<usize> = sampled.iter().map(|posting| page_at[(*posting as u32 >> 1) as usize]).collect();
+                values.push(hash_of(sampled[0]));
+                weights.push(weight(&of, sampled, pages, &mut votes) as f32);
+            }
+        }
+        (values, weights)
+    });
+    let (values, weights): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+    (values.concat(), weights.concat())
+}
+
+/// Postings by the first bits of their hashes, and where each part begins. A posting is a hash, the place of its page, and
+/// whether the feature holds words of the title there.
+fn parted(features: &[u64], offsets: &[i64], places: &[i64]) -> (Vec<u64>, Vec<usize>) {
+    let part_of = |feature: u64| (feature >> (64 - PART_BITS)) as usize;
+    let mut ends = vec![0usize; (1 << PART_BITS) + 1];
+    for &feature in features {
+        ends[part_of(feature) + 1] += 1;
+    }
+    for part in 0..1 << PART_BITS {
+        ends[part + 1] += ends[part];
+    }
+    let mut next = ends.clone();
+    let mut postings = vec![0u64; features.len()];
+    for (page, &place) in places.iter().enumerate() {
+        for &feature in &features[offsets[page] as usize..offsets[page + 1] as usize] {
+            let at = &mut next[part_of(feature)];
+            postings[*at] = feature >> MASK_BITS << MASK_BITS | (place as u64) << 1 | u64::from(feature as u32 != 0);
+            *at += 1;
+        }
+    }
+    (postings, ends)
+}
+
+fn hash_of(posting: u64) -> u32 {
+    (posting >> MASK_BITS) as u32
+}
+
+/// A mean over some of the postings of a feature; 0 over none.
+#[derive(Default)]
+struct Mean {
+    total: f64,
+    count: f64,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64, counted: bool) {
+        if counted {
+            self.total += value;
+            self.count += 1.0;
+        }
+    }
+
+    fn value(&self) -> f64 {
+        self.total / self.count.max(1.0)
+    }
+}
+
+type Votes = HashMap<[usize; 3], f64>;
+
+fn weight(of: &[usize], postings: &[u64], pages: Pages<'_>, votes: &mut Votes) -> f64 {
+    let [mut same_title, mut titled_pairs, mut overlap, mut linked, mut alike]: [Mean; 5] = Default::default();
+    let size = of.len();
+    let (mut first, mut last) = (i64::MAX, 0);
+    for (at, &page) in of.iter().enumerate() {
+        let neighbour = of[(at + 1) % size];
+        let (title, other) = (pages.title(page), pages.title(neighbour));
+        let titled = pages.titled[page] && pages.titled[neighbour];
+        same_title.add(f64::from(titled && title == other), true);
+        titled_pairs.add(f64::from(titled), true);
+        let shared: u32 = title.iter().zip(other).map(|(one, two)| (one & two).count_ones()).sum();
+        let terms = |title: &[u64]| title.iter().map(|word| word.count_ones()).sum::<u32>();
+        let least = terms(title).min(terms(other)).max(1);
+        overlap.add(f64::from(shared) / f64::from(least), titled);
+        linked.add(f64::from(postings[at] & 1 == 1), pages.titled[page]);
+        let bits = (pages.fingerprints[page] ^ pages.fingerprints[neighbour]).count_ones();
+        alike.add(1.0 - scale(f64::from(bits), ALIKE_BITS, UNLIKE_BITS), true);
+        let day = pages.days[page];
+        if day > 0 {
+            (first, last) = (first.min(day), last.max(day));
+        }
+    }
+    let of_site = same_title.value() >= SITE_TITLE;
+    let untitled = of_site || titled_pairs.value() < TITLED;
+    let whole = if untitled { by_remainders(of, pages, votes) } else { alike.value() };
+    let long_span = last > 0 && last - first >= LONG_SPAN_DAYS;
+    let weight = if of_site || long_span {
+        whole
+    } else {
+        let topic = scale(overlap.value(), TITLE_UNLIKE, TITLE_ALIKE);
+        topic.max(scale(linked.value(), LINK_LOW, LINK_HIGH)).max(whole)
+    };
+    weight.max(LEAST_WEIGHT)
+}
+
+/// The mean vote of triples of different texts; 1 where there is none.
+fn by_remainders(of: &[usize], pages: Pages<'_>, votes: &mut Votes) -> f64 {
+    let mut mean = Mean::default();
+    for at in (0..of.len()).step_by(VOTE_STEP) {
+        let mut triple = [of[at], of[(at + 1) % of.len()], of[(at + 2) % of.len()]];
+        let [one, two, three] = triple.map(|page| pages.hashes[page]);
+        if one != two && two != three && one != three {
+            triple.sort_unstable();
+            if votes.len() >= KEPT_VOTES {
+                votes.clear();
+            }
+            mean.add(*votes.entry(triple).or_insert_with(|| vote(triple, pages)), true);
+        }
+    }
+    if mean.count > 0.0 {
+        mean.value()
+    } else {
+        1.0
+    }
+}
+
+/// How strongly the remainders of three pages indicate that their shared text is content.
+fn vote(triple: [usize; 3], pages: Pages<'_>) -> f64 {
+    let bound = triple.map(|page| pages.thresholds[page]).into_iter().fold(COMPLETE, u32::min);
+    let sketches = triple.map(|page| pages.sketch(page, bound));
+    let mut next = [0; 3];
+    let (mut in_three, mut in_two) = (0, [0u32; 3]);
+    while let Some(least) = (0..3).filter_map(|page| sketches[page].get(next[page])).min() {
+        let holds = [0, 1, 2].map(|page| sketches[page].get(next[page]) == Some(least));
+        let holders = holds.iter().filter(|&&holds| holds).count();
+        for page in 0..3 {
+            next[page] += usize::from(holds[page]);
+            in_two[page] += u32::from(holds[page] && holders == 2);
+        }
+        in_three += usize::from(holders == 3);
+    }
+    let counts = sketches.map(<[u32]>::len);
+    let remaining = counts.map(|count| count - in_three);
+    let share = |part: f64, of: usize| part / of.max(1) as f64;
+    let most_shared = (0..3).map(|page| share(f64::from(in_two[page]), remaining[page])).fold(0.0, f64::max);
+    let size = (0..3).map(|page| share(remaining[page] as f64, counts[page])).sum::<f64>() / 3.0;
+    scale(most_shared, SHARED_LOW, SHARED_HIGH).max(1.0 - scale(size, SMALL, LARGE))
+}
+
+/// 0 up to `low`, 1 from `high`, linear in between.
+fn scale(value: f64, low: f64, high: f64) -> f64 {
+    ((value - low) / (high - low)).clamp(0.0, 1.0)
+}
