@@ -24,12 +24,14 @@ from w1 import documents
 from es_dedup import Deduplicator, Page
 from es_dedup.model import Relation, Scope
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
-from es_dedup.views import clusters, details, overview
+from es_dedup.views import clusters, overview
+from es_dedup.views.frame import Visitor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 GOALS: Final = {"goal, ms of a list of clusters": 300}
+VISITOR: Final = Visitor()
 SITES: Final = 100
 FIRST_DAY: Final = date(2024, 1, 1)
 DAYS: Final = 730
@@ -82,8 +84,8 @@ def pages(bases: int, copies: int) -> Iterator[Page]:
 
 
 def _views() -> Iterator[tuple[str, partial[bytes]]]:
-    list_of = partial(clusters.listed, language="en", after=None)
-    yield "overview", partial(overview.overview, language="en", jobs="")
+    list_of = partial(clusters.listed, visitor=VISITOR, after=None)
+    yield "overview", partial(overview.overview, visitor=VISITOR, jobs=())
     for order in ClusterOrder:
         yield f"clusters, {order}", partial(list_of, query=ClusterQuery(min_size=2, order=order))
     site = Scope(site="site-7.example", published_from="2024-06", published_to="2025-06")
@@ -93,7 +95,7 @@ def _views() -> Iterator[tuple[str, partial[bytes]]]:
     )
     pairs = ClusterQuery(2, Relation.DUPLICATE, order=ClusterOrder.CONFIDENCE)
     yield "clusters, relation", partial(list_of, query=pairs)
-    yield "cluster of most pages", partial(details.cluster, language="en", name="p0000000", offset=0)
+    yield "cluster of most pages", partial(clusters.one, visitor=VISITOR, name="p0000000", offset=0, done="")
 
 
 def _row(dedup: Deduplicator, name: str, view: partial[bytes], rounds: int) -> Row:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -99,6 +100,11 @@ def serving(
         process.wait(SECONDS)
         assert process.stdout is not None
         process.stdout.close()
+
+
+def bare(view: str) -> str:
+    """A view whose cells have no attributes."""
+    return re.sub(r"<td [^>]*>", "<td>", view)
 
 
 @contextmanager

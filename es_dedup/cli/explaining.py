@@ -58,7 +58,7 @@ def explain(
     from es_dedup.views.compare import MemberComparison
     from es_dedup.views.evidence import rule_rows
     from es_dedup.views.features import compared_fields, feature_rows
-    from es_dedup.views.pair import page_view, pair_page
+    from es_dedup.views.report import page_view, pair_page
 
     output = session.output
     names = [left, *filter(None, [right])]

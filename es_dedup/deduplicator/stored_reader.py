@@ -179,6 +179,10 @@ class StoredReader(Closing):
             removed += len(known)
         return RemoveReport(removed, tuple(unknown), len(repaired))
 
+    def cluster_sizes(self) -> Counter[int]:
+        """Number of clusters by number of pages, pages that are alone among them."""
+        return self._index.cluster_sizes()
+
     def duplicate_counts(self) -> tuple[Counter[str], Counter[str]]:
         """Pages that are not the canonical document of their cluster: how many by site, and by month of publication (``2026-03``)."""
         return self._index.duplicate_counts()

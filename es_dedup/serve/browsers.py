@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from fastapi import Depends, Request, Response
 from fastapi.datastructures import QueryParams
 from fastapi.responses import RedirectResponse
 
+from es_dedup.batch.journal import MAX_CHARS
 from es_dedup.model.translations import accepted_language
 from es_dedup.serve.problems import ForeignOrigin, NotAllowed
 from es_dedup.serve.service import Served  # noqa: TC001 - FastAPI reads it
 from es_dedup.serve.tokens import Scope
-from es_dedup.views.frame import POLICY, ROOT, SIGN_OUT, path, sign_out_form
+from es_dedup.views.frame import POLICY, ROOT, Visitor, path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 FORM: Final = "application/x-www-form-urlencoded"
 COOKIE: Final = "es-dedup-console"
+NAME_COOKIE: Final = "es-dedup-name"
+"""Holds the name under which a visitor decided last."""
+NAME_SECONDS: Final = 31_536_000
 SEE_OTHER: Final = 303
 HEADERS: Final = {"Content-Security-Policy": POLICY, "Referrer-Policy": "same-origin"}
 """Of every page: without a referrer, browsers send forms with the origin ``null``, which is refused."""
@@ -33,26 +37,48 @@ class Visit:
     """A request of a browser.
 
     Attributes:
-        language: of the views.
         scope: of the session; None without one.
         writes: whether the visitor may write.
     """
 
     def __init__(self, request: Request, service: Served) -> None:
         self.request, self.service = request, service
-        self.language = accepted_language(request.headers.get("accept-language", ""))
         self.scope: Scope | None = service.sessions.scope_of(request.cookies.get(COOKIE, ""))
         self.writes = service.tokens is None or self.scope is Scope.WRITE
 
-    async def show(self, view: Callable[..., bytes], *arguments: Any) -> Response:
-        """A view made by ``view(reader, language, *arguments)`` in a process that reads."""
-        return self.html(await self.service.workers.read(view, self.language, *arguments))
+    @property
+    def language(self) -> str:
+        """Of the views."""
+        return accepted_language(self.request.headers.get("accept-language", ""))
 
-    def html(self, body: bytes, status: int = 200) -> Response:
-        """The answer with a view, in which those who have signed in can sign out."""
-        form = "" if self.scope is None else sign_out_form(self.language)
-        body = body.replace(SIGN_OUT.encode(), form.encode(), 1)
+    @property
+    def visitor(self) -> Visitor:
+        """What views know of the visitor."""
+        return Visitor(
+            language=self.language,
+            index=self.service.index_name,
+            inside=self.service.tokens is None or self.scope is not None,
+            session=self.scope is not None,
+            writes=self.writes,
+            name=unquote(self.request.cookies.get(NAME_COOKIE, ""))[:MAX_CHARS],
+        )
+
+    async def show(self, view: Callable[..., bytes], *arguments: Any) -> Response:
+        """A view made by ``view(reader, visitor, *arguments)`` in a process that reads."""
+        return self.html(await self.service.workers.read(view, self.visitor, *arguments))
+
+    @staticmethod
+    def html(body: bytes, status: int = 200) -> Response:
+        """The answer with a view."""
         return Response(body, status, HEADERS, "text/html; charset=utf-8")
+
+    def remember(self, answer: Response, name: str) -> Response:
+        """The answer, with the name of the visitor for the next form."""
+        secure = self.request.url.scheme == "https"
+        answer.set_cookie(
+            NAME_COOKIE, quote(name), NAME_SECONDS, path=ROOT, secure=secure, httponly=True, samesite="strict"
+        )
+        return answer
 
     async def write(self, call: Callable[..., Any], *arguments: Any) -> bytes:
         """The encoded answer of ``call(deduplicator, *arguments, place, settings)``, which writes."""
@@ -121,6 +147,13 @@ Written = Annotated[QueryParams, Depends(_written)]
 def see(*parts: str, **parameters: Any) -> Response:
     """Lead the browser to an address of the console."""
     return RedirectResponse(path(*parts, **parameters), SEE_OTHER)
+
+
+def see_done(back: str, done: str) -> Response:
+    """Lead the browser to where something was decided, which is said there; ``done`` is its id."""
+    address, _, query = local(back).partition("?")
+    kept = [(name, value) for name, value in parse_qsl(query) if name != "done"]
+    return RedirectResponse(f"{address}?{urlencode([*kept, ('done', done)])}", SEE_OTHER)
 
 
 def to_sign_in(request: Request, _: Exception) -> Response:

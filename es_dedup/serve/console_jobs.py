@@ -22,7 +22,7 @@ router = APIRouter(prefix=ROOT, include_in_schema=False)
 @router.get("/jobs")
 def listed(visit: SignedIn) -> Response:
     """All jobs, and dead letters."""
-    return visit.html(jobs.listed(visit.language, visit.service.jobs.state(), visit.writes))
+    return visit.html(jobs.listed(visit.visitor, visit.service.jobs.state()))
 
 
 @router.post("/jobs")
@@ -36,7 +36,7 @@ def one(visit: SignedIn, job_id: str) -> Response:
     """One job."""
     all_jobs = visit.service.jobs
     steered = visit.writes and not all_jobs.is_own(job_id)
-    return visit.html(jobs.one(visit.language, all_jobs.one(job_id), steered))
+    return visit.html(jobs.one(visit.visitor, all_jobs.one(job_id), steered=steered))
 
 
 @router.post("/jobs/{job_id}/{action}")
@@ -58,7 +58,7 @@ def replay(visit: SignedIn, form: Written) -> Response:
 async def try_settings(visit: SignedIn) -> Response:
     """What other settings would change."""
     changes = tune.changes_of(visit.request.query_params)
-    return await visit.show(tune.tune, visit.writes, changes)
+    return await visit.show(tune.tune, changes)
 
 
 @router.post("/tune")

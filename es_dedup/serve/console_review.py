@@ -28,7 +28,7 @@ async def ask(
 ) -> Response:
     """The next pair for a reader; without one, who has labelled what."""
     if not reader.strip() or not visit.writes:
-        return await visit.show(review.begin, visit.writes)
+        return await visit.show(review.begin)
     reviews = visit.service.reviews
     queue = await reviews.queue(visit.service.workers)
     wanted = (left, right) if left and right else None
@@ -50,7 +50,7 @@ async def answer(visit: SignedIn, form: Written) -> Response:
         reviews.skip(reader, (asked.left, asked.right))
     else:
         await visit.write(calls.review, asked)
-    return _next(form)
+    return visit.remember(_next(form), reader)
 
 
 @router.post("/review/draw")

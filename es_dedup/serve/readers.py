@@ -21,6 +21,8 @@ from es_dedup.errors import DedupError, SettingsDiffer
 from es_dedup.model import Page
 from es_dedup.serve.calls import encoded
 from es_dedup.serve.problems import ReaderLost, as_problem
+from es_dedup.views.frame import Visitor
+from es_dedup.views.templates import console_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,7 +151,8 @@ def answer_calls(place: str, settings: Settings, server: socket.socket) -> None:
 
 
 def _warm(dedup: Deduplicator) -> Decision:
-    """Do what the first request would otherwise wait for: load modules and compiled code."""
+    """Do what the first request would otherwise wait for: load modules, and compile the templates that all views have."""
+    console_page("compare_form", Visitor(), left="", right="")
     return dedup.check(Page(id="-", text="The ferry ran aground at noon on Monday."))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import unquote, urlsplit
 
 from fastapi import Depends, Request, Response
 
@@ -50,6 +51,7 @@ class Service:
     def __init__(self, place: str, settings: Settings, workers: Workers, tokens: Tokens | None) -> None:
         self.where, self.limits = (place, settings), settings.serve
         self.workers, self.tokens = workers, tokens
+        self.index_name = unquote(urlsplit(place).path if "://" in place else place).rpartition("/")[2]
         self.jobs, self.idempotency = Jobs(place, settings, workers), IdempotencyKeys(workers)
         self.metrics = Metrics(workers, place, settings)
         self.sessions, self.reviews = Sessions(), Reviews()
@@ -59,6 +61,12 @@ class Service:
         """Finish what was accepted and let go of the index."""
         self.jobs.close()
         self.workers.close()
+
+    @property
+    def token_file(self) -> str:
+        """The file that holds the tokens; empty where the settings give them."""
+        given = self.limits.read_token.get_secret_value() or self.limits.write_token.get_secret_value()
+        return "" if given else str(self.limits.token_file)
 
     @staticmethod
     def require_own_host(request: Request) -> None:

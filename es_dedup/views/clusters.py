@@ -1,131 +1,97 @@
-"""Lists of clusters by filter and order, and where duplicates come from."""
+"""Clusters: lists by filter and order; one of them with its pages, and why one of these is the canonical document."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from es_dedup.batch.corpus import key_of
+from es_dedup.clustering.order import Criterion, decisive
 from es_dedup.model import Relation
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
-from es_dedup.model.explanation import percent
+from es_dedup.model.overrides import OverrideKind
 from es_dedup.model.translations import translate
-from es_dedup.views.charts import bar_chart
-from es_dedup.views.compare import title_of
-from es_dedup.views.forms import button, entry, labelled, select
-from es_dedup.views.frame import anchor, framed, path, time_of
-from es_dedup.views.markup import element, escape, table
-from es_dedup.views.templates import short
+from es_dedup.views import overrides
+from es_dedup.views.frame import path
+from es_dedup.views.templates import console_page, short, when
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from es_dedup.deduplicator.index_reader import IndexReader
+    from es_dedup.index.records import FeatureRecord
+    from es_dedup.model import Cluster, Member
     from es_dedup.model.cluster_lists import ClusterSummary
+    from es_dedup.views.frame import Visitor
 
 LISTED: Final = 50
 """Clusters of a list."""
-NEWEST: Final = 5
-"""Clusters in the overview."""
-SITES: Final = 10
-MONTHS: Final = 12
-"""Bars of a chart."""
-_ORDERS: Final = {
-    ClusterOrder.ID: "by id",
+MEMBERS: Final = 200
+"""Members of a cluster that are listed at a time."""
+ORDERS: Final = {
+    ClusterOrder.CONFIDENCE: "lowest agreement first",
     ClusterOrder.LARGEST: "largest first",
     ClusterOrder.NEWEST: "newest first",
-    ClusterOrder.CONFIDENCE: "lowest confidence first",
+    ClusterOrder.ID: "by id",
 }
-_RELATIONS: Final = {
-    "": "any",
-    Relation.EXACT: "exact",
-    Relation.DUPLICATE: "duplicate",
+RELATIONS: Final = {"": "any", Relation.EXACT: "exact", Relation.DUPLICATE: "duplicate"}
+_REASONS: Final = {
+    Criterion.SITE: "its site, {site}, is preferred to the site of the next page",
+    Criterion.EARLIEST: "published first: {published}; the next page {next_published}",
+    Criterion.LONGEST: "the longest text: {length} characters; the next page {next_length}",
+    Criterion.SHORTEST_URL: "the shortest address",
+    Criterion.LENGTH: "equal to the next page in what goes before; its text is longer: {length} characters and {next_length}",
+    Criterion.ID: "equal to the next page in all that the order looks at; its id comes first",
+    Criterion.NONE: "another page of the cluster comes before it in the order; overrides of other pages made it canonical",
 }
-_HEADS: Final = ("Pages", "Canonical document", "Site", "Published", "Lowest agreement")
 
 
-def listed(reader: IndexReader, language: str, query: ClusterQuery, after: str | None) -> bytes:
+class ClusterRow(NamedTuple):
+    """A cluster of a list, and its canonical document; None where another process has just removed it."""
+
+    summary: ClusterSummary
+    record: FeatureRecord | None
+
+
+class MemberRow(NamedTuple):
+    """A page of a cluster; ``no_time``: another one of its day has a time of publication, and stands before it for that reason."""
+
+    member: Member
+    record: FeatureRecord
+    no_time: bool
+
+
+class Reason(NamedTuple):
+    """Why a page is canonical, in words, and the page that it was compared with."""
+
+    text: str
+    following: FeatureRecord | None = None
+
+
+def listed(reader: IndexReader, visitor: Visitor, query: ClusterQuery, after: str | None) -> bytes:
     """Clusters in an order, ``LISTED`` at a time, below a form with the filters."""
     found = reader.list_clusters(query, after=after, limit=LISTED + 1)
     shown = found[:LISTED]
-    body = _rows(reader, language, shown)
-    if not shown:
-        body = element("p", escape(translate(language, "There are no such clusters.")), class_="empty")
-    if len(found) > LISTED:
-        address = path("clusters", **_fields(query), after=query.cursor(shown[-1]))
-        body += element("p", anchor(translate(language, "Next"), address, rel="next"))
-    return framed(translate(language, "Clusters"), _form(language, query) + body, language)
-
-
-def newest(reader: IndexReader, language: str) -> str:
-    """The newest clusters, and duplicates by site and by month, as markup; nothing where there are none."""
-    query = ClusterQuery(order=ClusterOrder.NEWEST)
-    found = reader.list_clusters(query, limit=NEWEST)
-    if not found:
-        return ""
-    more = anchor(translate(language, "All clusters, newest first"), path("clusters", **_fields(query)))
-    sites, months = reader.duplicate_counts()
-    unit = translate(language, "duplicates")
-    common = sorted(sites.items(), key=lambda counted: (-counted[1], counted[0]))[:SITES]
-    recent = sorted(each for each in months.items() if each[0])[-MONTHS:]
-    charts = (
-        bar_chart(
-            translate(language, "Duplicates by site"),
-            unit,
-            [(short(site, 12) or "–", n) for site, n in common],
-        ),
-        bar_chart(
-            translate(language, "Duplicates by month of publication"), unit, [(m[2:], n) for m, n in recent]
-        ),
-    )
-    head = element("h2", escape(translate(language, "Newest clusters")))
-    return (
-        head
-        + _rows(reader, language, found)
-        + element("p", more)
-        + element("section", *charts, class_="charts")
+    more = len(found) > LISTED
+    return console_page(
+        "clusters",
+        visitor,
+        query=query,
+        orders=ORDERS,
+        relations=RELATIONS,
+        rows=cluster_rows(reader, shown),
+        following=path("clusters", **fields(query), after=query.cursor(shown[-1])) if more else "",
+        filtered=query != ClusterQuery(order=query.order),
     )
 
 
-def _rows(reader: IndexReader, language: str, shown: Sequence[ClusterSummary]) -> str:
+def cluster_rows(reader: IndexReader, shown: Sequence[ClusterSummary]) -> list[ClusterRow]:
+    """Clusters with their canonical documents."""
     records = reader.records_of(each.canonical for each in shown)
-    rows = []
-    for each in shown:
-        record = records.get(each.canonical)
-        title = each.canonical if record is None else title_of(record)
-        weakest = path("compare", left=each.canonical, right=each.weakest)
-        published = each.newest or ("" if record is None else record.published)
-        rows.append(
-            (
-                element("b", f"{each.size:,}"),
-                anchor(short(title), path("clusters", each.id)),
-                escape("" if record is None else short(record.site)),
-                time_of(published[:10]),
-                anchor(percent(each.confidence), weakest) if each.size > 1 else "",
-            )
-        )
-    return table([translate(language, head) for head in _HEADS], rows, class_="rows")
+    return [ClusterRow(each, records.get(each.canonical)) for each in shown]
 
 
-def _form(language: str, query: ClusterQuery) -> str:
-    scope = query.scope
-    orders = ((order, translate(language, text)) for order, text in _ORDERS.items())
-    relations = ((relation, translate(language, text)) for relation, text in _RELATIONS.items())
-    parts = (
-        labelled(language, "Order", select("order", orders, query.order)),
-        labelled(language, "Site", entry("site", value=scope.site or "")),
-        labelled(
-            language, "Published from", entry("published_from", "date", value=scope.published_from or "")
-        ),
-        labelled(language, "Published to", entry("published_to", "date", value=scope.published_to or "")),
-        labelled(language, "Relation", select("relation", relations, query.relation or "")),
-        labelled(
-            language, "At least so many pages", entry("min_size", "number", value=query.min_size, min=1)
-        ),
-        button(language, "Show"),
-    )
-    return element("form", *parts, action=path("clusters"), class_="bar")
-
-
-def _fields(query: ClusterQuery) -> dict[str, object]:
+def fields(query: ClusterQuery) -> dict[str, object]:
     """Fields of the form that lead to a query."""
     scope = query.scope
     return {
@@ -136,3 +102,75 @@ def _fields(query: ClusterQuery) -> dict[str, object]:
         "relation": query.relation,
         "min_size": query.min_size,
     }
+
+
+def one(reader: IndexReader, visitor: Visitor, name: str, offset: int, done: str) -> bytes:
+    """The canonical document and the other pages by date, ``MEMBERS`` at a time; ``done``: what was just decided.
+
+    Raises:
+        UnknownPage: neither a page nor a cluster of that id is stored.
+    """
+    pages = reader.pages_of_cluster(name)
+    records = reader.records_of(pages)
+    dated = dict(islice(_by_date(pages[:1], records), offset, offset + MEMBERS))
+    found = reader.cluster(name, evidence_of=dated)
+    members = {each.page_id: each for each in found.members}
+    timed = {each.published[:10] for each in dated.values() if _has_time(each)}
+    rows = [
+        MemberRow(members[each], record, not _has_time(record) and record.published[:10] in timed)
+        for each, record in dated.items()
+        if each in members
+    ]
+    more = offset + MEMBERS < len(found.members)
+    return console_page(
+        "cluster",
+        visitor,
+        cluster=found,
+        canonical=reader.record(found.canonical),
+        rows=rows,
+        reason=_because(reader, visitor.language, found, records),
+        decided=overrides.of_pages(reader, (found.canonical, *members)),
+        following=path("clusters", name, offset=offset + MEMBERS) if more else "",
+        notice=overrides.just_decided(reader, done),
+        back=path("clusters", name, offset=offset or None),
+    )
+
+
+def _has_time(record: FeatureRecord) -> bool:
+    return " " in when(record.published)
+
+
+def _by_date(
+    canonical: Sequence[str], records: Mapping[str, FeatureRecord]
+) -> list[tuple[str, FeatureRecord]]:
+    """Members, the first published first and those without a date last."""
+    members = ((name, record) for name, record in records.items() if name not in canonical)
+    return sorted(members, key=lambda each: (not each[1].published, each[1].published, each[0]))
+
+
+def _because(
+    reader: IndexReader, language: str, found: Cluster, records: Mapping[str, FeatureRecord]
+) -> Reason | None:
+    """What decided that a page is canonical; None for a page that is alone."""
+    if len(records) < 2 or found.canonical not in records:  # noqa: PLR2004 - it and another
+        return None
+    for override in reader.overrides_of((found.canonical,)).get(found.canonical, ()):
+        if override.kind is OverrideKind.CANONICAL:
+            template = "decided by {author}: {reason}"
+            given = {"author": short(override.author), "reason": short(override.reason)}
+            return Reason(translate(language, template, **given))
+    keys = {name: key_of(record) for name, record in records.items()}
+    config = reader.settings_with({}).cluster
+    criterion, name = decisive(keys.pop(found.canonical), keys.values(), config)
+    own, following = records[found.canonical], records[name]
+    unknown = translate(language, "without a time")
+    text = translate(
+        language,
+        _REASONS[criterion],
+        site=short(own.site),
+        published=when(own.published) or unknown,
+        length=f"{own.length:,}",
+        next_published=when(following.published) or unknown,
+        next_length=f"{following.length:,}",
+    )
+    return Reason(text, following)

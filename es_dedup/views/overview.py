@@ -1,73 +1,121 @@
-"""What is stored, and hits of a search."""
+"""What needs attention, how much is stored, and where duplicates come from."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from es_dedup.model.explanation import format_number
+from es_dedup.index.jobs import JobState
+from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
+from es_dedup.model.overrides import OverrideKind
 from es_dedup.model.translations import translate
-from es_dedup.views import clusters
-from es_dedup.views.frame import anchor, framed, path
-from es_dedup.views.markup import element, escape, table
-from es_dedup.views.templates import short
+from es_dedup.views.charts import month_axis, size_bars
+from es_dedup.views.clusters import cluster_rows, fields
+from es_dedup.views.frame import path
+from es_dedup.views.templates import console_page, short
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from es_dedup.deduplicator.index_reader import IndexReader
+    from es_dedup.maintenance.status import JobStatus
+    from es_dedup.views.frame import Visitor
 
-LISTED: Final = 50
-"""Rows of a list."""
-_TILES: Final = (
-    ("pages", "pages", "in the index"),
-    ("clusters", "clusters", "of two pages or more"),
-    ("duplicates", "duplicates", ""),
-    ("unique_pages", "unique pages", ""),
-    ("largest_cluster", "largest cluster", ""),
-)
+NEWEST: Final = 5
+"""Clusters that are listed."""
+SITES: Final = 10
+"""Sites of the chart."""
+LOW: Final = 0.8
+"""Agreement below which a cluster should be looked at."""
+MOST: Final = 100
+"""Clusters of low agreement that are counted."""
+LAG: Final = 0.05
+"""Share of the pages that may be added before statistics lag."""
 
 
-def overview(reader: IndexReader, language: str, jobs: str) -> bytes:
-    """Counts, jobs that are not over (markup), the newest clusters, where duplicates come from, and the facts of the index."""
+class Task(NamedTuple):
+    """Something to do: how many things of a kind need attention, and where to see to them."""
+
+    text: str
+    number: str
+    action: str
+    address: str
+
+
+def overview(reader: IndexReader, visitor: Visitor, jobs: Sequence[JobStatus]) -> bytes:
+    """What to do, counts, jobs that are not over, the newest clusters, where duplicates come from, and the facts of the index."""
     stats = reader.stats()
-    tiles = []
-    for name, label, note in _TILES:
-        value, pages = stats[name], stats["pages"]
-        said = translate(language, note)
-        if name == "duplicates" and isinstance(value, int) and isinstance(pages, int) and pages:
-            said = f"{value / pages:.1%} {translate(language, 'of all pages')}"
-        shown = element("b", format_number(value)), element("span", escape(translate(language, label)))  # type: ignore[arg-type]
-        tiles.append(element("div", *shown, element("small", escape(said))))
-    facts = {name: value for name, value in stats.items() if isinstance(value, int | float | str)}
-    rows = ((escape(name), escape(format_number(value))) for name, value in facts.items())
-    heads = translate(language, "Fact"), translate(language, "Value")
-    about = element(
-        "details", element("summary", escape(translate(language, "About this index"))), table(heads, rows)
+    newest = ClusterQuery(order=ClusterOrder.NEWEST)
+    sites, months = reader.duplicate_counts()
+    common = sorted(sites.items(), key=lambda counted: (-counted[1], counted[0]))[:SITES]
+    return console_page(
+        "overview",
+        visitor,
+        stats=stats,
+        facts={name: value for name, value in stats.items() if isinstance(value, int | float | str)},
+        tasks=list(_tasks(reader, visitor.language, stats, jobs)),
+        jobs=jobs,
+        steered=(),
+        newest=cluster_rows(reader, reader.list_clusters(newest, limit=NEWEST)),
+        all_newest=path("clusters", **fields(newest)),
+        sites=[(short(site, 60) or "–", count) for site, count in common],
+        months=month_axis(months),
+        sizes=size_bars(reader.cluster_sizes()),
     )
-    body = element("section", *tiles, class_="tiles") + jobs + clusters.newest(reader, language) + about
-    return framed(translate(language, "Overview"), body, language)
 
 
-def search(reader: IndexReader, language: str, query: str, offset: int) -> bytes:
-    """Hits of a full-text search, one for each cluster."""
-    found = reader.search(query, limit=LISTED, offset=offset)
-    rows = [
-        (
-            anchor(short(hit.title or hit.url or hit.page_id), path("pages", hit.page_id)),
-            element("code", escape(hit.page_id)),
-            anchor(f"+{hit.similar_count:,}", path("clusters", hit.cluster_id)) if hit.similar_count else "",
+def _tasks(
+    reader: IndexReader, language: str, stats: Mapping[str, object], jobs: Sequence[JobStatus]
+) -> Iterator[Task]:
+    """What needs attention, the most urgent first."""
+    abandoned = [job for job in jobs if job.state == JobState.ABANDONED]
+    if abandoned:
+        yield Task(
+            translate(language, "Abandoned jobs"),
+            f"{len(abandoned):,}",
+            translate(language, "resume them"),
+            path("jobs"),
         )
-        for hit in found.hits
-    ]
-    heads = [translate(language, head) for head in ("Page", "Id", "further pages of the cluster")]
-    pages = found.total_documents if found.total_groups is None else found.total_groups
-    total = element("p", f"{pages:,} {escape(translate(language, 'hits'))}", class_="note")
-    body = total + table(heads, rows, class_="rows")
-    if not rows:
-        body = element("p", escape(translate(language, "No page has these words.")), class_="empty")
-    if found.not_indexed:
-        stored, said = reader.count(), translate(language, "pages are searchable so far")
-        so_far = f"{stored - found.not_indexed:,} / {stored:,} {escape(said)}"
-        body = element("p", so_far, class_="note") + body
-    if offset + LISTED < pages:
-        address = path("search", q=query, offset=offset + LISTED)
-        body += element("p", anchor(translate(language, "Next"), address, rel="next"))
-    return framed(translate(language, "Search"), body, language, query=query)
+    if stats["clusters_pending"]:
+        yield Task(
+            translate(language, "Stored pages are not clustered yet"),
+            "",
+            translate(language, "recluster"),
+            path("jobs"),
+        )
+    statistics, pages = stats["statistics"], stats["pages"]
+    assert isinstance(statistics, dict)  # noqa: S101 - see ``IndexReader.stats``
+    assert isinstance(pages, int)  # noqa: S101
+    if statistics["pages_since"] > pages * LAG:
+        counted = f"{statistics['pages_since']:,} / {pages:,}"
+        yield Task(
+            translate(language, "Pages added since the corpus statistics were learned"),
+            counted,
+            translate(language, "recluster"),
+            path("jobs"),
+        )
+    if differ := stats["settings_not_in_force"]:
+        assert isinstance(differ, list)  # noqa: S101
+        yield Task(
+            translate(language, "Settings of the server that are not in force"),
+            f"{len(differ):,}",
+            translate(language, "compare"),
+            path("tune"),
+        )
+    if low := _low_agreement(reader):
+        counted = f"{low:,}" if low < MOST else f"{MOST:,}+"
+        yield Task(
+            translate(language, "Clusters with low agreement"),
+            counted,
+            translate(language, "review"),
+            path("clusters", order=ClusterOrder.CONFIDENCE),
+        )
+
+
+def _low_agreement(reader: IndexReader) -> int:
+    """Clusters, at most ``MOST``, in which a page agrees little with the canonical document and nobody has said that both are the same."""
+    lowest = reader.list_clusters(ClusterQuery(order=ClusterOrder.CONFIDENCE), limit=MOST)
+    confirmed = {each.pages for each in reader.overrides() if each.kind is OverrideKind.SAME}
+    return sum(
+        each.confidence < LOW and tuple(sorted((each.canonical, each.weakest))) not in confirmed
+        for each in lowest
+    )

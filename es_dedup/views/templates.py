@@ -1,6 +1,6 @@
 """Markup of all views: Jinja2 templates that are filled in with texts, each of which is escaped.
 
-Jinja2 is loaded when the first page is made. Functions of templates: ``_`` translates a text; filters are listed in ``environment``.
+Jinja2 is loaded when the first page is made. In templates ``_`` translates a text into ``_language``; filters are listed in ``environment``.
 """
 
 from __future__ import annotations
@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.model.explanation import format_number, percent
 from es_dedup.model.translations import translate
+from es_dedup.views.compare import title_of
 from es_dedup.views.features import listed
+from es_dedup.views.frame import file_address, path
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+    from es_dedup.views.frame import Visitor
 
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, and direction marks that could turn the order of what follows."""
@@ -33,6 +37,11 @@ def render(name: str, language: str, **values: object) -> str:
     return environment(language).get_template(f"{name}.html.j2").render(values)
 
 
+def console_page(name: str, visitor: Visitor, **values: object) -> bytes:
+    """A view of the console: a template filled in for a visitor."""
+    return render(name, visitor.language, visitor=visitor, **values).encode("utf-8", "replace")
+
+
 @cache
 def environment(language: str) -> Environment:
     """The templates in a language."""
@@ -47,13 +56,20 @@ def environment(language: str) -> Environment:
         trim_blocks=True,
         undefined=StrictUndefined,
     )
-    found.globals["_"] = partial(translate, language)
+    found.globals |= {
+        "_": partial(translate, language),
+        "_language": language,
+        "file_address": file_address,
+        "path": path,
+    }
     found.filters |= {
         "address": web_address,
+        "count": "{:,}".format,
         "listed": partial(listed, language=language),
         "number": format_number,
         "percent": percent,
         "short": short,
+        "title_of": title_of,
         "when": when,
     }
     return found

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 LOOKS: Final = (
-    {"scheme": "light", "width": 1100, "language": "en"},
-    {"scheme": "dark", "width": 1100, "language": "zh"},
+    {"scheme": "light", "width": 1280, "language": "en"},
+    {"scheme": "dark", "width": 768, "language": "zh"},
     {"scheme": "light", "width": 420, "language": "zh"},
     {"scheme": "dark", "width": 420, "language": "en"},
 )
@@ -38,8 +38,12 @@ VIEWS: Final = {
         "/pages/bad%2F2",
         f"/pages/{'z' * 300}",
     ],
-    "/compare": ["/compare?left=bad%2F1&right=bad%2F2", "/compare?left=large%2F000&right=large%2F001"],
-    "/search": ["/search?q=ferry", "/search?q=%3Cscript%3E", "/search?q=nowhere"],
+    "/compare": [
+        "/compare",
+        "/compare?left=bad%2F1&right=bad%2F2",
+        "/compare?left=large%2F000&right=large%2F001",
+    ],
+    "/search": ["/search", "/search?q=ferry", "/search?q=%3Cscript%3E", "/search?q=nowhere"],
     "/overrides": ["/overrides"],
     "/review": ["/review", "/review?reader=mz"],
     "/tune": ["/tune", "/tune?preset=strict", "/tune?decision.thresholds.about_title=0.3"],
@@ -127,7 +131,7 @@ def test_keys(api: Any, tab: Callable[..., Tab]) -> None:
     press("Enter")
     reader.page.wait_for_url("**/console/clusters/*")
     reader.show("/console/clusters/large%2F000")
-    press("n")
+    press("m")
     reader.page.wait_for_url("**/console/clusters/*offset=200")
     press("/")
     assert reader.page.evaluate("document.activeElement.name") == "q"
@@ -148,45 +152,66 @@ def test_keys(api: Any, tab: Callable[..., Tab]) -> None:
     assert reader.page.evaluate("document.activeElement.id") == "content"
 
 
-def test_a_decision_changes_the_cluster_until_it_is_undone(either: Any, tab: Callable[..., Tab]) -> None:
+def test_decisions_in_a_cluster_hold_until_they_are_undone(either: Any, tab: Callable[..., Tab]) -> None:
     editor = signed_in(tab(either.address), either, "write")
-    cluster = f"/console/clusters/{quote('tug/1?x=<i>', safe='')}"
-    for kind, label, members in (
-        ("different", "Never in one cluster", 1),
-        ("canonical", "Make canonical", 2),
+    editor.show(f"/console/clusters/{quote('tug/1?x=<i>', safe='')}")
+    for key, said, members, first in (
+        ("n", "Never in one cluster", 1, "2026-03-03"),
+        ("c", "Made canonical", 2, "2026-03-04"),
+        ("y", "Always in one cluster", 2, "2026-03-03"),
     ):
-        editor.show(cluster)
-        assert rows(editor) == 2
-        if kind == "different":
-            editor.page.get_by_role("link", name="Compare").first.click()
-        else:
-            editor.show("/console/pages/tug%2F2")
-        fill(editor, "not the same", "mz")
-        editor.page.get_by_role("button", name=label).click()
-        editor.page.wait_for_url("**/console/clusters/*")
-        assert rows(editor) == members
-        editor.show("/console/clusters/tug%2F2")
-        assert "2026-03-04" in editor.page.locator(".rows tbody tr").first.inner_text()
+        assert state(editor) == (2, "2026-03-03")
+        if key == "n":
+            editor.page.fill("[name=author]", "mz")
+            editor.page.locator("h1").click()
+        assert editor.page.locator("[name=author]").input_value() == "mz"  # it is remembered
+        for pressed in ("j", "j"):
+            editor.page.keyboard.press(pressed)
         with editor.page.expect_navigation():
-            editor.page.get_by_role("link", name="Overrides").click()
-        entry = editor.page.locator(".rows tbody tr").first
-        assert "not the same" in entry.inner_text()
-        entry.locator("summary").click()
-        fill(editor, "a mistake", "lw")
+            editor.page.keyboard.press(key)
+        notice = editor.page.get_by_role("status")
+        assert said in notice.inner_text()
+        assert state(editor) == (members, first)
         with editor.page.expect_navigation():
-            entry.get_by_role("button", name="Undo").click()
-        assert "lw a mistake" in editor.page.locator(".rows tbody tr").first.inner_text()
-        editor.show(cluster)
-        assert rows(editor) == 2
-        assert "2026-03-03" in editor.page.locator(".rows tbody tr").first.inner_text()
+            notice.get_by_role("button", name="Undo").click()
+        assert "Undone" in editor.page.get_by_role("status").inner_text()
+    with editor.page.expect_navigation():
+        editor.page.get_by_role("link", name="Overrides").click()
+    assert "no reason given" in editor.page.locator(".rows tbody tr").first.inner_text()
+
+
+def test_pairs_are_decided_where_they_are_compared_with_a_reason(api: Any, tab: Callable[..., Tab]) -> None:
+    editor = signed_in(tab(api.address), api, "write")
+    editor.show("/console/compare?left=tug%2F1%3Fx%3D%3Ci%3E&right=tug%2F2")
+    assert editor.page.locator(".aligned").bounding_box()["y"] < 450  # texts come first
+    fill(editor, "not the same", "mz")
+    with editor.page.expect_navigation():
+        editor.page.get_by_role("button", name="Never in one cluster").click()
+    assert state(editor) == (1, "2026-03-03")
+    with editor.page.expect_navigation():
+        editor.page.get_by_role("link", name="Overrides").click()
+    entry = editor.page.locator(".rows tbody tr").first
+    assert "not the same" in entry.inner_text()
+    entry.locator("summary").click()
+    fill(editor, "a mistake", "lw")
+    with editor.page.expect_navigation():
+        entry.get_by_role("button", name="Undo").click()
+    assert "lw a mistake" in editor.page.locator(".rows tbody tr").first.inner_text()
+
+
+def test_on_a_narrow_window_each_value_has_its_label(api: Any, tab: Callable[..., Tab]) -> None:
+    reader = signed_in(tab(api.address, width=420), api)
+    reader.show("/console/clusters")
+    label = "getComputedStyle(document.querySelector('.rows td:last-child'), '::before').content"
+    assert "Lowest agreement" in reader.page.evaluate(label)
 
 
 def test_a_reader_labels_pairs_by_keys(api: Any, tab: Callable[..., Tab]) -> None:
     editor = signed_in(tab(api.address), api, "write")
-    editor.page.get_by_role("link", name="Review").click()
+    editor.page.get_by_role("link", name="Review", exact=True).click()
     editor.page.fill("[name=reader]", "mz")
     editor.page.get_by_role("button", name="Start").click()
-    pair, count = editor.page.locator("main > p.note").nth(1).inner_text(), left(editor)
+    pair, count = asked(editor), left(editor)
     for key in "nycpsu":
         with editor.page.expect_navigation():
             editor.page.keyboard.press(key)
@@ -195,7 +220,7 @@ def test_a_reader_labels_pairs_by_keys(api: Any, tab: Callable[..., Tab]) -> Non
         assert left(editor) == count - 1
         with editor.page.expect_navigation():
             editor.page.keyboard.press("u")
-        assert (editor.page.locator("main > p.note").nth(1).inner_text(), left(editor)) == (pair, count)
+        assert (asked(editor), left(editor)) == (pair, count)
 
 
 def test_hostile_pages_are_text(api: Any, tab: Callable[..., Tab]) -> None:
@@ -247,9 +272,17 @@ def signed_in(tab: Tab, api: Any, scope: str = "read") -> Tab:
     return tab
 
 
-def rows(tab: Tab) -> int:
-    """Pages of a cluster, each with its relation."""
-    found: int = tab.page.locator(".rows tbody tr:has(.tag)").count()
+def state(tab: Tab) -> tuple[int, str]:
+    """How many pages a cluster has, and when its canonical document was published."""
+    rows = tab.page.locator(".rows tbody tr")
+    return rows.count(), rows.first.locator("time").inner_text()
+
+
+def asked(tab: Tab) -> list[str]:
+    """The pair that a reader is asked about."""
+    found: list[str] = tab.page.locator("form.review [type=hidden]").evaluate_all(
+        "fields => fields.map(field => field.value)"
+    )
     return found
 
 

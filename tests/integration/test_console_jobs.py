@@ -8,7 +8,7 @@ import httpx
 
 from es_dedup.index.jobs import DeadLetter
 from tests.servers import fresh_name, remove, url_of
-from tests.serving import TEXT, browsing, serving
+from tests.serving import TEXT, bare, browsing, serving
 from tests.source_indices import attached, canonical_counts, settings, source_index
 
 PAGES = {name: {"html": f"<p>{TEXT}</p>", "at": "2026-01-01"} for name in ("a", "b")}
@@ -19,10 +19,10 @@ MANY = {f"m{n}": {"html": f"<p>{' '.join(f'w{n}x{at}' for at in range(50))}</p>"
 def shown_until(client: httpx.Client, address: str, text: str) -> str:
     """The view when it has a text."""
     end = time.monotonic() + 120
-    while text not in (answer := client.get(address)).text:
-        assert time.monotonic() < end, answer.text
+    while text not in (shown := bare(client.get(address).text)):
+        assert time.monotonic() < end, shown
         time.sleep(0.2)
-    return answer.text
+    return shown
 
 
 def test_a_file_is_reclustered(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 from es_dedup import Deduplicator, Page, SearchResult, Settings
 from es_dedup.index.embedded import EmbeddedIndex, fulltext
 from es_dedup.model import Progress
-from es_dedup.views import overview
+from es_dedup.views import search
+from es_dedup.views.frame import Visitor
 from tests.texts import article
 
 ALONE = Settings(workers=1)
@@ -39,7 +40,7 @@ def found(dedup: Deduplicator, query: str = "zebra") -> tuple[int, int]:
 def test_readers_answer_at_once_and_say_what_is_missing(path: Path) -> None:
     with Deduplicator.open(path, settings=ALONE, read_only=True) as reader:
         assert found(reader) == (0, 60)
-        assert "0 / 60 pages are searchable so far" in overview.search(reader, "en", "zebra", 0).decode()
+        assert "0 / 60 pages are searchable so far" in search.search(reader, Visitor(), "zebra", 0).decode()
         told = list[Progress]()
         with Deduplicator.open(path, settings=ALONE) as dedup:
 
@@ -59,7 +60,7 @@ def test_readers_answer_at_once_and_say_what_is_missing(path: Path) -> None:
             assert found(reader) == (60, 30)
             assert found(dedup) == (90, 0)  # who may write brings them all
         assert found(reader) == (90, 0)
-        assert "searchable so far" not in overview.search(reader, "en", "zebra", 0).decode()
+        assert "searchable so far" not in search.search(reader, Visitor(), "zebra", 0).decode()
 
 
 def test_a_reader_can_be_complete_where_nobody_may_write(path: Path) -> None:

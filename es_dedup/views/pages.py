@@ -1,0 +1,86 @@
+"""One page, and two pages compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from es_dedup.views import overrides
+from es_dedup.views.compare import MemberComparison, PageView, PairView, pair_view
+from es_dedup.views.features import compared_fields, feature_rows
+from es_dedup.views.frame import path
+from es_dedup.views.templates import console_page
+
+if TYPE_CHECKING:
+    from es_dedup.deduplicator.index_reader import IndexReader
+    from es_dedup.index.records import FeatureRecord
+    from es_dedup.views.frame import Visitor
+
+CANDIDATES: Final = 20
+"""Candidates of a page that are decided and shown."""
+CHARS: Final = 100_000
+"""Characters of a text that are shown."""
+
+
+class CandidateRow(NamedTuple):
+    """A candidate of a page, and what was decided of it."""
+
+    record: FeatureRecord
+    relation: str
+    decision: str
+
+
+def pair(reader: IndexReader, visitor: Visitor, left: str, right: str, done: str) -> bytes:
+    """Two pages with their texts aligned and all evidence; who may write can decide that they are the same or different.
+
+    Without two ids a form that asks for them.
+
+    Raises:
+        UnknownPage: an id that is not stored.
+    """
+    if not (left and right):
+        return console_page("compare_form", visitor, left=left, right=right)
+    return console_page(
+        "compare",
+        visitor,
+        pair=pair_of(reader, left, right, visitor.language),
+        decided=overrides.of_pages(reader, (left, right)),
+        notice=overrides.just_decided(reader, done),
+        back=path("compare", left=left, right=right),
+    )
+
+
+def pair_of(reader: IndexReader, left: str, right: str, language: str) -> PairView:
+    """Two stored pages beside each other.
+
+    Raises:
+        UnknownPage: an id that is not stored.
+    """
+    ours, theirs = (PageView(reader.record(name), reader.text(name)) for name in (left, right))
+    fields = compared_fields(reader.features(left), reader.features(right))
+    compared = MemberComparison(theirs, reader.explain(left, right), reader.aligned(left, right), fields)
+    return pair_view(ours, compared, CHARS, language)
+
+
+def page(reader: IndexReader, visitor: Visitor, page_id: str, done: str) -> bytes:
+    """A page: its text and features, and what was decided of its candidates; who may write can make it canonical.
+
+    Raises:
+        UnknownPage: it is not stored.
+    """
+    candidates = []
+    for name in reader.candidates(page_id)[:CANDIDATES]:
+        decision = reader.explain(page_id, name)
+        said = decision.explained(visitor.language)[2 if decision.overrides else 0]
+        candidates.append(CandidateRow(reader.record(name), str(decision.relation), said))
+    return console_page(
+        "page",
+        visitor,
+        page=PageView(reader.record(page_id), reader.text(page_id)),
+        chars=CHARS,
+        cluster=reader.cluster(page_id, evidence_of=()),
+        candidates=candidates,
+        features=feature_rows(reader.features(page_id), language=visitor.language),
+        decided=overrides.of_pages(reader, (page_id,)),
+        notice=overrides.just_decided(reader, done),
+        back=path("pages", page_id),
+    )
