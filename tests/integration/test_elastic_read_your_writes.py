@@ -1,14 +1,17 @@
 """Elasticsearch whose searches are never refreshed by themselves: what one object writes it finds, and what others write."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from es_dedup.index.elastic import ElasticIndex, Options, parse_address
 from es_dedup.index.elastic.collection import Collection, refresh
+from es_dedup.index.elastic.documents import TermValues
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import CandidateQuery, TermGroup
 from es_dedup.testing.builders import (
@@ -145,8 +148,8 @@ def test_a_page_that_searches_come_to_see_after_terms_were_counted_is_found(
         assert shown(own_address) == 1
         count, counted = index._searcher._most, iter((True, False))
 
-        def shown_meanwhile(terms: Mapping[str, Mapping[str, int]]) -> tuple[dict[int, int], str]:
-            found = count(terms)
+        def shown_meanwhile(values: TermValues) -> NDArray[np.int64]:
+            found = count(values)
             if next(counted, False):  # another thread asks, and is told that searches see the page now
                 index._server.client.indices.refresh(index=index._pages.name)
                 assert [
