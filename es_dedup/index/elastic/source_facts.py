@@ -10,13 +10,11 @@ partial updates. All of this is fixed when an index is created.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexError_, IndexRefused
-from es_dedup.index.elastic import templates
-from es_dedup.index.elastic.server import BAD_REQUEST, NOT_FOUND
+from es_dedup.index.elastic.server import NOT_FOUND
 from es_dedup.index.source_index import DEDUP, PipelineEffects, WriteTarget, unread_problem, value_of
 from es_dedup.model.batches import chunked
 
@@ -137,28 +135,21 @@ def _source_problem(source: Mapping[str, Any], settings: Mapping[str, Any]) -> s
     return f"_source mode {mode}" + (f", index mode {index_mode}" if index_mode else "")
 
 
-def write_target(server: Server, target: str, properties: Mapping[str, Any]) -> WriteTarget:
-    """Where documents written to ``target`` go.
+def write_target(server: Server, target: str) -> WriteTarget:
+    """Where documents written to ``target`` go: an index, an alias or a data stream.
 
-    Args:
-        server: where it is.
-        target: index, alias or data stream; an index that does not exist is created where a write would create it, see
-            ``action.auto_create_index`` and index templates; elsewhere the write that follows is refused by the server.
-        properties: in the mapping of an index that is created here.
+    One that is not there is made by the server, where a write would make it: an update of a document that there is not makes the index alone.
 
     Raises:
-        IndexRefused: the role does not allow it, or it is an alias with a filter.
+        IndexRefused: it is an alias with a filter.
     """
     found = _behind(server, target)
-    if not found and _creates(server, target):
-        mappings = {"properties": dict(properties)}
-        # It is refused where another process was first, or where a template makes it a data stream.
-        server.call_unless(
-            lambda client: client.indices.create(index=target, mappings=mappings), BAD_REQUEST, writing=True
-        )
+    if not found:
+        update = [{"update": {"_index": target, "_id": SAMPLE_ID}}, {"doc": {}}]
+        server.call(lambda client: client.bulk(operations=update), writing=True)
         found = _behind(server, target)
     if not found:
-        return WriteTarget(target)  # the server makes it, by a template of a data stream
+        return WriteTarget(target)  # the write that follows is refused, too
     index = next((name for name, alias in found.items() if alias.writes), max(found))
     if found[index].filtered:
         problem = "the alias has a filter, and documents that it hides may stand for those that it shows"
@@ -182,39 +173,6 @@ def _behind(server: Server, target: str) -> dict[str, Alias]:
         name: Alias(writes=True) if name == target else Alias.of(said["aliases"].get(target, {}))
         for name, said in (answer or {}).items()
     }
-
-
-def _creates(server: Server, target: str) -> bool:
-    """Whether a write to an index that does not exist creates it; what the role may not read is taken for yes."""
-    try:
-        by_template = templates.auto_create(server, target)
-        if by_template is not None:
-            return by_template
-        said = server.call(
-            lambda client: client.cluster.get_settings(
-                include_defaults=True, filter_path="*.action.auto_create_index"
-            )
-        )
-    except IndexRefused:
-        return True
-    kinds = ("transient", "persistent", "defaults")
-    given = [said[kind]["action"]["auto_create_index"] for kind in kinds if kind in said]
-    return auto_creates(str(given[0]), target) if given else True
-
-
-def auto_creates(setting: str, name: str) -> bool:
-    """What ``action.auto_create_index`` says of a name: ``true``, ``false``, or patterns of which the first that fits decides.
-
-    Source:
-        Elasticsearch reference, "Index API", automatic index creation: ``+`` allows, ``-`` forbids, what fits nothing is forbidden.
-    """
-    if setting in ("true", "false"):
-        return setting == "true"
-    for given in setting.split(","):
-        pattern = given.strip()
-        if fnmatchcase(name, pattern.lstrip("+-")):
-            return not pattern.startswith("-")
-    return False
 
 
 def pipeline_effects(

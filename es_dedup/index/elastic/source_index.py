@@ -412,7 +412,7 @@ class SourceIndex(SourceWrites):
             if alias.writes and alias.routing == known.routing and not alias.filtered:
                 self._prepare({known.index: facts}, external_versions=external_versions)
                 return known
-        place = source_facts.write_target(self._server, target, source_properties(external_versions))
+        place = source_facts.write_target(self._server, target)
         self.prepare([place.index], external_versions=external_versions)
         return place
 

@@ -118,17 +118,6 @@ def uninstall(server: Server, name: str, *, dry_run: bool = False) -> list[str]:
     return sorted({*using, ours} if removed else using)
 
 
-def auto_create(server: Server, index: str) -> bool | None:
-    """Whether the index template of an index to come lets a write create it; None where it says nothing, or there is none."""
-    fitting = (
-        template
-        for template in _all(server).values()
-        if any(fnmatchcase(index, pattern) for pattern in template["index_patterns"])
-    )
-    best: Mapping[str, Any] = max(fitting, key=lambda template: template.get("priority") or 0, default={})
-    return best.get("allow_auto_create")
-
-
 def _is_users(server: Server, ours: str) -> bool:
     """Whether the component template was made for index templates that the user maintains."""
     answer = server.call_unless(lambda client: client.cluster.get_component_template(name=ours), NOT_FOUND)

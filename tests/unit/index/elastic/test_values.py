@@ -31,7 +31,6 @@ from es_dedup.index.elastic.documents import (
     storable,
     tokens_of,
 )
-from es_dedup.index.elastic.source_facts import auto_creates
 from es_dedup.index.elastic.source_writes import DROPPED, SourceWrites
 from es_dedup.index.factory import beside, elastic_options, shown
 from es_dedup.index.source_index import RestoredDocument
@@ -132,22 +131,6 @@ def test_errors_survive_pickling_and_say_what_to_do(kind: Callable[[str, str], I
     assert "http://host:9200/pages" in str(error)
     assert "reason" in str(error)
     assert made.retryable is not isinstance(made, IndexRefused)
-
-
-@pytest.mark.parametrize(
-    ("setting", "name", "creates"),
-    [
-        ("true", "pages", True),
-        ("false", "pages", False),
-        ("+pages*,-*", "pages-1", True),
-        ("+pages*, -*", "other", False),
-        ("-pages*,*", "pages", False),
-        ("-pages*,*", "other", True),
-        ("pages", "other", False),
-    ],
-)
-def test_the_first_pattern_that_fits_decides(setting: str, name: str, creates: bool) -> None:
-    assert auto_creates(setting, name) is creates
 
 
 def test_a_document_that_a_pipeline_drops_is_not_restored() -> None:
