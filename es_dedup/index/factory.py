@@ -32,13 +32,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from es_dedup.errors import Difference
-    from es_dedup.index.elastic import Address, Options, TermFields
+    from es_dedup.index.elastic.address import Address
+    from es_dedup.index.elastic.connecting import Options
+    from es_dedup.index.elastic.documents import TermFields
     from es_dedup.index.port import Index
     from es_dedup.settings import Settings
 
     # both are on Elasticsearch only, so that they have no port; other packages know their types from here
-    JobStore: TypeAlias = elastic.JobStore
-    SourceIndex: TypeAlias = elastic.SourceIndex
+    JobStore: TypeAlias = elastic.jobs.JobStore
+    SourceIndex: TypeAlias = elastic.source_index.SourceIndex
 
 _READERS: Final[dict[str, Callable[[str], object]]] = {"idf": idf.load, "synonyms": synonyms.load}
 """What reads the file that a setting of this name names."""
@@ -103,7 +105,7 @@ def _opened(path: str | Path, settings: Settings, *, read_only: bool) -> Index:
 
 def _on_server(path: str, settings: Settings, **given: Any) -> Index:
     """An index on Elasticsearch; its fields are those of the methods that it was made with."""
-    return elastic.ElasticIndex(
+    return elastic.adapter.ElasticIndex(
         parse_address(path),
         options=elastic_options(settings),
         fields=lambda recorded: _fields_of(with_recorded(settings, recorded)),
@@ -187,7 +189,7 @@ def open_source_index(path: str | Path, settings: Settings) -> SourceIndex:
         MissingExtra: the client for Elasticsearch is not installed.
     """
     options, address = _source_connection(path, settings)
-    return elastic.SourceIndex(elastic.Server(address, options), address.name)
+    return elastic.source_index.SourceIndex(elastic.server.Server(address, options), address.name)
 
 
 def _source_connection(path: str | Path, settings: Settings) -> tuple[Options, Address]:
@@ -215,13 +217,13 @@ def must_fit(path: str, settings: Settings) -> None:
 def swap_generation(path: str, generation: str, settings: Settings) -> None:
     """Let an index's name stand for another generation, in one step; see ``index.elastic.schema.swap_generation``."""
     options, address = elastic_options(settings), parse_address(path)
-    with closing(elastic.Server(address, options)) as server:
+    with closing(elastic.server.Server(address, options)) as server:
         elastic.schema.swap_generation(server, address.name, generation)
 
 
 def drop_generation(path: str, generation: str, settings: Settings) -> None:
     """Remove a generation that is not in use."""
-    with closing(elastic.Server(parse_address(path), elastic_options(settings))) as server:
+    with closing(elastic.server.Server(parse_address(path), elastic_options(settings))) as server:
         elastic.schema.drop_generation(server, generation)
 
 
@@ -235,7 +237,7 @@ def beside(path: str, ending: str) -> tuple[str, str]:
 def open_jobs(path: str | Path, settings: Settings, *, read_only: bool = False) -> JobStore:
     """The jobs and dead letters of an index on Elasticsearch; errors as ``open_source_index``."""
     options, address = elastic_options(settings), parse_address(str(path))
-    return elastic.JobStore(elastic.Server(address, options), address.name, read_only=read_only)
+    return elastic.jobs.JobStore(elastic.server.Server(address, options), address.name, read_only=read_only)
 
 
 def reach(path: str | Path, seconds: float, settings: Settings) -> None:
@@ -297,7 +299,7 @@ def shown(path: str | Path) -> str:
 
 def elastic_options(settings: Settings) -> Options:
     """How to talk to Elasticsearch, out of section ``elastic``."""
-    return elastic.Options(**dict(settings.elastic), lock_seconds=settings.index.lock_seconds)
+    return elastic.connecting.Options(**dict(settings.elastic), lock_seconds=settings.index.lock_seconds)
 
 
 def features_of(settings: Settings, *, embedded: bool = False) -> dict[str, Any]:
@@ -326,7 +328,9 @@ def features_of(settings: Settings, *, embedded: bool = False) -> dict[str, Any]
 
 def _fields_of(settings: Settings) -> TermFields:
     """The fields that the enabled methods, and those that are only stored, declare."""
-    return elastic.TermFields(term_fields(settings), field_types(settings, also=settings.elastic.also_stored))
+    return elastic.documents.TermFields(
+        term_fields(settings), field_types(settings, also=settings.elastic.also_stored)
+    )
 
 
 def _segment_as(index: Callable[[], Index]) -> Callable[[Sequence[str]], list[str]]:

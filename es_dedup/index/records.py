@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +19,21 @@ if TYPE_CHECKING:
 
 
 _LARGEST: Final = (1 << 64) - 1
+_COLUMNS: Final = {
+    "ids": "page_id",
+    "lengths": "length",
+    "content_hashes": "content_hash",
+    "payloads": "payload",
+    "texts": "text",
+    "named": "named",
+    "urls": "url",
+    "sites": "site",
+    "titles": "title",
+    "published": "published",
+    "languages": "language",
+    "skipped": "skipped",
+}
+"""Columns of a ``RecordBatch``, but that of terms, by the field of a ``FeatureRecord``."""
 WORD_DEFAULTS: Final = ("", "", "und", "", "", "")  # of ``RecordBatch.words``
 MAX_BLOB_BYTES: Final = 100_000_000  # of one payload or text; a tenth of SQLite's own limit, and what a request to Elasticsearch may hold
 MAX_LENGTH: Final = (1 << 63) - 1
@@ -151,9 +166,7 @@ class RecordBatch:
     def concatenate(cls, batches: Sequence[RecordBatch]) -> RecordBatch:
         """The pages of several batches with the same columns, in order; at least one batch."""
         columns: dict[str, Any] = {
-            each.name: list(chain.from_iterable(getattr(batch, each.name) for batch in batches))
-            for each in fields(cls)
-            if each.name not in ("terms", "term_offsets")
+            name: list(chain.from_iterable(getattr(batch, name) for batch in batches)) for name in _COLUMNS
         }
         starts = np.cumsum([0, *(len(batch.terms) for batch in batches)])
         offsets = [batch.term_offsets[1:] + start for batch, start in zip(batches, starts, strict=False)]
@@ -165,11 +178,10 @@ class RecordBatch:
 
     def take(self, rows: Sequence[int]) -> RecordBatch:
         """The pages at the given positions, in that order."""
-        columns: dict[str, Any] = {}
-        for each in fields(self):
-            column = getattr(self, each.name)
-            if each.name not in ("terms", "term_offsets"):
-                columns[each.name] = [column[row] for row in rows] if len(column) else ()
+        columns: dict[str, Any] = {
+            name: [column[row] for row in rows] if len(column := getattr(self, name)) else ()
+            for name in _COLUMNS
+        }
         parts = [self.terms[self.term_offsets[row] : self.term_offsets[row + 1]] for row in rows]
         offsets = np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype=np.int64)))
         return RecordBatch(
@@ -184,22 +196,10 @@ class RecordBatch:
         counts = np.fromiter((len(record.terms) for record in records), dtype=np.int64, count=len(records))
         offsets = np.zeros(len(records) + 1, dtype=np.int64)
         np.cumsum(counts, out=offsets[1:])
-        return cls(
-            ids=[record.page_id for record in records],
-            lengths=[record.length for record in records],
-            content_hashes=[record.content_hash for record in records],
-            payloads=[record.payload for record in records],
-            terms=_all_terms(records),
-            term_offsets=offsets,
-            texts=[record.text for record in records],
-            named=[record.named for record in records],
-            urls=[record.url for record in records],
-            sites=[record.site for record in records],
-            titles=[record.title for record in records],
-            published=[record.published for record in records],
-            languages=[record.language for record in records],
-            skipped=[record.skipped for record in records],
-        )
+        columns: Any = {
+            column: [getattr(record, name) for record in records] for column, name in _COLUMNS.items()
+        }
+        return cls(**columns, terms=_all_terms(records), term_offsets=offsets)
 
 
 def _all_terms(records: Sequence[FeatureRecord]) -> NDArray[np.uint64]:

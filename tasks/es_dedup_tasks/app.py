@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from celery import Celery
 
-from es_dedup.index.elastic import parse_address
+from es_dedup.index.elastic.address import parse_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

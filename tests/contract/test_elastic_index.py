@@ -5,7 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from es_dedup.detectors.named_fields import field_types, term_fields
-from es_dedup.index.elastic import ElasticIndex, TermFields, parse_address
+from es_dedup.index.elastic.adapter import ElasticIndex
+from es_dedup.index.elastic.address import parse_address
+from es_dedup.index.elastic.documents import TermFields
 from es_dedup.settings import Settings
 from es_dedup.testing.index_contract import (
     ClusterStoreContract,

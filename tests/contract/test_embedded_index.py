@@ -158,15 +158,13 @@ class TestColumns:
         assert found["postings"] > 500 * 20 * 10
         assert sum(size for part, size in found.items() if part != "total") == found["total"]
 
-    def test_sizes_are_estimated_without_dbstat(
+    def test_sizes_are_not_told_apart_without_dbstat(
         self, index: EmbeddedIndex, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        index.put_many(random_records(2000, seed=1))
-        measured = index.sizes()
+        total = index.sizes()["total"]
         monkeypatch.setattr(adapter, "_TABLE_BYTES", "SELECT name, pgsize FROM no_such_table")
-        estimated = index.sizes()
-        for part in ("pages", "features", "postings"):
-            assert estimated[part] == pytest.approx(measured[part], rel=0.6)  # small terms take fewer bytes
+        found = index.sizes()
+        assert found["other"] == found["total"] == total
 
     def test_an_edge_given_the_wrong_way_round_is_turned(self, index: EmbeddedIndex) -> None:
         index.put_edges([Edge("b", "a", Relation.CONTAINS, 0.5)])

@@ -12,7 +12,10 @@ from es_dedup.deduplicator.index_reader import IndexReader
 from es_dedup.detectors.named_fields import field_types, term_fields
 from es_dedup.errors import UnreadableAnswer
 from es_dedup.index import factory
-from es_dedup.index.elastic import ElasticIndex, Options, TermFields, parse_address
+from es_dedup.index.elastic.adapter import ElasticIndex
+from es_dedup.index.elastic.address import parse_address
+from es_dedup.index.elastic.connecting import Options
+from es_dedup.index.elastic.documents import TermFields
 from es_dedup.index.source_index import DedupField, Shard, SourceDocument, document_key
 from es_dedup.model import Page
 from es_dedup.settings import Settings

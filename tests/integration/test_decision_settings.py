@@ -9,7 +9,7 @@ from es_dedup.collapse.relation_reader import RelationReader
 from es_dedup.deduplicator import deduplicator
 from es_dedup.errors import ConfigError, SettingsDiffer, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk
-from es_dedup.index.elastic import ElasticIndex
+from es_dedup.index.elastic.adapter import ElasticIndex
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.context import open_context

@@ -2,7 +2,9 @@
 
 import pytest
 
-from es_dedup.index.elastic import ElasticIndex, Options, parse_address
+from es_dedup.index.elastic.adapter import ElasticIndex
+from es_dedup.index.elastic.address import parse_address
+from es_dedup.index.elastic.connecting import Options
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import CandidateQuery, TermGroup
 from es_dedup.testing.builders import candidate_query, copies, random_records, record

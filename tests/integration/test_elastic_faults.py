@@ -19,7 +19,9 @@ from es_dedup.errors import (
     IndexUnavailable,
     NotAnIndex,
 )
-from es_dedup.index.elastic import ElasticIndex, Options, parse_address
+from es_dedup.index.elastic.adapter import ElasticIndex
+from es_dedup.index.elastic.address import parse_address
+from es_dedup.index.elastic.connecting import Options
 from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.model import Outcome
 from es_dedup.settings import load_settings

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from es_dedup.index.elastic import ElasticIndex, Options, parse_address
+from es_dedup.index.elastic.adapter import ElasticIndex
+from es_dedup.index.elastic.address import parse_address
 from es_dedup.index.elastic.collection import Collection, refresh
+from es_dedup.index.elastic.connecting import Options
 from es_dedup.index.elastic.documents import TermValues
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import CandidateQuery, TermGroup

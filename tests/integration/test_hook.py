@@ -18,7 +18,7 @@ from es_dedup.hook import (
     dedup_bulk,
     dedup_streaming_bulk,
 )
-from es_dedup.index.elastic import Options
+from es_dedup.index.elastic.connecting import Options
 from es_dedup.index.source_index import DocumentKey
 from tests.hooked import FIELDS, STORIES, Inline, action_of, clusters, dedup_fields, five
 from tests.samples import story

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_dedup.index.elastic import ElasticIndex, Options, is_address, parse_address
+from es_dedup.index.elastic.adapter import ElasticIndex
+from es_dedup.index.elastic.address import is_address, parse_address
+from es_dedup.index.elastic.connecting import Options
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.port import Index
 from es_dedup.index.records import RecordBatch

@@ -8,8 +8,8 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_dedup.errors import IndexRefused
-from es_dedup.index.elastic import SourceIndex
 from es_dedup.index.elastic.collection import Collection
+from es_dedup.index.elastic.source_index import SourceIndex
 from es_dedup.index.factory import open_source_index
 from es_dedup.index.source_index import DedupField, DocumentKey, SourceFields, document_key
 from es_dedup.settings import Settings

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from es_dedup.index.elastic import ElasticIndex, locking
+from es_dedup.index.elastic import locking
+from es_dedup.index.elastic.adapter import ElasticIndex
 from es_dedup.index.elastic.address import parse_address
 from es_dedup.index.elastic.locking import WriterLock
 from tests.servers import fresh_name, remove, url_of

@@ -25,7 +25,7 @@ from es_dedup.model.batches import chunked
 from es_dedup.text.tokens import characters_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.index.elastic.address import Address
     from es_dedup.index.elastic.collection import Result, Write
@@ -111,64 +111,50 @@ class ElasticIndex(ClusterLists):
     def _put(
         self, batch: RecordBatch, operation: str, notes: Mapping[str, str | None]
     ) -> tuple[WriteReport, set[str]]:
+        """Write notes, features and texts in one request; where that can be, searches are completed by what is kept here, and need no refresh."""
         wrong = dict(problems_of(batch))
-        failed = {batch.ids[place]: reason for place, reason in wrong.items()}
         last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in wrong}
         places = list(last.values())
-        results, texts = self._write_pages(batch, places, operation, notes)
-        there = {page_id for page_id, result in zip(last, results, strict=True) if result.status == CONFLICT}
-        self._must_be_ours(results, last.keys() - there)
-        for page_id, result in zip(last, results, strict=True):
-            if not result.done and page_id not in there:
-                failed[page_id] = result.reason
-        # A page that was not there before has no text that could be left over.
-        new = {page_id for page_id, result in zip(last, results, strict=True) if result.status == CREATED}
-        stored = [place for page_id, place in last.items() if page_id not in failed and page_id not in there]
-        self._put_texts(batch, [place for place in stored if place not in texts], new)
-        return WriteReport(sum(result.done for result in results), failed), there
-
-    def _write_pages(
-        self, batch: RecordBatch, places: Sequence[int], operation: str, notes: Mapping[str, str | None]
-    ) -> tuple[list[Result], set[int]]:
-        """Write features; where that can be, searches are completed by what is kept here, and need no refresh.
-
-        Returns:
-            One result per page, and the places of the pages whose texts were written with them, as those of new pages are.
-        """
-        schema = self._schema
-        pages = documents.writes(
-            batch, places, self._pages, schema.fields, named=schema.keeps_named, operation=operation
-        )
+        with_text = [place for place in places if len(batch.texts) and batch.texts[place]]
         before = self._note_writes(notes)
-        with_text = [
-            place for place in places if operation == "create" and len(batch.texts) and batch.texts[place]
-        ]
+        pages = documents.writes(
+            batch, places, self._pages, self._schema.fields, named=self.keeps_named, operation=operation
+        )
         texts = self._text_writes(batch, with_text, operation)
         complete = False
         with self._one_write:
             try:
                 done = self._pages.attempt([*before, *pages, *texts], completed=True)
+                results = dict(zip(places, done[len(before) :], strict=False))
                 if not all(result.done for result in done[: len(before)]):
                     self._meta.write(self._note_writes(notes))  # pages may be stored without them
                 self._session_notes |= notes
-                results = done[len(before) : len(before) + len(places)]
-                written = [place for place, result in zip(places, results, strict=True) if result.done]
-                complete = self._recent.add(batch, written, [result for result in results if result.done])
+                stored = {place: result for place, result in results.items() if result.done}
+                complete = self._recent.add(batch, list(stored), list(stored.values()))
             finally:
                 if not complete or not self._searcher.one_shard:
                     self._pages.mark()
                 if with_text:
                     self._texts.mark()
-        refused = [
-            batch.ids[place]
-            for place, result in zip(places, results, strict=True)
-            if not result.done and result.status != CONFLICT and place in with_text
+        conflicts = {batch.ids[place] for place, result in results.items() if result.status == CONFLICT}
+        self._must_be_ours(results.values(), last.keys() - conflicts)
+        written = dict(zip(with_text, done[len(before) + len(places) :], strict=True))
+        refused = (
+            results.keys() - stored.keys() - {place for place in places if batch.ids[place] in conflicts}
+        )
+        # A page that was removed may have left a text behind, so that it could not be created.
+        left_over = [place for place in stored if place in written and not written[place].done]
+        self._texts.write(self._text_writes(batch, left_over))
+        # A page that was not there before has no text that could be left over.
+        without = [
+            place for place, result in stored.items() if result.status != CREATED and place not in written
         ]
-        self._texts.write(self._texts.delete(key_of(page_id)) for page_id in refused)
-        of_texts = zip(with_text, done[len(before) + len(places) :], strict=True)
-        return results, {place for place, result in of_texts if result.done}
+        self._drop_texts(batch.ids[place] for place in [*without, *(refused & written.keys())])
+        failed = {batch.ids[place]: reason for place, reason in wrong.items()}
+        failed |= {batch.ids[place]: results[place].reason for place in refused}
+        return WriteReport(len(stored), failed), conflicts
 
-    def _must_be_ours(self, results: Sequence[Result], page_ids: Iterable[str]) -> None:
+    def _must_be_ours(self, results: Iterable[Result], page_ids: Iterable[str]) -> None:
         """Take features back that went to a generation of other settings, and say so."""
         try:
             self._schema.noticed(FEATURES, {result.index for result in results if result.done})
@@ -176,14 +162,6 @@ class ElasticIndex(ClusterLists):
             writes = [self._pages.delete(key_of(page_id)) for page_id in page_ids]
             write_all(self._server, writes, alias=True)  # the collection itself writes no more
             raise
-
-    def _put_texts(self, batch: RecordBatch, places: Sequence[int], new: Collection[str]) -> None:
-        with_text = [place for place in places if len(batch.texts) and batch.texts[place]]
-        without = [
-            batch.ids[place] for place in set(places).difference(with_text) if batch.ids[place] not in new
-        ]
-        self._texts.write(self._text_writes(batch, with_text))
-        self._drop_texts(without)
 
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
         """See ``Index.get_many``: without payloads."""

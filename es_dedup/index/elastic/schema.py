@@ -7,6 +7,7 @@ it went to, so that it costs no request to notice that.
 from __future__ import annotations
 
 import json
+import time
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexError_, NotAnIndex, SchemaMismatch, SettingsMismatch
 from es_dedup.index.elastic.documents import TermFields
-from es_dedup.index.elastic.server import NOT_FOUND, reading
+from es_dedup.index.elastic.server import NOT_FOUND
 from es_dedup.settings.recorded import differences
 
 if TYPE_CHECKING:
@@ -146,9 +147,7 @@ class Schema:
 
     def next_index(self, kind: str) -> str:
         """Make an empty index beside the one in use and give its name; ``swap`` puts it in use."""
-        with reading(self._server.name):
-            numbers = [number_of(concrete) for concrete in self._all(kind)]
-        concrete = concrete_of(self._name, kind, max(numbers, default=0) + 1)
+        concrete = concrete_of(self._name, kind, time.time_ns() // 1_000_000)
         self.make(kind, concrete, alias=False)
         return concrete
 
@@ -164,16 +163,6 @@ class Schema:
         alias = alias_of(self._name, kind)
         said = self._server.call(lambda client: client.indices.stats(index=alias, metric="store"))
         return int(said["_all"]["primaries"]["store"]["size_in_bytes"])
-
-    def _all(self, kind: str) -> list[str]:
-        """Names of all indices of a kind, in use or left over."""
-        pattern = f"{alias_of(self._name, kind)}-v{SCHEMA_VERSION}-*"
-        found = self._server.call(
-            lambda client: client.indices.get_settings(
-                index=pattern, expand_wildcards="all", name="index.uuid"
-            )
-        )
-        return list(found)
 
     def _check(self, kind: str, concrete: str, mapping: Mapping[str, Any]) -> None:
         metadata = mapping.get("_meta", {}).get(META_KEY)
@@ -256,13 +245,8 @@ def generation_of(name: str, ending: str) -> str:
 
 
 def concrete_of(name: str, kind: str, number: int) -> str:
-    """The name of the index behind the alias: schema version and a running number."""
+    """The name of the index behind the alias: schema version and a number that others before it do not have."""
     return f"{alias_of(name, kind)}-v{SCHEMA_VERSION}-{number:06}"
-
-
-def number_of(concrete: str) -> int:
-    """The running number out of a name that ``concrete_of`` made."""
-    return int(concrete.rpartition("-")[2])
 
 
 def folder() -> Traversable:

@@ -145,7 +145,7 @@ def write_target(server: Server, target: str) -> WriteTarget:
     """
     found = _behind(server, target)
     if not found:
-        update = [{"update": {"_index": target, "_id": SAMPLE_ID}}, {"doc": {}}]
+        update: list[dict[str, Any]] = [{"update": {"_index": target, "_id": SAMPLE_ID}}, {"doc": {}}]
         server.call(lambda client: client.bulk(operations=update), writing=True)
         found = _behind(server, target)
     if not found:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-import secrets
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -31,9 +30,8 @@ if TYPE_CHECKING:
     from es_dedup.index.records import RecordBatch
 
 
-PART_BYTES: Final = 3_000_000  # of a snapshot in one document
-TRIES: Final = 5  # to read a snapshot while others replace it
-HEAD: Final = "statistics"
+SNAPSHOT: Final = "statistics"
+"""The ``_id`` of the statistics' document; they are learned from so many pages at most that they have some 2 MB."""
 TITLE_WEIGHT: Final = 3.0  # a word of the title counts like three of the body
 MAX_QUERY_WORDS: Final = 64  # further ones are left out
 MAX_WORD_CHARS: Final = 255  # longer ones are cut: the server cuts them too
@@ -189,37 +187,18 @@ class Store(Index):
             self._session_notes |= notes
 
     def load_statistics(self) -> bytes | None:
-        """See ``Index.load_statistics``.
-
-        Raises:
-            IndexUnavailable: they are being replaced all the time, or a part of them is missing.
-        """
-        for _ in range(TRIES):
-            head = self._head_of_statistics()
-            if head is None:
-                return None
-            keys = _part_keys(head)
-            found = {part["_id"]: part["_source"]["value"] for part in self._meta.read(keys)}
-            if len(found) == len(keys):
-                return b"".join(base64.b64decode(found[key]) for key in keys)
-        raise IndexUnavailable(self._server.name, "the statistics are being replaced by others")
+        """See ``Index.load_statistics``."""
+        found = self._meta.read_one(SNAPSHOT)
+        if found is None:
+            return None
+        self._schema.noticed(META, [found["_index"]])
+        return base64.b64decode(found["_source"]["value"])
 
     def save_statistics(self, snapshot: bytes) -> None:
-        """See ``Index.save_statistics``: parts first, then what points to them, then the old parts go."""
+        """See ``Index.save_statistics``."""
         self._must_write()
-        before = self._head_of_statistics()
-        packed = [
-            base64.b64encode(snapshot[start : start + PART_BYTES]).decode()
-            for start in range(0, len(snapshot), PART_BYTES)
-        ]
-        head = {"kind": "statistics", "owner": secrets.token_hex(8), "parts": len(packed)}
-        self._meta.write(
-            self._meta.put(key, {"kind": "part", "value": part})
-            for key, part in zip(_part_keys(head), packed, strict=True)
-        )
-        self._meta.write([self._meta.put(HEAD, head)])
-        if before is not None:
-            self._meta.write(map(self._meta.delete, _part_keys(before)))
+        body = {"kind": "statistics", "value": base64.b64encode(snapshot).decode()}
+        self._meta.write([self._meta.put(SNAPSHOT, body)])
 
     def _note_writes(self, notes: Mapping[str, str | None]) -> list[Write]:
         """What keeps small texts, and removes those that are None."""
@@ -243,14 +222,6 @@ class Store(Index):
             name: base64.b64decode(there[key]["_source"]["value"]).decode() if key in there else None
             for name, key in keys.items()
         }
-
-    def _head_of_statistics(self) -> Mapping[str, Any] | None:
-        found = self._meta.read_one(HEAD)
-        if found is None:
-            return None
-        self._schema.noticed(META, [found["_index"]])
-        source: Mapping[str, Any] = found["_source"]
-        return source
 
     def texts(self, page_ids: Iterable[str]) -> dict[str, str]:
         """See ``Index.texts``."""
@@ -312,11 +283,6 @@ class Store(Index):
 def note_key(name: str) -> str:
     """The ``_id`` of a note."""
     return f"note:{name}"
-
-
-def _part_keys(head: Mapping[str, Any]) -> list[str]:
-    """The ``_id`` of each part of a snapshot."""
-    return [f"statistics:{head['owner']}:{part}" for part in range(head["parts"])]
 
 
 def words_of(segmented: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.index.embedded import fulltext
@@ -34,15 +34,6 @@ _PART_OF: Final = {
 }
 PARTS: Final = ("pages", "features", "postings", "texts", "fulltext", "clusters", "other")
 _TABLE_BYTES: Final = "SELECT name, sum(pgsize) FROM dbstat WHERE aggregate = TRUE GROUP BY name"
-# Without the dbstat table: bytes of the values and what SQLite's rows and half-filled pages add on average.
-_ESTIMATES: Final = {
-    "pages": "SELECT sum(2 * length(page_id) + length(url) + length(site) + length(title) + 60) FROM pages",
-    "features": "SELECT sum(length(terms) + length(payload) + 12) * 1.1 FROM features",
-    "postings": "SELECT count(*) * 16.7 FROM postings",
-    "texts": "SELECT sum(length(body) + 22) * 1.05 FROM texts",
-    "fulltext": "SELECT sum(length(block) + 8) * 1.05 FROM fulltext_data",
-    "clusters": "SELECT (SELECT count(*) FROM edges) * 50 + (SELECT count(*) FROM assignments) * 40",
-}
 
 
 class EmbeddedIndex(PageTables, TextSearch, ClusterTables):
@@ -149,15 +140,12 @@ def part_sizes(connection: sqlite3.Connection) -> dict[str, int]:
     """Bytes per part; ``other`` is the rest of the file, free pages included, and ``total`` is the sum.
 
     ``features`` holds the payloads and the terms by page, ``postings`` the pages by term, ``pages`` ids and
-    metadata. Reads the whole file, or estimates where SQLite was built without ``dbstat``.
+    metadata. Reads the whole file; where SQLite was built without ``dbstat``, all of it is ``other``.
     """
     found = dict.fromkeys(PARTS, 0)
-    try:
+    with suppress(sqlite3.OperationalError):  # SQLite may be built without that table
         for name, size in connection.execute(_TABLE_BYTES):
             found[_PART_OF.get(name, "fulltext" if name.startswith("fulltext") else "other")] += size
-    except sqlite3.OperationalError:
-        for part, query in _ESTIMATES.items():
-            found[part] = int(connection.execute(query).fetchone()[0] or 0)
     (file_bytes,) = connection.execute(
         "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
     ).fetchone()

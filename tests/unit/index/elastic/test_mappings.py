@@ -13,7 +13,8 @@ import pytest
 
 from es_dedup.detectors import ccdet, char_frequency, coverage, dwdcs, multi_simhash, simhash
 from es_dedup.detectors.named_fields import field_types, term_fields
-from es_dedup.index.elastic import Options, documents
+from es_dedup.index.elastic import documents
+from es_dedup.index.elastic.connecting import Options
 from es_dedup.index.elastic.documents import SEARCHED, SHOWN, TermFields
 from es_dedup.index.elastic.schema import KINDS, SCHEMA_VERSION, add_fields, body_of, load_mapping
 from es_dedup.index.records import RecordBatch

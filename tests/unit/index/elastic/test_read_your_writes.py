@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_dedup.index.elastic import Options, Server, parse_address
+from es_dedup.index.elastic.address import parse_address
 from es_dedup.index.elastic.collection import Collection, Result
+from es_dedup.index.elastic.connecting import Options
 from es_dedup.index.elastic.read_your_writes import (
     MOST_PAGES,
     ClusterChanges,
@@ -16,6 +17,7 @@ from es_dedup.index.elastic.read_your_writes import (
     newest_of,
     postings_of,
 )
+from es_dedup.index.elastic.server import Server
 from es_dedup.index.port import Assignment
 from es_dedup.index.records import RecordBatch
 from es_dedup.model import Edge, Relation

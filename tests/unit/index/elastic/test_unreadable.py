@@ -13,12 +13,14 @@ from elastic_transport._node._base import NodeApiResponse
 from elasticsearch import Elasticsearch
 
 from es_dedup.errors import UnreadableAnswer
-from es_dedup.index.elastic import Options, Server, SourceIndex, parse_address
+from es_dedup.index.elastic.address import parse_address
 from es_dedup.index.elastic.candidates import CandidateSearcher
 from es_dedup.index.elastic.collection import Collection
+from es_dedup.index.elastic.connecting import Options
 from es_dedup.index.elastic.read_your_writes import PageWriteCache
 from es_dedup.index.elastic.schema import Schema
-from es_dedup.index.elastic.server import reason_in
+from es_dedup.index.elastic.server import Server, reason_in
+from es_dedup.index.elastic.source_index import SourceIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -20,9 +20,9 @@ from es_dedup.errors import (
     IndexRefused,
     IndexUnavailable,
 )
-from es_dedup.index.elastic import Options, Server, is_address, parse_address
+from es_dedup.index.elastic.address import is_address, parse_address
 from es_dedup.index.elastic.collection import Result
-from es_dedup.index.elastic.connecting import credentials
+from es_dedup.index.elastic.connecting import Options, credentials
 from es_dedup.index.elastic.documents import (
     LONG,
     hash_of,
@@ -31,6 +31,7 @@ from es_dedup.index.elastic.documents import (
     storable,
     tokens_of,
 )
+from es_dedup.index.elastic.server import Server
 from es_dedup.index.elastic.source_writes import DROPPED, SourceWrites
 from es_dedup.index.factory import beside, elastic_options, shown
 from es_dedup.index.source_index import RestoredDocument
