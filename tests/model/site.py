@@ -189,15 +189,18 @@ class SiteSystem:
         return {**step, "shape": self._previous}
 
     def _vanishing(self, step: Step, actions: list[Any]) -> Step:
-        """Documents that are deleted, rather canonical ones, and actions that write a copy of each."""
-        expected = self._model.expected()
-        names = sorted(expected, key=lambda name: (expected[name].canonical != name, name))
+        """Canonical documents that are deleted, and actions that write a copy of each, none over another.
+
+        The hook comes across these; that another member of a cluster has gone is what an audit finds.
+        """
+        names = sorted(name for name, place in self._model.expected().items() if place.canonical == name)
         gone = list(dict.fromkeys(names[int(len(names) * share**2)] for share in step["which"] if names))
+        of_one_page = {action[1]: action for action in actions}
         copies = [
             [*action[:2], self._model.live[name].content, *action[3:]]
-            for action, name in zip(actions, gone, strict=False)
+            for action, name in zip(of_one_page.values(), gone, strict=False)
         ]
-        return {**step, "actions": copies, "gone": gone}
+        return {**step, "actions": copies, "gone": gone[: len(copies)]}
 
     def _take(self, step: Step) -> None:
         op = step["op"]
