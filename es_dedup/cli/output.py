@@ -123,11 +123,11 @@ class Output:
 
 
 def show_pair(output: Output, pair: PairDecision, *, methods: Sequence[str] | None = None) -> None:
-    """A decided pair for people: three lines, then one line for each method, or for each of ``methods``."""
+    """A decided pair for people: its relation and three lines, then one line for each method, or for each of ``methods``."""
     from es_dedup.views.evidence import measures
 
     first, *rest = pair.explanation
-    output.line(clean(first), str(pair.relation))
+    output.line(f"{pair.relation}: {clean(first)}", str(pair.relation))
     for line in rest:
         output.line(f"  {clean(line)}")
     for verdict in pair.all_verdicts:

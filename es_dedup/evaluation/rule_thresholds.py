@@ -10,6 +10,7 @@ from es_dedup.decision.conditions import Fact
 from es_dedup.decision.match_rules import RULES
 from es_dedup.evaluation.tune import Axis
 from es_dedup.model.explanation import RuleOutcome
+from es_dedup.model.translations import ENGLISH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +49,7 @@ class DecidingCondition:
     margin: float
 
     def __str__(self) -> str:
-        return f"{self.condition} of “{self.rule}”"
+        return f"{self.condition.said(ENGLISH)} (rule “{self.rule}”)"
 
 
 @dataclass(frozen=True, slots=True)

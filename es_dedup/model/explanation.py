@@ -18,6 +18,8 @@ ROUNDING: Final = 1e-9
 """Tolerance for binary fractions: 0.29 times 100 is a little less than 29."""
 TITLES_AGREE: Final = 0.80  # overlap of the titles; below, they agree in part
 TITLES_DIFFER: Final = 0.20  # below, they differ
+TOO_LITTLE: Final = "too little covered"
+"""The rule that compares the coverage of the better covered page with what is required."""
 
 
 class RuleOutcome(StrEnum):
@@ -50,19 +52,27 @@ class ConditionResult:
     threshold: Value
     holds: bool
 
-    def __str__(self) -> str:
-        if isinstance(self.threshold, bool):
-            return self.words
-        return f"{self.fact} {format_number(self.value)} ({self.sign} {format_number(self.threshold)})"
+    def said(self, language: str, *, would_reject: bool = False) -> str:
+        """The condition for readers, in a language: the fact with its value, and on which side of the threshold that is.
 
-    def said(self, language: str) -> str:
-        """The condition for readers, in a language: the fact, its value and the threshold."""
+        Args:
+            language: of the words.
+            would_reject: say instead on which side of the threshold the pair would have been rejected, as it is not.
+        """
         fact = translate(language, self.words)
         if isinstance(self.threshold, bool):
             return fact
-        value, threshold = format_number(self.value), format_number(self.threshold)
-        template = "{fact} {value} ({sign} {threshold})"
-        return translate(language, template, fact=fact, value=value, sign=self.sign, threshold=threshold)
+        value, threshold = _told_apart(self.value, self.threshold)
+        given = {"fact": fact, "value": value, "threshold": threshold}
+        if would_reject:
+            side = "below" if self.sign == "<" else "from"
+            return translate(
+                language, f"{{fact}} {{value}}: {side} {{threshold}} it would have been rejected", **given
+            )
+        is_below = (self.sign == "<") is self.holds
+        return translate(
+            language, f"{{fact}} {{value}}, {'below' if is_below else 'at least'} {{threshold}}", **given
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -98,6 +108,18 @@ class RuleResult:
             return (next(each for each in self.rejects_if if all(one.holds for one in each)),)
         alternatives = (self.applies_if,) if self.outcome is RuleOutcome.NOT_APPLICABLE else self.rejects_if
         return tuple(dict.fromkeys(tuple(one for one in each if not one.holds) for each in alternatives))
+
+    def because(self, language: str) -> str:
+        """What the outcome follows from, for readers: ``…, …; or …, …`` for alternatives."""
+        passes = self.outcome is RuleOutcome.PASSES
+        alternatives = (
+            [each[0].said(language, would_reject=passes)]
+            if len(each) == 1
+            else [one.said(language) for one in each]
+            for each in self.deciding
+        )
+        comma = translate(language, ", ")
+        return translate(language, "; or ").join(comma.join(each) for each in alternatives)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -142,6 +164,14 @@ def percent(share: float) -> str:
     return f"{math.floor(share * 100 + ROUNDING)} %"
 
 
+def _told_apart(value: Value, threshold: Value) -> tuple[str, str]:
+    """A value and its threshold with two decimals where they are fractions, with more where they would look equal and are not."""
+    if not (isinstance(value, float) and isinstance(threshold, float)) or max(value, threshold) > 1:
+        return format_number(value), format_number(threshold)
+    digits = next((n for n in (2, 3, 4) if f"{value:.{n}f}" != f"{threshold:.{n}f}"), 2)
+    return f"{value:.{digits}f}", f"{threshold:.{digits}f}"
+
+
 def format_number(value: Value) -> str:
     """A value in at most five significant places: ``0.913``, ``12,345``, ``yes``, ``–`` for None."""
     if value is None:
@@ -154,21 +184,57 @@ def format_number(value: Value) -> str:
 
 
 def _outcome(pair: WithExplanation, language: str) -> str:
-    relation = str(pair.relation)
+    """How much of each page stands in the other, and what follows from that."""
     sides = {"left": pair.left, "right": pair.right}
-    if relation in ("exact", "duplicate"):
-        outcome = translate(language, "merged ({relation})", relation=translate(language, relation))
-    elif relation == "different":
-        outcome = translate(language, "not merged")
-    else:
-        verb = "contains" if relation == "contains" else "is contained in"
-        outcome = translate(language, f"not merged, {{left}} {verb} {{right}}", **sides)
+    outcome = _followed(pair, language, sides)
     if pair.shares is None:
         template = "{outcome}: score {score} for {left} and {right}"
         return translate(language, template, outcome=outcome, score=f"{pair.score:.2f}", **sides)
-    share, other = map(percent, pair.shares)
-    template = "{outcome}: {share} of {left} stands in {right}, {other} of {right} in {left}"
+    share, other = (translate(language, "all") if each >= 1 else percent(each) for each in pair.shares)
+    template = "{share} of {left} stands in {right}, {other} of {right} in {left}: {outcome}"
     return translate(language, template, outcome=outcome, share=share, other=other, **sides)
+
+
+def _followed(pair: WithExplanation, language: str, sides: Mapping[str, str]) -> str:
+    """Whether a pair is merged and, where the decision rules say so, since how much is enough."""
+    relation = str(pair.relation)
+    better, lesser = thresholds_of_coverage(pair)
+    if relation in ("contains", "contained"):
+        verb = "contains" if relation == "contains" else "is contained in"
+        outcome = translate(language, f"not merged, {{left}} {verb} {{right}}", **sides)
+        if lesser is None:
+            return outcome
+        template = "{outcome}; {lesser} of both would be needed"
+        return translate(language, template, outcome=outcome, lesser=_at_least(lesser))
+    if relation == "exact":
+        return translate(language, "merged as an exact copy")
+    if relation == "different":
+        if better is None or pair.reason != TOO_LITTLE:
+            return translate(language, "not merged")
+        return translate(
+            language, "not merged, since {better} of one page are needed", better=_at_least(better)
+        )
+    template = "merged, since {better} of one page and {lesser} of the other are enough"
+    if better is None or lesser is None:
+        template = "merged"
+    elif better == lesser:
+        template = "merged, since {lesser} of both pages are enough"
+    return translate(language, template, better=percent(better or 0), lesser=percent(lesser or 0))
+
+
+def thresholds_of_coverage(pair: WithExplanation) -> tuple[float | None, float | None]:
+    """What the better covered page and the other one had to reach to be duplicates; None where that decided nothing."""
+    better, lesser = pair.evidence.get("min_cover"), pair.evidence.get("min_both")
+    if pair.otherwise is not None or pair.decided_by != "rules" or better is None or lesser is None:
+        return None, None
+    if str(pair.relation) == "different":
+        return better, None
+    return max(better, lesser), lesser
+
+
+def _at_least(share: float) -> str:
+    """A share that was not reached in whole percents, rounded up: what was reached is rounded down."""
+    return f"{math.ceil(share * 100 - ROUNDING)} %"
 
 
 def _looked_at(evidence: Mapping[str, Any], language: str) -> str:
@@ -219,18 +285,13 @@ def _decided(pair: WithExplanation, language: str) -> str:
         )
         return translate(language, template, who=pair.decided_by, reason=reason)
     if pair.relation != "different":
-        accepted, needed = translate(language, "accepted: no rule rejects"), pair.evidence.get("min_cover")
-        if pair.shares is None or needed is None:
-            return accepted
-        template = "{accepted}; coverage of the better covered page {better} (≥ {needed})"
-        better = format_number(max(pair.shares))
-        return translate(language, template, accepted=accepted, better=better, needed=format_number(needed))
+        return translate(language, "accepted: no rule rejects")
     rejected = next((each for each in pair.rules if each.name == pair.reason), None)
     rule = translate(language, pair.reason)
     if rejected is None:
         return translate(language, "rejected by the rule “{rule}”", rule=rule)
-    causes = translate(language, ", ").join(one.said(language) for each in rejected.deciding for one in each)
-    return translate(language, "rejected by the rule “{rule}”: {causes}", rule=rule, causes=causes)
+    template = "rejected by the rule “{rule}”: {causes}"
+    return translate(language, template, rule=rule, causes=rejected.because(language))
 
 
 def _of_people(pair: WithExplanation, language: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.views.templates import short
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -13,6 +15,8 @@ _SCORE_STEP: Final = 5
 _FULL: Final = 100
 _LEAST_BARS: Final = 5
 _MONTH: Final = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
+MOST_SITES: Final = 10
+SITE_CHARS: Final = 60
 MOST_MONTHS: Final = 240
 """Months of an axis, the latest."""
 
@@ -38,6 +42,12 @@ def score_bars(scores: Mapping[int, int]) -> list[tuple[str, int]]:
         for low in range(first, _FULL, _SCORE_STEP)
     ]
     return [*bars, ("100\u00a0%", scores.get(_FULL, 0))]
+
+
+def site_bars(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """The sites with most; ``–`` stands for pages without one."""
+    most = sorted(counts.items(), key=lambda counted: (-counted[1], counted[0]))[:MOST_SITES]
+    return [(short(site, SITE_CHARS) or "–", count) for site, count in most]
 
 
 def month_axis(counts: Mapping[str, int]) -> list[tuple[str, int]]:

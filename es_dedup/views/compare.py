@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from es_dedup.decision.alignment import distinguishing_words
+from es_dedup.model.explanation import thresholds_of_coverage
 from es_dedup.model.translations import ENGLISH, translate, translate_filled
 from es_dedup.views.evidence import measures, rule_rows
 
@@ -62,6 +63,14 @@ class MethodRow:
     reason: str = ""
 
 
+class CoverageBar(NamedTuple):
+    """How much of a page stands in the other one, and how much decided; in [0, 1]."""
+
+    role: int
+    share: float
+    threshold: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class PairView:
     """A pair as shown.
@@ -70,6 +79,7 @@ class PairView:
         sides: both pages.
         relation: between them, as decided.
         lines: the decision in words.
+        bars: coverage of both pages; empty where it was not measured.
         rows: of each text the parts that stand beside each other, and whether they are the same.
         more: characters of each text that are not shown.
         terms: title-distinguishing terms of both pages that stand in unshared text alone; empty without any.
@@ -81,6 +91,7 @@ class PairView:
     sides: tuple[PageView, PageView]
     relation: str
     lines: Sequence[str]
+    bars: Sequence[CoverageBar]
     rows: Sequence[tuple[bool, tuple[Pieces, Pieces]]]
     more: tuple[int, int]
     terms: str
@@ -89,25 +100,27 @@ class PairView:
     fields: Sequence[FieldPair]
 
 
-def pair_view(left: PageView, right: MemberComparison, chars: int, language: str = ENGLISH) -> PairView:
+def pair_view(
+    left: PageView, right: MemberComparison, chars: int, names: tuple[str, str], language: str = ENGLISH
+) -> PairView:
     """What is shown of a pair.
 
     Args:
         left: the left page.
         right: the right page, and what was decided of the pair.
         chars: of each text at most so many characters are shown.
+        names: what the pages are called in the sentence on them, in English.
         language: of all words around the pages.
     """
     decision = right.decision
-    named = replace(
-        decision, left=translate(language, "the left page"), right=translate(language, "the right page")
-    )
+    named = replace(decision, left=translate(language, names[0]), right=translate(language, names[1]))
     terms = distinguishing_words((left.record.title, right.page.record.title), right.rows)
     rows, more = _cut_rows(right.rows, chars)
     return PairView(
         sides=(left, right.page),
         relation=str(decision.relation),
         lines=named.explained(language),
+        bars=_bars(decision),
         rows=rows,
         more=more,
         terms="; ".join(", ".join(side) or "–" for side in terms) if any(terms) else "",
@@ -118,6 +131,19 @@ def pair_view(left: PageView, right: MemberComparison, chars: int, language: str
         rules=rule_rows(decision.rules, language),
         fields=right.fields,
     )
+
+
+def _bars(decision: PairDecision) -> list[CoverageBar]:
+    """Coverage of both pages; the better covered one has to reach another threshold than the other one."""
+    if decision.shares is None:
+        return []
+    better, lesser = thresholds_of_coverage(decision)
+    left_is_better = decision.shares[0] >= decision.shares[1]
+    thresholds = (better, lesser) if left_is_better else (lesser, better)
+    return [
+        CoverageBar(role, share, threshold)
+        for role, (share, threshold) in enumerate(zip(decision.shares, thresholds, strict=True))
+    ]
 
 
 def _skipped(reasons: Mapping[str, str], language: str) -> Iterable[MethodRow]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from es_dedup.model import Cluster, Number
-    from es_dedup.model.explanation import ConditionResult, RuleResult
+    from es_dedup.model.explanation import RuleResult
 
 _SIGNS: Final = {"min_": "≥", "max_": "≤"}
 _STRICT_SIGNS: Final = {"min_": ">", "max_": "<"}
@@ -54,26 +54,10 @@ def measures(evidence: Mapping[str, Number]) -> list[Measure]:
     return [measure for measure in found if measure.name not in used]
 
 
-def rule_rows(rules: Iterable[RuleResult], language: str = "") -> list[tuple[str, str, str]]:
-    """For each rule its name, its outcome, and the conditions that this follows from: ``…, …; or …, …`` for alternatives.
-
-    Args:
-        rules: in their order.
-        language: facts are written out in it; empty: they are named, as in JSON.
-    """
-
-    def said(each: ConditionResult) -> str:
-        return each.said(language) if language else str(each)
-
-    spoken = language or ENGLISH
+def rule_rows(rules: Iterable[RuleResult], language: str = ENGLISH) -> list[tuple[str, str, str]]:
+    """For each rule its name, its outcome, and what this follows from, in a language."""
     return [
-        (
-            translate(spoken, each.name),
-            translate(spoken, str(each.outcome)),
-            translate(spoken, "; or ").join(
-                translate(spoken, ", ").join(map(said, one)) for one in each.deciding
-            ),
-        )
+        (translate(language, each.name), translate(language, str(each.outcome)), each.because(language))
         for each in rules
     ]
 

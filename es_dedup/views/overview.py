@@ -8,10 +8,10 @@ from es_dedup.index.jobs import JobState
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.model.translations import translate
-from es_dedup.views.charts import month_axis, size_bars
+from es_dedup.views.charts import month_axis, site_bars, size_bars
 from es_dedup.views.clusters import cluster_rows, fields
 from es_dedup.views.frame import path
-from es_dedup.views.templates import console_page, short
+from es_dedup.views.templates import console_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 NEWEST: Final = 5
 """Clusters that are listed."""
-SITES: Final = 10
-"""Sites of the chart."""
 LOW: Final = 0.8
 """Agreement below which a cluster should be looked at."""
 MOST: Final = 100
@@ -46,7 +44,6 @@ def overview(reader: IndexReader, visitor: Visitor, jobs: Sequence[JobStatus]) -
     stats = reader.stats()
     newest = ClusterQuery(order=ClusterOrder.NEWEST)
     sites, months = reader.duplicate_counts()
-    common = sorted(sites.items(), key=lambda counted: (-counted[1], counted[0]))[:SITES]
     return console_page(
         "overview",
         visitor,
@@ -57,7 +54,7 @@ def overview(reader: IndexReader, visitor: Visitor, jobs: Sequence[JobStatus]) -
         steered=(),
         newest=cluster_rows(reader, reader.list_clusters(newest, limit=NEWEST)),
         all_newest=path("clusters", **fields(newest)),
-        sites=[(short(site, 60) or "–", count) for site, count in common],
+        sites=site_bars(sites),
         months=month_axis(months),
         sizes=size_bars(reader.cluster_sizes()),
     )

@@ -58,7 +58,7 @@ def pair_of(reader: IndexReader, left: str, right: str, language: str) -> PairVi
     ours, theirs = (PageView(reader.record(name), reader.text(name)) for name in (left, right))
     fields = compared_fields(reader.features(left), reader.features(right))
     compared = MemberComparison(theirs, reader.explain(left, right), reader.aligned(left, right), fields)
-    return pair_view(ours, compared, CHARS, language)
+    return pair_view(ours, compared, CHARS, ("the left page", "the right page"), language)
 
 
 def page(reader: IndexReader, visitor: Visitor, page_id: str, done: str) -> bytes:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.decision.alignment import MOST_CHARS
 from es_dedup.index.records import FeatureRecord
 from es_dedup.model.translations import ENGLISH
-from es_dedup.views.charts import score_bars, size_bars
+from es_dedup.views.charts import month_axis, score_bars, site_bars, size_bars
 from es_dedup.views.compare import PageView, pair_view
 from es_dedup.views.evidence import share_spans, shares_in_words
 from es_dedup.views.frame import STYLE, file_text
@@ -81,6 +81,8 @@ def report_page(
         places={view.cluster.id: place for place, view in enumerate(data.detailed, 1)},
         sizes=size_bars(data.totals.sizes),
         scores=score_bars(data.totals.scores),
+        sites=site_bars(data.sites),
+        months=month_axis(data.months),
         pairs=_pairs(data),
         share_spans=share_spans,
         shares_in_words=shares_in_words,
@@ -92,7 +94,10 @@ def report_page(
 def _pairs(data: ReportData) -> dict[str, list[Any]]:
     """The compared pairs of each cluster that is written out."""
     return {
-        view.cluster.id: [pair_view(view.canonical, each, data.limits.chars) for each in view.comparisons]
+        view.cluster.id: [
+            pair_view(view.canonical, each, data.limits.chars, ("the canonical document", "the member"))
+            for each in view.comparisons
+        ]
         for view in data.detailed
     }
 
@@ -120,7 +125,7 @@ def page_view(reader: IndexReader, side: str | Page) -> PageView:
 def pair_page(left: PageView, right: MemberComparison) -> bytes:
     """Two pages side by side, with their evidence."""
     title = f"{left.record.page_id} – {right.page.record.page_id}"
-    return _document("explain", title, pair=pair_view(left, right, MOST_CHARS))
+    return _document("explain", title, pair=pair_view(left, right, MOST_CHARS, ("A", "B")))
 
 
 def _document(template: str, title: str, *, script: str = "", **values: object) -> bytes:

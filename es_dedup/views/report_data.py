@@ -61,13 +61,15 @@ class ClusterView:
 
 @dataclass(frozen=True, slots=True)
 class ReportData:
-    """Everything on the page."""
+    """Everything on the page; ``sites`` and ``months`` count duplicates."""
 
     stats: Mapping[str, object]
     totals: Totals
     listed: Sequence[tuple[Cluster, FeatureRecord]]
     detailed: Sequence[ClusterView]
     limits: ReportLimits
+    sites: Mapping[str, int] = field(default_factory=dict)
+    months: Mapping[str, int] = field(default_factory=dict)
     run: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -93,7 +95,7 @@ def gather(
         if progress is not None:
             progress(done + 1, min(limits.clusters, len(largest)))
     listed = [(cluster, source.record(cluster.canonical)) for cluster in largest[: limits.listed]]
-    return ReportData(source.stats(), totals, listed, detailed, limits, run or {})
+    return ReportData(source.stats(), totals, listed, detailed, limits, *source.duplicate_counts(), run or {})
 
 
 def _count(source: IndexReader, keep: int) -> tuple[Totals, list[Cluster]]:

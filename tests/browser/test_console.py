@@ -183,7 +183,7 @@ def test_decisions_in_a_cluster_hold_until_they_are_undone(either: Any, tab: Cal
 def test_pairs_are_decided_where_they_are_compared_with_a_reason(api: Any, tab: Callable[..., Tab]) -> None:
     editor = signed_in(tab(api.address), api, "write")
     editor.show("/console/compare?left=tug%2F1%3Fx%3D%3Ci%3E&right=tug%2F2")
-    assert editor.page.locator(".aligned").bounding_box()["y"] < 450  # texts come first
+    assert editor.page.locator(".aligned").bounding_box()["y"] < 600  # texts come first
     fill(editor, "not the same", "mz")
     with editor.page.expect_navigation():
         editor.page.get_by_role("button", name="Never in one cluster").click()

@@ -76,7 +76,7 @@ def test_views_lead_from_clusters_to_pages_and_pairs(browser: httpx.Client) -> N
     assert "2026-03-02 09:00" in shown.text
     (pair,) = _links(shown.text, "compare")
     compared = browser.get(pair).text
-    assert "merged (exact)" in compared
+    assert "merged as an exact copy" in compared
     assert 'class="row"' in compared
     differing = browser.get("/console/compare?left=b&right=c").text
     assert 'class="row differs"' in differing

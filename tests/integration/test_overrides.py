@@ -156,7 +156,7 @@ def test_explanations_and_clusters_name_overrides(dedup: Deduplicator) -> None:
     found = dedup.explain("story-0", "copy-1")
     assert (found.relation, found.decided_by) == ("different", "overrides")
     assert found.reason == "decided different by ed: read both; decided same by al: one event"
-    assert found.explanation[0].startswith("not merged")
+    assert found.explanation[0].endswith(": not merged")
     assert found.explanation[2] == f"{found.reason}; without this {rules.explanation[2]}"
     assert found.otherwise == rules
     assert (found.rules, found.all_verdicts) == (rules.rules, rules.all_verdicts)

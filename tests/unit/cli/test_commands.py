@@ -61,7 +61,7 @@ def lines(result: Result) -> list[Any]:
 def test_what_each_command_shows(scanned: None) -> None:
     """Of commands that change nothing: their exit codes, and what their output has."""
     evidence = r"ccs 1 \(≥ 0.6\)"
-    merged = r"merged \(exact\): 100 % of a stands in b, 100 % of b in a\n"
+    merged = r"exact: all of a stands in b, all of b in a: merged as an exact copy\n"
     of_a = r"e: duplicate \(cluster a\)\n  duplicate of a: 100 % of this page, 100 % of the other\n"
     for line, code, *shown in (
         ("scan pages.jsonl --dry-run", 0, "would be stored +0", "unchanged +4"),
@@ -166,7 +166,7 @@ def test_without_an_index_a_command_says_so_and_makes_none() -> None:
     assert (checks["Python"], checks["SQLite"], checks["index"]) == ("ok", "ok", "note")
     for name, text in (("x.txt", "一"), ("y.txt", "二")):
         Path(name).write_text(text, encoding="utf-8")
-    assert run("explain", "x.txt", "y.txt").stdout.startswith("not merged: ")
+    assert run("explain", "x.txt", "y.txt").stdout.startswith("different: 0 % of x.txt stands in y.txt")
     assert not Path("es-dedup.db").exists()
 
 

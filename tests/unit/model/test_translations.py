@@ -103,4 +103,4 @@ def test_an_explanation_in_english_is_as_before() -> None:
         dedup.add(Page(id="a", text=text))
         pair = dedup.explain("a", Page(id="b", text=text))
         assert pair.explanation == pair.explained("en")
-        assert pair.explained("zh")[0] == "合并（完全相同）：a的 100 % 见于b，b的 100 % 见于a"
+        assert pair.explained("zh")[0] == "a的 全部 见于b，b的 全部 见于a：合并，完全相同"

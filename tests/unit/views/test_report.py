@@ -15,9 +15,11 @@ from es_dedup.detectors.page_features import PageFeatures
 from es_dedup.index.records import FeatureRecord
 from es_dedup.model import Cluster, Member, PairDecision, Relation, Verdict
 from es_dedup.views import ReportLimits, write_report
+from es_dedup.views.charts import MOST_MONTHS, month_axis
 from es_dedup.views.compare import _cut_rows
 from es_dedup.views.evidence import measures
 from es_dedup.views.features import FieldPair, compared_fields
+from es_dedup.views.search import CHARS, pattern_of, snippet
 
 HOSTILE = '<script>alert("1")</script><img src=x onerror=a()>\x00\x1b[31m\u202e'
 
@@ -68,6 +70,9 @@ class FakeIndex:
         first, template, rest = Piece(self.body[:5]), Piece(self.body[5:10], template=True), self.body[10:]
         rows = [AlignedRow((first, template), (first, template))]
         return [*rows, AlignedRow((Piece(rest, only=True),), (Piece(f"别{rest}", only=True),))]
+
+    def duplicate_counts(self) -> tuple[dict[str, int], dict[str, int]]:
+        return {"a.cn": 3}, {"2026-01": 1, "2026-04": 2, "bad": 1}
 
     def stats(self) -> dict[str, object]:
         return {"pages": 3 * len(self.all), "bytes": 1234, "nested": {"left": "out"}}
@@ -129,7 +134,8 @@ def test_the_page_is_well_formed_and_shows_totals_and_evidence(tmp_path: Path) -
     assert ">3</b><span>left out</span>" in page
     assert 'ccs <b>0.91</b> <i class="met" title="the threshold is met">≥ 0.6</i>' in page
     assert 'clr <b>0.3</b> <i class="unmet" title="the threshold is not met">≥ 0.5</i>' in page
-    assert page.count("<figure>") == 2
+    assert page.count("<figure>") == 4
+    assert "2026-04: 2 duplicates" in page
 
 
 def test_what_only_one_page_has_is_marked_and_template_greyed(tmp_path: Path) -> None:
@@ -224,3 +230,30 @@ def test_a_strict_threshold_is_not_met_by_an_equal_value() -> None:
         ("> 0.8", True),
         ("< 0.05", True),
     ]
+
+
+def test_an_axis_of_months_has_those_without_anything() -> None:
+    counts = {"2025-11": 2, "2026-02": 1, "": 5, "2026": 4, "2026-13": 3}
+    assert month_axis(counts) == [("2025-11", 2), ("2025-12", 0), ("2026-01", 0), ("2026-02", 1)]
+    assert month_axis({"": 1}) == []
+    long = month_axis({"0001-01": 1, "2026-02": 1})
+    assert (len(long), long[-1]) == (MOST_MONTHS, ("2026-02", 1))
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "expected"),
+    [
+        ("Ferry", "The ferry ran aground.", [("The ", False), ("ferry", True), (" ran aground.", False)]),
+        ("大桥通车", "新大桥今天", [("新", False), ("大桥", True), ("今天", False)]),
+        ("<b>", f"{'word ' * 100}<b>", [("…", False), ("b", True)]),
+        ("(.*", "x", [("x", False)]),
+    ],
+)
+def test_a_snippet_shows_where_words_were_found(
+    query: str, text: str, expected: list[tuple[str, bool]]
+) -> None:
+    found = snippet(text, pattern_of(query))
+    assert [part for part in found if part in expected or part[1]] == [
+        part for part in expected if part in found or part[1]
+    ]
+    assert len("".join(part for part, _ in found)) <= CHARS + 2
