@@ -9,7 +9,6 @@ from fastapi import Depends, Request, Response
 from fastapi.datastructures import QueryParams
 from fastapi.responses import RedirectResponse
 
-from es_dedup.batch.journal import MAX_CHARS
 from es_dedup.model.translations import accepted_language
 from es_dedup.serve.problems import ForeignOrigin, NotAllowed
 from es_dedup.serve.service import Served  # noqa: TC001 - FastAPI reads it
@@ -24,6 +23,8 @@ COOKIE: Final = "es-dedup-console"
 NAME_COOKIE: Final = "es-dedup-name"
 """Holds the name under which a visitor decided last."""
 NAME_SECONDS: Final = 31_536_000
+MOST_NAME_CHARS: Final = 100
+"""Of a name that is remembered: browsers drop cookies of more than 4 kB."""
 SEE_OTHER: Final = 303
 HEADERS: Final = {"Content-Security-Policy": POLICY, "Referrer-Policy": "same-origin"}
 """Of every page: without a referrer, browsers send forms with the origin ``null``, which is refused."""
@@ -60,7 +61,7 @@ class Visit:
             inside=self.service.tokens is None or self.scope is not None,
             session=self.scope is not None,
             writes=self.writes,
-            name=unquote(self.request.cookies.get(NAME_COOKIE, ""))[:MAX_CHARS],
+            name=unquote(self.request.cookies.get(NAME_COOKIE, "")),
         )
 
     async def show(self, view: Callable[..., bytes], *arguments: Any) -> Response:
@@ -76,7 +77,13 @@ class Visit:
         """The answer, with the name of the visitor for the next form."""
         secure = self.request.url.scheme == "https"
         answer.set_cookie(
-            NAME_COOKIE, quote(name), NAME_SECONDS, path=ROOT, secure=secure, httponly=True, samesite="strict"
+            NAME_COOKIE,
+            quote(name[:MOST_NAME_CHARS]),
+            NAME_SECONDS,
+            path=ROOT,
+            secure=secure,
+            httponly=True,
+            samesite="strict",
         )
         return answer
 

@@ -132,7 +132,7 @@ def one(reader: IndexReader, visitor: Visitor, name: str, offset: int, done: str
         decided=overrides.of_pages(reader, (found.canonical, *members)),
         following=path("clusters", name, offset=offset + MEMBERS) if more else "",
         notice=overrides.just_decided(reader, done),
-        back=path("clusters", name, offset=offset or None),
+        back=path("clusters", found.canonical, offset=offset or None),
     )
 
 

@@ -85,6 +85,8 @@ def test_views_can_be_read_by_everybody(api: Any, tab: Callable[..., Tab], look:
         assert reader.page.locator("html").get_attribute("lang") == look["language"]
         if reader.beyond() > 0:
             found.append(f"{address[:40]}: {reader.beyond()} px wider than the window")
+        if cut_tables(reader) and "bad" not in address and "min_size=1" not in address:
+            found.append(f"{address[:40]}: a table is cut at the right")
         for violation in axe.run(reader.page).response["violations"]:
             nodes = "; ".join(node["html"][:200] for node in violation["nodes"][:3])
             found.append(f"{address[:40]}: {violation['id']}, {violation['help']}: {nodes}")
@@ -276,6 +278,13 @@ def state(tab: Tab) -> tuple[int, str]:
     """How many pages a cluster has, and when its canonical document was published."""
     rows = tab.page.locator(".rows tbody tr")
     return rows.count(), rows.first.locator("time").inner_text()
+
+
+def cut_tables(tab: Tab) -> int:
+    """Tables of a list that are wider than the window."""
+    wide = "[...document.querySelectorAll('.scroll:has(.rows)')].filter(each => each.scrollWidth > each.clientWidth)"
+    found: int = tab.page.evaluate(f"{wide}.length")
+    return found
 
 
 def asked(tab: Tab) -> list[str]:
