@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from es_dedup.errors import DamagedData
-from es_dedup.index.embedded import EmbeddedIndex, adapter, fulltext, postings, tables
+from es_dedup.index.embedded import EmbeddedIndex, adapter, candidates, fulltext, tables
 from es_dedup.index.records import FeatureRecord, RecordBatch
 from es_dedup.index.texts import compress_text, decompress_text
 from es_dedup.model import CandidateQuery, Edge, Relation, TermGroup
@@ -138,13 +138,13 @@ class TestColumns:
     def test_postings_of_terms(
         self, index: EmbeddedIndex, monkeypatch: pytest.MonkeyPatch, least_for_scan: int
     ) -> None:
-        monkeypatch.setattr(postings, "MIN_TERMS_FOR_SCAN", least_for_scan)
-        monkeypatch.setattr(postings, "ROWS_PER_SCAN", 3)
+        monkeypatch.setattr(candidates, "MIN_TERMS_FOR_SCAN", least_for_scan)
+        monkeypatch.setattr(candidates, "ROWS_PER_SCAN", 3)
         index.put_many([record("a", [1, 5]), record("b", [1, 3, 5]), record("c", [5, 1 << 47])])
         with index._connection.reading() as connection:
             docs = tables.docs_by_id(connection, ["a", "b", "c"])
-            found = postings.find(connection, np.array([0, 1, 3, 5, 1 << 47], dtype=np.uint64), 2)
-            nothing = postings.find(connection, np.empty(0, dtype=np.uint64), 2)
+            found = candidates.find_postings(connection, np.array([0, 1, 3, 5, 1 << 47], dtype=np.uint64), 2)
+            nothing = candidates.find_postings(connection, np.empty(0, dtype=np.uint64), 2)
         a, b, c = docs["a"], docs["b"], docs["c"]
         assert found.term_index.tolist() == [1, 1, 2, 4]
         assert found.docs.tolist() == [a, b, b, c]

@@ -25,7 +25,7 @@ from es_dedup.detectors.port import Detector
 from es_dedup.detectors.registry import create_detectors, detector_names
 from es_dedup.errors import DedupError
 from es_dedup.index.elastic.documents import hash_of, hash_token
-from es_dedup.index.embedded import postings
+from es_dedup.index.embedded import candidates
 from es_dedup.index.embedded.tables import pack_terms, unpack_terms
 from es_dedup.index.texts import compress_text, decompress_text
 from es_dedup.model import Content, Page, Skipped
@@ -232,9 +232,9 @@ def decoded(given: tuple[str, bytes]) -> None:
             connection.execute(
                 "CREATE TABLE postings (term INTEGER, doc INTEGER, PRIMARY KEY (term, doc)) WITHOUT ROWID"
             )
-            postings.insert(connection, found, np.ones(len(found), dtype=np.int64))
-            assert len(postings.find(connection, found, 9).docs) == len(found)
-            postings.remove(connection, found, np.ones(len(found), dtype=np.int64))
+            candidates.insert_postings(connection, found, np.ones(len(found), dtype=np.int64))
+            assert len(candidates.find_postings(connection, found, 9).docs) == len(found)
+            candidates.remove_postings(connection, found, np.ones(len(found), dtype=np.int64))
     else:
         hash_of(data.decode("latin-1")[:11])
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from es_dedup.errors import IndexError_
 from es_dedup.index.elastic import documents
 from es_dedup.index.elastic.candidates import CandidateSearcher
-from es_dedup.index.elastic.cluster_lists import ClusterLists
+from es_dedup.index.elastic.clusters import ClusterDocuments
 from es_dedup.index.elastic.collection import WINDOW, any_of, read_several, write_all
 from es_dedup.index.elastic.connecting import Options
 from es_dedup.index.elastic.documents import assignments_in, hash_of, hash_token, key_of, storable
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @reads_answers()
-class ElasticIndex(ClusterLists):
+class ElasticIndex(ClusterDocuments):
     """The port ``Index`` over four Elasticsearch indices whose names begin with one name.
 
     Threads may share one object. Reads by id see every write at once; searches see the writes of the same object, because

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexRefused, IndexUnavailable, MappingConflict, SourceIncomplete
-from es_dedup.index.elastic import source_facts, templates
+from es_dedup.index.elastic import source_facts
 from es_dedup.index.elastic.collection import KEYS_AT_A_TIME, Result, Write, mget, partial_problem
 from es_dedup.index.elastic.schema import KINDS, SOURCE_INDEX, load_mapping
 from es_dedup.index.elastic.server import (
@@ -201,13 +201,13 @@ class SourceIndex(SourceWrites):
         """
         names = (*target.split(","), *self.indices(target))
         properties = source_properties(external_versions)
-        return templates.install(
+        return source_facts.install_templates(
             self._server, self._name, names, properties, dry_run=dry_run, own_templates=own_templates
         )
 
     def installed(self) -> bool:
         """Whether what ``install`` made is there."""
-        name = templates.template_name(self._name)
+        name = source_facts.template_name(self._name)
         return self._server.call(lambda client: bool(client.cluster.exists_component_template(name=name)))
 
     def cluster(self) -> str:
@@ -230,7 +230,7 @@ class SourceIndex(SourceWrites):
 
     def uninstall(self, *, dry_run: bool = False) -> list[str]:
         """Take back what ``install`` did; names of the templates that were changed or removed."""
-        return templates.uninstall(self._server, self._name, dry_run=dry_run)
+        return source_facts.uninstall_templates(self._server, self._name, dry_run=dry_run)
 
     def shards(self, index: str) -> list[Shard]:
         """The shards of a concrete index, after a refresh; none when the index was deleted."""

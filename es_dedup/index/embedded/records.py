@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.index.embedded import candidates, postings, tables
+from es_dedup.index.embedded import candidates, tables
+from es_dedup.index.embedded.candidates import insert_postings, remove_postings
 from es_dedup.index.embedded.tables import (
     NAMED,
     STORED,
@@ -205,7 +206,7 @@ def _put_features(
     owners[places] = docs
     term_docs = np.repeat(owners, np.diff(batch.term_offsets))
     kept = term_docs > 0  # records that failed, or were repeated later in the batch, have no document
-    postings.insert(connection, batch.terms[kept], term_docs[kept])
+    insert_postings(connection, batch.terms[kept], term_docs[kept])
 
 
 def _put_texts(
@@ -223,7 +224,7 @@ def _remove_features(connection: sqlite3.Connection, docs: list[int]) -> None:
     if found:
         terms = unpack_terms(b"".join(packed for _, packed in found))
         counts = [len(packed) // TERM_BYTES for _, packed in found]
-        postings.remove(
+        remove_postings(
             connection, terms, np.repeat(np.array([doc for doc, _ in found], dtype=np.int64), counts)
         )
     for table in ("features", "texts"):
