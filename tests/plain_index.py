@@ -10,6 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from es_dedup.index.cluster_changes import ClusterChanges
 from es_dedup.index.port import NO_NOTES, Assignment, Index, WriteReport
 from es_dedup.index.records import FeatureRecord, RecordBatch, problems_of
 from es_dedup.model import Candidate, CandidateQuery, CandidateResult, Edge, Scope
@@ -151,21 +152,17 @@ class PlainIndex(Index):
 
     # Index
 
-    def put_edges(self, edges: Iterable[Edge]) -> None:
-        self._edges |= {(edge.left, edge.right): edge for edge in edges}
+    def change_clusters(self, changes: ClusterChanges, notes: Mapping[str, str | None] = NO_NOTES) -> None:
+        edges = {**self._edges, **changes.edges}
+        self._edges = {pair: edge for pair, edge in edges.items() if edge}
+        assigned = {**self._assignments, **changes.assigned}
+        self._assignments = {name: each for name, each in assigned.items() if each}
+        self._log(changes.assigned)
+        self.set_notes(notes)
 
     def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
         wanted = set(page_ids)
         return [edge for pair, edge in sorted(self._edges.items()) if not wanted.isdisjoint(pair)]
-
-    def drop_edges(self, page_ids: Iterable[str]) -> None:
-        for edge in self.edges_of(page_ids):
-            del self._edges[edge.left, edge.right]
-
-    def assign_many(self, assignments: Iterable[Assignment]) -> None:
-        given = {each.page_id: each for each in assignments}
-        self._assignments |= given
-        self._log(given)
 
     def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
         return {name: self._assignments[name] for name in page_ids if name in self._assignments}

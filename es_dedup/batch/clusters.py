@@ -10,6 +10,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,7 @@ from es_dedup.batch.corpus import key_of
 from es_dedup.batch.featurise import keys_of
 from es_dedup.batch.overrides import OVERRIDES, load_constraints
 from es_dedup.clustering import PageKey, same_neighbours, update_clusters
+from es_dedup.index.cluster_changes import ClusterChanges, grouped
 from es_dedup.index.port import Assignment
 from es_dedup.index.records import FeatureRecord
 from es_dedup.index.source_index import ATTACHMENTS
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from es_dedup.clustering import Change
     from es_dedup.decision.candidate_search import CandidateSearch
-    from es_dedup.index.port import ClusterBatch, ClusterUpdates, Index
+    from es_dedup.index.port import ClusterUpdates, Index
     from es_dedup.index.records import RecordBatch
     from es_dedup.model import Edge
     from es_dedup.settings import Settings
@@ -38,12 +40,13 @@ MOST_PAGES: Final = 20_000  # whose edges are read ahead
 
 
 class ClusterCache:
-    """A cluster store with cached edges, assignments, page keys and notes; the rest is read from the index.
+    """A cluster store with cached edges, assignments, page keys and notes; the rest is read from the index, and completed by what was changed here.
 
-    Writes of others are not seen: hold ``index.writing()`` as long as it is used. Records may lack payload and terms.
+    Writes of others are not seen: hold ``index.writing()`` as long as it is used. Records may lack payload and terms. Changes are kept here until
+    ``store``.
 
     Args:
-        index: what is cached of: an index, or changes to it that are kept together.
+        index: what is cached of.
         notes: those that are known.
 
     Attributes:
@@ -51,8 +54,9 @@ class ClusterCache:
         left: clusters that they were in before.
     """
 
-    def __init__(self, index: ClusterBatch, notes: Mapping[str, str | None] = MappingProxyType({})) -> None:
+    def __init__(self, index: Index, notes: Mapping[str, str | None] = MappingProxyType({})) -> None:
         self._index, self._notes = index, dict(notes)
+        self._changes = ClusterChanges()
         self._edges: dict[str, dict[tuple[str, str], Edge]] = {}
         self._records: dict[str, FeatureRecord] = {}
         self._assigned: dict[str, Assignment | None] = {}
@@ -63,7 +67,7 @@ class ClusterCache:
     def learn(
         self,
         records: Mapping[str, FeatureRecord],
-        assigned: Mapping[str, Assignment],
+        assigned: Mapping[str, Assignment | None],
         unassigned: Iterable[str] = (),
     ) -> None:
         """Add records and assignments to the cache; ``unassigned`` pages are known to have no assignment unless one is given."""
@@ -79,7 +83,8 @@ class ClusterCache:
         """Read records and assignments of pages."""
         if page_ids:
             stored, assigned, _ = self._index.pages_and_assignments(page_ids)
-            self.learn(stored, assigned, page_ids)
+            changed = self._changes.known(page_ids)
+            self.learn(stored, {**assigned, **changed}, page_ids)
 
     def with_clusters(self, page_ids: Iterable[str]) -> set[str]:
         """The pages, and those that are known to be in the same clusters."""
@@ -97,13 +102,25 @@ class ClusterCache:
         while front and len(self._edges) < MOST_PAGES:
             assigned = (self._assigned.get(name) for name in front)
             clusters = {*front, *(each.cluster_id for each in assigned if each)} - self._groups.keys()
-            edges, groups = self._index.edges_and_members(front, clusters)
+            edges, groups = self._read(front, clusters)
             self._edges.update((name, {}) for name in front)
             self._keep(edges)
             self._learn_groups(clusters, groups)
             same = [edge for edge in edges if edge.relation.same]
             within = {each.page_id for group in groups.values() for each in group}
             front = (same_neighbours(same, front) | within) - self._edges.keys()
+
+    def _read(
+        self, page_ids: Collection[str], cluster_ids: Collection[str]
+    ) -> tuple[list[Edge], dict[str, list[Assignment]]]:
+        """Edges and members out of the index, completed by what was changed here."""
+        edges, groups = self._index.edges_and_members(page_ids, cluster_ids)
+        members = self._changes.members(cluster_ids, chain.from_iterable(groups.values()))
+        return self._changes.edges_of(page_ids, edges), grouped(members)
+
+    def store(self, notes: Mapping[str, str | None] = MappingProxyType({})) -> None:
+        """Store what was changed, and then notes; see ``Index.change_clusters``."""
+        self._index.change_clusters(self._changes, notes)
 
     def _keep(self, edges: Iterable[Edge]) -> None:
         for edge in edges:
@@ -120,7 +137,7 @@ class ClusterCache:
         """See ``Index.edges_of``."""
         names = set(page_ids)
         if not names <= self._edges.keys():
-            return self._index.edges_of(names)
+            return self._read(names, ())[0]
         found = {pair: edge for name in names for pair, edge in self._edges[name].items()}
         return [found[pair] for pair in sorted(found)]
 
@@ -145,12 +162,12 @@ class ClusterCache:
     def put_edges(self, edges: Iterable[Edge]) -> None:
         """See ``Index.put_edges``; the lesser page id is on the left."""
         given = list(edges)
-        self._index.put_edges(given)
+        self._changes.put(given)
         self._keep(given)
 
     def drop_edges(self, page_ids: Iterable[str]) -> None:
         """See ``Index.drop_edges``."""
-        self._index.drop_edges(page_ids)
+        self._changes.drop(self.edges_of(page_ids))
         self._edges.clear()
 
     def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
@@ -166,7 +183,7 @@ class ClusterCache:
         names = sorted(set(cluster_ids))
         missing = [name for name in names if name not in self._groups]
         if missing:
-            self._learn_groups(missing, self._index.members(missing))
+            self._learn_groups(missing, self._read((), missing)[1])
         groups = {name: self._groups[name] for name in names}
         return {
             name: [group[page_id] for page_id in sorted(group)] for name, group in groups.items() if group
@@ -179,7 +196,7 @@ class ClusterCache:
         changed = {name for name, each in given.items() if before.get(name) != each}
         self.reassigned |= changed
         self.left |= {before[name].cluster_id for name in changed if name in before}
-        self._index.assign_many(given.values())
+        self._changes.assign(given.values())
         for group in self._groups.values():
             for page_id in group.keys() & given.keys():
                 del group[page_id]
@@ -386,13 +403,11 @@ def remove_pages(index: Index, page_ids: Iterable[str], lookup: CandidateSearch)
     if not unfinished:
         index.set_note(CLUSTERS_PENDING, "1")
     stored = index.delete_many(gone)
-    with index.batched_cluster_updates() as updates:
-        cache = ClusterCache(updates)
-        cache.read_around(touched)
-        # Removed pages are named too: an override may concern them.
-        changed, repaired = repair_around(cache, touched | gone, lookup, lookup.settings)
-        if not unfinished:
-            updates.set_note(CLUSTERS_PENDING, None)
+    cache = ClusterCache(index)
+    cache.read_around(touched)
+    # Removed pages are named too: an override may concern them.
+    changed, repaired = repair_around(cache, touched | gone, lookup, lookup.settings)
+    cache.store({} if unfinished else {CLUSTERS_PENDING: None})
     return Removal(stored, frozenset(touched | related | changed) - gone, repaired)
 
 

@@ -334,25 +334,23 @@ class Ingest:
         pages = Pages(new, chunk.table, days, chunk.records.named)
         edges: dict[tuple[str, str], Edge] = {}
         at_hand = records_of(chunk.records)
-        with self._index.batched_cluster_updates() as updates:
-            clusters = ClusterCache(updates)
-            clusters.learn({}, {}, at_hand.keys() - replaced)
-            for start in range(0, len(new), LOOKUP_PAGES):
-                some = pages.between(start, start + LOOKUP_PAGES)
-                compared = lookup.of(some, assigned=True, at_hand=at_hand)
-                clusters.learn(compared.stored, compared.assigned, compared.stored.keys() - at_hand)
-                edges.update(((edge.left, edge.right), edge) for edge in compared.edges())
-                self.counts.add_compared(compared)
-                self._report_progress(Progress("verify", start + len(some.ids), len(new)))
-                self.compared = compared
-            before = drop_replaced(clusters, replaced)
-            place(clusters, chunk.records, before.neighbours, list(edges.values()), lookup)
-            stored = StoredBatch(dict.fromkeys(new), replaced, self.counts.inconclusive)
-            known = decided_edges(clusters, edges.values(), new)
-            decisions = not_unique(stored.decisions(new, known, clusters.assignments(new)))
-            if not self._unfinished:
-                updates.set_note(CLUSTERS_PENDING, None)
-                self._noted = False
+        clusters = ClusterCache(self._index)
+        clusters.learn({}, {}, at_hand.keys() - replaced)
+        for start in range(0, len(new), LOOKUP_PAGES):
+            some = pages.between(start, start + LOOKUP_PAGES)
+            compared = lookup.of(some, assigned=True, at_hand=at_hand)
+            clusters.learn(compared.stored, compared.assigned, compared.stored.keys() - at_hand)
+            edges.update(((edge.left, edge.right), edge) for edge in compared.edges())
+            self.counts.add_compared(compared)
+            self._report_progress(Progress("verify", start + len(some.ids), len(new)))
+            self.compared = compared
+        before = drop_replaced(clusters, replaced)
+        place(clusters, chunk.records, before.neighbours, list(edges.values()), lookup)
+        stored = StoredBatch(dict.fromkeys(new), replaced, self.counts.inconclusive)
+        known = decided_edges(clusters, edges.values(), new)
+        decisions = not_unique(stored.decisions(new, known, clusters.assignments(new)))
+        clusters.store({} if self._unfinished else {CLUSTERS_PENDING: None})
+        self._noted = self._noted and self._unfinished
         kept = apply_policy(self._policy, stored, known, decisions, self._index, lookup, self.counts.new)
         self.counts.add_decided(kept.decisions, kept.left_out)
 

@@ -99,26 +99,24 @@ def change_overrides(
     """
     named = {page for each in changes for page in each.pages}
     touched = load_constraints(index).with_units(named) | constraints.with_units(named)
-    with index.batched_cluster_updates() as updates:
-        clusters = ClusterCache(updates)
-        clusters.read_pages(touched)
-        clusters.read_around(clusters.with_clusters(touched))
-        change = update_clusters(
-            clusters, partial(page_keys, clusters), touched, settings.cluster, constraints, limit=maxsize
-        )
-        moved = [each.page_id for each in change.assignments]
-        left = clusters.members(each.cluster_id for each in clusters.assignments(moved).values())
-        before = {each.page_id for group in left.values() for each in group}
-        if attached(index) and (pending := before | set(moved)):
-            known = documents_pending(index)
-            note = json.dumps({**known, secrets.token_hex(6): sorted(pending)}, ensure_ascii=False)
-            index.set_note(DOCUMENTS_PENDING, note)
-        unfinished = index.note(CLUSTERS_PENDING) is not None
-        JOURNAL.record(index, changes, {} if unfinished else {CLUSTERS_PENDING: "1"})
-        clusters.assign_many(still_outdated(clusters, change))
-        joined = clusters.members(each.cluster_id for each in change.assignments)
-        if not unfinished:
-            updates.set_note(CLUSTERS_PENDING, None)
+    clusters = ClusterCache(index)
+    clusters.read_pages(touched)
+    clusters.read_around(clusters.with_clusters(touched))
+    change = update_clusters(
+        clusters, partial(page_keys, clusters), touched, settings.cluster, constraints, limit=maxsize
+    )
+    moved = [each.page_id for each in change.assignments]
+    left = clusters.members(each.cluster_id for each in clusters.assignments(moved).values())
+    before = {each.page_id for group in left.values() for each in group}
+    if attached(index) and (pending := before | set(moved)):
+        known = documents_pending(index)
+        note = json.dumps({**known, secrets.token_hex(6): sorted(pending)}, ensure_ascii=False)
+        index.set_note(DOCUMENTS_PENDING, note)
+    unfinished = index.note(CLUSTERS_PENDING) is not None
+    JOURNAL.record(index, changes, {} if unfinished else {CLUSTERS_PENDING: "1"})
+    clusters.assign_many(still_outdated(clusters, change))
+    joined = clusters.members(each.cluster_id for each in change.assignments)
+    clusters.store({} if unfinished else {CLUSTERS_PENDING: None})
     index.refresh()  # who decides looks at the clusters at once, often by another process
     return tuple(sorted(before | {each.page_id for group in joined.values() for each in group}))
 

@@ -169,26 +169,26 @@ def _store(index: Index, some: Collection[str], decided: _Decided, left: Collect
     before = {(edge.left, edge.right): edge for edge in index.edges_of(some)}
     wanted = {pair: edge for name in some for pair, edge in decided.edges.get(name, {}).items()}
     ends = {*some, *(name for pair in (*before, *wanted) for name in pair)}
-    with index.batched_cluster_updates() as updates:
-        clusters = ClusterCache(updates)
-        clusters.read_pages(ends)
-        records, assigned = clusters.get_many(ends), clusters.assignments(ends)
-        settled = {
-            name
-            for name in records.keys() & assigned.keys()
-            if decided.versions.get(name) == _version(records[name]) and not assigned[name].outdated
-        }
-        now = {pair: edge for pair, edge in wanted.items() if settled.issuperset(pair)}
-        now |= {pair: edge for pair, edge in before.items() if not settled.issuperset(pair)}
-        changed = _differing(before.values(), now.values())
-        pages = {name for pair in changed for name in pair}
-        if changed:
-            clusters.drop_edges(some)
-            clusters.put_edges(now.values())
-        touched = {*some, *same_neighbours([*before.values(), *now.values()], set(some))} & records.keys()
-        clusters.read_around(clusters.with_clusters(touched))
-        pages |= repair_around(clusters, touched, None, decided.settings)[0]
-        pages.update(some)
-        # Before the clusters: who stops here has named the documents that are to be written.
-        index.set_note(REFRESHING, json.dumps(sorted(pages.union(left)), ensure_ascii=False))
+    clusters = ClusterCache(index)
+    clusters.read_pages(ends)
+    records, assigned = clusters.get_many(ends), clusters.assignments(ends)
+    settled = {
+        name
+        for name in records.keys() & assigned.keys()
+        if decided.versions.get(name) == _version(records[name]) and not assigned[name].outdated
+    }
+    now = {pair: edge for pair, edge in wanted.items() if settled.issuperset(pair)}
+    now |= {pair: edge for pair, edge in before.items() if not settled.issuperset(pair)}
+    changed = _differing(before.values(), now.values())
+    pages = {name for pair in changed for name in pair}
+    if changed:
+        clusters.drop_edges(some)
+        clusters.put_edges(now.values())
+    touched = {*some, *same_neighbours([*before.values(), *now.values()], set(some))} & records.keys()
+    clusters.read_around(clusters.with_clusters(touched))
+    pages |= repair_around(clusters, touched, None, decided.settings)[0]
+    pages.update(some)
+    # Before the clusters: who stops here has named the documents that are to be written.
+    index.set_note(REFRESHING, json.dumps(sorted(pages.union(left)), ensure_ascii=False))
+    clusters.store()
     return pages

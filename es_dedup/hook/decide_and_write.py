@@ -298,13 +298,13 @@ class BatchDecider:
                 index.put_batch(lost.records)
                 compared = self._anew(todo, lookup, found.number)
                 other = replaced_meanwhile(compared, index)
-            with index.batched_cluster_updates() as updates:
-                cache = ClusterCache(updates, compared.notes if unchanged else {})
-                if unchanged:
-                    assigned = {**compared.assigned, **found.assigned}
-                    cache.learn(compared.stored, assigned, {*todo.records.ids, *compared.stored})
-                basis = _Basis(compared, other, cache, lookup, policy, {*todo.records.ids, *there})
-                decided = self._decide(replace(found, todo=without(todo, other or ())), basis)
+            cache = ClusterCache(index, compared.notes if unchanged else {})
+            if unchanged:
+                assigned = {**compared.assigned, **found.assigned}
+                cache.learn(compared.stored, assigned, {*todo.records.ids, *compared.stored})
+            basis = _Basis(compared, other, cache, lookup, policy, {*todo.records.ids, *there})
+            decided = self._decide(replace(found, todo=without(todo, other or ())), basis)
+            cache.store()
         self._arrived += len(todo.records.ids)
         return replace(decided, failed=found.failed)
 

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from es_dedup.index.closing import Closing
+from es_dedup.index.cluster_changes import ClusterChanges
 from es_dedup.index.records import RecordBatch
 
 if TYPE_CHECKING:
@@ -117,23 +118,6 @@ class ClusterUpdates(Protocol):
         """Small texts kept with the index under these names, or None; within ``writing`` each may be read only once."""
 
 
-class ClusterBatch(ClusterUpdates, Protocol):
-    """Cluster changes that are kept together, see ``Index.batched_cluster_updates``; what is read of it has them."""
-
-    def pages_and_assignments(
-        self, page_ids: Iterable[str], notes: Sequence[str] = ()
-    ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
-        """See ``Index.pages_and_assignments``."""
-
-    def set_note(self, name: str, value: str | None) -> None:
-        """See ``Index.set_note``: kept after all other changes."""
-
-    def edges_and_members(
-        self, page_ids: Iterable[str], cluster_ids: Iterable[str]
-    ) -> tuple[list[Edge], dict[str, list[Assignment]]]:
-        """See ``Index.edges_and_members``."""
-
-
 class Index(ClusterUpdates, Closing):
     """Feature records by page id and the pages that share terms, edges and clusters, the statistics of the corpus; ``with`` closes it.
 
@@ -161,13 +145,27 @@ class Index(ClusterUpdates, Closing):
         wanted = list(page_ids)
         return self.get_many(wanted), self.assignments(wanted), self.notes(notes)
 
-    def batched_cluster_updates(self) -> AbstractContextManager[ClusterBatch]:
-        """Keep the edges and assignments that are changed through the value when the block ends, all at once where that is quicker.
+    @abstractmethod
+    def change_clusters(self, changes: ClusterChanges, notes: Mapping[str, str | None] = NO_NOTES) -> None:
+        """Store edges and assignments that were changed, and then notes, all at once where that is quicker; when it raises, a part may be kept."""
 
-        For use within ``writing``, by one thread. Until the block ends, only reads through the value see the changes. When it raises, a part
-        may be kept, or nothing.
-        """
-        return nullcontext(self)
+    def put_edges(self, edges: Iterable[Edge]) -> None:
+        """See ``ClusterUpdates.put_edges``."""
+        changes = ClusterChanges()
+        changes.put(edges)
+        self.change_clusters(changes)
+
+    def drop_edges(self, page_ids: Iterable[str]) -> None:
+        """See ``ClusterUpdates.drop_edges``."""
+        changes = ClusterChanges()
+        changes.drop(self.edges_of(page_ids))
+        self.change_clusters(changes)
+
+    def assign_many(self, assignments: Iterable[Assignment]) -> None:
+        """See ``ClusterUpdates.assign_many``."""
+        changes = ClusterChanges()
+        changes.assign(assignments)
+        self.change_clusters(changes)
 
     def keep_writer_lock(self) -> AbstractContextManager[None]:
         """Let the sessions of ``writing`` inside follow each other more quickly, by keeping others out also in between while none waits.

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from es_dedup.batch.clusters import ClusterCache
 from es_dedup.index.elastic.adapter import ElasticIndex
 from es_dedup.index.elastic.address import parse_address
 from es_dedup.index.elastic.collection import Collection, refresh
@@ -195,10 +196,9 @@ def test_a_write_during_a_refresh_is_not_taken_for_shown(
 
 
 def fail_after(index: ElasticIndex) -> None:
-    """Change something, then fail."""
-    with index.batched_cluster_updates() as updates:
-        updates.assign_many([assignment("a")])
-        raise KeyError("a")
+    """Change something, then fail before it is stored."""
+    ClusterCache(index).assign_many([assignment("a")])
+    raise KeyError("a")
 
 
 class TestSessions:
@@ -222,14 +222,16 @@ class TestSessions:
             with index.writing():
                 index.put_edges([edge("a", "b")])
                 index.assign_many([assignment("a"), assignment("b", "a")])
-            with index.writing() as alone, index.batched_cluster_updates() as updates:
+            with index.writing() as alone:
                 assert alone
+                updates = ClusterCache(index)
                 assert updates.edges_of(["b"]) == [edge("a", "b")]
                 updates.drop_edges(["a"])
                 updates.assign_many([assignment("b")])
                 assert updates.edges_of(["b"]) == []
                 assert updates.members(["a", "b"]) == {"a": [assignment("a")], "b": [assignment("b")]}
                 assert other.assignments(["b"]) == {"b": assignment("b", "a")}  # nothing of it was sent yet
+                updates.store()
             assert other.assignments(["b"]) == {"b": assignment("b")}
             assert index.edges_of(["a"]) == []
             assert index.members(["b"]) == {"b": [assignment("b")]}

@@ -4,8 +4,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -292,10 +291,10 @@ def test_a_page_that_always_fails_becomes_a_dead_letter_and_the_others_go_on(
     ("after", "death"),
     [
         ("put_batch", SIGKILL),
-        ("batched_cluster_updates", SIGKILL),
+        ("change_clusters", SIGKILL),
         ("write_dedup_fields", SIGKILL),
         ("decided", SIGKILL),
-        ("batched_cluster_updates", KeyboardInterrupt()),
+        ("change_clusters", KeyboardInterrupt()),
         ("put_batch", IndexUnavailable("es", "no answer")),
     ],
 )
@@ -331,19 +330,13 @@ def test_what_was_stopped_after_any_write_is_done_again(
 
 
 def stopping(method: Any, death: BaseException) -> Any:
-    """The method, or the context manager, that dies when it is done."""
-
-    @contextmanager
-    def context(*given: Any) -> Iterator[Any]:
-        with method(*given) as value:
-            yield value
-        raise death
+    """The method that dies when it is done."""
 
     def call(*given: Any, **options: Any) -> Any:
         method(*given, **options)
         raise death
 
-    return context if method.__name__ == "batched_cluster_updates" else call
+    return call
 
 
 def test_it_says_until_when_all_is_processed_although_each_turn_ends_after_one_batch() -> None:

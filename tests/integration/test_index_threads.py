@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from es_dedup.batch.clusters import ClusterCache
+from es_dedup.index.cluster_changes import ClusterChanges
 from es_dedup.index.elastic.adapter import ElasticIndex
 from es_dedup.index.elastic.address import is_address, parse_address
 from es_dedup.index.elastic.connecting import Options
@@ -137,13 +139,13 @@ class Caller:
         self.call("assign_many", given)
 
     def batch(self) -> None:
-        with self.call("keep_writer_lock"), self._session(), self.call("batched_cluster_updates") as updates:
+        with self.call("keep_writer_lock"), self._session():
             edges, dropped, given = self._changes()
-            updates.drop_edges(dropped)
-            updates.put_edges(edges)
-            updates.assign_many(given)
-            assert updates.edges_of(self.names) == self.edges_stored
-            assert updates.assignments(self.names) == self.assigned
+            changes = ClusterChanges()
+            changes.drop(self.call("edges_of", dropped))
+            changes.put(edges)
+            changes.assign(given)
+            self.call("change_clusters", changes)
 
     @property
     def edges_stored(self) -> list[Edge]:
@@ -261,10 +263,12 @@ def test_a_call_outside_of_sessions_is_kept_while_another_thread_changes_cluster
     inside, written = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with index.writing(), index.batched_cluster_updates() as updates:
+        with index.writing():
+            updates = ClusterCache(index)
             updates.put_edges([edge("c", "d")])
             inside.set()
             written.wait(20)
+            updates.store()
 
     with ThreadPoolExecutor(2) as pool:
         holding = pool.submit(hold)

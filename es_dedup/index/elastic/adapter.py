@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.errors import IndexError_
+from es_dedup.index.cluster_changes import ClusterChanges
 from es_dedup.index.elastic import documents
 from es_dedup.index.elastic.candidates import CandidateSearcher
 from es_dedup.index.elastic.clusters import ClusterDocuments
@@ -15,7 +16,7 @@ from es_dedup.index.elastic.collection import WINDOW, any_of, read_several, writ
 from es_dedup.index.elastic.connecting import Options
 from es_dedup.index.elastic.documents import assignments_in, hash_of, hash_token, key_of, storable
 from es_dedup.index.elastic.locking import WAITING
-from es_dedup.index.elastic.read_your_writes import CREATED, ClusterChanges
+from es_dedup.index.elastic.read_your_writes import CREATED
 from es_dedup.index.elastic.schema import FEATURES
 from es_dedup.index.elastic.server import CONFLICT, reading, reads_answers
 from es_dedup.index.elastic.store import note_key
@@ -265,7 +266,7 @@ class ElasticIndex(ClusterDocuments):
         changes = ClusterChanges()
         changes.drop(self.edges_of(wanted))
         changes.unassign(wanted)
-        self._change(changes)
+        self.change_clusters(changes)
         return sum(result.condition is not None and result.status < 300 for result in results)  # noqa: PLR2004 - HTTP
 
     def erase(self, page_ids: Iterable[str]) -> str:

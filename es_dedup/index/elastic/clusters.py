@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexError_, IndexUnavailable
+from es_dedup.index.cluster_changes import ClusterChanges, grouped
 from es_dedup.index.elastic.candidates import scope_filters
 from es_dedup.index.elastic.collection import VALUES_AT_A_TIME, WINDOW, Collection, any_of
 from es_dedup.index.elastic.documents import (
@@ -17,11 +18,10 @@ from es_dedup.index.elastic.documents import (
     assignments_in,
     edge_of,
     edge_writes,
-    grouped,
     key_of,
+    pair_key,
     storable,
 )
-from es_dedup.index.elastic.read_your_writes import MOST, ClusterBatch, ClusterChanges
 from es_dedup.index.elastic.schema import CLUSTERS, delete_index
 from es_dedup.index.elastic.server import Unanswered, reads_answers
 from es_dedup.index.elastic.store import Store
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from elasticsearch import Elasticsearch
 
+    from es_dedup.index.elastic.collection import Write
     from es_dedup.index.port import Assignment
     from es_dedup.model import Edge
     from es_dedup.model.cluster_lists import ClusterQuery, Place
@@ -47,6 +48,7 @@ BUCKETS: Final = 5_000  # clusters counted in one request
 REPLACED_AT_A_TIME: Final = (
     5_000  # edges or assignments of ``replace_all`` whose answers are looked at together
 )
+MOST: Final = 20_000  # changes of a session that are kept
 MOST_LISTED: Final = 30_000
 """Clusters of an order that are counted in one request; with their sub-aggregations fewer than ``search.max_buckets``."""
 FIRST: Final = 1_000
@@ -61,15 +63,9 @@ _ORDERS: Final = {
 }
 
 
-@reads_answers("put_edges", "assign_many", "replace_all")
+@reads_answers("replace_all")
 class ClusterDocuments(Store):
     """The methods of ``Index`` that read and write edges and assignments."""
-
-    def put_edges(self, edges: Iterable[Edge]) -> None:
-        """See ``Index.put_edges``."""
-        changes = ClusterChanges()
-        changes.put(edges)
-        self._change(changes)
 
     def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
         """See ``Index.edges_of``."""
@@ -90,18 +86,6 @@ class ClusterDocuments(Store):
         found = [assignment_of(hit["_source"]) for hits in answers[len(touching) :] for hit in hits]
         return changes.edges_of(pages, edges), grouped(changes.members(wanted, found))
 
-    def drop_edges(self, page_ids: Iterable[str]) -> None:
-        """See ``Index.drop_edges``."""
-        changes = ClusterChanges()
-        changes.drop(self.edges_of(page_ids))
-        self._change(changes)
-
-    def assign_many(self, assignments: Iterable[Assignment]) -> None:
-        """See ``Index.assign_many``."""
-        changes = ClusterChanges()
-        changes.assign(assignments)
-        self._change(changes)
-
     def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
         """See ``Index.assignments``."""
         return assignments_in(self._clusters.read(map(key_of, storable(page_ids))))
@@ -109,13 +93,6 @@ class ClusterDocuments(Store):
     def members(self, cluster_ids: Iterable[str]) -> dict[str, list[Assignment]]:
         """See ``Index.members``."""
         return self.edges_and_members((), cluster_ids)[1]
-
-    @contextmanager
-    def batched_cluster_updates(self) -> Iterator[ClusterBatch]:
-        """See ``Index.batched_cluster_updates``: one request when the block ends."""
-        batch = ClusterBatch(self)
-        yield batch
-        self._change(batch.changes, batch.changed_notes)
 
     def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
         """See ``Index.replace_all``."""
@@ -171,11 +148,11 @@ class ClusterDocuments(Store):
                 return
             last = buckets[-1]["key"]["id"]
 
-    def _change(self, changes: ClusterChanges, notes: Mapping[str, str | None] = NO_NOTES) -> None:
-        """Send changes of edges and assignments, and of notes at the end. Searches within the session are completed by them, and need no refresh."""
+    def change_clusters(self, changes: ClusterChanges, notes: Mapping[str, str | None] = NO_NOTES) -> None:
+        """See ``Index.change_clusters``: one request. Searches within the session are completed by them, and need no refresh."""
         inside = self._lock.inside()
         try:
-            writes = [*changes.writes(self._clusters), *self._note_writes(notes)]
+            writes = [*_writes(changes, self._clusters), *self._note_writes(notes)]
             self._clusters.write(writes, completed=inside)
             self._session_notes |= notes
         except BaseException:
@@ -388,6 +365,15 @@ class ClusterDocuments(Store):
             for each in found
             if each.id in pages  # another process has just dissolved it
         ]
+
+
+def _writes(changes: ClusterChanges, documents: Collection) -> Iterator[Write]:
+    """What is to be sent; a page without assignment keeps a document without cluster, so that who follows changes sees it."""
+    edges, pages = sorted(changes.edges.items()), sorted(changes.assigned.items())
+    yield from edge_writes((edge for _, edge in edges if edge), documents)
+    yield from (documents.delete(pair_key(*pair)) for pair, edge in edges if not edge)
+    yield from assignment_writes((each for _, each in pages if each), documents)
+    yield from (documents.put(key_of(page_id), {"page_id": page_id}) for page_id, each in pages if not each)
 
 
 def _touching(page_ids: Sequence[str]) -> dict[str, Any]:

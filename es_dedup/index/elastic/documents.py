@@ -7,13 +7,13 @@ import hashlib
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from es_dedup.errors import DamagedData
+from es_dedup.index.cluster_changes import turned
 from es_dedup.index.elastic.collection import any_of
 from es_dedup.index.port import Assignment
 from es_dedup.index.records import FeatureRecord, encodable, version_of
@@ -290,13 +290,6 @@ class TermFields:
         return places
 
 
-def turned(edge: Edge) -> Edge:
-    """The same edge with the lesser id on the left."""
-    if edge.left <= edge.right:
-        return edge
-    return Edge(edge.right, edge.left, edge.relation.reversed, edge.score)
-
-
 def edge_writes(edges: Iterable[Edge], documents: Collection) -> Iterator[Write]:
     """One write per edge; the same two pages have the same key."""
     for edge in map(turned, edges):
@@ -344,9 +337,3 @@ def assignments_in(found: Iterable[Mapping[str, Any]]) -> dict[str, Assignment]:
     """Assignments by page id, out of documents that hold them; documents of removed ones are passed over."""
     sources = (document["_source"] for document in found)
     return {source["page_id"]: assignment_of(source) for source in sources if "cluster_id" in source}
-
-
-def grouped(found: Iterable[Assignment]) -> dict[str, list[Assignment]]:
-    """Assignments by cluster id, clusters and members by id ascending."""
-    ordered = sorted(found, key=lambda each: (each.cluster_id, each.page_id))
-    return {cluster: list(group) for cluster, group in groupby(ordered, key=lambda each: each.cluster_id)}

@@ -7,17 +7,19 @@ from collections import Counter
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from es_dedup.index.cluster_changes import turned
 from es_dedup.index.embedded import tables
 from es_dedup.index.embedded.tables import insert, read_meta
-from es_dedup.index.port import Assignment, Index
+from es_dedup.index.port import NO_NOTES, Assignment, Index
 from es_dedup.model import Edge, Relation
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterSummary
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from es_dedup.index.cluster_changes import ClusterChanges
     from es_dedup.index.embedded.connection import Connection
     from es_dedup.model import Scope
     from es_dedup.model.cluster_lists import ClusterQuery, Place
@@ -84,11 +86,18 @@ class ClusterTables(Index):
 
     _connection: Connection
 
-    def put_edges(self, edges: Iterable[Edge]) -> None:
-        """See ``Index.put_edges``: the lesser id on the left."""
-        kept = list(edges)  # before the transaction: an iterator may be slow, or read this index
+    def change_clusters(self, changes: ClusterChanges, notes: Mapping[str, str | None] = NO_NOTES) -> None:
+        """See ``Index.change_clusters``: all of it is kept, or nothing."""
         with self._connection.transaction() as connection:
-            _put_edges(connection, kept)
+            ends = {page_id for pair, edge in changes.edges.items() if edge is None for page_id in pair}
+            docs = tables.docs_by_id(connection, {*ends, *changes.assigned})
+            gone = (tuple(map(docs.get, pair)) for pair, edge in changes.edges.items() if edge is None)
+            connection.executemany("DELETE FROM edges WHERE left = ? AND right = ?", gone)
+            _put_edges(connection, filter(None, changes.edges.values()))
+            left = ((docs.get(page_id),) for page_id, each in changes.assigned.items() if each is None)
+            connection.executemany("DELETE FROM assignments WHERE doc = ?", left)
+            _assign(connection, list(filter(None, changes.assigned.values())))
+            tables.set_notes(connection, notes)
 
     def edges_of(self, page_ids: Iterable[str]) -> list[Edge]:
         """See ``Index.edges_of``."""
@@ -96,19 +105,6 @@ class ClusterTables(Index):
             docs = json.dumps(list(tables.docs_by_id(connection, page_ids).values()))
             rows = sorted(connection.execute(_EDGES, (docs,)))
             return [Edge(left, right, Relation(relation), score) for left, right, relation, score in rows]
-
-    def drop_edges(self, page_ids: Iterable[str]) -> None:
-        """See ``Index.drop_edges``."""
-        with self._connection.transaction() as connection:
-            docs = [(doc,) for doc in tables.docs_by_id(connection, page_ids).values()]
-            connection.executemany("DELETE FROM edges WHERE left = ?", docs)
-            connection.executemany("DELETE FROM edges WHERE right = ?", docs)
-
-    def assign_many(self, assignments: Iterable[Assignment]) -> None:
-        """See ``Index.assign_many``."""
-        kept = list(assignments)
-        with self._connection.transaction() as connection:
-            _assign(connection, kept)
 
     def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]:
         """See ``Index.assignments``."""
@@ -241,16 +237,12 @@ class ClusterTables(Index):
 
 
 def _put_edges(connection: sqlite3.Connection, edges: Iterable[Edge]) -> None:
-    kept = [edge if edge.left <= edge.right else _turned(edge) for edge in edges]
+    kept = list(map(turned, edges))
     docs = tables.give_numbers(connection, (page_id for edge in kept for page_id in (edge.left, edge.right)))
     rows = ((docs[edge.left], docs[edge.right], str(edge.relation), edge.score) for edge in kept)
     connection.executemany(
         "INSERT OR REPLACE INTO edges (left, right, relation, score) VALUES (?, ?, ?, ?)", rows
     )
-
-
-def _turned(edge: Edge) -> Edge:
-    return Edge(edge.right, edge.left, edge.relation.reversed, edge.score)
 
 
 def _assign(connection: sqlite3.Connection, kept: Sequence[Assignment]) -> list[tuple[Any, ...]]:

@@ -10,6 +10,7 @@ from es_dedup.index.embedded import candidates, tables
 from es_dedup.index.embedded.candidates import insert_postings, remove_postings
 from es_dedup.index.embedded.tables import (
     NAMED,
+    NOTE,
     STORED,
     TERM_BYTES,
     insert,
@@ -18,7 +19,6 @@ from es_dedup.index.embedded.tables import (
     signed_hashes,
     unpack_terms,
     unsigned_hash,
-    write_meta,
 )
 from es_dedup.index.port import NO_NOTES, Index, WriteReport
 from es_dedup.index.records import FeatureRecord, problems_of
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from es_dedup.index.records import RecordBatch
     from es_dedup.model import CandidateQuery, CandidateResult
 
-_NOTE: Final = "note:"  # begins the names of notes in ``meta``
 _WORDS: Final = "published, site, language, skipped, url, title"
 _PUT_PAGE: Final = f"""
     INSERT OR REPLACE INTO pages (doc, page_id, state, length, content_hash, {_WORDS}) VALUES"""
@@ -58,7 +57,7 @@ class PageTables(Index):
         last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in failed}
         places = list(last.values())
         with self._connection.transaction() as connection:
-            _set_notes(connection, notes)
+            tables.set_notes(connection, notes)
             known = tables.docs_by_id(connection, last)
             if known:
                 _remove_features(connection, sorted(known.values()))
@@ -157,27 +156,19 @@ class PageTables(Index):
     def notes(self, names: Iterable[str]) -> dict[str, str | None]:
         """See ``Index.notes``."""
         with self._connection.reading() as connection:
-            found = {name: read_meta(connection, f"{_NOTE}{name}") for name in names}
+            found = {name: read_meta(connection, f"{NOTE}{name}") for name in names}
         return {name: None if value is None else str(value) for name, value in found.items()}
 
     def note_names(self) -> list[str]:
         """See ``Index.note_names``."""
         with self._connection.reading() as connection:
             rows = connection.execute("SELECT name FROM meta ORDER BY name").fetchall()
-        return [name.removeprefix(_NOTE) for (name,) in rows if name.startswith(_NOTE)]
+        return [name.removeprefix(NOTE) for (name,) in rows if name.startswith(NOTE)]
 
     def set_notes(self, notes: Mapping[str, str | None]) -> None:
         """See ``Index.set_notes``: all of them are kept, or none."""
         with self._connection.transaction() as connection:
-            _set_notes(connection, notes)
-
-
-def _set_notes(connection: sqlite3.Connection, notes: Mapping[str, str | None]) -> None:
-    for name, value in notes.items():
-        if value is None:
-            connection.execute("DELETE FROM meta WHERE name = ?", (f"{_NOTE}{name}",))
-        else:
-            write_meta(connection, f"{_NOTE}{name}", value)
+            tables.set_notes(connection, notes)
 
 
 def _put_pages(

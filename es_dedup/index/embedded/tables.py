@@ -38,6 +38,8 @@ PAGE_BYTES: Final = (
 MAGIC: Final = b"SQLite format 3\x00"
 NAMED, STORED = 0, 1
 """Values of ``pages.state``: only its id is known; the page is stored."""
+NOTE: Final = "note:"
+"""Begins the names of notes in ``meta``."""
 _COPY: Final = "copy"
 """Name in ``meta`` of what a copy held when it was made."""
 _LOG: Final = "BEGIN DELETE FROM changes WHERE doc = {0}.doc; INSERT INTO changes (doc) VALUES ({0}.doc); END"
@@ -305,3 +307,12 @@ def signed_hashes(hashes: Sequence[int]) -> list[int]:
 def unsigned_hash(stored: int) -> int:
     """The hash of which ``signed_hashes`` made ``stored``."""
     return stored & 0xFFFF_FFFF_FFFF_FFFF
+
+
+def set_notes(connection: sqlite3.Connection, notes: Mapping[str, str | None]) -> None:
+    """Keep small texts under names in the meta table; None removes one."""
+    for name, value in notes.items():
+        if value is None:
+            connection.execute("DELETE FROM meta WHERE name = ?", (f"{NOTE}{name}",))
+        else:
+            write_meta(connection, f"{NOTE}{name}", value)

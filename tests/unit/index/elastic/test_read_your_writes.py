@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from es_dedup.index.cluster_changes import ClusterChanges
 from es_dedup.index.elastic.address import parse_address
+from es_dedup.index.elastic.clusters import _writes
 from es_dedup.index.elastic.collection import Collection, Result
 from es_dedup.index.elastic.connecting import Options
 from es_dedup.index.elastic.read_your_writes import (
     MOST_PAGES,
-    ClusterChanges,
     PageWriteCache,
     newest_of,
     postings_of,
@@ -182,7 +183,9 @@ def test_what_is_sent_is_each_change_once() -> None:
     )
     changes.drop([edge_of(("a", "c"))])
     changes.unassign(["a"])
-    sent = changes.writes(Collection(Server(parse_address("http://localhost:9200/i"), Options()), "i"))
+    sent = list(
+        _writes(changes, Collection(Server(parse_address("http://localhost:9200/i"), Options()), "i"))
+    )
     assert [write.operation for write in sent] == ["index", "delete", "index", "index"]
     assert sent[-1].body == {"page_id": "a"}  # a document without cluster, which who follows changes sees
     assert len(changes) == 4
