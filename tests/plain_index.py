@@ -45,7 +45,7 @@ class PlainIndex(Index):
 
     def put_batch(self, batch: RecordBatch, notes: Mapping[str, str | None] = NO_NOTES) -> WriteReport:
         self.set_notes(notes)
-        wrong = dict(problems_of(batch))
+        wrong = problems_of(batch)
         kept = {
             page_id: replace(_record(batch, at), named={})
             for at, page_id in enumerate(batch.ids)

@@ -22,7 +22,7 @@ from es_dedup.errors import DedupError
 from es_dedup.model import READ_WITHOUT_FEATURES, AddReport, Decision, Outcome, Page, WritePolicy
 from es_dedup.model.batches import chunked
 from es_dedup.readers import ReadOptions
-from es_dedup.readers.estimate import estimated_pages
+from es_dedup.readers.reading import estimated_pages
 
 if TYPE_CHECKING:
     from es_dedup.deduplicator.deduplicator import Deduplicator

@@ -216,15 +216,21 @@ def must_fit(path: str, settings: Settings) -> None:
 
 def swap_generation(path: str, generation: str, settings: Settings) -> None:
     """Let an index's name stand for another generation, in one step; see ``index.elastic.schema.swap_generation``."""
-    options, address = elastic_options(settings), parse_address(path)
-    with closing(elastic.server.Server(address, options)) as server:
-        elastic.schema.swap_generation(server, address.name, generation)
+    server, name = _server(path, settings)
+    with closing(server):
+        elastic.schema.swap_generation(server, name, generation)
 
 
 def drop_generation(path: str, generation: str, settings: Settings) -> None:
     """Remove a generation that is not in use."""
-    with closing(elastic.server.Server(parse_address(path), elastic_options(settings))) as server:
+    with closing(_server(path, settings)[0]) as server:
         elastic.schema.drop_generation(server, generation)
+
+
+def _server(path: str | Path, settings: Settings) -> tuple[elastic.server.Server, str]:
+    """The server of an index, and the name of the index there."""
+    address = parse_address(str(path))
+    return elastic.server.Server(address, elastic_options(settings)), address.name
 
 
 def beside(path: str, ending: str) -> tuple[str, str]:
@@ -236,8 +242,7 @@ def beside(path: str, ending: str) -> tuple[str, str]:
 
 def open_jobs(path: str | Path, settings: Settings, *, read_only: bool = False) -> JobStore:
     """The jobs and dead letters of an index on Elasticsearch; errors as ``open_source_index``."""
-    options, address = elastic_options(settings), parse_address(str(path))
-    return elastic.jobs.JobStore(elastic.server.Server(address, options), address.name, read_only=read_only)
+    return elastic.jobs.JobStore(*_server(path, settings), read_only=read_only)
 
 
 def reach(path: str | Path, seconds: float, settings: Settings) -> None:

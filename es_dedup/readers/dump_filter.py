@@ -15,19 +15,18 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import InputError, MissingExtra
 from es_dedup.model.batches import chunked
-from es_dedup.readers.jsonl import is_array
-from es_dedup.readers.kinds import records_of
 from es_dedup.readers.port import kind_of
+from es_dedup.readers.reading import records_of
 from es_dedup.readers.records import item_of
+from es_dedup.readers.rows import is_array, needed_columns, rows_of
 from es_dedup.readers.streams import READ_ERRORS, packed, packing_of, plain_problem, printable
-from es_dedup.readers.tables import needed_columns, rows_of
 from es_dedup.readers.warc import open_by_record, placed_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from es_dedup.readers.kinds import Records
     from es_dedup.readers.port import Item, ReadOptions
+    from es_dedup.readers.reading import Records
     from es_dedup.readers.warc import PlacedRecord
 
     Drops = Callable[[Sequence[Item | None]], Sequence[bool]]

@@ -1,20 +1,21 @@
 """Single page files: HTML and plain text."""
 
 from __future__ import annotations
+
 import codecs
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
 from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.readers.port import Problem, Record
 from es_dedup.readers.streams import BYTE_ORDER_MARKS, READ_ERRORS, open_unpacked, plain_problem, suffix_of
-import re
-from typing import Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
     from es_dedup.readers.locations import Source
     from es_dedup.readers.port import ReadOptions
-
 
 
 HTML_SUFFIXES: Final = (".html", ".htm", ".xhtml")
@@ -46,6 +47,7 @@ _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\v\f\r\x0e\x0f\x1b")) + b"\x
 _MOST_CONTROLS: Final = 0.02  # of the bytes: random bytes have 10 %, damaged pages single ones
 _WIDE_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _FEW_CONTROLS: Final = 2  # are no sign however short the page is
+
 
 def page_record(source: Source, options: ReadOptions) -> Iterator[Record]:
     """One HTML or text file; the page id is its path below a root, see ``Roots``."""

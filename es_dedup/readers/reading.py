@@ -1,41 +1,41 @@
 """All the input: what each name stands for, read by the reader of its kind; see ``es_dedup.readers``."""
 
 from __future__ import annotations
+
 import os
 import stat
+import time
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
-from es_dedup.readers.locations import Address, is_pattern, located, matches, pattern_folder
-from es_dedup.readers.port import InputFailure, ReadOptions, Tally, kind_of
-from es_dedup.readers.records import fields_in_no_record
-from es_dedup.readers.streams import READ_ERRORS, STDIN, open_pipe, suffix_of
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
+
 from es_dedup.errors import MissingExtra
+from es_dedup.readers.locations import Address, is_pattern, located, matches, pattern_folder
 from es_dedup.readers.pagefiles import PAGE_SUFFIXES, page_record
-from es_dedup.readers.port import InputFailure, kind_of
-from es_dedup.readers.records import item_of
+from es_dedup.readers.port import InputFailure, ReadOptions, Tally, kind_of
+from es_dedup.readers.records import fields_in_no_record, item_of
 from es_dedup.readers.rows import csv_records, json_records, jsonl_records, parquet_records
-from es_dedup.readers.streams import READ_ERRORS, plain_problem, printable, suffix_of
+from es_dedup.readers.streams import (
+    READ_ERRORS,
+    STDIN,
+    open_pipe,
+    plain_problem,
+    printable,
+    suffix_of,
+    unpacked_beginning,
+)
 from es_dedup.readers.warc import warc_records
-import time
-from typing import TYPE_CHECKING, Final
-from es_dedup.readers.locations import Address, is_pattern, located, matches
-from es_dedup.readers.pagefiles import PAGE_SUFFIXES
-from es_dedup.readers.streams import READ_ERRORS, suffix_of, unpacked_beginning
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
     from es_dedup.model import Page
     from es_dedup.readers.locations import Named, Source
-    from es_dedup.readers.port import Items
+    from es_dedup.readers.port import Item, Items, Reader
     from es_dedup.readers.roots import Roots
-    from collections.abc import Collection, Iterable, Iterator
-    from es_dedup.readers.port import Item, Items, Reader, ReadOptions
-    from collections.abc import Iterable
 
     Records = Iterator[tuple[Any, Item | None]]
     """Of each record of a file what is copied of it, as ``Record.raw``, and its page or failure; None: it is no page."""
@@ -56,6 +56,7 @@ _SUFFIX_CHARS: Final = 12  # a longer one is part of a name, such as an address 
 LINE_SUFFIXES: Final = frozenset({".jsonl", ".ndjson", ".csv", ".tsv"})
 SAMPLE_BYTES: Final = 2**18  # of the file, from which the length of a line is taken
 MOST_SECONDS: Final = 1.0  # for counting the files of folders
+
 
 class InputPages:
     """Pages and failures of several sources, read lazily.

@@ -14,7 +14,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from es_dedup.model import Page, fitted_id, id_problem
-from es_dedup.readers.binary import binary_kind
+from es_dedup.readers.pagefiles import binary_kind
 from es_dedup.readers.port import NO_PAGE, Fields, InputFailure, Problem
 from es_dedup.text.content import content_id
 

@@ -1,34 +1,33 @@
 """JSON lines, and a JSON file that is one array of objects."""
 
 from __future__ import annotations
+
 import codecs
-import json
-import re
-from typing import IO, TYPE_CHECKING, Any, Final
-from es_dedup.readers.port import NO_PAGE, Problem, Record
-from es_dedup.readers.streams import lines_of, open_text, plain_problem
 import csv
 import io
+import json
+import re
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
+
 from es_dedup.errors import MissingExtra
 from es_dedup.readers.port import NO_PAGE, Problem, Record, kind_of
 from es_dedup.readers.records import USUAL, leads_to
-from es_dedup.readers.streams import open_text, plain_problem
+from es_dedup.readers.streams import lines_of, open_text, plain_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from es_dedup.readers.locations import Source
-    from es_dedup.readers.port import ReadOptions
-    from es_dedup.readers.port import Fields, ReadOptions
 
+    from es_dedup.readers.locations import Source
+    from es_dedup.readers.port import Fields, ReadOptions
 
 
 _CHUNK: Final = 2**18
 _GAP: Final = re.compile(r"[ \t\r\n,]*")
 PARQUET_BATCH_ROWS: Final = 256
 _UNDECODED: Final = "surrogateescape"
+
 
 def jsonl_records(source: Source, options: ReadOptions) -> Iterator[Record]:
     """Each line with the value that it holds; a blank line is no page, and one that is too long is not kept in memory."""

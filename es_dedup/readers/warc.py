@@ -19,7 +19,7 @@ import zstandard
 
 from es_dedup.errors import MissingExtra
 from es_dedup.model import Page, fitted_id, id_problem
-from es_dedup.readers.binary import binary_kind
+from es_dedup.readers.pagefiles import binary_kind
 from es_dedup.readers.port import NO_PAGE, Problem, Record
 from es_dedup.readers.streams import (
     PACKED,

@@ -11,7 +11,7 @@ from es_dedup.batch.journal import MAX_CHARS
 from es_dedup.model import MAX_ID_BYTES, Page, id_problem
 from es_dedup.model.annotations import Label
 from es_dedup.model.overrides import OverrideKind
-from es_dedup.readers.binary import binary_kind
+from es_dedup.readers.pagefiles import binary_kind
 from es_dedup.readers.records import USUAL, no_text
 from es_dedup.serve.problems import InvalidBody
 from es_dedup.text.content import content_id

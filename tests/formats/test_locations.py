@@ -16,7 +16,7 @@ import pytest
 from es_dedup.errors import MissingExtra
 from es_dedup.model import Page
 from es_dedup.readers import Fields, ReadOptions, read_pages
-from es_dedup.readers.estimate import estimated_pages
+from es_dedup.readers.reading import estimated_pages
 from tests.reading import read, warc
 
 HTML = b"<html><body><p>A ferry runs again.</p></body></html>"

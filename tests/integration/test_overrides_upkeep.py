@@ -117,7 +117,7 @@ def test_documents_follow_although_the_process_was_stopped(
         first, copy, other = (f"{name}/{key}" for key in (FIRST, COPY, OTHER))
         with monkeypatch.context() as patched:
             if dies == "before clusters":
-                patched.setattr(type(site.index), "_change", _stop)
+                patched.setattr(type(site.index), "change_clusters", _stop)
             else:
                 patched.setattr(type(site.source_index), "write_dedup_fields", _stop)
             with pytest.raises(KeyboardInterrupt):

@@ -113,7 +113,7 @@ class ElasticIndex(ClusterDocuments):
         self, batch: RecordBatch, operation: str, notes: Mapping[str, str | None]
     ) -> tuple[WriteReport, set[str]]:
         """Write notes, features and texts in one request; where that can be, searches are completed by what is kept here, and need no refresh."""
-        wrong = dict(problems_of(batch))
+        wrong = problems_of(batch)
         last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in wrong}
         places = list(last.values())
         with_text = [place for place in places if len(batch.texts) and batch.texts[place]]

@@ -83,31 +83,39 @@ class WriterLock:
         if not self._thread.acquire(timeout=seconds):
             raise IndexLocked(self._server.name, seconds)
         try:
-            if self._depth:
-                with self._deeper():
-                    yield
-                return
-            if self._still_ours():
-                self.alone = True
-            else:
-                self._end()
-                before = self._left
-                self._take(seconds)
-                if before is not None and not self.alone:
-                    self._shared = time.monotonic()
-                self._begin()
-            self._holder, self._kept_by = threading.get_ident(), 0
+            if not self._depth:
+                self._begin(seconds)
+            self._depth += 1
             try:
-                with self._deeper():
-                    yield
+                yield
             finally:
-                self._holder, self._used = 0, time.monotonic()
-                if self._users and not self._lost and self._used - self._shared > SHARED_SECONDS:
-                    self._kept_by = os.getpid()
-                else:
-                    self._end()
+                self._depth -= 1
+                if not self._depth:
+                    self._keep_or_end()
         finally:
             self._thread.release()
+
+    def _begin(self, seconds: float) -> None:
+        if self._still_ours():
+            self.alone = True
+        else:
+            self._end()
+            before = self._left
+            self._take(seconds)
+            if before is not None and not self.alone:
+                self._shared = time.monotonic()
+            stop = threading.Event()
+            keeper = threading.Thread(target=self._keep, args=(stop,), daemon=True, name="es-dedup-lock")
+            self._keeper = keeper, stop
+            keeper.start()
+        self._holder, self._kept_by = threading.get_ident(), 0
+
+    def _keep_or_end(self) -> None:
+        self._holder, self._used = 0, time.monotonic()
+        if self._users and not self._lost and self._used - self._shared > SHARED_SECONDS:
+            self._kept_by = os.getpid()
+        else:
+            self._end()
 
     @contextmanager
     def keep_writer_lock(self) -> Iterator[None]:
@@ -151,23 +159,9 @@ class WriterLock:
         left = self._left
         return self._still_ours() or (left is not None and self._read()[0] == left[0])
 
-    @contextmanager
-    def _deeper(self) -> Iterator[None]:
-        self._depth += 1
-        try:
-            yield
-        finally:
-            self._depth -= 1
-
     def _still_ours(self) -> bool:
         """Whether it is kept, and was touched so lately that nobody can have taken it over; what went wrong the keeper finds out."""
         return self.kept and time.monotonic() - self._touched < self._lease / 2
-
-    def _begin(self) -> None:
-        stop = threading.Event()
-        keeper = threading.Thread(target=self._keep, args=(stop,), daemon=True, name="es-dedup-lock")
-        self._keeper = keeper, stop
-        keeper.start()
 
     def _end(self) -> None:
         """Let go of what is held or kept; for the thread that has ``_thread``."""

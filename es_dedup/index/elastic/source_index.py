@@ -19,7 +19,14 @@ from es_dedup.index.elastic.server import (
     version_numbers,
 )
 from es_dedup.index.elastic.source_facts import EXTERNAL_VERSIONS, INDICES_AT_A_TIME, Alias, read_facts
-from es_dedup.index.elastic.source_writes import SourceWrites, is_there, place_of, report_of, rewrite
+from es_dedup.index.elastic.source_writes import (
+    SourceWrites,
+    is_there,
+    place_of,
+    report_of,
+    rewrite,
+    write_to,
+)
 from es_dedup.index.source_index import (
     DEDUP,
     DocumentKey,
@@ -506,7 +513,7 @@ def _conflicts(facts: IndexFacts) -> str:
 def _write(key: DocumentKey, dedup_field: DedupField | None) -> Write:
     # A partial update merges objects; it cannot remove a field, a script can.
     body = {"script": REMOVE} if dedup_field is None else {"doc": {DEDUP: dedup_field.as_dict()}}
-    return Write("update", key.index, key.id, body, routing=key.routing, retries=RETRIES)
+    return write_to(key, "update", body, retries=RETRIES)
 
 
 def _no_script(result: Result) -> bool:
@@ -534,9 +541,8 @@ def _released(now: dict[str, Any], decided: Mapping[str, Any], fields: Sequence[
 
 def _release(document: SourceDocument) -> Write:
     """Only of the very version that was read: another one waits for a decision of its own."""
-    key, condition = document.key, (document.seq_no, document.term)
-    body = {"doc": {DEDUP: {"waiting": None}}}
-    return Write("update", key.index, key.id, body, condition=condition, routing=key.routing)
+    condition = document.seq_no, document.term
+    return write_to(document.key, "update", {"doc": {DEDUP: {"waiting": None}}}, condition=condition)
 
 
 def _document(answer: Mapping[str, Any], seq_no: int) -> SourceDocument:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -75,7 +76,9 @@ def rewrite(
                 if new == answer["_source"]:
                     results[name] = Result(OK, noop=True)
                 else:
-                    writes[name] = _write(keys[name], answer, new, external)
+                    read = answer["_version"], (answer["_seq_no"], answer["_primary_term"])
+                    unchanged = as_read(*read, external=keys[name].index in external)
+                    writes[name] = write_to(keys[name], "index", new, pipeline="_none", **unchanged)
             done = write_all(server, writes.values(), alias=False)
             results.update(zip(writes, done, strict=True))
             waiting = [name for name in writes if results[name].status == CONFLICT]
@@ -101,20 +104,16 @@ def place_of(key: DocumentKey) -> dict[str, Any]:
     return place | {"routing": key.routing} if key.routing else place
 
 
-def _write(
-    key: DocumentKey, answer: Mapping[str, Any], source: dict[str, Any], external: Collection[str]
+def write_to(
+    key: DocumentKey, operation: str, body: Mapping[str, Any] | None = None, **options: Any
 ) -> Write:
-    is_external = key.index in external
-    return Write(
-        "index",
-        key.index,
-        key.id,
-        source,
-        condition=None if is_external else (answer["_seq_no"], answer["_primary_term"]),
-        routing=key.routing,
-        version=answer["_version"] if is_external else None,
-        pipeline="_none",
-    )
+    """A write of a document; options as of ``Write``."""
+    return Write(operation, key.index, key.id, body, routing=key.routing, **options)
+
+
+def as_read(version: int, condition: tuple[int, int], *, external: bool) -> dict[str, Any]:
+    """Options of a write that is done only where the document is as it was read; with an external version, that is the condition."""
+    return {"version": version} if external else {"condition": condition}
 
 
 def report_of(results: Mapping[str, Result]) -> FieldUpdateReport:
@@ -262,8 +261,7 @@ class SourceWrites:
         Raises:
             IndexUnavailable: some could not be removed.
         """
-        keys = map(document_key, page_ids)
-        results = self._write(Write("delete", key.index, key.id, routing=key.routing) for key in keys)
+        results = self._write(write_to(document_key(page_id), "delete") for page_id in page_ids)
         if problems := [result.reason for result in results if not result.done]:
             raise IndexUnavailable(self._server.name, problems[0])
 
@@ -277,16 +275,12 @@ class SourceWrites:
         given = list(documents)
         facts = read_facts(self._server, dict.fromkeys(each.key.index for each in given))
         external = {name for name, each in facts.items() if each.external}
-        results = self._write(
-            Write(
-                "delete",
-                each.key.index,
-                each.key.id,
-                condition=None if each.key.index in external else (each.seq_no, each.term),
-                routing=each.key.routing,
-                version=each.version if each.key.index in external else None,
-            )
+        unchanged = [
+            as_read(each.version, (each.seq_no, each.term), external=each.key.index in external)
             for each in given
+        ]
+        results = self._write(
+            write_to(each.key, "delete", **options) for each, options in zip(given, unchanged, strict=True)
         )
         return {each.key.page_id: _outcome(result) for each, result in zip(given, results, strict=True)}
 
@@ -295,25 +289,23 @@ class SourceWrites:
 
         The reason is ``conflict`` where a document of that id is there, or what the server said.
         """
-        given = list(documents)
+        given = [(DocumentKey(each.index, each.id, each.routing), each) for each in documents]
         results = self._write(
-            Write(
+            write_to(
+                key,
                 "index" if each.version else "create",
-                each.index,
-                each.id,
                 dict(each.source),
-                routing=each.routing,
                 version=each.version or None,
                 pipeline="_none",
             )
-            for each in given
+            for key, each in given
         )
         return [
             (
-                DocumentKey(result.index or each.index, each.id, each.routing).page_id,
+                replace(key, index=result.index or key.index).page_id,
                 DROPPED if result.noop else _outcome(result),
             )
-            for each, result in zip(given, results, strict=True)
+            for (key, _), result in zip(given, results, strict=True)
         ]
 
     def _write(self, writes: Iterable[Write]) -> list[Result]:

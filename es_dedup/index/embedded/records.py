@@ -53,7 +53,7 @@ class PageTables(Index):
             IndexUnavailable: storage failed; nothing of the batch was kept.
             IndexLocked: another process writes; nothing of the batch was kept.
         """
-        failed = dict(problems_of(batch))
+        failed = problems_of(batch)
         last = {page_id: place for place, page_id in enumerate(batch.ids) if place not in failed}
         places = list(last.values())
         with self._connection.transaction() as connection:
