@@ -352,7 +352,7 @@ def test_a_table_without_line_ends_is_never_held(tmp_path: Path) -> None:
             return line
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("es_dedup.readers.tables.io.TextIOWrapper", Measured)
+        patch.setattr("es_dedup.readers.rows.io.TextIOWrapper", Measured)
         ids, failures = read(path, max_record_bytes=2000)
     assert ids == ["b"]
     assert [failure.partition(": ")[2] for failure in failures] == [
