@@ -18,8 +18,7 @@ from es_dedup.batch.corpus import key_of
 from es_dedup.batch.featurise import keys_of
 from es_dedup.batch.overrides import OVERRIDES, load_constraints
 from es_dedup.clustering import PageKey, same_neighbours, update_clusters
-from es_dedup.index.cluster_changes import ClusterChanges, grouped
-from es_dedup.index.port import Assignment
+from es_dedup.index.cluster_changes import Assignment, ClusterChanges, grouped
 from es_dedup.index.records import FeatureRecord
 from es_dedup.index.source_index import ATTACHMENTS
 from es_dedup.model import Relation

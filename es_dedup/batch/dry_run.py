@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from es_dedup.clustering import PageKey
     from es_dedup.decision.candidate_search import CandidateSearch
     from es_dedup.decision.comparison import Pages
-    from es_dedup.index.port import Assignment, Index
+    from es_dedup.index.cluster_changes import Assignment
+    from es_dedup.index.port import Index
     from es_dedup.model import AddReport, Edge, Progress
     from es_dedup.settings import Settings
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.featurise import Ignored
     from es_dedup.clustering import Constraints
-    from es_dedup.index.port import Assignment
+    from es_dedup.index.cluster_changes import Assignment
 
     class _Assigned(Notes, Protocol):
         def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]: ...

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.batch.clusters import remove_pages
 from es_dedup.batch.overrides import decided_edges
 from es_dedup.decision.page_decisions import stored_decision
-from es_dedup.index.port import Assignment
+from es_dedup.index.cluster_changes import Assignment
 from es_dedup.model import Outcome, Relation, WritePolicy
 from es_dedup.model.batches import chunked
 

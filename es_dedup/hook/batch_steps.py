@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.decision.candidate_search import CandidateLists, CandidateSearch, CandidateSearchResult
-    from es_dedup.index.port import Assignment, ClusterUpdates, Index
+    from es_dedup.index.cluster_changes import Assignment
+    from es_dedup.index.port import ClusterUpdates, Index
     from es_dedup.index.source_index import DedupField
     from es_dedup.model import Edge
 

@@ -1,7 +1,8 @@
-"""Edges and assignments that were changed and that an index does not show yet: what is read of it is completed by them."""
+"""Assignments of pages to clusters; those and edges that were changed and that an index does not show yet: what is read of it is completed by them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,34 @@ from es_dedup.model import Edge
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from es_dedup.index.port import Assignment
+    from es_dedup.model import Relation
 
     Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Which cluster a page belongs to, and as what.
+
+    Attributes:
+        page_id: the page.
+        cluster_id: never empty; a singleton's own page id.
+        canonical: page id of the cluster's canonical document; the page's own when it is the canonical document.
+        relation: to the canonical document; ``exact`` for the canonical document itself.
+        score: agreement with the canonical document, in [0, 1]; 1.0 for the canonical document itself, and 0.0 where the page was replaced
+            since it was clustered, see ``outdated``.
+    """
+
+    page_id: str
+    cluster_id: str
+    canonical: str
+    relation: Relation
+    score: float
+
+    @property
+    def outdated(self) -> bool:
+        """Whether the stored page is another version than the one that was clustered: its writer is at work, or was killed."""
+        return self.score == 0.0
 
 
 class ClusterChanges:

@@ -25,38 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.records import FeatureRecord
-    from es_dedup.model import CandidateQuery, CandidateResult, Edge, Progress, Relation
+    from es_dedup.model import CandidateQuery, CandidateResult, Edge, Progress
     from es_dedup.model.cluster_changes import ClusterChange, Cursor
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary, Place
 
 
 NO_NOTES: Final[Mapping[str, str | None]] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """Which cluster a page belongs to, and as what.
-
-    Attributes:
-        page_id: the page.
-        cluster_id: never empty; a singleton's own page id.
-        canonical: page id of the cluster's canonical document; the page's own when it is the canonical document.
-        relation: to the canonical document; ``exact`` for the canonical document itself.
-        score: agreement with the canonical document, in [0, 1]; 1.0 for the canonical document itself, and 0.0 where the page was replaced
-            since it was clustered, see ``outdated``.
-    """
-
-    page_id: str
-    cluster_id: str
-    canonical: str
-    relation: Relation
-    score: float
-
-    @property
-    def outdated(self) -> bool:
-        """Whether the stored page is another version than the one that was clustered: its writer is at work, or was killed."""
-        return self.score == 0.0
 
 
 @dataclass(frozen=True, slots=True)

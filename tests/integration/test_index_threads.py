@@ -28,7 +28,7 @@ from es_dedup.testing.builders import assignment, candidate_query, edge, record
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_dedup.index.port import Assignment
+    from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Edge
 

@@ -37,7 +37,7 @@ EXTRA_OF: Final = {
     "es_dedup/maintenance/gauges.py": "celery",
     "es_dedup/readers/dump_filter.py": "parquet",
     "es_dedup/readers/locations.py": "remote",
-    "es_dedup/readers/tables.py": "parquet",
+    "es_dedup/readers/rows.py": "parquet",
     "es_dedup/readers/warc.py": "warc",
     "es_dedup/text/segment.py": "words",
     "es_dedup/extraction/other_packages.py": "compare",

@@ -28,10 +28,10 @@ from es_dedup.text.tokens import characters_apart
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.elastic.address import Address
     from es_dedup.index.elastic.collection import Result, Write
     from es_dedup.index.elastic.documents import TermFields
-    from es_dedup.index.port import Assignment
     from es_dedup.index.records import FeatureRecord, RecordBatch
     from es_dedup.model import CandidateQuery, CandidateResult
 

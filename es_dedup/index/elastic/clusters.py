@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from elasticsearch import Elasticsearch
 
+    from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.elastic.collection import Write
-    from es_dedup.index.port import Assignment
     from es_dedup.model import Edge
     from es_dedup.model.cluster_lists import ClusterQuery, Place
 
