@@ -56,6 +56,7 @@ def test_only_who_has_a_token_sees_anything(api: Any) -> None:
         wrong = client.post("/console/sign-in", data={"token": "x" * 43, "to": "/console"})
         assert wrong.status_code == 403
         assert "not known" in wrong.text
+        assert "es-dedup.tokens" in wrong.text
         given = {"token": api.tokens["read"]}
         foreign = client.post("/console/sign-in", data=given, headers={"Origin": "http://evil.example"})
         assert (foreign.status_code, "evil.example" in foreign.text) == (403, True)
@@ -87,6 +88,7 @@ def test_views_lead_from_clusters_to_pages_and_pairs(browser: httpx.Client) -> N
     assert _links(candidates, "compare")
     found = browser.get("/console/search", params={"q": "ferry"}).text
     assert "1 hits" in found
+    assert "The <mark>ferry</mark> ran aground" in found
     assert "+1" in found
     overview = browser.get("/console").text
     assert re.search(r"<b>3</b><span>pages", overview)
@@ -114,6 +116,9 @@ def test_an_error_is_a_page_with_its_status(browser: httpx.Client) -> None:
     for address, status in (("/pages/none", 404), ("/nothing", 404), ("/clusters?min_size=0", 400)):
         answer = browser.get(f"/console{address}")
         assert (answer.status_code, "<h1>" in answer.text) == (status, True)
+        assert "query." not in answer.text
+        assert "openapi" not in answer.text
+    assert 'name="left"' in browser.get("/console/compare?right=b").text
 
 
 def test_who_may_write_decides_and_undoes(api: Any, browser: httpx.Client) -> None:

@@ -1,7 +1,7 @@
 """The list of clusters in the console and the REST API: filters, orders, paging, on a file and on Elasticsearch."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from es_dedup import Deduplicator, Page
+from es_dedup.maintenance.status import JobStatus
 from es_dedup.model import Relation, Scope
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
 from es_dedup.views import clusters, overview
@@ -76,6 +77,28 @@ def test_the_overview_has_the_newest_and_where_duplicates_come_from(dedup: Dedup
     assert "26-02: 2 duplicates" in shown
     assert "各站点的重复页面" in overview.overview(dedup, Visitor("zh"), []).decode()
     assert dedup.stats()["duplicates"] == 4
+
+
+def tasks(dedup: Deduplicator, jobs: Sequence[JobStatus] = ()) -> list[str]:
+    """What the overview begins with."""
+    shown = overview.overview(dedup, READER, jobs).decode()
+    return [re.sub("<[^>]+>", "", each) for each in re.findall("<li>(.*?)</li>", shown)]
+
+
+def test_the_overview_begins_with_what_needs_attention(
+    dedup: Deduplicator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert tasks(dedup) == []
+    monkeypatch.setattr(overview, "LOW", 0.99)
+    (low,) = tasks(dedup)
+    assert low == "Clusters with low agreement: 1 – review"
+    dedup.override_same("d", "e", reason="read", author="mz")
+    assert tasks(dedup) == []
+    dedup.undo_override(dedup.overrides()[0].id, author="mz")
+    abandoned = JobStatus("j1", "backfill", "abandoned", "", 0, 0, 0, None, 0, {}, "")
+    assert tasks(dedup, [abandoned]) == ["Abandoned jobs: 1 – resume them", low]
+    dedup.add(Page(id="new", text="A page that came after the statistics were learned from all the others."))
+    assert "Pages added since the corpus statistics were learned: 1 / 9 – recluster" in tasks(dedup)
 
 
 def test_a_cluster_says_why_its_page_is_canonical(dedup: Deduplicator) -> None:

@@ -16,6 +16,7 @@ from es_dedup.model.explanation import RuleOutcome
 from es_dedup.model.translations import CHINESE, accepted_language, catalogue, translate, translate_filled
 from es_dedup.settings.decision import ThresholdsConfig
 from es_dedup.settings.sections import descriptions
+from es_dedup.views import clusters, jobs, overrides, review
 from es_dedup.views.evidence import rule_rows
 from tests.samples import pages
 
@@ -47,12 +48,25 @@ def test_rules_facts_thresholds_and_relations_are_translated() -> None:
 def test_every_text_of_the_console_is_translated() -> None:
     """Texts that ``translate`` is called with in the source are in the catalogue."""
     folder = Path(str(es_dedup.__file__)).parent
-    for path in (*folder.glob("views/*.py"), *folder.glob("model/*.py")):
-        for text in re.findall(r'translate\(\s*(?:language|spoken),\s*"([^"]+)"', path.read_text("utf-8")):
+    for path in (*folder.glob("views/*.py"), *folder.glob("model/*.py"), *folder.glob("serve/*.py")):
+        for text in re.findall(r'translate\(\s*(?:visit\.)?language,\s*"([^"]+)"', path.read_text("utf-8")):
             assert text in catalogue(), (path.name, text)
     for path in folder.glob("views/templates/*.j2"):
         for text in re.findall(r'\b_\(\s*"([^"]+)"', path.read_text("utf-8")):
             assert text in catalogue(), (path.name, text)
+
+
+def test_texts_that_views_choose_from_are_translated() -> None:
+    actions = dict(chain.from_iterable(jobs.ACTIONS.values()))
+    tables = (
+        clusters.ORDERS,
+        clusters.RELATIONS,
+        clusters._REASONS,
+        overrides.DECISIONS,
+        review.ANSWERS,
+        actions,
+    )
+    assert not {text for table in tables for text in table.values()} - catalogue().keys()
 
 
 def test_pairs_are_explained_without_english() -> None:
