@@ -48,12 +48,16 @@ ROUTERS: Final = (routes.router, console.router, console_jobs.router, console_re
 
 
 class Application(FastAPI):
-    """FastAPI with a document that has the bodies, which routes read by themselves, problems, and an example of each."""
+    """FastAPI whose document has the bodies, which routes read by themselves, problems, an example of each, and sentences as summaries."""
 
     def openapi(self) -> dict[str, Any]:
         """The OpenAPI document."""
         if self.openapi_schema is None:
-            schemas = super().openapi()["components"]["schemas"]
+            document = super().openapi()
+            for operations in document["paths"].values():
+                for operation in operations.values():
+                    operation["summary"] = operation.pop("description")
+            schemas = document["components"]["schemas"]
             models: Any = [(model, "validation") for model in (*bodies.SENT, answers.Problem)]
             schemas |= models_json_schema(models, ref_template=routes.REF)[1]["$defs"]
             examples = resources.files(__package__).joinpath("examples.json").read_text("utf-8")
@@ -79,6 +83,7 @@ def create_app(service: Service) -> Watched:
         summary="Near-duplicate web pages",
         docs_url=None,  # these pages would fetch scripts of others
         redoc_url=None,
+        generate_unique_id_function=lambda route: str(route.name),
     )
     app.state.service = service
     for each in ROUTERS:

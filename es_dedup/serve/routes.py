@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response, Security
-from fastapi.responses import RedirectResponse, StreamingResponse
+from fastapi.responses import PlainTextResponse, RedirectResponse, StreamingResponse
 from fastapi.security import HTTPBearer
 
 from es_dedup.deduplicator.index_reader import IndexReader
@@ -326,7 +326,7 @@ async def ready(service: Served) -> Response:
     return Json({"status": "ok"})
 
 
-@router.get("/metrics", **_reads(None))
+@router.get("/metrics", response_class=PlainTextResponse, **_reads(None))
 def metrics(service: Served) -> Response:
     """Figures for Prometheus."""
     return Response(service.metrics.text(), media_type=MEDIA_TYPE)
