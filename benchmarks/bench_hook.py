@@ -183,7 +183,7 @@ def measured(
     said = HookReport()
     ends: list[float] = []
     actions = [action_of(page, name) for page, _ in sent]
-    made: dict[str, Chunk] = {}
+    made: dict[str, Chunk | None] = {}
     if kind == "at hand":
         items = [item_of({"index": _head(each)}, _body(each), {}) for each in actions]
         made = {
@@ -288,7 +288,7 @@ class Writers:
 
 
 @contextmanager
-def timed(hook: DedupHook, ends: list[float], made: Mapping[str, Chunk]) -> Iterator[None]:
+def timed(hook: DedupHook, ends: list[float], made: Mapping[str, Chunk | None]) -> Iterator[None]:
     """Note when each batch is finished, and let the hook take features that were made before."""
     finish, featurise = hook.finish, hook.featurise
 
@@ -299,7 +299,7 @@ def timed(hook: DedupHook, ends: list[float], made: Mapping[str, Chunk]) -> Iter
 
     hook.finish = finished  # type: ignore[method-assign]
     if made:
-        hook.featurise = lambda items, **_: made[items[0].page_id]  # type: ignore[method-assign]
+        hook.featurise = lambda items, *_: made[items[0].page_id]  # type: ignore[method-assign]
     try:
         yield
     finally:

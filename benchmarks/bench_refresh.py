@@ -27,8 +27,8 @@ from harness import (
 )
 
 from es_dedup import Deduplicator, Settings
+from es_dedup.batch.deciding import BatchDecider
 from es_dedup.hook import DedupHook, HookReport, SourceFields, dedup_bulk
-from es_dedup.hook.decide_and_write import BatchDecider
 from es_dedup.index.factory import open_index
 
 if TYPE_CHECKING:

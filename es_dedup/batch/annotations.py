@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch import journal
-from es_dedup.batch.journal import Journal, Notes, Recorded
+from es_dedup.batch.journal import Journal, Recorded
 from es_dedup.errors import InvalidAnnotation
 from es_dedup.model import Relation
 from es_dedup.model.annotations import Annotation, Label
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from es_dedup.batch.journal import WritableNotes
+    from es_dedup.index.port import ClusterUpdates, Index
 
 ANNOTATIONS: Final = "annotations"
 """Name of the journal of annotations, and of its first note."""
@@ -22,12 +22,12 @@ FORMAT: Final = 2
 FIELDS: Final = frozenset(("id_a", "id_b", "label", "relation", "reader", "time", "removed", "override"))
 
 
-def load_annotations(index: Notes, *, removed: bool = False) -> tuple[Annotation, ...]:
+def load_annotations(index: ClusterUpdates, *, removed: bool = False) -> tuple[Annotation, ...]:
     """All annotations, by time; with ``removed`` also those that were taken back. Errors as of ``Journal.recorded``."""
     return tuple(each for each in JOURNAL.recorded(index).entries.values() if removed or not each.removed)
 
 
-def record(index: WritableNotes, changes: Sequence[Annotation]) -> None:
+def record(index: Index, changes: Sequence[Annotation]) -> None:
     """Store new and changed annotations; the caller keeps other writers out.
 
     Raises:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from es_dedup.batch.corpus import key_of
 from es_dedup.batch.featurise import keys_of
@@ -26,10 +26,10 @@ from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import STATISTICS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.clustering import Change
-    from es_dedup.decision.candidate_search import CandidateSearch
+    from es_dedup.decision.candidate_search import CandidateSearch, CandidateSearchResult
     from es_dedup.index.port import ClusterUpdates, Index
     from es_dedup.index.records import RecordBatch
     from es_dedup.model import Edge
@@ -304,47 +304,48 @@ def page_keys(index: ClusterUpdates, page_ids: Iterable[str]) -> dict[str, PageK
     return {page_id: key_of(record) for page_id, record in index.get_many(page_ids).items()}
 
 
-@dataclass(frozen=True, slots=True)
-class ReplacedEdges:
-    """Edges of pages that are replaced by other versions.
+class Placed(NamedTuple):
+    """New pages whose edges and clusters are stored.
 
     Attributes:
-        edges: all of them, as they were; they are dropped.
-        neighbours: pages that had an exact or duplicate edge to one of the replaced pages.
+        alone: assignments of the pages that have no relatives.
+        edges: of the pages, as they are stored.
+        dropped: edges of the versions that they replace.
+        pairs: compared for these.
     """
 
+    alone: list[Assignment]
     edges: Sequence[Edge]
-    neighbours: Collection[str]
-
-
-def drop_replaced(clusters: ClusterCache, replaced: Collection[str]) -> ReplacedEdges:
-    """Drop the edges of pages whose features are new versions; the pages keep their assignments."""
-    edges = clusters.edges_of(replaced) if replaced else []
-    if edges:
-        clusters.drop_edges(replaced)
-    return ReplacedEdges(edges, same_neighbours(edges, replaced))
+    dropped: Sequence[Edge]
+    pairs: int
 
 
 def place(
     clusters: ClusterCache,
     records: RecordBatch,
-    neighbours: Iterable[str],
+    replaced: Collection[str],
     edges: Sequence[Edge],
     lookup: CandidateSearch,
-) -> list[Assignment]:
+    compare_again: Callable[[Sequence[Edge]], CandidateSearchResult] | None = None,
+) -> Placed:
     """Store the edges of new pages and cluster them: pages without relatives stand alone, around all others clusters are repaired.
 
     Args:
         clusters: those around the pages.
-        records: new pages, and new versions of pages, whose edges were dropped.
-        neighbours: of replaced pages, see ``ReplacedEdges``.
+        records: new pages, and new versions of pages.
+        replaced: these; the edges of the versions before are dropped.
         edges: of the new pages.
         lookup: compares pages that lose the one page they were all compared with.
-
-    Returns:
-        Assignments of the pages that stand alone.
+        compare_again: compares replaced pages with those that the dropped edges name; None: nobody can have stored others since candidates
+            were searched.
     """
-    touched = {*records.ids, *neighbours}
+    dropped, pairs = clusters.edges_of(replaced) if replaced else [], 0
+    if dropped:
+        clusters.drop_edges(replaced)
+        if compare_again is not None:
+            again = compare_again(dropped)
+            edges, pairs = distinct([*edges, *again.edges()]), again.pairs
+    touched = {*records.ids, *same_neighbours(dropped, replaced)}
     ends = {name for edge in edges for name in (edge.left, edge.right)}
     clusters.learn(records_of(records), {})
     clusters.read_pages(clusters.unknown(ends | touched) - set(records.ids))
@@ -362,7 +363,12 @@ def place(
     clusters.assign_many(alone)
     if linked:
         repair_around(clusters, linked, lookup, lookup.settings, {*records.ids})
-    return alone
+    return Placed(alone, edges, dropped, pairs)
+
+
+def distinct(edges: Iterable[Edge]) -> list[Edge]:
+    """The last edge of each pair of pages."""
+    return list({(edge.left, edge.right): edge for edge in edges}.values())
 
 
 @dataclass(frozen=True, slots=True)

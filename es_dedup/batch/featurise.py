@@ -267,7 +267,10 @@ def _read(pages: list[Page], extractor: Extractor) -> tuple[list[tuple[Page, Con
         if problem:
             failed[name_of(page)] = problem
             continue
-        kept.append((page, *content_of(page, extractor)))
+        try:
+            kept.append((page, *content_of(page, extractor)))
+        except Exception as error:  # noqa: BLE001 - of an extractor; one page must not stop the others
+            failed[page.id] = f"it cannot be processed: {type(error).__name__}: {error}"
     return kept, failed
 
 
@@ -450,6 +453,14 @@ def take(chunk: Chunk, rows: list[int]) -> Chunk:
         return chunk
     table = chunk.table.take(np.array(rows, dtype=np.int64))
     return replace(chunk, records=chunk.records.take(rows), table=table)
+
+
+def only(chunk: Chunk, page_ids: Container[str]) -> Chunk:
+    """Some pages of a chunk, those that failed too."""
+    failed = {name: reason for name, reason in chunk.failed.items() if name in page_ids}
+    return replace(
+        take(chunk, [row for row, name in enumerate(chunk.records.ids) if name in page_ids]), failed=failed
+    )
 
 
 def without(chunk: Chunk, page_ids: Container[str]) -> Chunk:

@@ -1,4 +1,4 @@
-"""Pages into the index: features, writing in batches, then edges and clusters."""
+"""Pages into the index: features, writing in batches, then edges and clusters; or a report of that without a write."""
 
 from __future__ import annotations
 
@@ -8,58 +8,46 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from es_dedup.batch.add_counts import AddCounts
 from es_dedup.batch.clusters import (
     CLUSTERS_PENDING,
     LOOKUP_PAGES,
     QUICK_PAGES,
     ClusterCache,
     attached,
-    drop_replaced,
+    page_keys,
     place,
     records_of,
 )
-from es_dedup.batch.corpus import Corpus
-from es_dedup.batch.featurise import (
-    CHUNK_PAGES,
-    changed,
-    day_of,
-    joined,
-    keys_of,
-    last_of_each,
-    take,
-    without,
-)
+from es_dedup.batch.corpus import Corpus, corpus_of
+from es_dedup.batch.decisions import AddCounts, StoredBatch, apply_policy, clustered_by_policy, not_unique
+from es_dedup.batch.featurise import CHUNK_PAGES, changed, day_of, joined, keys_of, last_of_each, without
 from es_dedup.batch.memory import collector_paused, release_memory
-from es_dedup.batch.overrides import decided_edges
+from es_dedup.batch.overrides import decided_edges, load_constraints
 from es_dedup.batch.stored_pages import loose_clusters
 from es_dedup.batch.whole_corpus import (
     IN_MEMORY_PAGES,
     WORTH_PAGES,
     PipelinedDecisions,
+    decide_corpus,
     recluster,
     recluster_corpus,
     silent,
 )
-from es_dedup.batch.write_policy import (
-    StoredBatch,
-    apply_policy,
-    clustered_by_policy,
-    not_unique,
-)
+from es_dedup.clustering import Neighbourhood, repair
 from es_dedup.decision.comparison import Pages
 from es_dedup.errors import IndexError_
 from es_dedup.model import Progress, WritePolicy
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk
     from es_dedup.batch.whole_corpus import RelatedPairs
     from es_dedup.clustering import PageKey
     from es_dedup.decision.candidate_search import CandidateSearch, CandidateSearchResult
     from es_dedup.detectors.features import FeatureTable
+    from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import Index
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import AddReport, Edge, Page
@@ -236,15 +224,19 @@ class Ingest:
 
     def _store(self, chunk: Chunk, *, last: bool) -> tuple[Chunk, set[str]]:
         """Store pages; gives those that were new or changed, and which of them replace others."""
+        counts, index = self.counts, self._index
         created: set[str] = set()
         stored: Mapping[str, FeatureRecord] = {}
         count = len(chunk.records.ids)
         if self._before and not self._all_anew and count <= LOOKUP_PAGES and not self._many(count):
             chunk, stored, created = self._create(chunk)
-        elif self._before or self.counts.new:
-            stored = self._index.get_many(chunk.records.ids)
-        if stored:
-            chunk = self._changed(chunk, stored)
+        elif self._before or counts.new:
+            stored = index.get_many(chunk.records.ids)
+        ours = counts.new.keys() & chunk.records.ids
+        chunk, unchanged = changed(chunk, stored)
+        repeated = len(ours.difference(chunk.records.ids))  # of pages that this call has stored
+        counts.repeated += repeated
+        counts.unchanged += unchanged - repeated
         replaced = stored.keys() & chunk.records.ids
         if not chunk.records.ids:
             return chunk, replaced
@@ -252,15 +244,15 @@ class Ingest:
         self._all_anew |= self._many(coming, whole=True) and self._worth(coming)
         if not self._before and not stored and self._all_anew:
             self._keep(chunk, last=last)
-        if rest := [row for row, name in enumerate(chunk.records.ids) if name not in created]:
-            done = self._index.put_batch(take(chunk, rest).records, self._pending)
+        if (rest := without(chunk, created)).records.ids:
+            done = index.put_batch(rest.records, self._pending)
             self._noted = True
             if done.failed or replaced:  # or a page came twice
                 self._forget()
-            self.counts.failed.update(done.failed)
+            counts.failed.update(done.failed)
             chunk = without(chunk, done.failed)
         replaced &= set(chunk.records.ids)
-        self.counts.add_stored(chunk.records, replaced)
+        counts.add_stored(chunk.records, replaced)
         return chunk, replaced
 
     def _create(self, chunk: Chunk) -> tuple[Chunk, Mapping[str, FeatureRecord], set[str]]:
@@ -271,18 +263,9 @@ class Ingest:
         chunk = without(chunk, done.failed)
         stored, assigned, _ = self._index.pages_and_assignments(there) if there else ({}, {}, {})
         # Pages as they were given, but in no cluster: the answer to an attempt to store them was lost.
-        known = set(chunk.records.ids).difference(changed(chunk, stored)[0].records.ids)
-        created = set(chunk.records.ids) - there | known - assigned.keys()
+        lost = stored.keys() - set(changed(chunk, stored)[0].records.ids) - assigned.keys()
+        created = set(chunk.records.ids) - there | lost
         return chunk, {name: each for name, each in stored.items() if name not in created}, created
-
-    def _changed(self, chunk: Chunk, stored: Mapping[str, FeatureRecord]) -> Chunk:
-        """Without the pages that are stored as they were given, in this call or before."""
-        ours = self.counts.new.keys() & chunk.records.ids
-        chunk, unchanged = changed(chunk, stored)
-        repeated = len(ours.difference(chunk.records.ids))
-        self.counts.repeated += repeated
-        self.counts.unchanged += unchanged - repeated
-        return chunk
 
     @property
     def _pending(self) -> Mapping[str, str | None]:
@@ -344,8 +327,7 @@ class Ingest:
             self.counts.add_compared(compared)
             self._report_progress(Progress("verify", start + len(some.ids), len(new)))
             self.compared = compared
-        before = drop_replaced(clusters, replaced)
-        place(clusters, chunk.records, before.neighbours, list(edges.values()), lookup)
+        place(clusters, chunk.records, replaced, list(edges.values()), lookup)
         stored = StoredBatch(dict.fromkeys(new), replaced, self.counts.inconclusive)
         known = decided_edges(clusters, edges.values(), new)
         decisions = not_unique(stored.decisions(new, known, clusters.assignments(new)))
@@ -385,3 +367,71 @@ class Ingest:
 
 def _bytes(chunk: Chunk) -> int:
     return sum(map(len, chunk.records.payloads)) + sum(map(len, chunk.records.texts))
+
+
+def dry_run_report(
+    made: Sequence[Chunk],
+    index: Index,
+    settings: Settings,
+    lookup: CandidateSearch,
+    report_progress: Callable[[Progress], None],
+) -> AddReport:
+    """The report that adding would give, but that stored canonical documents are taken to stay.
+
+    Args:
+        made: features of all pages.
+        index: what is stored; it is only read.
+        settings: detectors and canonical order.
+        lookup: finds and compares stored pages. Those of the given pages are learned where nothing is stored.
+        report_progress: called with the progress.
+    """
+    counts = AddCounts()
+    if not made:
+        return counts.report(settings.decision.summary)
+    for each in made:
+        counts.add_read(each)
+    chunk, counts.superseded, counts.repeated = last_of_each(joined(made))
+    known = index.get_many(chunk.records.ids)
+    chunk, counts.unchanged = changed(chunk, known)
+    counts.add_stored(chunk.records, known.keys() & chunk.records.ids)
+    corpus = corpus_of(keys_of(chunk.records), chunk.table, chunk.records.named)
+    new = counts.new
+    among = decide_corpus(corpus, settings, report_progress, lookup.statistics if index.count() else None)
+    edges = [*among.edges, *_beside(corpus.pages, lookup, counts)]
+    counts.truncated = 0
+    counts.pairs += among.compared
+    counts.capped_terms = among.capped_terms
+    counts.use = counts.use if counts.use.notes() else among.use
+    assigned = _assigned(corpus.keys, edges, index, settings)
+    edges = decided_edges(index, edges, new, new)
+    stored = StoredBatch(new, known, counts.inconclusive)
+    counts.add_decided(not_unique(stored.decisions(new, edges, assigned)), {})
+    return counts.report(settings.decision.summary)
+
+
+def _beside(pages: Pages, lookup: CandidateSearch, counts: AddCounts) -> list[Edge]:
+    """Edges to stored pages that are not replaced; what is compared is counted."""
+    edges: list[Edge] = []
+    for start in range(0, len(pages.ids), LOOKUP_PAGES):
+        results = lookup.of(pages.between(start, start + LOOKUP_PAGES))
+        edges += (
+            edge for edge in results.edges() if edge.left not in counts.new or edge.right not in counts.new
+        )
+        counts.add_compared(results)
+    return edges
+
+
+def _assigned(
+    keys: Sequence[PageKey], edges: Sequence[Edge], index: Index, settings: Settings
+) -> dict[str, Assignment]:
+    """Where the pages would be placed, each at the canonical document it agrees with most; stored pages stay."""
+    constraints = load_constraints(index)
+    new = {key.page_id for key in keys}
+    others = {name for edge in edges for name in (edge.left, edge.right)} | constraints.with_units(new)
+    others |= {name for page_id in new for name in constraints.apart.get(page_id, ())}
+    current = index.assignments(others - new)
+    current |= index.assignments({each.canonical for each in current.values()} - new)
+    keys = [*keys, *page_keys(index, current).values()]
+    near = Neighbourhood(tuple(keys), tuple(edges), current, constraints)
+    change = repair(near, settings.cluster, loose=new)
+    return {each.page_id: each for each in change.assignments}

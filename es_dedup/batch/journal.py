@@ -15,31 +15,13 @@ from es_dedup.errors import InputError, SchemaMismatch, reading_stored
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
+    from es_dedup.index.port import ClusterUpdates, Index
+
 MAX_ROW_ENTRIES: Final = 1_000
 MAX_CHARS: Final = 1_000
 """Characters of a name, a reason and any other string of an entry but a passage."""
 CACHED_JOURNALS: Final = 8
 """Indices whose journals a process keeps in memory."""
-
-
-class Notes(Protocol):
-    """What has notes that can be read."""
-
-    def note(self, name: str) -> str | None:
-        """See ``Index.note``."""
-
-    def notes(self, names: Iterable[str]) -> dict[str, str | None]:
-        """See ``Index.notes``."""
-
-
-class WritableNotes(Notes, Protocol):
-    """What has notes that can be written."""
-
-    def set_note(self, name: str, value: str | None) -> None:
-        """See ``Index.set_note``."""
-
-    def set_notes(self, notes: Mapping[str, str | None]) -> None:
-        """See ``Index.set_notes``."""
 
 
 class Entry(Protocol):
@@ -99,7 +81,9 @@ class Journal(Generic[Known]):
         """Name of the note of a row."""
         return f"{self.name}:{number}"
 
-    def recorded(self, index: Notes, notes: Mapping[str, str | None] = MappingProxyType({})) -> Known:
+    def recorded(
+        self, index: ClusterUpdates, notes: Mapping[str, str | None] = MappingProxyType({})
+    ) -> Known:
         """The entries of an index; only rows that this process has not read yet are read.
 
         Args:
@@ -131,7 +115,7 @@ class Journal(Generic[Known]):
                         self.cached.pop(next(iter(self.cached)))
         return recorded
 
-    def _later(self, index: Notes, known: Known, first: int, rows: int) -> Known:
+    def _later(self, index: ClusterUpdates, known: Known, first: int, rows: int) -> Known:
         """The rows that came after those known, added; all rows are read where the known ones are no longer there."""
         start = max(known.rows, first)  # the last known row again
         names = [self.row(number) for number in range(start, rows + 1)]
@@ -146,7 +130,7 @@ class Journal(Generic[Known]):
         return replace(known, rows=rows, mark=later[-1]["mark"], entries={each.key: each for each in by_time})
 
     def record(
-        self, index: WritableNotes, changes: Sequence[Entry], notes: Mapping[str, str] = MappingProxyType({})
+        self, index: Index, changes: Sequence[Entry], notes: Mapping[str, str] = MappingProxyType({})
     ) -> Known:
         """Store entries that are new or have changed, and other notes before; the caller keeps other writers out.
 
@@ -155,7 +139,7 @@ class Journal(Generic[Known]):
         self._append(index, changes, json.loads(index.note(self.name) or "{}"), notes)
         return self.recorded(index)
 
-    def erase(self, index: WritableNotes, kept: Sequence[Entry]) -> None:
+    def erase(self, index: Index, kept: Sequence[Entry]) -> None:
         """Store these entries in place of all: of the others nothing is left. To repeat it, after it was interrupted too, is safe."""
         head = json.loads(index.note(self.name) or "{}")
         if not head:
@@ -167,7 +151,7 @@ class Journal(Generic[Known]):
 
     def _append(
         self,
-        index: WritableNotes,
+        index: Index,
         changes: Sequence[Entry],
         head: dict[str, Any],
         before: Mapping[str, str],

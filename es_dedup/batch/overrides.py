@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch import journal
-from es_dedup.batch.journal import Journal, Notes, Recorded, problem_of
+from es_dedup.batch.journal import Journal, Recorded, problem_of
 from es_dedup.clustering import constraints_of, contradiction, deciding
 from es_dedup.errors import InvalidOverride, OverrideConflict
 from es_dedup.model import Edge, Relation
@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.featurise import Ignored
     from es_dedup.clustering import Constraints
-    from es_dedup.index.cluster_changes import Assignment
-
-    class _Assigned(Notes, Protocol):
-        def assignments(self, page_ids: Iterable[str]) -> dict[str, Assignment]: ...
-
+    from es_dedup.index.port import ClusterUpdates
 
 OVERRIDES: Final = "overrides"
 """Name of the journal of overrides, and of its first note."""
@@ -81,24 +77,24 @@ def _passages(overrides: Iterable[Override]) -> Ignored:
     return passages
 
 
-def load_overrides(index: Notes) -> Mapping[str, Override]:
+def load_overrides(index: ClusterUpdates) -> Mapping[str, Override]:
     """All overrides by id, by time, those that were undone too; errors as of ``Journal.recorded``."""
     return JOURNAL.recorded(index).overrides
 
 
-def load_constraints(index: Notes) -> Constraints:
+def load_constraints(index: ClusterUpdates) -> Constraints:
     """What the overrides in force demand of clusters; errors as of ``Journal.recorded``."""
     return JOURNAL.recorded(index).constraints
 
 
-def load_ignored(index: Notes, *, undone: bool = False) -> Ignored:
+def load_ignored(index: ClusterUpdates, *, undone: bool = False) -> Ignored:
     """The passages of each site that never count; with ``undone`` also those of overrides that were undone. Errors as of ``Journal.recorded``."""
     recorded = JOURNAL.recorded(index)
     return recorded.ever_ignored if undone else recorded.ignored
 
 
 def decided_edges(
-    index: _Assigned, edges: Iterable[Edge], page_ids: Collection[str], new: Collection[str] = ()
+    index: ClusterUpdates, edges: Iterable[Edge], page_ids: Collection[str], new: Collection[str] = ()
 ) -> list[Edge]:
     """Edges as people have decided: none that calls two pages the same that must be apart, and one for each two that were decided same.
 
@@ -125,7 +121,7 @@ def decided_edges(
     return kept + [Edge(left, right, Relation.DUPLICATE, 1.0) for left, right in sorted(without_edge)]
 
 
-def overrides_on(index: Notes, left: str, right: str) -> tuple[Override, ...]:
+def overrides_on(index: ClusterUpdates, left: str, right: str) -> tuple[Override, ...]:
     """The overrides that decide on two pages; see ``clustering.deciding``."""
     constraints = load_constraints(index)
     if right in constraints.units.get(left, ()) or right in constraints.apart.get(left, ()):

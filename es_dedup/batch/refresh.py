@@ -7,17 +7,20 @@ that were written or removed meanwhile keep the edges that their writers have fo
 from __future__ import annotations
 
 import json
-import threading
+import secrets
+import time
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final, NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from es_dedup.batch.clusters import LOOKUP_PAGES, ClusterCache, repair_around
 from es_dedup.batch.corpus import SCANNED, Corpus, key_of
 from es_dedup.batch.learning import EffectiveSettings, store_statistics
-from es_dedup.batch.whole_corpus import IN_MEMORY_PAGES, decide_corpus, silent
+from es_dedup.batch.whole_corpus import IN_MEMORY_PAGES, decide_corpus
 from es_dedup.clustering import same_neighbours
 from es_dedup.clustering.star import weakness
 from es_dedup.detectors.features import unpack
+from es_dedup.errors import IndexError_
 from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import STATISTICS, pages_learned
 
@@ -36,13 +39,98 @@ if TYPE_CHECKING:
     Version = tuple[int, str]
 
 REFRESHING: Final = "refreshing"
-"""Note: statistics were learned again, and not all that they change is stored; names pages whose documents may be left to write."""
+"""Note: who learns statistics again, until when others leave it to him, and pages whose documents may be left to write."""
 
 CHANGED_SHARE: Final = 20
 """Learning again reads all pages: it is worth it where one in so many came or went."""
-_under_way: Final = set[str | None]()
-"""Notes of the statistics that threads of this process replace: a second thread that found the same growth would learn the same."""
-_guard: Final = threading.Lock()
+GROWTH: Final = 2
+"""A hook learns again once there are so many times the pages that statistics were learned from: all that is learned stays linear in the pages."""
+COUNTED_PAGES: Final = 500
+"""That a hook decides on before all are counted again, or a tenth of the pages where these are more: each count makes the server refresh."""
+REFRESHED_PAGES: Final = 50_000
+"""Beyond which a hook leaves that to maintenance: reading their features takes about ten seconds."""
+LEASE_SECONDS: Final = 120.0
+"""After which a refresh that is not heard of was stopped: far longer than any of its steps."""
+
+
+class _Refreshing(NamedTuple):
+    """What the note ``REFRESHING`` says.
+
+    Attributes:
+        owner: of the refresh, random.
+        until: when its lease ends, in seconds since 1970.
+        pages: whose documents may be left to write.
+    """
+
+    owner: str
+    until: float
+    pages: Collection[str]
+
+    @classmethod
+    def read(cls, note: str | None) -> Self:
+        """What a note says; of none that nobody is at it."""
+        return cls(*json.loads(note)) if note else cls("", 0, ())
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether its owner is at it, as far as is known."""
+        return time.time() < self.until
+
+
+class _Lease:
+    """The right to refresh an index, which others leave to its owner until it was not renewed for ``LEASE_SECONDS``.
+
+    Args:
+        index: has the note.
+        writing: keeps other writers out.
+
+    Attributes:
+        pages: of a refresh that was stopped, whose documents are left to write.
+    """
+
+    def __init__(self, index: Index, writing: Callable[[], AbstractContextManager[object]]) -> None:
+        self._index, self._writing, self._owner = index, writing, secrets.token_hex(6)
+        self._noted, self._renewed = set[str](), 0.0
+        self.pages = set[str]()
+
+    def take(self) -> bool:
+        """Become the owner, unless another one is under way."""
+        with self._writing():
+            before = _Refreshing.read(self._index.note(REFRESHING))
+            if before.is_under_way:
+                return False
+            self.pages.update(before.pages)
+            self.note(self.pages)
+        return True
+
+    def note(self, pages: Collection[str], seconds: float | None = None) -> None:
+        """Name pages whose documents may be left to write, and renew the lease; the caller keeps other writers out."""
+        self._noted, self._renewed = set(pages), time.time()
+        until = self._renewed + (LEASE_SECONDS if seconds is None else seconds)
+        note = json.dumps(_Refreshing(self._owner, until, sorted(pages)), ensure_ascii=False)
+        self._index.set_note(REFRESHING, note)
+
+    def is_ours(self, statistics: str | None) -> bool:
+        """Whether no other one has taken over, and statistics still have this note."""
+        notes = self._index.notes([STATISTICS, REFRESHING])
+        return notes[STATISTICS] == statistics and _Refreshing.read(notes[REFRESHING]).owner == self._owner
+
+    def renew(self, _: object = None) -> None:
+        """Renew the lease where a good part of it is over."""
+        if time.time() - self._renewed > LEASE_SECONDS / 4:
+            with self._writing():
+                if _Refreshing.read(self._index.note(REFRESHING)).owner == self._owner:
+                    self.note(self._noted)
+
+    def end(self, *, complete: bool) -> None:
+        """Let go of it: all is stored, or the next one goes on."""
+        with self._writing():
+            if _Refreshing.read(self._index.note(REFRESHING)).owner != self._owner:
+                return
+            if complete:
+                self._index.set_note(REFRESHING, None)
+            else:
+                self.note(self._noted, seconds=0)
 
 
 class _Decided(NamedTuple):
@@ -62,11 +150,28 @@ class _Decided(NamedTuple):
 def refresh_is_due(index: Index, *, changed: bool = False) -> bool:
     """Whether a refresh was stopped, one page in twenty came or went since statistics were learned, or some were ``changed``.
 
-    Not of an index that is too large.
+    Not of an index that is too large, nor while another process refreshes it.
     """
     stored, notes = index.count(), index.notes([STATISTICS, REFRESHING])
+    if not 0 < stored <= IN_MEMORY_PAGES or _Refreshing.read(notes[REFRESHING]).is_under_way:
+        return False
     grown = stored <= CHANGED_SHARE * abs(stored - pages_learned(notes[STATISTICS]))
-    return 0 < stored <= IN_MEMORY_PAGES and (changed or grown or notes[REFRESHING] is not None)
+    return changed or grown or notes[REFRESHING] is not None
+
+
+def is_outgrown(index: Index, stored: int, arrived: int, *, last: bool) -> bool:
+    """Whether a hook that has decided on so many pages of all ``stored`` ones is to refresh the index.
+
+    That is so where there are twice the pages that statistics were learned from, at the ``last`` look where one page in twenty is the hook's,
+    and where a refresh was stopped.
+    """
+    notes = index.notes([STATISTICS, REFRESHING])
+    refreshing, learned = _Refreshing.read(notes[REFRESHING]), pages_learned(notes[STATISTICS])
+    if stored > REFRESHED_PAGES or refreshing.is_under_way:
+        return False
+    grown = stored >= max(GROWTH * learned, COUNTED_PAGES)
+    ended = last and stored != learned and CHANGED_SHARE * arrived >= stored
+    return grown or ended or notes[REFRESHING] is not None
 
 
 def refresh(
@@ -74,7 +179,7 @@ def refresh(
 ) -> Iterator[set[str]]:
     """Learn statistics from all stored pages, and store the edges and clusters that differ by them.
 
-    A refresh that was stopped is completed by the next one; of two processes at the same time the one that has learned first goes on.
+    A refresh that was stopped is completed by the next one, when its lease has ended.
 
     Args:
         index: of so many pages that their features fit in memory.
@@ -82,52 +187,51 @@ def refresh(
         writing: keeps other writers out.
 
     Yields:
-        Pages whose documents have to be written now; nothing where another thread of this process is at it.
+        Pages whose documents have to be written now; nothing where another process or thread is at it.
     """
-    known = replaced = index.note(STATISTICS)
-    with _guard:
-        if replaced in _under_way:
-            return
-        _under_way.add(replaced)
+    lease = _Lease(index, writing)
+    if not lease.take():
+        return
+    complete = not lease.pages  # as long as nothing is stored
     try:
-        note = index.note(REFRESHING)
-        left = set[str](json.loads(note or "[]"))
+        known = index.note(STATISTICS)
         settings = EffectiveSettings.read(index, given, known).settings
         versions: dict[str, Version] = {}
         index.refresh()
-        found = decide_corpus(Corpus(_read(index, versions)), settings, silent)
+        found = decide_corpus(Corpus(_read(index, versions, lease)), settings, lease.renew)
         edges: dict[str, dict[Pair, Edge]] = defaultdict(dict)
         for edge in found.edges:
             for name in (edge.left, edge.right):
                 edges[name][edge.left, edge.right] = edge
         decided = _Decided(settings, versions, edges)
-        stale = sorted(_decided_otherwise(index, decided).union(left))
+        stale = sorted(_decided_otherwise(index, decided).union(lease.pages))
         packed = found.statistics.to_bytes()
         with writing():
-            if index.note(STATISTICS) != known:
+            if not lease.is_ours(known):
                 return  # another process has learned meanwhile
-            index.set_note(REFRESHING, json.dumps(sorted(left)))
+            complete = False
+            lease.note(lease.pages)
             store_statistics(index, found.statistics, packed, settings)
             known = index.note(STATISTICS)
         for some in chunked(stale, LOOKUP_PAGES):
             with writing():
-                if index.note(STATISTICS) != known:
+                if not lease.is_ours(known):
                     return
-                left.difference_update(some)
-                changed = _store(index, some, decided, left)
+                lease.pages.difference_update(some)
+                changed = _store(index, some, decided, lease)
             yield changed
-        with writing():
-            if index.note(STATISTICS) == known:
-                index.set_note(REFRESHING, None)
+        complete = True
     finally:
-        _under_way.discard(replaced)
+        with suppress(IndexError_):  # else the lease ends by itself
+            lease.end(complete=complete)
 
 
 def _read(
-    index: Index, versions: dict[str, Version]
+    index: Index, versions: dict[str, Version], lease: _Lease
 ) -> Iterator[tuple[list[PageKey], FeatureTable, list[bytes]]]:
     """All pages for a corpus in memory, and the version of each."""
     for records in index.scan(batch=SCANNED):
+        lease.renew()
         versions.update((record.page_id, _version(record)) for record in records)
         yield [key_of(record) for record in records], unpack([record.payload for record in records]), []
 
@@ -160,10 +264,10 @@ def _differing(some: Iterable[Edge], others: Iterable[Edge]) -> set[Pair]:
     return {(left, right) for left, right, _, _ in ours ^ theirs}
 
 
-def _store(index: Index, some: Collection[str], decided: _Decided, left: Collection[str]) -> set[str]:
+def _store(index: Index, some: Collection[str], decided: _Decided, lease: _Lease) -> set[str]:
     """Store the edges of some pages as they were decided, and their clusters; gives the pages whose documents change.
 
-    Of pages that were changed, removed, outdated or not yet clustered when they were read, edges stay as they are. Pages that are ``left`` by a refresh
+    Of pages that were changed, removed, outdated or not yet clustered when they were read, edges stay as they are. Pages of a refresh
     that was stopped are named until it is their turn.
     """
     before = {(edge.left, edge.right): edge for edge in index.edges_of(some)}
@@ -189,6 +293,6 @@ def _store(index: Index, some: Collection[str], decided: _Decided, left: Collect
     pages |= repair_around(clusters, touched, None, decided.settings)[0]
     pages.update(some)
     # Before the clusters: who stops here has named the documents that are to be written.
-    index.set_note(REFRESHING, json.dumps(sorted(pages.union(left)), ensure_ascii=False))
+    lease.note(pages.union(lease.pages))
     clusters.store()
     return pages

@@ -1,13 +1,16 @@
-"""Questions on what is stored: full-text search, copies and URLs by id, clusters with their evidence, and those that a template may hold together."""
+"""What is stored: full-text search, copies and URLs by id, clusters with their evidence, those that a template may hold together, and traces of a page, which are erased."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import secrets
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from es_dedup.batch.annotations import JOURNAL, load_annotations
+from es_dedup.batch.overrides import load_overrides
 from es_dedup.clustering import build_clusters, containment
 from es_dedup.decision.comparison import compare, pair_decision
 from es_dedup.decision.thresholds import thresholds_of
@@ -218,3 +221,53 @@ def loose_clusters(index: Index) -> tuple[str, ...]:
     count, examples = f"{len(loose):,} clusters of {LARGE} pages and more", ", ".join(loose[:NAMED])
     note = f"{count} have little text in common ({examples}): a template may hold them together; preset `strict` merges less"
     return (note,)
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetReport:
+    """Result of forgetting pages.
+
+    Attributes:
+        removed: pages that were stored.
+        repaired_clusters: clusters that were repaired.
+        annotations: labels of readers that were removed.
+        overrides: ids of overrides that name one of the pages. They stay, with the page's id: a page that is stored again is decided so.
+        problem: why deleted data may still be readable in the storage; empty when it is not.
+    """
+
+    removed: int
+    repaired_clusters: int
+    annotations: int
+    overrides: tuple[str, ...]
+    problem: str
+
+
+def erase(index: Index, page_ids: Iterable[str]) -> tuple[int, tuple[str, ...], str]:
+    """Take away what removing pages leaves: labels of readers, names of clusters, and deleted data in the storage.
+
+    Returns:
+        Labels that were removed, ids of overrides that name a page, and the problem of ``Index.erase``.
+    """
+    ids = set(page_ids)
+    known = load_annotations(index, removed=True)
+    kept = [each for each in known if not ids & set(each.pair)]
+    JOURNAL.erase(index, kept)
+    for group in index.members(ids).values():  # a cluster bears the id of the page that it was made with
+        name = f"forgotten-{secrets.token_hex(8)}"
+        index.assign_many(replace(each, cluster_id=name) for each in group)
+    naming = tuple(sorted(name for name, each in load_overrides(index).items() if ids & set(each.pages)))
+    return len(known) - len(kept), naming, index.erase(ids)
+
+
+def traces(index: Index, page_id: str) -> list[str]:
+    """Where an index still has something of a page, in words; overrides that name it do not count."""
+    assigned = index.assignments([page_id])
+    found = {
+        "features": bool(index.get_many([page_id])),
+        "text": bool(index.texts([page_id])),
+        "cluster": bool(assigned or index.members([page_id])),
+        "edges": bool(index.edges_of([page_id])),
+        "labels of readers": any(page_id in each.pair for each in load_annotations(index, removed=True)),
+        "name in the storage": index.names_page(page_id),
+    }
+    return [name for name, there in found.items() if there]

@@ -13,12 +13,11 @@ from es_dedup import settings as config
 from es_dedup.batch import annotations as labels
 from es_dedup.batch.clusters import CLUSTERS_PENDING, QUICK_PAGES, attached, remove_pages, write_session
 from es_dedup.batch.corpus import load_corpus
-from es_dedup.batch.dry_run import dry_run_report
 from es_dedup.batch.featurise import checked_id, checked_ids, checked_page, checked_pages, chunks, name_of
-from es_dedup.batch.forgetting import ForgetReport, erase
-from es_dedup.batch.ingest import INTERRUPTED_SECONDS, Ingest, PageInput
+from es_dedup.batch.ingest import INTERRUPTED_SECONDS, Ingest, PageInput, dry_run_report
 from es_dedup.batch.override_changes import add_override, apply_ignored, end_override, merge_overrides
 from es_dedup.batch.overrides import load_constraints, load_ignored
+from es_dedup.batch.stored_pages import ForgetReport, erase
 from es_dedup.batch.whole_corpus import ReclusterReport, decide_corpus, recluster, silent
 from es_dedup.clustering import cluster_all
 from es_dedup.decision.page_decisions import stored_decision, with_overridden

@@ -10,7 +10,7 @@ from es_dedup.batch import overrides
 from es_dedup.batch.annotations import load_annotations
 from es_dedup.batch.clusters import CLUSTERS_PENDING
 from es_dedup.batch.featurise import checked_id
-from es_dedup.batch.forgetting import traces
+from es_dedup.batch.stored_pages import traces
 from es_dedup.errors import UnknownPage
 from es_dedup.index.closing import Closing
 from es_dedup.model import RemoveReport

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from es_dedup.batch.deciding import Concluded
 from es_dedup.hook import documents
-from es_dedup.hook.batch_steps import BatchDecisions
 from es_dedup.index.source_index import document_key, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from es_dedup.hook.decide_and_write import BatchDecider
+    from es_dedup.batch.deciding import BatchDecider
     from es_dedup.hook.documents import Batch
     from es_dedup.hook.report import HookReport
     from es_dedup.index.factory import SourceIndex
@@ -49,9 +49,7 @@ class DocumentUpdates:
         for name, item in wrong.items():
             item.decision = decisions.get(name)
 
-    def reconcile(
-        self, page_ids: Sequence[str], report: HookReport, *, again: bool = False
-    ) -> BatchDecisions:
+    def reconcile(self, page_ids: Sequence[str], report: HookReport, *, again: bool = False) -> Concluded:
         """Update features and clusters to what documents hold now, and write their ``dedup`` fields; gives the decisions on those that are there."""
         found = self._source_index.read(page_ids, self._fields.names)
         self.forget([name for name in page_ids if name not in found], report)
@@ -59,7 +57,7 @@ class DocumentUpdates:
 
     def decide(
         self, found: Iterable[SourceDocument], report: HookReport, *, again: bool, final: bool
-    ) -> BatchDecisions:
+    ) -> Concluded:
         """Decide on documents as they were read, and write the ``dedup`` fields that follow.
 
         Args:
@@ -77,7 +75,7 @@ class DocumentUpdates:
         pages = [self._fields.page(name, each.source) for name, each in read.items() if name not in problems]
         report.failed.update(problems)
         if not pages:
-            return BatchDecisions()
+            return Concluded()
         decided = self._decider.decide(self._decider.featurise(pages), again=again)
         report.pairs_compared += decided.pairs
         report.truncated += decided.truncated

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.hook.batch_steps import BatchDecisions
+from es_dedup.batch.deciding import Concluded
 from es_dedup.index.records import encodable
 from es_dedup.index.source_index import DEDUP, DedupField, DocumentKey, documents_of, value_of
 from es_dedup.model import Decision, Outcome
@@ -157,7 +157,7 @@ class Batch:
     """
 
     items: list[Item]
-    decided: BatchDecisions = field(default_factory=BatchDecisions)
+    decided: Concluded = field(default_factory=Concluded)
 
     def __iter__(self) -> Iterator[Item]:
         """The documents, in order."""
@@ -317,7 +317,7 @@ def undecided(items: Iterable[Item], reason: str, report: HookReport) -> None:
         report.inconclusive[item.page_id] = reason
 
 
-def with_decision(item: Item, decided: BatchDecisions, report: HookReport) -> None:
+def with_decision(item: Item, decided: Concluded, report: HookReport) -> None:
     """Give a document its decision and ``dedup`` field, and count it."""
     name = item.page_id
     if name in decided.failed:
@@ -342,9 +342,7 @@ def without_decision(items: Iterable[Item], report: HookReport) -> None:
         item.kept, item.because, item.withdrawn = True, (), False
 
 
-def dedup_fields_with_doubts(
-    decided: BatchDecisions, report: HookReport, *, last: bool
-) -> dict[str, DedupField]:
+def dedup_fields_with_doubts(decided: Concluded, report: HookReport, *, last: bool) -> dict[str, DedupField]:
     """``dedup`` fields after a decision, those of inconclusive pages say so; on the ``last`` check a truncated candidate list is accepted."""
     dedup_fields = dict(decided.dedup_fields)
     for name, decision in decided.decisions.items():

@@ -8,6 +8,8 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from es_dedup.batch.deciding import BatchDecider
+from es_dedup.batch.featurise import only
 from es_dedup.errors import (
     DuplicatePage,
     IndexError_,
@@ -17,13 +19,10 @@ from es_dedup.errors import (
     SettingsMismatch,
 )
 from es_dedup.hook import documents
-from es_dedup.hook.cluster import ClusterCheck
-from es_dedup.hook.decide_and_write import BatchDecider
+from es_dedup.hook.checks import REFUSALS, ClusterCheck, PipelineCheck, Targets
 from es_dedup.hook.document_updates import DocumentUpdates
 from es_dedup.hook.documents import INCONCLUSIVE, PENDING, Batch, items_of, waiting_field
-from es_dedup.hook.pipelines import PipelineCheck
 from es_dedup.hook.report import HookReport
-from es_dedup.hook.targets import REFUSALS, Targets
 from es_dedup.index import factory
 from es_dedup.index.closing import Closing
 from es_dedup.index.source_index import ATTACHMENTS, checked_fields, documents_of, text_of
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import TracebackType
 
+    from es_dedup.batch.deciding import Compared, Found
     from es_dedup.batch.featurise import Chunk
-    from es_dedup.hook.batch_steps import BatchDecisions, ComparedBatch, FoundBatch
     from es_dedup.hook.documents import Item
     from es_dedup.index.factory import SourceIndex
     from es_dedup.index.port import Index
@@ -219,19 +218,22 @@ class DedupHook(Closing):
         """Batches of one call inside follow each other more quickly; see ``Index.keep_writer_lock``."""
         return self._index.keep_writer_lock()
 
-    def featurise(self, items: Sequence[Item]) -> Chunk:
-        """Features of the whole documents among some, computed ahead of ``prepare`` or in another process; only the index behind an alias is asked for."""
-        self._targets.resolve(items)
-        return self._decider.featurise(
-            [self._fields.page(item.page_id, item.source) for item in items if item.whole]
-        )
+    def featurise(self, items: Sequence[Item], report: HookReport | None = None) -> Chunk | None:
+        """Features of the whole documents among some, computed ahead of ``prepare`` or in another process; None where nothing is to be decided.
+
+        Only the index behind an alias is asked for.
+        """
+        whole = [item for item in items if item.whole]
+        if self.dispatcher is not None or not whole:
+            return None
+        with (report or HookReport()).timed("features"):
+            self._targets.resolve(whole)
+            return self._decider.featurise([self._fields.page(item.page_id, item.source) for item in whole])
 
     def parts(self, items: list[Item], policy: WritePolicy) -> list[tuple[list[Item], Chunk | None]]:
         """A batch in parts to write one after the other, each with its features where these were computed; see ``in_parts``."""
-        whole = [item for item in items if item.whole]
-        if policy is WritePolicy.MARK or self.dispatcher is not None or len(items) == 1 or not whole:
+        if policy is WritePolicy.MARK or len(items) == 1 or (features := self.featurise(items)) is None:
             return [(items, None)]
-        features = self.featurise(whole)
         try:
             stored, changed = self._decider.known(features)
         except IndexError_:
@@ -241,15 +243,16 @@ class DedupHook(Closing):
             leaving = [item for item in items if item.loses_text(self._fields.content)]
             self._targets.resolve(leaving)
             documents.set_leaving(parts, {*changed, *(item.page_id for item in leaving)})
-        return [(part, self._decider.some(features, {item.page_id for item in part})) for part in parts]
+        return [(part, only(features, {item.page_id for item in part})) for part in parts]
 
     def prefetch(
         self,
         items: Sequence[Item],
         features: Chunk | None = None,
+        report: HookReport | None = None,
         *,
         settled: Callable[[], object] = lambda: None,
-    ) -> FoundBatch | None:
+    ) -> Found | None:
         """Search candidates of documents, ahead of ``compare`` and ``prepare``; another thread may do so while batches before are decided on and written.
 
         Their features are stored. Who does not go on to ``prepare`` calls ``withdraw``.
@@ -257,6 +260,7 @@ class DedupHook(Closing):
         Args:
             items: with distinct ``_id``, none of them in a batch that is not finished.
             features: what ``featurise`` made of the same documents; None: they are made now.
+            report: its seconds are added to.
             settled: waits until the batch before is decided on; called before anything that is stored is replaced.
 
         Returns:
@@ -265,21 +269,24 @@ class DedupHook(Closing):
         Raises:
             IndexError_: the store did not answer; features may be kept.
         """
-        whole = [item for item in items if item.whole]
-        if self.dispatcher is not None or not whole:
-            return None
-        names = [item.page_id for item in whole]
+        names = [item.page_id for item in items if item.whole]
         self._targets.resolve(items)
-        if names != [item.page_id for item in whole]:  # a rollover since the features were made
+        if names != [item.page_id for item in items if item.whole]:  # a rollover since the features were made
             features = None
-        return self._decider.find(features or self.featurise(whole), settled=settled)
+        if features is None and (features := self.featurise(items, report)) is None:
+            return None
+        with (report or HookReport()).timed("decide"):
+            return self._decider.find(features, settled=settled)
 
-    def compare(self, found: FoundBatch | None) -> ComparedBatch | None:
+    def compare(self, found: Found | None, report: HookReport | None = None) -> Compared | None:
         """Compare documents with candidates that ``prefetch`` has found, ahead of ``prepare``; errors as of ``prefetch``.
 
         Another thread may meanwhile write the batch before, or prefetch the next one.
         """
-        return None if found is None else self._decider.compare(found)
+        if found is None:
+            return None
+        with (report or HookReport()).timed("decide"):
+            return self._decider.compare(found)
 
     def withdraw(self, items: Sequence[Item], report: HookReport) -> None:
         """Update features and clusters to what the source index holds: the documents were prefetched and not written."""
@@ -299,7 +306,7 @@ class DedupHook(Closing):
         report: HookReport,
         *,
         features: Chunk | None = None,
-        prefetched: ComparedBatch | IndexError_ | None = None,
+        prefetched: Compared | IndexError_ | None = None,
     ) -> Batch:
         """Decide on documents with distinct ``_id``; where the store does not answer, ``hook.on_failure`` says what happens.
 
@@ -340,11 +347,8 @@ class DedupHook(Closing):
                 item.deferred = item.operation == "update"
             for item in whole:
                 item.dedup_field = waiting_field(item.page_id, PENDING)
-        elif whole:
-            try:
-                self._decide(batch, policy, report, prefetched or self._compared(whole, features, report))
-            except IndexError_ as error:
-                self._without_decision(whole, error, report)
+        else:
+            self._decide(batch, policy, report, features, prefetched)
         try:
             moved = self._targets.check(batch)
         except REFUSALS:
@@ -485,19 +489,38 @@ class DedupHook(Closing):
 
     # Inner workings
 
-    def _compared(self, whole: Sequence[Item], features: Chunk | None, report: HookReport) -> ComparedBatch:
-        if features is None:
-            with report.timed("features"):
-                features = self.featurise(whole)
-        with report.timed("decide"):
-            return self._decider.compare(self._decider.find(features))
-
     def _decide(
-        self, batch: Batch, policy: WritePolicy, report: HookReport, compared: ComparedBatch | IndexError_
+        self,
+        batch: Batch,
+        policy: WritePolicy,
+        report: HookReport,
+        features: Chunk | None,
+        prefetched: Compared | IndexError_ | None,
     ) -> None:
+        """Decide on the whole documents of a batch, or let them wait for a decision where the store does not answer; see ``prepare``."""
         whole = [item for item in batch.items if item.whole]
-        if isinstance(compared, IndexError_):
-            raise compared
+        try:
+            if isinstance(prefetched, IndexError_):
+                raise prefetched
+            compared = prefetched or self.compare(self.prefetch(whole, features, report), report)
+            if compared is not None:
+                self._conclude(batch, policy, report, compared)
+        except IndexError_ as error:
+            if not self._fail_closed:
+                documents.undecided(whole, str(error), report)
+                return
+            # what of their features was stored
+            self.read_again([item.page_id for item in whole], HookReport())
+            raise NotDecided(len(whole), str(error)) from error
+
+    def _conclude(self, batch: Batch, policy: WritePolicy, report: HookReport, compared: Compared) -> None:
+        """Decide on compared documents by a policy.
+
+        Raises:
+            IndexError_: the store did not answer.
+            DuplicatePage: see ``prepare``.
+        """
+        whole = [item for item in batch.items if item.whole]
         with report.timed("decide"):
             leaving = {name for item in whole for name in item.leaving}
             standing = self._decider.standing_for(compared, policy)
@@ -508,8 +531,10 @@ class DedupHook(Closing):
             raise IndexUnavailable(names[0], "; ".join(batch.decided.decisions[names[0]].notes))
         report.pairs_compared += batch.decided.pairs
         report.truncated += batch.decided.truncated
-        if policy is WritePolicy.FAIL:
-            self._refuse(whole, batch.decided)
+        for item in whole if policy is WritePolicy.FAIL else ():
+            if others := batch.decided.replaces.get(item.page_id):
+                self._updates.reconcile([each.page_id for each in whole], HookReport())
+                raise DuplicatePage(item.page_id, min(others))
         for item in whole:
             documents.with_decision(item, batch.decided, report)
             item.withdrawn = not item.kept and item.operation == "index" and item.page_id in there
@@ -536,14 +561,6 @@ class DedupHook(Closing):
                 break
             time.sleep(POLL_SECONDS)
         return there
-
-    def _without_decision(self, items: Sequence[Item], error: IndexError_, report: HookReport) -> None:
-        """Let documents be written all the same, to wait for a decision, or refuse the batch."""
-        if not self._fail_closed:
-            documents.undecided(items, str(error), report)
-            return
-        self.read_again([item.page_id for item in items], HookReport())  # what of their features was stored
-        raise NotDecided(len(items), str(error)) from error
 
     def _hand_over(self, page_ids: Sequence[str], report: HookReport) -> None:
         """Pass written documents on to be decided; where that fails, the report names them as inconclusive."""
@@ -575,12 +592,6 @@ class DedupHook(Closing):
         self._updates.write(others, report, session, checked=not stale)
         self._updates.overwrite(batch.replaced(own), report)
         self._updates.correct(batch, own, set(report.gone[known:]), report)
-
-    def _refuse(self, items: Sequence[Item], decided: BatchDecisions) -> None:
-        for item in items:
-            if others := decided.replaces.get(item.page_id):
-                self._updates.reconcile([each.page_id for each in items], HookReport())
-                raise DuplicatePage(item.page_id, min(others))
 
     def _put_off(self, batch: Batch, failed: Collection[str], reason: str, report: HookReport) -> None:
         """Let documents wait for a decision with the settings now in force.

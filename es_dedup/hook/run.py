@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
+    from es_dedup.batch.deciding import Compared
     from es_dedup.batch.featurise import Chunk as Features
-    from es_dedup.hook.batch_steps import ComparedBatch, FoundBatch
     from es_dedup.hook.documents import Batch, Item
     from es_dedup.hook.hook import DedupHook
 
@@ -161,7 +161,7 @@ class Run:
 
         if not hasattr(hook, "prepare"):
             raise wrong_type("hook", "a DedupHook object", hook, "DedupHook.open(address, fields) makes one")
-        self._hook, self._policy = hook, WritePolicy(policy)
+        self.hook, self._policy = hook, WritePolicy(policy)
         self.report = HookReport() if report is None else report
         self._chunk_size = chunk_size
         self._rest = dict(options)
@@ -228,7 +228,7 @@ class Run:
         head, body = self._expand(action)
         item = item_of(head, body, self._rest, self._dumps)
         if self._held is not None and item.whole:
-            self._found = value_of(item.source, self._hook.content) is not None
+            self._found = value_of(item.source, self.hook.content) is not None
             self._without += () if self._found else (item,)
         full = []
         if self._count and self._size + item.size > self._max_bytes:
@@ -259,7 +259,7 @@ class Run:
         """The first batches, which wait until a document has the content field, or enough lack it."""
         full, without = self._held or [], self._without
         if without and not self._found:
-            problem = ContentMissing(self._hook.content, len(without), tuple(sorted(without[0].source)))
+            problem = ContentMissing(self.hook.content, len(without), tuple(sorted(without[0].source)))
             if self._on_missing == "raise":
                 raise problem
             warnings.warn(problem.finding, stacklevel=2)
@@ -291,7 +291,7 @@ class Run:
         self,
         items: Items,
         features: Features | None = None,
-        prefetched: ComparedBatch | IndexError_ | None = None,
+        prefetched: Compared | IndexError_ | None = None,
     ) -> Batch:
         """Decide on a batch.
 
@@ -300,27 +300,7 @@ class Run:
         """
         if any(item.page_id in names for names in self._elsewhere for item in items):
             prefetched = None  # a batch before has put another document in the place of one of these since
-        return self._hook.prepare(items, self._policy, self.report, features=features, prefetched=prefetched)
-
-    def featurise(self, items: Items) -> Features | None:
-        """Features of a batch ahead of ``prefetch``; None: they are left to it."""
-        whole = [item for item in items if item.whole]
-        if self._hook.dispatcher is None and whole:
-            with suppress(IndexError_), self.report.timed("features"):  # ``prefetch`` says what it means
-                return self._hook.featurise(whole)
-        return None
-
-    def prefetch(
-        self, items: Items, features: Features | None, settled: Callable[[], object]
-    ) -> FoundBatch | None:
-        """See ``DedupHook.prefetch``."""
-        with self.report.timed("decide"):
-            return self._hook.prefetch(items, features, settled=settled)
-
-    def compare(self, found: FoundBatch | None) -> ComparedBatch | None:
-        """See ``DedupHook.compare``."""
-        with self.report.timed("decide"):
-            return self._hook.compare(found)
+        return self.hook.prepare(items, self._policy, self.report, features=features, prefetched=prefetched)
 
     def independent(self, items: Items, before: Items) -> bool:
         """Whether a batch can be looked at before an earlier one is written: that one only brings other, whole documents.
@@ -329,10 +309,6 @@ class Run:
         """
         plain = all(item.whole for item in before)
         return plain and not {item.key.id for item in items} & {item.key.id for item in before}
-
-    def withdraw(self, items: Items) -> None:
-        """See ``DedupHook.withdraw``."""
-        self._hook.withdraw(items, self.report)
 
     def writing(self, items: Items, batch: Batch | None = None) -> Plan[None]:
         """The steps that decide on a batch and write it, with what it left out because of documents that then failed.
@@ -345,7 +321,7 @@ class Run:
             DuplicatePage: policy ``fail``; the documents before the first duplicate are written.
             BulkIndexError: see ``raise_errors``.
         """
-        parts = [(items, None)] if batch else (yield from _asked(self._hook.parts, items, self._policy))
+        parts = [(items, None)] if batch else (yield from _asked(self.hook.parts, items, self._policy))
         for part, made in parts:
             waiting, features = part, made
             while waiting:
@@ -357,7 +333,7 @@ class Run:
                         yield from self.writing(waiting[:at])
                     raise
                 except (KeyboardInterrupt, CancelledError):
-                    yield from _asked(self.withdraw, waiting)
+                    yield from _asked(self.hook.withdraw, waiting, self.report)
                     raise
                 answers: list[Answer] = []
                 try:
@@ -420,10 +396,10 @@ class Run:
         moved = batch.moved
         self._elsewhere.append({*moved.values()})
         if moved:
-            self._hook.moved(batch, self.report)
+            self.hook.moved(batch, self.report)
         for index in begun:
-            self._hook.begun(index, written[index], self.report)
-        again = self._hook.finish(batch, failed, self.report, refresh=self._refreshes)
+            self.hook.begun(index, written[index], self.report)
+        again = self.hook.finish(batch, failed, self.report, refresh=self._refreshes)
         for item in unmapped:
             self.report.withdraw(item.page_id, item.decision)
             item.dedup_field, item.decision, item.repeated = None, None, True
@@ -434,7 +410,7 @@ class Run:
         known = {item.page_id for item, ok, _ in answers if ok}
         unknown = [item.page_id for item in batch if item.page_id not in known]
         with suppress(IndexError_):
-            self._hook.finish(batch, unknown, self.report, refresh=self._refreshes)
+            self.hook.finish(batch, unknown, self.report, refresh=self._refreshes)
 
     def results(self, batch: Batch, answers: Sequence[Answer], again: Items) -> Iterator[Result]:
         """What the caller is given of a batch, with decisions; errors wait for the end of the chunk.

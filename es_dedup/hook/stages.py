@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -14,8 +15,8 @@ from es_dedup.errors import IndexError_
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from es_dedup.batch.deciding import Compared, Found
     from es_dedup.batch.featurise import Chunk
-    from es_dedup.hook.batch_steps import ComparedBatch, FoundBatch
     from es_dedup.hook.documents import Batch, Item
     from es_dedup.hook.run import Run
 
@@ -38,7 +39,7 @@ class _UnderWay:
     items: Items
     before: _UnderWay | None
     features: Future[Chunk | None] = field(init=False)
-    prefetched: Future[FoundBatch | None] = field(init=False)
+    prefetched: Future[Found | None] = field(init=False)
     batch: Future[Batch] = field(init=False)
     results: Future[Results] = field(init=False)
     stored: bool = False
@@ -73,7 +74,7 @@ class Stages:
             pool.shutdown(wait=True, cancel_futures=True)
         for each in self._batches:
             if each.stored and not each.settled:
-                self._run.withdraw(each.items)
+                self._run.hook.withdraw(each.items, self._run.report)
 
     @property
     def under_way(self) -> int:
@@ -85,7 +86,7 @@ class Stages:
         each = _UnderWay(items, self._batches[-1] if self._batches else None)
         self._batches.append(each)  # before anything of it is stored: an interrupt may come at any time
         featurise, search, decide, write = self._pools
-        each.features = featurise.submit(self._run.featurise, items)
+        each.features = featurise.submit(self._featurised, items)
         each.prefetched = search.submit(partial(self._prefetched, each))
         each.batch = decide.submit(partial(self._decided, each))
         each.results = write.submit(partial(self._written, each))
@@ -103,7 +104,12 @@ class Stages:
         if self._stop.is_set():
             raise CancelledError
 
-    def _prefetched(self, each: _UnderWay) -> FoundBatch | None:
+    def _featurised(self, items: Items) -> Chunk | None:
+        with suppress(IndexError_):  # ``prefetch`` says what it means
+            return self._run.hook.featurise(items, self._run.report)
+        return None
+
+    def _prefetched(self, each: _UnderWay) -> Found | None:
         before, run, features = each.before, self._run, each.features.result()
         self._go_on()
         earlier = before
@@ -112,13 +118,14 @@ class Stages:
                 earlier.results.result()
             earlier = earlier.before
         each.stored = True
-        return run.prefetch(each.items, features, before.batch.result if before else lambda: None)
+        settled = before.batch.result if before else lambda: None
+        return run.hook.prefetch(each.items, features, run.report, settled=settled)
 
     def _decided(self, each: _UnderWay) -> Batch:
         before = each.before
-        compared: ComparedBatch | IndexError_ | None
+        compared: Compared | IndexError_ | None
         try:
-            compared = self._run.compare(each.prefetched.result())
+            compared = self._run.hook.compare(each.prefetched.result(), self._run.report)
         except IndexError_ as error:
             compared = error
         if before is not None:

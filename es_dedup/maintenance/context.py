@@ -10,9 +10,9 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from es_dedup.batch.deciding import BatchDecider
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import ConfigError, MassChange, NotAttached, reading_stored
-from es_dedup.hook.decide_and_write import BatchDecider
 from es_dedup.hook.document_updates import DocumentUpdates
 from es_dedup.index import factory
 from es_dedup.index.jobs import DeadLetter

@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.batch.forgetting import erase
-from es_dedup.batch.forgetting import traces as stored_traces
+from es_dedup.batch.stored_pages import erase
+from es_dedup.batch.stored_pages import traces as stored_traces
 from es_dedup.errors import NotAnIndex
 from es_dedup.index import factory
 from es_dedup.maintenance.documents import remove_pages, update_dedup_fields
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from es_dedup.batch.forgetting import ForgetReport
+    from es_dedup.batch.stored_pages import ForgetReport
     from es_dedup.index.jobs import Job, Partition, Version
     from es_dedup.index.port import Index
     from es_dedup.maintenance.context import MaintenanceContext

@@ -7,7 +7,6 @@ import pytest
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import BulkIndexError, parallel_bulk
 
-from es_dedup.errors import DuplicatePage
 from es_dedup.hook import DedupHook, HookReport, dedup_parallel_bulk
 from es_dedup.index import factory
 from es_dedup.settings import Settings
@@ -90,13 +89,6 @@ def test_errors_are_raised_after_what_came_before(client: Elasticsearch, hook: D
     with factory.open_index(f"{url_of('es8')}/{name}", Settings()) as index:
         index.refresh()
         assert index.count() == 1
-
-
-def test_policies(client: Elasticsearch, hook: DedupHook, name: str) -> None:
-    done = list(dedup_parallel_bulk(client, five(name), 2, 5, hook=hook, policy="skip", refresh=True))
-    assert [said["index"]["result"] for _, said in done] == ["created"] * 3 + ["skipped"] * 2
-    with pytest.raises(DuplicatePage):
-        list(dedup_parallel_bulk(client, five(name)[3:4], hook=hook, policy="fail"))
 
 
 def test_arguments_that_do_not_fit(client: Elasticsearch, hook: DedupHook, name: str) -> None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from es_dedup import Deduplicator, Page
-from es_dedup.batch.refresh import REFRESHING
+import pytest
+
+from es_dedup import Deduplicator, Page, Settings
+from es_dedup.batch.clusters import write_session
+from es_dedup.batch.refresh import REFRESHING, refresh, refresh_is_due
 from es_dedup.hook import DedupHook, HookReport, dedup_bulk
 from es_dedup.index.factory import open_index
 from es_dedup.index.jobs import JobState
@@ -16,6 +21,7 @@ from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.backfill import CLUSTER
 from es_dedup.maintenance.documents import tend_statistics
 from es_dedup.maintenance.runner import KINDS, Runner, start_follow
+from es_dedup.settings.recorded import STATISTICS, pages_learned
 from tests.hooked import FIELDS, action_of, clusters
 from tests.processes import ended, without_settings
 from tests.samples import partition, story
@@ -27,24 +33,37 @@ if TYPE_CHECKING:
 
     from elasticsearch import Elasticsearch
 
-KILLED = """
+REFRESH = """
 import os, signal, sys
 from functools import partial
 from es_dedup import Settings
+from es_dedup.batch import refresh
 from es_dedup.batch.clusters import write_session
-from es_dedup.batch.refresh import refresh
 from es_dedup.index.factory import open_index
-from es_dedup.index.jobs import JobState
-from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.backfill import CLUSTER
-from es_dedup.maintenance.documents import tend_statistics
-from es_dedup.maintenance.runner import KINDS, Runner, start_follow
+moment, decide = sys.argv[2], refresh.decide_corpus
+
+def waits():
+    print(moment, flush=True)
+    sys.stdin.readline()
+
+def slow(*given):
+    waits()
+    return decide(*given)
+
+if moment == "killed":
+    refresh.LEASE_SECONDS = 0.0
+if moment == "learning":
+    refresh.decide_corpus = slow
 settings = Settings()
 index = open_index(sys.argv[1], settings)
-for _ in refresh(index, settings, partial(write_session, index)):
-    os.kill(os.getpid(), signal.SIGKILL)
+for pages in refresh.refresh(index, settings, partial(write_session, index)):
+    if moment == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if moment == "storing":
+        waits()
+        moment = ""
 """
-"""Ends when the first clusters are stored, and before their documents are."""
+"""Refreshes; ends when the first clusters are stored, and before their documents are, or waits there or while it learns."""
 
 
 def form(number: int) -> Page:
@@ -99,7 +118,7 @@ def test_a_refresh_that_was_killed_is_completed_by_the_next_session(
     before = clusters(client, name)
     assert before != scanned(pages, name)
     for _ in range(2):
-        stopped = ended(sys.executable, "-c", KILLED, address, env=without_settings())
+        stopped = ended(sys.executable, "-c", REFRESH, address, "killed", env=without_settings())
         assert stopped.returncode == -signal.SIGKILL, stopped.stderr
     assert clusters(client, name) == before
     with DedupHook.open(address, FIELDS) as later:
@@ -108,6 +127,32 @@ def test_a_refresh_that_was_killed_is_completed_by_the_next_session(
     assert clusters(client, name) == scanned([*pages, story(900)], name)
     with open_index(address, hook._decider._settings) as index:
         assert index.note(REFRESHING) is None
+
+
+@pytest.mark.parametrize("moment", ["learning", "storing"])
+def test_a_refresh_that_another_process_is_at_is_left_to_it(
+    hook: DedupHook, client: Elasticsearch, address: str, name: str, moment: str
+) -> None:
+    write(hook, client, name, growing(100, 300))
+    hook.close()
+    settings = Settings()
+    command = [sys.executable, "-c", REFRESH, address, moment]
+    with (
+        open_index(address, settings) as index,
+        subprocess.Popen(
+            command, env=without_settings(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as other,
+    ):
+        assert other.stdout is not None
+        assert other.stdout.readline() == f"{moment}\n"
+        before = index.note(STATISTICS)
+        with open_index(address, settings) as own:
+            assert not refresh_is_due(own, changed=True)
+            assert not list(refresh(own, settings, partial(write_session, own)))
+            assert own.note(STATISTICS) == before
+        other.communicate("go on\n", timeout=60)
+        assert other.returncode == 0
+        assert (index.note(REFRESHING), pages_learned(index.note(STATISTICS))) == (None, index.count())
 
 
 def test_statistics_follow_what_is_written_during_a_backfill_and_after_it() -> None:

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_dedup.batch.clusters import ClusterCache
+from es_dedup.hook.report import HookReport
 from es_dedup.hook.stages import MOST, Stages
-from es_dedup.index.embedded import EmbeddedIndex
-from es_dedup.testing.builders import assignment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +23,7 @@ class Calls:
 
     def __init__(self, *, dependent: tuple[int, int] = (-1, -1), fails: str = "", replaces: int = -1) -> None:
         self.made: list[str] = []
+        self.hook, self.report = self, HookReport()
         self.events = {
             f"{what} {n}": threading.Event()
             for n in range(5)
@@ -45,16 +44,16 @@ class Calls:
     def independent(self, items: Any, before: Any) -> bool:
         return (items[0], before[0]) != self._dependent
 
-    def featurise(self, items: Any) -> Any:
+    def featurise(self, items: Any, _: HookReport) -> Any:
         return self._note(f"featurise {items[0]}")
 
-    def prefetch(self, items: Any, features: Any, settled: Callable[[], object]) -> Any:
+    def prefetch(self, items: Any, features: Any, _: HookReport, *, settled: Callable[[], object]) -> Any:
         assert features == str(items[0])
         if items[0] == self._replaces:
             settled()
         return self._note(f"prefetch {items[0]}")
 
-    def compare(self, prefetched: Any) -> Any:
+    def compare(self, prefetched: Any, _: HookReport) -> Any:
         self._note(f"compare {prefetched}")
         return prefetched
 
@@ -66,7 +65,7 @@ class Calls:
         assert batch == str(items[0])
         return [(True, {"index": self._note(f"write {items[0]}")})]
 
-    def withdraw(self, items: Any) -> None:
+    def withdraw(self, items: Any, _: HookReport) -> None:
         self.made.append(f"withdraw {items[0]}")
 
 
@@ -139,15 +138,3 @@ def test_nothing_after_a_batch_that_fails_is_decided_on(fails: str) -> None:
     assert "prepare 2" not in run.made
     assert ("withdraw 2" in run.made) == ("prefetch 2" in run.made)
     assert ("withdraw 1" in run.made) == (fails == "prefetch 1")
-
-
-@pytest.mark.parametrize("read", ["members", "assignments"])
-def test_members_are_those_that_were_written_last(read: str) -> None:
-    with EmbeddedIndex(":memory:", features={}) as index:
-        index.assign_many([assignment("a"), assignment("b", "a"), assignment("c", "a"), assignment("z")])
-        near = ClusterCache(index)
-        getattr(near, read)(["a", "b", "c", "z"])
-        near.assign_many([assignment("b", "z"), assignment("c", "a"), assignment("new")])
-        members = near.members(["a", "b", "z", "new"])
-    found = {name: [each.page_id for each in group] for name, group in members.items()}
-    assert found == {"a": ["a", "c"], "z": ["b", "z"], "new": ["new"]}
