@@ -27,8 +27,8 @@ FOLDER: Final = ROOT / "docs" / "images"
 BRIDGE: Final = "zhportal%2Fbridge-opening.html"
 PICTURES: Final = {
     "report": ("", "1100,900"),
-    "console-clusters": ("/console/clusters?order=largest", "1000,560"),
-    "console-cluster": (f"/console/clusters/{BRIDGE}", "1000,480"),
+    "console-clusters": ("/console/clusters", "1000,620"),
+    "console-cluster": (f"/console/clusters/{BRIDGE}", "1200,600"),
     "console-compare": (f"/console/compare?left={BRIDGE}&right=jzdaily%2Fbridge-cut.html", "1000,1000"),
     "console-review": ("/console/review?reader=mz", "1000,800"),
 }

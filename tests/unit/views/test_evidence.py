@@ -56,6 +56,23 @@ def test_sentences_and_bars_say_what_decided() -> None:
 
 
 @pytest.mark.parametrize(
+    ("relation", "reason", "covers", "said"),
+    [
+        (Relation.DIFFERENT, TOO_LITTLE, (0.6392, 0.2), "not merged, since 64 % of one page are needed"),
+        (Relation.DUPLICATE, "accepted", (0.6392, 0.6391), "merged, since 63 % of both pages are enough"),
+        (Relation.CONTAINED, "accepted", (1.0, 0.6391), "not merged, a is contained in b; 64 % of both would be needed"),
+    ],
+)  # fmt: skip
+def test_what_was_missed_is_rounded_up_and_what_was_reached_down(
+    relation: Relation, reason: str, covers: tuple[float, float], said: str
+) -> None:
+    missed = relation is not Relation.DUPLICATE
+    evidence = {"left_cover": covers[0], "right_cover": covers[1], "min_cover": 0.6395 if missed else 0.6301}
+    pair = PairDecision("a", "b", relation, 1.0, reason, evidence | {"min_both": evidence["min_cover"]})
+    assert pair.explanation[0].partition(": ")[2] == said
+
+
+@pytest.mark.parametrize(
     ("value", "sign", "threshold", "holds", "plain", "otherwise"),
     [
         (0.666, "<", 0.602, False, "X 0.67, at least 0.60", "X 0.67: below 0.60 it would have been rejected"),
