@@ -175,7 +175,7 @@ def test_decisions_in_a_cluster_hold_until_they_are_undone(either: Any, tab: Cal
         assert said in notice.inner_text()
         assert state(editor) == (members, first)
         with editor.page.expect_navigation():
-            notice.get_by_role("button", name="Undo").click()
+            editor.page.keyboard.press("u")
         assert "Undone" in editor.page.get_by_role("status").inner_text()
     with editor.page.expect_navigation():
         editor.page.get_by_role("link", name="Overrides").click()
