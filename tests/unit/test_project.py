@@ -39,7 +39,6 @@ EXTRA_OF: Final = {
     "es_dedup/readers/locations.py": "remote",
     "es_dedup/readers/rows.py": "parquet",
     "es_dedup/readers/warc.py": "warc",
-    "es_dedup/text/segment.py": "words",
     "es_dedup/extraction/other_packages.py": "compare",
     "es_dedup/haystack.py": "haystack",
     "es_dedup/langchain.py": "langchain",
