@@ -59,18 +59,14 @@ class BulkCounts:
         if not isinstance(report, HookReport | None):
             raise wrong_type("report", "a HookReport object", report)
         self.report = HookReport() if report is None else report
-        self._stats_only = stats_only
-        self._successes = 0
+        self._stats_only, self._successes, self._failed = stats_only, 0, 0
         self._errors: list[dict[str, Any]] = []
-        self._failed = 0
 
     def add(self, item: dict[str, Any], *, ok: bool) -> None:
         """Count one result."""
-        if ok:
-            self._successes += 1
-            return
-        self._failed += 1
-        if not self._stats_only:
+        self._successes += ok
+        self._failed += not ok
+        if not (ok or self._stats_only):
             self._errors.append(item)
 
     @property
@@ -216,13 +212,7 @@ class Run:
 
         Chunks are those of the client's helper. One in which an ``_id`` comes more than once is several batches.
         """
-        if action is self._flush:
-            return self.flush()
-        full = self._added(action)
-        if self._held is None:
-            return full
-        self._held += full
-        return self._release() if self._found or len(self._without) == CONTENT_SAMPLE else []
+        return self.flush() if action is self._flush else self._released(self._added(action), ended=False)
 
     def _added(self, action: Action) -> list[Items]:
         head, body = self._expand(action)
@@ -249,24 +239,23 @@ class Run:
         Raises:
             ContentMissing: no document of the call has the content field.
         """
-        full = self._chunk()
+        return self._released(self._chunk(), ended=True)
+
+    def _released(self, full: list[Items], *, ended: bool) -> list[Items]:
+        """Full batches; the first ones wait until a document has the content field, enough lack it, or the input has ``ended``."""
         if self._held is None:
             return full
         self._held += full
-        return self._release()
-
-    def _release(self) -> list[Items]:
-        """The first batches, which wait until a document has the content field, or enough lack it."""
-        full, without = self._held or [], self._without
+        without = self._without
+        if not (self._found or ended or len(without) == CONTENT_SAMPLE):
+            return []
         if without and not self._found:
             problem = ContentMissing(self.hook.content, len(without), tuple(sorted(without[0].source)))
             if self._on_missing == "raise":
                 raise problem
             warnings.warn(problem.finding, stacklevel=2)
-        if self._found or without:
-            self._held, self._without = None, []
-        else:
-            self._held = []
+        full, self._held = self._held, None if self._found or without else []
+        self._without = []
         return full
 
     def _chunk(self) -> list[Items]:
