@@ -181,10 +181,10 @@ def public_names() -> list[str]:
 
 
 def missing_names(inventory: bytes) -> list[str]:
-    """Public names that the inventory of a built site (``objects.inv``) does not list."""
+    """Public names, modules aside, that the inventory of a built site (``objects.inv``) does not list."""
     packed = inventory.partition(b"using zlib.\n")[2]
     shown = {line.split()[0] for line in zlib.decompress(packed).decode().splitlines() if line}
-    return [name for name in public_names() if name not in shown]
+    return [name for name in public_names() if name not in shown and not _path(name).is_file()]
 
 
 def listed_names(path: Path) -> list[str]:
