@@ -28,6 +28,7 @@ PYTEST_ALONE = $(BIN)/python -m pytest
 SERVERS := $(BIN)/python scripts/servers
 CLIENT9 := .venv-client9
 LOWEST := .venv-lowest
+GENERATOR := .venv-generator
 TEST_TOOLS := aiohttp hypothesis pytest-timeout pytest-xdist pyyaml
 # 9.1 takes the place of 8.19
 ON_ES9 := bash -c 'ES_DEDUP_ES_URL=$$ES_DEDUP_ES9_URL exec "$$@"' run
@@ -99,9 +100,11 @@ test-spark: $(NATIVE)  ## the clusters on a local Spark session beside those of 
 	@$(PIP_INSTALL) --editable '.[spark]'
 	$(SERVERS) run es8 -- $(PYTEST_ALONE) tests/spark -m 'not data' --durations=5 $(PYTEST_ARGS)
 
-test-integrations: $(NATIVE)  ## tables of other libraries, Scrapy, LangChain, Haystack, datatrove, and their guides; installs them
+test-integrations: $(NATIVE)  ## tables of other libraries, Scrapy, LangChain, Haystack, datatrove, and their guides, a generated client; installs them
 	@$(PIP_INSTALL) --editable '.[integrations]'
-	$(PYTEST) tests/integrations tests/unit/tables tests/acceptance/test_docs.py -k 'integrations or tables' --durations=5 $(PYTEST_ARGS)
+	@bash .ci/make-venv $(GENERATOR)  # which asks for another typer than the command line
+	@$(GENERATOR)/bin/python -m pip install --quiet 'openapi-python-client>=0.26'
+	PATH="$$PATH:$$PWD/$(GENERATOR)/bin" $(PYTEST) tests/integrations tests/unit/tables tests/acceptance/test_docs.py -k 'integrations or tables' --durations=5 $(PYTEST_ARGS)
 
 test-experiments: $(NATIVE)  ## the experiments, and the guide to training; installs CatBoost
 	@$(PIP_INSTALL) --requirement experiments/requirements.txt
@@ -177,7 +180,7 @@ bench: $(NATIVE)  ## the quick benchmarks; docs/benchmarks/README.md has them al
 	done
 
 clean:  ## remove what make has made, the environment too
-	rm -rf native/target $(VENV) $(CLIENT9) $(LOWEST) $(SITE) build dist htmlcov .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.*
+	rm -rf native/target $(VENV) $(CLIENT9) $(LOWEST) $(GENERATOR) $(SITE) build dist htmlcov .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.*
 	rm -f es-dedup.1 $(DEMO_DB) $(DEMO_DB)-wal $(DEMO_DB)-shm $(DEMO_DB).lock $(REPORT)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
