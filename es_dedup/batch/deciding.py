@@ -119,7 +119,8 @@ class Concluded:
         replaces: page id to the pages that it duplicates, stored or before it in the batch; for policies ``overwrite``
             and ``fail``.
         failed: page id to reason, for pages that cannot be processed.
-        unanswered: pages of which a part of the store did not answer; of other inconclusive ones candidates were cut.
+        unanswered: pages whose search was answered in part, or of which another process replaced a candidate meanwhile; of other inconclusive
+            ones candidates were cut.
         unchanged: pages that are decided on and as they were.
         session: see ``BatchDecider.moved``.
         pairs, truncated: pairs compared, and pages whose list of candidates was cut.
@@ -226,6 +227,11 @@ class BatchDecider:
     def begun(self) -> frozenset[str]:
         """Pages whose features are stored, or about to be, while their batches are not concluded: their documents are yet to be written."""
         return frozenset().union(*tuple(self._begun.values()))
+
+    def give_up(self, page_ids: Collection[str]) -> None:
+        """Expect no documents of these pages any more: their batch will not be concluded."""
+        for number, pages in list(self._begun.items()):
+            self._begun[number] = pages.difference(page_ids)
 
     @property
     def shared(self) -> bool:
@@ -484,8 +490,10 @@ class BatchDecider:
 
     def refresh(self) -> Iterator[set[str]]:
         """Learn statistics again; gives pages whose documents have to be written now, see ``refresh``."""
-        yield from refresh(self._index, self._settings, self._writing)
-        self._settings_in_force()
+        try:
+            yield from refresh(self._index, self._settings, self._writing)
+        finally:  # statistics may be stored also where the rest was not
+            self._in_force = None
 
     def lookup(self, *version: str | None) -> CandidateSearch:
         """Finds and compares stored pages with the statistics and settings in force; ``version``: the note of them, where it is known."""

@@ -68,13 +68,18 @@ class _Refreshing(NamedTuple):
 
     @classmethod
     def read(cls, note: str | None) -> Self:
-        """What a note says; of none that nobody is at it."""
-        return cls(*json.loads(note)) if note else cls("", 0, ())
+        """What a note says; where there is none, or one that this code did not write, nobody is at it."""
+        with suppress(ValueError):
+            match json.loads(note or "[]"):
+                case [str(owner), int() | float() as until, list(pages)]:
+                    return cls(owner, until, [page for page in pages if isinstance(page, str)])
+        return cls("", 0, ())
 
     @property
     def is_under_way(self) -> bool:
-        """Whether its owner is at it, as far as is known."""
-        return time.time() < self.until
+        """Whether its owner is at it, as far as is known; a lease that ends too late is of a clock that is wrong."""
+        now = time.time()
+        return now < self.until <= now + 2 * LEASE_SECONDS
 
 
 class _Lease:
@@ -204,7 +209,7 @@ def refresh(
             for name in (edge.left, edge.right):
                 edges[name][edge.left, edge.right] = edge
         decided = _Decided(settings, versions, edges)
-        stale = sorted(_decided_otherwise(index, decided).union(lease.pages))
+        stale = sorted(_decided_otherwise(index, decided, lease).union(lease.pages))
         packed = found.statistics.to_bytes()
         with writing():
             if not lease.is_ours(known):
@@ -240,11 +245,12 @@ def _version(record: FeatureRecord) -> Version:
     return record.payload_version, record.published
 
 
-def _decided_otherwise(index: Index, decided: _Decided) -> set[str]:
+def _decided_otherwise(index: Index, decided: _Decided, lease: _Lease) -> set[str]:
     """One page of each pair that is stored otherwise than it was decided."""
     index.refresh_clusters()
     pages = set[str]()
     for some in chunked(sorted(decided.versions), SCANNED):
+        lease.renew()
         edges = {pair: edge for name in some for pair, edge in decided.edges.get(name, {}).items()}
         stored = index.edges_of(some)
         pairs = _differing(stored, edges.values())

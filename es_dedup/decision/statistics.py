@@ -108,7 +108,7 @@ class Statistics:
         return Buckets.of(self.grams, HASH_BITS), Buckets.of(self.clauses, HASH_BITS)
 
     def to_bytes(self) -> bytes:
-        """Compressed, for a ``Index``."""
+        """Compressed, as ``Index.save_statistics`` stores it."""
         stream = io.BytesIO()
         arrays = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
         np.savez_compressed(stream, allow_pickle=False, **arrays)

@@ -144,7 +144,8 @@ class DedupHook(Closing):
         try:
             with report.timed("statistics"):
                 for pages in self._decider.refresh() if self._decider.outgrown(last=last) else ():
-                    dedup_fields = self._decider.dedup_fields(pages - self._decider.begun)
+                    awaited = frozenset() if last else self._decider.begun
+                    dedup_fields = self._decider.dedup_fields(pages - awaited)
                     self._updates.write(dedup_fields, report, self._decider.session)
         except IndexError_ as error:
             _log.warning(
@@ -290,7 +291,9 @@ class DedupHook(Closing):
 
     def withdraw(self, items: Sequence[Item], report: HookReport) -> None:
         """Update features and clusters to what the source index holds: the documents were prefetched and not written."""
-        self.read_again([item.page_id for item in items if not item.problem], report)
+        page_ids = [item.page_id for item in items if not item.problem]
+        self._decider.give_up(page_ids)
+        self.read_again(page_ids, report)
 
     def read_again(self, page_ids: Sequence[str], report: HookReport) -> None:
         """Update features and clusters to what documents hold now; the report only says where that failed."""

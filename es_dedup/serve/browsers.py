@@ -74,11 +74,13 @@ class Visit:
         return Response(body, status, HEADERS, "text/html; charset=utf-8")
 
     def remember(self, answer: Response, name: str) -> Response:
-        """The answer, with the name of the visitor for the next form."""
+        """The answer, with the name of the visitor for the next form; a very long one is asked for again."""
+        if len(name) > MOST_NAME_CHARS:
+            return answer
         secure = self.request.url.scheme == "https"
         answer.set_cookie(
             NAME_COOKIE,
-            quote(name[:MOST_NAME_CHARS]),
+            quote(name),
             NAME_SECONDS,
             path=ROOT,
             secure=secure,

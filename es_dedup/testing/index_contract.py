@@ -1,8 +1,8 @@
-"""What every feature index must do: one class per method of the port, one test per sentence.
+"""What every ``Index`` must do with pages: one class per method of the port, one test per sentence.
 
 An adapter inherits ``FeatureIndexContract`` and supplies a fixture ``index`` with an empty index. Where a
 second object can be opened on the same storage, it overrides ``other_reader`` too. ``ClusterStoreContract``
-and ``StatisticsStoreContract`` want the fixtures ``store``, ``pages`` and ``statistics``; the same object may
+and ``StatisticsStoreContract``, for its clusters and statistics, want the fixtures ``store``, ``pages`` and ``statistics``; the same object may
 serve.
 """
 

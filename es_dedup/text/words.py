@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 KEPT_WORDS: Final = 1 << 17
 """Distinct words whose facts a process keeps, about 30 MB."""
+KEPT_CHARACTERS: Final = 1 << 23
+"""Of all these words together: a page may hold one word of a million characters."""
+KEPT_COLUMNS: Final = 16
+"""Facts of words that are kept; those of other settings come and go."""
 SENTENCE_MARKS: Final = (
     "。!?;…\n"  # in the normalised form; a point ends a sentence where no letter or digit follows
 )
@@ -54,9 +58,11 @@ class Lexicon:
 
     Attributes:
         words: by number.
+        characters: of all words.
     """
 
     def __init__(self, by: str) -> None:
+        self.characters = 0
         self._segmenter = segmenter(by)
         self.words: list[str] = []
         self._numbers: dict[str, int] = {}
@@ -68,6 +74,7 @@ class Lexicon:
         with self._lock:
             if word not in self._numbers:
                 self.words.append(word)
+                self.characters += len(word)
                 self._numbers[word] = len(self.words) - 1
             return self._numbers[word]
 
@@ -81,14 +88,16 @@ class Lexicon:
     def column(self, fact: Callable[[str], int], kind: type[np.generic] = np.int64) -> NDArray[Any]:
         """A fact of all words by number, found once a word; room for further words may follow."""
         with self._lock:
-            values, filled = self._columns.get(fact, (np.empty(0, kind), 0))
+            values, filled = self._columns.pop(fact, (np.empty(0, kind), 0))
             while filled < len(self.words):  # to find a fact may add words
                 new = [fact(word) for word in self.words[filled:]]
                 if filled + len(new) > len(values):
                     values = np.concatenate((values[:filled], np.empty(filled + 2 * len(new), kind)))
                 values[filled : filled + len(new)] = new
                 filled += len(new)
-            self._columns[fact] = values, filled
+            self._columns[fact] = values, filled  # the last one used stands last
+            if len(self._columns) > KEPT_COLUMNS:
+                del self._columns[next(iter(self._columns))]
             return values
 
     def stem(self, word: str) -> int:
@@ -108,7 +117,7 @@ _lexicons: dict[str, Lexicon] = {}
 def _lexicon(by: str) -> Lexicon:
     """The lexicon of a segmenter; a new one begins when it is full."""
     found = _lexicons.get(by)
-    if found is None or len(found.words) > KEPT_WORDS:
+    if found is None or len(found.words) > KEPT_WORDS or found.characters > KEPT_CHARACTERS:
         found = _lexicons[by] = Lexicon(by)
     return found
 

@@ -172,7 +172,9 @@ class Schema:
         if version != SCHEMA_VERSION or recorded is None:
             raise SchemaMismatch(self._server.name, SCHEMA_VERSION, version)
         fields = load_mapping(kind)["mappings"]["properties"]
-        if earlier := [name for name in fields if mapping["properties"].get(name) != fields[name]]:
+        recorded_fields = mapping["properties"]  # those of features may be more: the settings choose some
+        names = fields if kind == FEATURES else {**fields, **recorded_fields}
+        if earlier := [name for name in names if recorded_fields.get(name) != fields.get(name)]:
             found = f"{version} as it was before the field {kind}.{earlier[0]} became what it is"
             raise SchemaMismatch(self._server.name, SCHEMA_VERSION, found)
         if kind == FEATURES:
