@@ -243,8 +243,9 @@ class PlainIndex(Index):
     def load_statistics(self) -> bytes | None:
         return self._statistics
 
-    def save_statistics(self, snapshot: bytes) -> None:
+    def save_statistics(self, snapshot: bytes, notes: Mapping[str, str | None] = NO_NOTES) -> None:
         self._statistics = snapshot
+        self.set_notes(notes)
 
     def sizes(self) -> dict[str, int]:
         features = sum(len(page.payload) for page in self._pages.values())

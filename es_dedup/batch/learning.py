@@ -85,8 +85,8 @@ def store_statistics(index: Index, statistics: Statistics, packed: bytes, settin
         packed: the same as bytes.
         settings: the index records those that decide.
     """
-    index.save_statistics(packed)
-    index.set_note(STATISTICS, clustered_with(statistics.version, statistics.pages, settings))
+    note = clustered_with(statistics.version, statistics.pages, settings)
+    index.save_statistics(packed, {STATISTICS: note})
 
 
 def _with_masks(values: NDArray[np.uint32], masks: NDArray[np.uint32]) -> NDArray[np.uint64]:

@@ -422,5 +422,5 @@ class Index(ClusterUpdates, Closing):
         """The last stored snapshot, or None."""
 
     @abstractmethod
-    def save_statistics(self, snapshot: bytes) -> None:
-        """Replace the stored snapshot."""
+    def save_statistics(self, snapshot: bytes, notes: Mapping[str, str | None] = NO_NOTES) -> None:
+        """Replace the stored snapshot, and keep notes in the same write."""

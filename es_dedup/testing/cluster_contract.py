@@ -303,5 +303,6 @@ class StatisticsStoreContract(StoreFixtures):
     def test_the_last_snapshot_is_loaded(self, statistics: Index) -> None:
         assert statistics.load_statistics() is None
         for snapshot in (b"earlier", b"", b"\x00" * 10, bytes(range(256)) * 5000):
-            statistics.save_statistics(snapshot)
+            statistics.save_statistics(snapshot, {"of": str(len(snapshot)), "else": None})
             assert statistics.load_statistics() == snapshot
+            assert statistics.notes(["of", "else"]) == {"of": str(len(snapshot)), "else": None}

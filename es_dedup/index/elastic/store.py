@@ -16,7 +16,7 @@ from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.index.elastic.read_your_writes import PageWriteCache
 from es_dedup.index.elastic.schema import CLUSTERS, FEATURES, KINDS, META, TEXTS, Schema, alias_of
 from es_dedup.index.elastic.server import Server, reads_answers
-from es_dedup.index.port import Index
+from es_dedup.index.port import NO_NOTES, Index
 from es_dedup.index.records import encodable
 from es_dedup.index.texts import compress_text, decompress_text
 
@@ -179,13 +179,7 @@ class Store(Index):
 
     def set_notes(self, notes: Mapping[str, str | None]) -> None:
         """See ``Index.set_notes``."""
-        self._must_write()
-        self._session_notes = {
-            name: value for name, value in self._session_notes.items() if name not in notes
-        }
-        self._meta.write(self._note_writes(notes))
-        if self._lock.inside():
-            self._session_notes |= notes
+        self._write_with_notes([], notes)
 
     def load_statistics(self) -> bytes | None:
         """See ``Index.load_statistics``."""
@@ -195,11 +189,20 @@ class Store(Index):
         self._schema.noticed(META, [found["_index"]])
         return base64.b64decode(found["_source"]["value"])
 
-    def save_statistics(self, snapshot: bytes) -> None:
+    def save_statistics(self, snapshot: bytes, notes: Mapping[str, str | None] = NO_NOTES) -> None:
         """See ``Index.save_statistics``."""
-        self._must_write()
         body = {"kind": "statistics", "value": base64.b64encode(snapshot).decode()}
-        self._meta.write([self._meta.put(SNAPSHOT, body)])
+        self._write_with_notes([self._meta.put(SNAPSHOT, body)], notes)
+
+    def _write_with_notes(self, writes: Sequence[Write], notes: Mapping[str, str | None]) -> None:
+        """One request with the notes last: who reads a new note finds what was written with it."""
+        self._must_write()
+        self._session_notes = {
+            name: value for name, value in self._session_notes.items() if name not in notes
+        }
+        self._meta.write([*writes, *self._note_writes(notes)])
+        if self._lock.inside():
+            self._session_notes |= notes
 
     def _note_writes(self, notes: Mapping[str, str | None]) -> list[Write]:
         """What keeps small texts, and removes those that are None."""

@@ -150,9 +150,10 @@ class ClusterTables(Index):
             found = connection.execute("SELECT snapshot FROM statistics").fetchone()
             return bytes(found[0]) if found else None
 
-    def save_statistics(self, snapshot: bytes) -> None:
+    def save_statistics(self, snapshot: bytes, notes: Mapping[str, str | None] = NO_NOTES) -> None:
         """See ``Index.save_statistics``."""
         with self._connection.transaction() as connection:
+            tables.set_notes(connection, notes)
             connection.execute("INSERT OR REPLACE INTO statistics VALUES (1, ?)", (snapshot,))
 
     def list_clusters(

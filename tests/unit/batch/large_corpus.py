@@ -42,7 +42,7 @@ class Sink:
     def set_note(self, *_: object) -> None:
         """Forget it."""
 
-    def save_statistics(self, _: bytes) -> None:
+    def save_statistics(self, *_: object) -> None:
         """Forget them."""
 
 
