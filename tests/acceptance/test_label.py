@@ -71,7 +71,7 @@ def test_machines_are_shown_the_pairs_with_their_texts_aligned(tmp_path: Path) -
     assert {shown["left"]["page"], shown["right"]["page"]} == {"note", "long"}
     assert len(shown["explanation"]) == 3
     (nearest,) = shown["nearest"]
-    assert any(f"of “{rule.name}”" in nearest for rule in RULES)
+    assert any(f"(rule “{rule.name}”)" in nearest for rule in RULES)
     shared = "".join(piece["text"] for row in shown["rows"] for piece in row["left"] if not piece["only"])
     assert note in shared.replace("\n", "")
 

@@ -45,6 +45,10 @@ NAMED_FIELDS: Final = "named_fields"
 """Beside the schema in the mapping of features: whether people can read them."""
 
 
+DROPPED: Final = {META: {"parts": {"type": "integer", "index": False, "doc_values": False}}}
+"""Fields of earlier mappings, by which an index that was made with them is known."""
+
+
 class Schema:
     """The indices of one name: made when they are not there, checked against version and settings."""
 
@@ -172,9 +176,14 @@ class Schema:
         if version != SCHEMA_VERSION or recorded is None:
             raise SchemaMismatch(self._server.name, SCHEMA_VERSION, version)
         fields = load_mapping(kind)["mappings"]["properties"]
-        recorded_fields = mapping["properties"]  # those of features may be more: the settings choose some
-        names = fields if kind == FEATURES else {**fields, **recorded_fields}
-        if earlier := [name for name in names if recorded_fields.get(name) != fields.get(name)]:
+        there = mapping[
+            "properties"
+        ]  # may be more: settings choose named fields, and templates of the user add others
+        earlier = [name for name in fields if there.get(name) != fields[name]]
+        earlier += [
+            name for name, definition in DROPPED.get(kind, {}).items() if there.get(name) == definition
+        ]
+        if earlier:
             found = f"{version} as it was before the field {kind}.{earlier[0]} became what it is"
             raise SchemaMismatch(self._server.name, SCHEMA_VERSION, found)
         if kind == FEATURES:
