@@ -176,13 +176,10 @@ class Schema:
         if version != SCHEMA_VERSION or recorded is None:
             raise SchemaMismatch(self._server.name, SCHEMA_VERSION, version)
         fields = load_mapping(kind)["mappings"]["properties"]
-        there = mapping[
-            "properties"
-        ]  # may be more: settings choose named fields, and templates of the user add others
+        # There may be more: settings choose named fields, and templates of the user add others.
+        there, dropped = mapping["properties"], DROPPED.get(kind, {})
         earlier = [name for name in fields if there.get(name) != fields[name]]
-        earlier += [
-            name for name, definition in DROPPED.get(kind, {}).items() if there.get(name) == definition
-        ]
+        earlier += [name for name in dropped.keys() - fields if there.get(name) == dropped[name]]
         if earlier:
             found = f"{version} as it was before the field {kind}.{earlier[0]} became what it is"
             raise SchemaMismatch(self._server.name, SCHEMA_VERSION, found)
