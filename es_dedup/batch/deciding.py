@@ -230,8 +230,7 @@ class BatchDecider:
 
     def give_up(self, page_ids: Collection[str]) -> None:
         """Expect no documents of these pages any more: their batch will not be concluded."""
-        for number, pages in list(self._begun.items()):
-            self._begun[number] = pages.difference(page_ids)
+        self._begun.update({number: pages.difference(page_ids) for number, pages in self._begun.items()})
 
     @property
     def shared(self) -> bool:
@@ -470,9 +469,8 @@ class BatchDecider:
         with self._writing():
             gone = set(page_ids).difference(there(page_ids))
             removal = remove_pages(self._index, gone, self.lookup())
-            if not removal.stored and not removal.changed:
-                return set(), {}
-            return gone, dedup_fields_of(self._index, removal.changed)
+            found = gone, dedup_fields_of(self._index, removal.changed)
+            return found if removal.stored or removal.changed else (set(), {})
 
     # Statistics and settings
 

@@ -272,7 +272,7 @@ def test_the_generated_effects_are_those_of_today_s_rules() -> None:
 
 def test_the_guide_defines_every_value_that_a_rule_compares() -> None:
     guide = (Path(__file__).parents[3] / "docs/how-to/explain-a-pair.md").read_text(encoding="utf-8")
-    table = guide.partition("| value of a rule |")[2].partition("\n## ")[0]
+    table = guide.partition("| value of a rule, as JSON names it |")[2].partition("\n## ")[0]
     facts = {
         each.fact.name for rule in RULES for part in (rule.applies_if, *rule.rejects_if) for each in part
     }
