@@ -219,7 +219,8 @@ def write_session(index: Index) -> Iterator[bool]:
     """Change pages and clusters while no other session does; sees what the sessions before have changed.
 
     Yields:
-        Whether nobody else, in this process or another, has held a session since the last one of this index object.
+        True if no other session, of this process or another, came between this one and the last one of this index object: what was read
+        then still holds.
 
     Raises:
         IndexLocked: another session did not finish in time.

@@ -143,7 +143,7 @@ class _Session:
     """A write session of ours.
 
     Attributes:
-        alone: nobody else has held one since our last.
+        alone: no other session came between this one and our last one.
         before, after: states of the clusters, see ``BatchDecider``.
     """
 
@@ -164,7 +164,7 @@ class BatchDecider:
         ignored_seconds: after which the passages that people ignore are read again, unless a batch has read them with its candidates.
 
     Attributes:
-        session: rises whenever others have held a session.
+        session: a number that rises each time another process, or another index object, had a session of its own in between.
     """
 
     def __init__(self, index: Index, settings: Settings, ignored_seconds: float = 1.0) -> None:
@@ -182,7 +182,7 @@ class BatchDecider:
         self._arrived = 0  # pages decided on, new or changed
         self._counted_at = 0  # of these, when all pages are counted again
 
-    # What is known of pages
+    # Features, stored pages, and batches under way
 
     def featurise(self, pages: Sequence[Page], *, named: bool = True) -> Chunk:
         """Features of pages.
@@ -234,7 +234,7 @@ class BatchDecider:
 
     @property
     def shared(self) -> bool:
-        """Whether another process has lately held a session, and may have decided on documents that it has not written yet."""
+        """Whether another process had a session in the last ``SHARED_SECONDS``: it may have decided on documents that it has not written yet."""
         return time.monotonic() - self._shared < SHARED_SECONDS
 
     def moved(self, session: int) -> bool:
@@ -358,7 +358,7 @@ class BatchDecider:
             return Concluded(failed=found.failed, session=self.session)
         with self._writing() as own:
             alone = own.alone and found.session == self.session
-            # Unless others have held a session, the statistics and settings in force are those we know.
+            # Statistics and settings in force change in sessions only: without another session they are those read before.
             latest = self.lookup(self._in_force.note) if alone and self._in_force else self.lookup()
             if latest.settings != batch.lookup.settings or latest.statistics is not batch.lookup.statistics:
                 batch = replace(batch, pairs=self._again(found, latest), lookup=latest)

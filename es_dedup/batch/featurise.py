@@ -46,9 +46,8 @@ if TYPE_CHECKING:
     Ignored = Mapping[str, tuple[str, ...]]
 
 CHUNK_PAGES: Final = 256  # arrays of so many pages stay in the processor's cache
-FEATURE_THREADS: Final = (
-    2  # beside the thread that writes; more would wait for the interpreter's lock most of the time
-)
+FEATURE_THREADS: Final = 2
+"""Threads that compute features while the main thread writes; more of them would mostly wait for the interpreter's lock."""
 CHUNK_CHARS: Final = 1_000_000
 POOL_FROM_PAGES: Final = 1_000  # below, starting processes costs more than it saves
 AHEAD: Final = (

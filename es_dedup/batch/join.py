@@ -230,7 +230,7 @@ class RowTerms:
     Attributes:
         queried, query_counts: terms queried, and how many of each row.
         stored, stored_counts: terms stored; the same arrays where pages query what they store.
-        facts: what the rule has to know of each row beside its stored terms; shape (rows, numbers).
+        facts: numbers of each row that the rule of the join needs besides terms; shape (rows, numbers).
     """
 
     queried: NDArray[Any]

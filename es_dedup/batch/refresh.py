@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Version = tuple[int, str]
 
 REFRESHING: Final = "refreshing"
-"""Note: who learns statistics again, until when others leave it to him, and pages whose documents may be left to write."""
+"""Note: the owner of the refresh under way, when its lease ends, and pages whose documents may not be written yet."""
 
 CHANGED_SHARE: Final = 20
 """Learning again reads all pages: it is worth it where one in so many came or went."""
@@ -50,7 +50,7 @@ COUNTED_PAGES: Final = 500
 REFRESHED_PAGES: Final = 50_000
 """Beyond which a hook leaves that to maintenance: reading their features takes about ten seconds."""
 LEASE_SECONDS: Final = 120.0
-"""After which a refresh that is not heard of was stopped: far longer than any of its steps."""
+"""How long a lease holds without being renewed; then its owner is taken to have been killed. No step takes nearly so long."""
 
 
 class _Refreshing(NamedTuple):
@@ -68,7 +68,7 @@ class _Refreshing(NamedTuple):
 
     @classmethod
     def read(cls, note: str | None) -> Self:
-        """What a note says; where there is none, or one that this code did not write, nobody is at it."""
+        """The content of a note; no owner and no pages where there is no note, or one in another form."""
         with suppress(ValueError):
             match json.loads(note or "[]"):
                 case [str(owner), int() | float() as until, list(pages)]:
@@ -77,7 +77,7 @@ class _Refreshing(NamedTuple):
 
     @property
     def is_under_way(self) -> bool:
-        """Whether its owner is at it, as far as is known; a lease that ends too late is of a clock that is wrong."""
+        """Whether the lease holds now. One that ends later than any lease can comes from a clock that is wrong, and does not count."""
         now = time.time()
         return now < self.until <= now + 2 * LEASE_SECONDS
 
@@ -116,7 +116,7 @@ class _Lease:
         self._index.set_note(REFRESHING, note)
 
     def is_ours(self, statistics: str | None) -> bool:
-        """Whether no other one has taken over, and statistics still have this note."""
+        """Whether no other process has taken over, and the note of the statistics is still this one."""
         notes = self._index.notes([STATISTICS, REFRESHING])
         return notes[STATISTICS] == statistics and _Refreshing.read(notes[REFRESHING]).owner == self._owner
 
@@ -128,7 +128,7 @@ class _Lease:
                     self.note(self._noted)
 
     def end(self, *, complete: bool) -> None:
-        """Let go of it: all is stored, or the next one goes on."""
+        """Give up the lease. ``complete``: all is stored and the note goes; else the next refresh continues with the pages named."""
         with self._writing():
             if _Refreshing.read(self._index.note(REFRESHING)).owner != self._owner:
                 return

@@ -55,6 +55,7 @@ TITLED: Final = 0.50  # share of neighbouring postings with different titles fro
 VOTE_STEP: Final = 3  # every third posting, with the two that follow, is asked about remainders
 HASH_BITS: Final = 32
 MASK_BITS: Final = 32
+"""Bits below the hash of a feature: which words of the title it holds."""
 LEAST_WEIGHT: Final = 0.02  # template never counts nothing: two pages of nothing else must still compare
 
 

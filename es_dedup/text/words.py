@@ -34,7 +34,7 @@ KEPT_WORDS: Final = 1 << 17
 KEPT_CHARACTERS: Final = 1 << 23
 """Of all these words together: a page may hold one word of a million characters."""
 KEPT_COLUMNS: Final = 16
-"""Facts of words that are kept; those of other settings come and go."""
+"""Facts of which a lexicon keeps the values; beyond, the one that was used longest ago is dropped."""
 SENTENCE_MARKS: Final = (
     "。!?;…\n"  # in the normalised form; a point ends a sentence where no letter or digit follows
 )
@@ -95,7 +95,7 @@ class Lexicon:
                     values = np.concatenate((values[:filled], np.empty(filled + 2 * len(new), kind)))
                 values[filled : filled + len(new)] = new
                 filled += len(new)
-            self._columns[fact] = values, filled  # the last one used stands last
+            self._columns[fact] = values, filled  # in the order of their last use
             if len(self._columns) > KEPT_COLUMNS:
                 del self._columns[next(iter(self._columns))]
             return values
@@ -132,8 +132,8 @@ class WordBatch:
         ids: place in the vocabulary of each occurrence, in text order.
         offsets: words of page ``i`` are ``ids[offsets[i]:offsets[i + 1]]``; shape (pages + 1,).
         sentence: running number of the sentence each occurrence stands in; never shared by two pages.
-        lexicon: knows more of the words.
-        numbers: of each distinct word in the lexicon.
+        lexicon: where further facts of the words are found.
+        numbers: number of each distinct word in the lexicon.
     """
 
     vocabulary: tuple[str, ...]
