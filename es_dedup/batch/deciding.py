@@ -30,7 +30,7 @@ from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.decision.statistics import MIN_POSTINGS
 from es_dedup.detectors.features import pack
 from es_dedup.errors import SettingsDiffer
-from es_dedup.extraction import create_extractor
+from es_dedup.extraction.at_first_page import AtFirstPage
 from es_dedup.index.port import WriteReport
 from es_dedup.index.records import version_of
 from es_dedup.index.source_index import dedup_fields_after, dedup_fields_of, dedup_fields_of_groups
@@ -169,7 +169,7 @@ class BatchDecider:
 
     def __init__(self, index: Index, settings: Settings, ignored_seconds: float = 1.0) -> None:
         self._index, self._settings, self._ignored_seconds = index, settings, ignored_seconds
-        self._extractor = create_extractor(settings.extraction)
+        self._extractor = AtFirstPage(settings.extraction)
         self._in_force: EffectiveSettings | None = None
         self._ignored: Ignored = {}
         self._looked = -math.inf

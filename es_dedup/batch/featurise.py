@@ -27,6 +27,7 @@ from es_dedup.decision.comparison import Pages
 from es_dedup.detectors.features import FeatureTable, featurise, pack, stored_terms
 from es_dedup.detectors.named_fields import named_fields
 from es_dedup.errors import DamagedData, wrong_type
+from es_dedup.extraction.at_first_page import AtFirstPage
 from es_dedup.extraction.language import language_of
 from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.metadata.date_parsing import parse_moment
@@ -103,7 +104,7 @@ def chunks(
     workers = settings.workers or os.cpu_count() or 1
     given: dict[str, Any] = {"settings": settings, "codec": codec, "named": named, "ignored": ignored}
     make: Callable[[list[Page]], Chunk] = partial(
-        make_chunk, extractor=extraction.create_extractor(settings.extraction), **given
+        make_chunk, extractor=AtFirstPage(settings.extraction), **given
     )
     if workers < 2 or sum(map(len, first)) < POOL_FROM_PAGES:  # noqa: PLR2004 - one worker is this thread
         yield from map(make, chain(first, groups))
@@ -143,6 +144,7 @@ def _threads(workers: int) -> Iterator[Executor]:
 @contextmanager
 def _processes(workers: int, given: Mapping[str, Any]) -> Iterator[Executor]:
     """Worker processes; what leaves the block early, an interrupt too, does not wait for work that was submitted."""
+    extraction.create_extractor(given["settings"].extraction)  # what it loads is shared by forked processes
     pool = ProcessPoolExecutor(
         workers, mp_context=_context(), initializer=_prepare, initargs=(given, os.getpid())
     )

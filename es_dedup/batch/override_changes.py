@@ -9,7 +9,6 @@ from functools import partial
 from sys import maxsize
 from typing import TYPE_CHECKING, Final
 
-from es_dedup import extraction
 from es_dedup.batch.clusters import CLUSTERS_PENDING, ClusterCache, attached, page_keys, still_outdated
 from es_dedup.batch.featurise import changed, make_chunk
 from es_dedup.batch.overrides import (
@@ -22,6 +21,7 @@ from es_dedup.batch.overrides import (
 )
 from es_dedup.clustering import update_clusters
 from es_dedup.errors import InvalidOverride, UnknownOverride, reading_stored
+from es_dedup.extraction.at_first_page import AtFirstPage
 from es_dedup.model import Page
 from es_dedup.model.annotations import just_now
 from es_dedup.model.overrides import OverrideReport
@@ -165,7 +165,7 @@ def apply_ignored(index: Index, settings: Settings, codec: TextCodec) -> int:
     ever = load_ignored(index, undone=True)
     if not ever:
         return 0
-    extractor = extraction.create_extractor(settings.extraction)
+    extractor = AtFirstPage(settings.extraction)
     without = 0
     for records in index.scan(batch=BATCH):
         concerned = {each.page_id: each for each in records if each.site in ever}

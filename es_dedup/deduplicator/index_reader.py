@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_dedup import extraction
 from es_dedup.batch import featurise, overrides, stored_pages
 from es_dedup.batch.featurise import checked_id, day_of
 from es_dedup.batch.learning import EffectiveSettings
@@ -27,6 +26,7 @@ from es_dedup.deduplicator.stored_reader import StoredReader
 from es_dedup.detectors.page_features import of_stored, of_text
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError, NotAnIndex, SearchRefused, SettingsDiffer, UnknownPage, wrong_type
+from es_dedup.extraction.at_first_page import AtFirstPage
 from es_dedup.model import Cluster, Content, Decision, Page, PairDecision, SearchResult
 from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import STATISTICS, decision_settings, with_recorded
@@ -62,7 +62,7 @@ class IndexReader(StoredReader):
         create_detectors(settings)  # an unknown name is refused before anything is done
         super().__init__(index)
         self._given = settings
-        self._extractor = extraction.create_extractor(settings.extraction)
+        self._extractor = AtFirstPage(settings.extraction)
         self._basis: EffectiveSettings | None = None
         self._looked = 0.0
         self._ignored: Ignored = {}  # passages that did not count in the last check
