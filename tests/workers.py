@@ -43,14 +43,13 @@ class Worker:
             given |= {"ES_DEDUP_DB": place, "PYTHONPATH": f"{root}{os.pathsep}{root / 'tasks'}", **faults}
         self.process = subprocess.Popen(command, env=given, stdout=log, stderr=log, start_new_session=True)
 
-    def children(self, *, beat: bool = False) -> list[int]:
-        """Processes that run tasks, or the one that sends the periodic tasks."""
-        found: dict[int, bool] = {}
+    def children(self) -> list[int]:
+        """Processes that run tasks."""
+        found: list[int] = []
         for task in Path(f"/proc/{self.process.pid}/task").iterdir():
             with suppress(OSError):  # a thread or a child that has ended meanwhile
-                for child in map(int, (task / "children").read_text().split()):
-                    found[child] = b"\0beat\0" in Path(f"/proc/{child}/cmdline").read_bytes()
-        return [child for child, is_beat in found.items() if is_beat is beat]
+                found += map(int, (task / "children").read_text().split())
+        return found
 
     def kill_child(self) -> bool:
         """SIGKILL one of the processes that run tasks; whether there was one."""

@@ -123,8 +123,6 @@ def backfill(
     inline: Inline = False,
     rate: Rate = None,
     dry_run: DryRun = False,
-    estimate: bool = False,
-    workers: Annotated[int, typer.Option(min=1, max=10_000)] = 1,
     force: Unchecked = False,
 ) -> None:
     """Store features of all documents of attached indices, cluster them and write their `dedup` fields.
@@ -133,13 +131,9 @@ def backfill(
 
     Args:
         target: An attached target (default: all).
-        estimate: Forecast bytes and duration from a sample; write nothing.
-        workers: Number of worker processes that --estimate reckons with.
     """
     with session.site() as site:
-        if estimate:
-            _show_forecast(session, site, target, workers)
-        elif dry_run:
+        if dry_run:
             shards = {
                 index: sum(shard.documents for shard in site.source_index.shards(index))
                 for index in site.indices(target)
@@ -149,25 +143,6 @@ def backfill(
         else:
             options = {"target": target, "force": force, **({"rate": rate} if rate else {})}
             run_job(session, site, "backfill", options, inline=inline)
-
-
-def _show_forecast(session: Session, site: MaintenanceContext, target: str | None, workers: int) -> None:
-    from es_dedup.maintenance.forecast import forecast
-
-    found = forecast(site, target).as_dict(workers)
-    milliseconds = {name: round(1000 * each, 3) for name, each in found["seconds_a_page"].items()}
-    size = {name: f"{each / 1e6:,.1f} MB" for name, each in found["bytes"].items()}
-    facts = {
-        "documents": found["total"],
-        "sampled": found["sampled"],
-        "milliseconds a page": milliseconds,
-        "bytes a page": found["bytes_a_page"],
-        "feature index": f"{size['merged']} once merged, {size['after_load']} right after the load",
-        "temporary files": f"{size['temporary']} while everything is clustered",
-        "duration": f"{found['seconds']:,.0f} s with {workers} workers on as many idle cores",
-        "figures": f"features measured on the sample; {found['source']}",
-    }
-    session.output.result(facts, {"estimate": True, **found})
 
 
 def reindex(session: Session, *, roll_back: bool = False, abandon: bool = False) -> None:

@@ -43,6 +43,7 @@ def configured(place: str, settings: Settings) -> dict[str, Any]:
     return {
         "broker_url": limits.broker.get_secret_value(),
         "broker_connection_retry_on_startup": True,
+        "broker_connection_max_retries": None,
         "broker_transport_options": {
             "visibility_timeout": int(soft * VISIBLE_AFTER),
             "socket_timeout": 30,

@@ -9,13 +9,13 @@ import logging
 import os
 from typing import TYPE_CHECKING, Any, Final
 
-from celery.signals import beat_init, setup_logging, worker_ready
+from celery.signals import setup_logging, worker_ready
 
 from es_dedup.errors import DedupError
 from es_dedup.settings import load_settings
 from es_dedup_tasks import logs, metrics
 from es_dedup_tasks.app import PLACE_VARIABLE, make_app
-from es_dedup_tasks.beat import add_option, end_with_worker
+from es_dedup_tasks.beat import add_option
 from es_dedup_tasks.tasks import register
 
 if TYPE_CHECKING:
@@ -55,8 +55,3 @@ def _logs(loglevel: Any = "INFO", **_: Any) -> None:
 def _metrics(**_: Any) -> None:
     if port := os.environ.get(PORT_VARIABLE):
         metrics.serve(int(port), _place, _settings)
-
-
-@beat_init.connect  # type: ignore[untyped-decorator]
-def _beat(**_: Any) -> None:
-    end_with_worker()

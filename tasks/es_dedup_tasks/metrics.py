@@ -47,11 +47,6 @@ ANSWERS: Final = Counter(
 FAILURES: Final = Counter(
     "es_dedup_failures", "Tasks that ended with an error, by its class", ("task", "error")
 )
-BEAT_RESTARTS: Final = Counter(
-    "es_dedup_beat_restarts",
-    "How often the process that sends the periodic tasks ended and was started again",
-)
-
 OUTCOMES: Final = frozenset(map(str, Outcome))
 
 

@@ -1,4 +1,4 @@
-"""Dashboard and alert rules name metrics that are exported; workers and the REST API tell the same of an index; what a backfill will cost."""
+"""Dashboard and alert rules name metrics that are exported; workers and the REST API tell the same of an index."""
 
 import json
 import re
@@ -10,11 +10,8 @@ import yaml
 from es_dedup_tasks import metrics
 from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
 
-from es_dedup.maintenance import forecast as forecasting
-from es_dedup.maintenance.forecast import forecast
 from es_dedup.maintenance.runner import Runner, start_follow
 from es_dedup.serve.metrics import StoredGauges
-from tests.commands import ran, rows
 from tests.source_indices import attached, made_up_documents, put, settings, source_index
 from tests.workers import broker
 
@@ -106,40 +103,11 @@ def test_the_dashboard_has_what_a_reader_needs() -> None:
     assert len(set(cells)) == len(cells)  # no panel lies upon another
 
 
-def test_a_backfill_is_forecast_from_a_sample_and_then_from_the_last_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(forecasting, "ENOUGH", 20)
-    with source_index(made_up_documents(30)) as (_, name), attached(name) as site:
-        before = forecast(site)
-        assert (before.total, before.sampled) == (30, 30)
-        assert site.index.count() == 0
-        assert "benchmarks" in before.source
-        a_page = before.page_bytes
-        assert 100 < a_page["features"] < a_page["merged"] < a_page["after_load"] < 50_000
-        seconds = before.page_seconds
-        assert 0 < seconds["features"] < 1
-        assert before.seconds(1) > before.seconds(4) > 30 * (seconds["cluster"] + seconds["update"])
-        job = Runner(site).run(Runner(site).start("backfill", {"target": None}).id)
-        after = forecast(site)
-        assert job.id in after.source
-        assert after.page_seconds["update"] > 0
-        assert after.page_bytes["merged"] == pytest.approx(site.index.sizes()["total"] / 30, rel=0.5)
-        (found,) = rows("--db", site.place, "elastic", "backfill", "--estimate", "--workers", "4")
-        assert (found["total"], found["workers"], found["estimate"]) == (30, 4, True)
-
-
-@pytest.mark.parametrize("guide", ["docs/how-to/follow-writers.md", "docs/operations/README.md"])
-def test_what_guides_show_in_python_runs(guide: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_guide_shows_in_python_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    guide = "docs/how-to/follow-writers.md"
     text = (MONITORING.parent / guide).read_text("utf-8")
     (code,) = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     with source_index(made_up_documents(6)) as (_, name), attached(name) as site:
         code = code.replace('"http://127.0.0.1:9200/news"', "DB")
         exec(compile(code, guide, "exec"), {"DB": site.place})  # noqa: S102 - our own guide
     assert capsys.readouterr().out.startswith(("6 ", "{'"))
-
-
-def test_an_empty_index_cannot_be_forecast() -> None:
-    with source_index({}) as (_, name), attached(name) as site:
-        said = ran("--db", site.place, "elastic", "backfill", "--estimate", code=2)
-    assert "no documents to be sampled" in said.stderr
