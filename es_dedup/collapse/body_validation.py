@@ -2,16 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import Field as Limited
 
 from es_dedup.errors import SearchRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Mapping
 
 MOST_DEPTH: Final = 200
 """Objects and lists within each other. Elasticsearch takes 30 nested ``bool`` queries, three levels each."""
-_AGGREGATIONS: Final = ("aggs", "aggregations")
+Object: TypeAlias = dict[str, Any]
+
+
+class Field(BaseModel):
+    """A field that is named with a format."""
+
+    field: str
+
+
+class Facet(BaseModel):
+    """An aggregation: its kinds, and those inside of it."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Object]
+
+    meta: Any = None
+    aggs: dict[str, Facet] | None = None
+    aggregations: dict[str, Facet] | None = None
+
+
+class SearchBody(BaseModel):
+    """The parts that are read."""
+
+    query: Object = {}
+    post_filter: Object = {}
+    knn: Object | list[Object] = {}
+    retriever: Annotated[dict[str, Object], Limited(min_length=1, max_length=1)] = {}
+    sort: str | Object | list[str | Object] | None = None
+    docvalue_fields: list[str | Field] = []
+    fields: list[str | Field] = []
+    stored_fields: str | list[str | Field] = []
+    aggs: dict[str, Facet] | None = None
+    aggregations: dict[str, Facet] | None = None
 
 
 def refuse_misshapen(body: Mapping[str, Any]) -> None:
@@ -22,12 +57,12 @@ def refuse_misshapen(body: Mapping[str, Any]) -> None:
     """
     if _too_deep(body):
         raise SearchRefused(f"the body is nested more than {MOST_DEPTH} deep", "make it flatter")
-    for part, (fits, advice) in _PARTS.items():
-        if part in body and not fits(body[part]):
-            raise SearchRefused(f"{part} is {_shown(body[part])}", advice)
-    for name in _AGGREGATIONS:
-        if wrong := next(_wrong_facets(body.get(name) or {}, name), None):
-            raise SearchRefused(wrong, "give an object for each aggregation, by name")
+    try:
+        SearchBody.model_validate(body)
+    except ValidationError as error:
+        part = str(error.errors()[0]["loc"][0])
+        problem = f"{part} is {repr(body[part])[:60]}"
+        raise SearchRefused(problem, "give what the search API of Elasticsearch has there") from error
 
 
 def _too_deep(value: Any) -> bool:
@@ -38,67 +73,3 @@ def _too_deep(value: Any) -> bool:
         inner = (each.values() if isinstance(each, dict) else each for each in level)
         level = [each for some in inner for each in some if isinstance(each, dict | list | tuple)]
     return False
-
-
-def _wrong_facets(facets: Any, path: str) -> Iterator[str]:
-    """What is wrong in aggregations and in those inside of them."""
-    if not isinstance(facets, dict):
-        yield f"{path} is {_shown(facets)}"
-        return
-    for name, spec in facets.items():
-        if not isinstance(spec, dict):
-            yield f"{path}.{name} is {_shown(spec)}"
-            continue
-        for kind, settings in spec.items():
-            if kind in _AGGREGATIONS:
-                yield from _wrong_facets(settings or {}, f"{path}.{name}.{kind}")
-            elif kind != "meta" and not isinstance(settings, dict):
-                yield f"{path}.{name}.{kind} is {_shown(settings)}"
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
-def _is_knn(value: Any) -> bool:
-    return isinstance(value, dict) or (isinstance(value, list) and all(map(_is_object, value)))
-
-
-def _is_retriever(value: Any) -> bool:
-    return isinstance(value, dict) and len(value) == 1 and all(map(_is_object, value.values()))
-
-
-def _is_sort(value: Any) -> bool:
-    return (
-        value is None
-        or isinstance(value, str | dict)
-        or (isinstance(value, list) and all(isinstance(key, str | dict) for key in value))
-    )
-
-
-def _is_list_of_fields(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(
-        isinstance(each, str) or (isinstance(each, dict) and isinstance(each.get("field"), str))
-        for each in value
-    )
-
-
-def _is_fields(value: Any) -> bool:
-    return isinstance(value, str) or _is_list_of_fields(value)
-
-
-_FIELDS: Final = "give a list of names, or of objects with a field"
-_PARTS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
-    "query": (_is_object, "give an object, or leave it out"),
-    "post_filter": (_is_object, "give an object, or leave it out"),
-    "knn": (_is_knn, "give an object or a list of objects"),
-    "retriever": (_is_retriever, "give an object with one retriever"),
-    "sort": (_is_sort, "give a name, an object, or a list of these"),
-    "docvalue_fields": (_is_list_of_fields, _FIELDS),
-    "fields": (_is_list_of_fields, _FIELDS),
-    "stored_fields": (_is_fields, _FIELDS),
-}
-
-
-def _shown(value: Any) -> str:
-    return repr(value)[:60]

@@ -6,17 +6,18 @@ import base64
 import hashlib
 import json
 import zlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.collapse.model import Bound, Total
+from pydantic import TypeAdapter
+
+from es_dedup.collapse.model import Total  # noqa: TC001 - pydantic reads the types of fields
 from es_dedup.collapse.search_bodies import MATCHING, ORDERING
 from es_dedup.errors import SearchRefused
 
 if TYPE_CHECKING:
     from es_dedup.collapse.search_request import Request
 
-VERSION: Final = 1
 MOST_BYTES: Final = 1_000_000
 """Of an unpacked cursor; a longer one was not made here."""
 _PAGING: Final = frozenset({"from", "size", "pit", "search_after"})
@@ -40,19 +41,12 @@ class Cursor:
     groups: Total | None = None
 
 
+_CURSOR: Final = TypeAdapter(Cursor)
+
+
 def pack(cursor: Cursor) -> str:
     """The cursor as letters, digits, ``-``, ``_`` and ``=``."""
-    parts = [
-        VERSION,
-        cursor.pit,
-        cursor.search,
-        list(cursor.after),
-        *(
-            None if total is None else [total.value, total.bound]
-            for total in (cursor.documents, cursor.groups)
-        ),
-    ]
-    return base64.urlsafe_b64encode(zlib.compress(json.dumps(parts).encode())).decode()
+    return base64.urlsafe_b64encode(zlib.compress(json.dumps(asdict(cursor)).encode())).decode()
 
 
 def unpack(text: str) -> Cursor:
@@ -64,17 +58,11 @@ def unpack(text: str) -> Cursor:
     try:
         opened = zlib.decompressobj()
         data = opened.decompress(base64.b64decode(text, altchars=b"-_", validate=True), MOST_BYTES)
-        version, pit, search, after, *totals = json.loads(data)
-        documents, groups = (None if each is None else Total(int(each[0]), Bound(each[1])) for each in totals)
-        sound = version == VERSION and isinstance(pit, str) and isinstance(search, str) and opened.eof
-        made = Cursor(pit, search, tuple(after), documents, groups)
-    except (ValueError, TypeError, LookupError, OverflowError, RecursionError, zlib.error) as error:
+        return _CURSOR.validate_python(json.loads(data if opened.eof else b""))
+    except (ValueError, RecursionError, zlib.error) as error:
         raise SearchRefused(
             "the cursor is damaged", "pass on what the page before gave, unchanged"
         ) from error
-    if not sound:
-        raise SearchRefused("the cursor is damaged", "pass on what the page before gave, unchanged")
-    return made
 
 
 def digest_of(request: Request) -> str:

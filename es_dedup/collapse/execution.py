@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from es_dedup.collapse.operations import (
@@ -18,7 +19,7 @@ from es_dedup.index.elastic.server import BUSY, NOT_FOUND, is_engine_error, read
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-    from es_dedup.collapse.operations import Call, Plan
+    from es_dedup.collapse.operations import Plan
     from es_dedup.collapse.relation_reader import RelationReader
 
     Result = TypeVar("Result")
@@ -35,29 +36,39 @@ def run(plan: Plan[Result], client: Elasticsearch, feature_index: RelationReader
         IndexUnavailable: no good answer.
     """
     try:
-        call = next(plan)
-        while True:
-            try:
-                answer = _perform(call, client, feature_index)
-            except DedupError as error:
-                call = plan.throw(error)
-            else:
-                with reading("search"):
-                    call = plan.send(answer)
+        _run(plan, client, feature_index, in_thread=False).send(None)  # which never waits on this client
     except StopIteration as stop:
         result: Result = stop.value
         return result
+    raise TypeError("the client is an async one: use AsyncDedupSearch")
 
 
 async def run_async(
     plan: Plan[Result], client: AsyncElasticsearch, feature_index: RelationReader | None
 ) -> Result:
     """The same on an async client; the feature index, which computes, runs in a thread."""
+    return await _run(plan, client, feature_index, in_thread=True)
+
+
+async def _run(
+    plan: Plan[Result],
+    client: Elasticsearch | AsyncElasticsearch,
+    feature_index: RelationReader | None,
+    *,
+    in_thread: bool,
+) -> Result:
     try:
         call = next(plan)
         while True:
             try:
-                answer = await _perform_async(call, client, feature_index)
+                if not isinstance(call, FindRelations):
+                    answer = await _asked(call, client)
+                elif feature_index is None:
+                    answer = None
+                elif in_thread:
+                    answer = await asyncio.to_thread(feature_index.relations, call)
+                else:
+                    answer = feature_index.relations(call)
             except DedupError as error:
                 call = plan.throw(error)
             else:
@@ -68,26 +79,14 @@ async def run_async(
         return result
 
 
-def _perform(call: Call, client: Elasticsearch, feature_index: RelationReader | None) -> Any:
-    if isinstance(call, FindRelations):
-        return feature_index.relations(call) if feature_index else None
+async def _asked(
+    call: MultiSearch | OpenPointInTime | ClosePointInTime, client: Elasticsearch | AsyncElasticsearch
+) -> Any:
     method, arguments = _request(call)
     try:
         with reading("search"):
-            return _answer(call, getattr(client, method)(**arguments).body)
-    except Exception as error:
-        if not is_engine_error(error):
-            raise
-        return _failed(call, error)
-
-
-async def _perform_async(call: Call, client: AsyncElasticsearch, feature_index: RelationReader | None) -> Any:
-    if isinstance(call, FindRelations):
-        return await asyncio.to_thread(feature_index.relations, call) if feature_index else None
-    method, arguments = _request(call)
-    try:
-        with reading("search"):
-            return _answer(call, (await getattr(client, method)(**arguments)).body)
+            response = getattr(client, method)(**arguments)
+            return _answer(call, (await response if isawaitable(response) else response).body)
     except Exception as error:
         if not is_engine_error(error):
             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.collapse import search_bodies, totals
-from es_dedup.collapse.hit_reading import hits_of
+from es_dedup.collapse.hit_reading import hits_of, unsorted
 from es_dedup.collapse.model import Expansion, Total
 from es_dedup.collapse.modes import problems_in
 from es_dedup.collapse.operations import MultiSearch, checked
@@ -26,15 +26,9 @@ def expand(request: Request, cluster_id: str) -> Plan[Expansion]:
             f"the pages of a cluster come without {', '.join(wrong)}", "leave that out of the body"
         )
     body = search_bodies.filtered(request.given, {"term": {options.cluster_field: cluster_id}})
-    by_place = [
-        {options.canonical_field: {"order": "desc", "unmapped_type": "boolean"}},
-        {"_score": "desc"},
-    ]
-    body = {"sort": by_place, "track_scores": True, "track_total_hits": True, **body}
+    body = {**search_bodies.canonical_first(options), "track_total_hits": True, **body}
     (answer,) = yield MultiSearch([body], request.index, request.header)
     problems = problems_in([checked(answer)])
     total = totals.documents_in(answer, whole=not problems) or Total(0)
-    hits = hits_of(answer)
-    if "sort" not in request.given:
-        hits = [{name: value for name, value in hit.items() if name != "sort"} for hit in hits]
+    hits = hits_of(answer) if "sort" in request.given else unsorted(hits_of(answer))
     return Expansion(cluster_id, tuple(hits), total, problems)

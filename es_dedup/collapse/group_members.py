@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.collapse import search_bodies
-from es_dedup.collapse.hit_reading import cluster_of, hits_of, key_of
+from es_dedup.collapse.hit_reading import cluster_of, hits_of, key_of, unsorted
 from es_dedup.collapse.model import Bound, MembersOf, Mode, Total
 from es_dedup.collapse.operations import MultiSearch, checked, problems_of
 from es_dedup.errors import SearchRefused
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.collapse.grouped_hits import HitGroup
-    from es_dedup.collapse.model import Body, SearchOptions
+    from es_dedup.collapse.model import Body
     from es_dedup.collapse.operations import Plan
     from es_dedup.collapse.search_request import Request
 
@@ -77,11 +77,7 @@ def _inner_hits(request: Request) -> Iterator[Body]:
         shown = {name: value for name, value in request.fetched.items() if name in SHOWN}
         yield {"name": HEAD, "size": 1, "sort": options.head_sort, "track_scores": True, **shown}
     if options.members is not None:
-        yield {"sort": _canonical_first(options), "track_scores": True, **options.members, "name": MEMBERS}
-
-
-def _canonical_first(options: SearchOptions) -> list[Any]:
-    return [{options.canonical_field: {"order": "desc", "unmapped_type": "boolean"}}, {"_score": "desc"}]
+        yield {**search_bodies.canonical_first(options), **options.members, "name": MEMBERS}
 
 
 def _with(
@@ -93,14 +89,14 @@ def _with(
         return replace(group, contained=contained)
     hits = group.hits
     if HEAD in inner and (heads := hits_of(inner[HEAD])):
-        head = {name: value for name, value in heads[0].items() if name != "sort"}
         others = hits if request.options.mode is Mode.GROUP else []
+        (head,) = unsorted(heads[:1])
         hits = [head, *(hit for hit in others if key_of(hit) != key_of(head))]
     if MEMBERS not in inner:
         return replace(group, hits=hits, contained=contained)
     members, total = hits_of(inner[MEMBERS]), inner[MEMBERS]["hits"]["total"]
     if "sort" not in (request.options.members or {}):
-        members = [{name: value for name, value in hit.items() if name != "sort"} for hit in members]
+        members = unsorted(members)
     exact = whole and total["relation"] == "eq"
     counted = Total(total["value"], Bound.EXACT if exact else Bound.AT_LEAST)
     return replace(group, hits=hits, contained=contained, members=tuple(members), members_total=counted)

@@ -8,7 +8,7 @@ from es_dedup.collapse.model import Group
 from es_dedup.index.source_index import DocumentKey
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from es_dedup.collapse.grouped_hits import HitGroup
     from es_dedup.collapse.model import Body, Hit, SearchOptions
@@ -20,6 +20,11 @@ ASKED: Final = ("docvalue_fields", "fields", "stored_fields")
 def hits_of(answer: Mapping[str, Any]) -> list[Hit]:
     """The hits of an answer, in order."""
     return list(answer["hits"]["hits"])
+
+
+def unsorted(hits: Iterable[Hit]) -> list[Hit]:
+    """The hits without their sort values."""
+    return [{name: value for name, value in hit.items() if name != "sort"} for hit in hits]
 
 
 def more_of(answer: Mapping[str, Any]) -> dict[str, Any]:

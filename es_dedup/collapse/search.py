@@ -31,8 +31,21 @@ class _Searching:
     """Arguments and plans of both classes."""
 
     def __init__(
-        self, client: Any, index: str, options: SearchOptions | None, feature_index: RelationReader | None
+        self,
+        client: Elasticsearch | OpenSearch | AsyncElasticsearch | AsyncOpenSearch,
+        index: str,
+        *,
+        options: SearchOptions | None = None,
+        feature_index: RelationReader | None = None,
     ) -> None:
+        """Send no request yet.
+
+        Args:
+            client: with the user's credentials, timeouts and retries; an async one for ``AsyncDedupSearch``.
+            index: alias, pattern, data stream or names, as a search takes them.
+            options: defaults of all searches; each call can override them.
+            feature_index: used by mode ``group`` for pages without cluster id; it is not async, and read in a thread by ``AsyncDedupSearch``.
+        """
         if not isinstance(index, str):
             raise wrong_type("index", "a name, or several joined by commas", index)
         if not isinstance(options, SearchOptions | None):
@@ -44,7 +57,7 @@ class _Searching:
                 feature_index,
                 "RelationReader.open(address) makes one",
             )
-        self._client = as_elasticsearch(client)
+        self._client: Any = as_elasticsearch(client)
         self._index, self._options, self._feature_index = index, options or SearchOptions(), feature_index
 
     @property
@@ -76,24 +89,6 @@ class DedupSearch(_Searching):
         - Hits with equal sort values have no defined order, as in Elasticsearch: add a unique field to the sort.
         - Where some documents have no ``dedup`` object, mode ``collapse`` takes three requests instead of one.
     """
-
-    def __init__(
-        self,
-        client: Elasticsearch | OpenSearch,
-        index: str,
-        *,
-        options: SearchOptions | None = None,
-        feature_index: RelationReader | None = None,
-    ) -> None:
-        """Send no request yet.
-
-        Args:
-            client: with the user's credentials, timeouts and retries.
-            index: alias, pattern, data stream or names, as a search takes them.
-            options: defaults of all searches; each call can override them.
-            feature_index: used by mode ``group`` for pages without cluster id.
-        """
-        super().__init__(client, index, options, feature_index)
 
     def search(
         self, body: Body | None = None, *, cursor: str | None = None, **overrides: Unpack[OptionOverrides]
@@ -146,17 +141,6 @@ class DedupSearch(_Searching):
 
 class AsyncDedupSearch(_Searching):
     """``DedupSearch`` on an async client: the same arguments, results and errors."""
-
-    def __init__(
-        self,
-        client: AsyncElasticsearch | AsyncOpenSearch,
-        index: str,
-        *,
-        options: SearchOptions | None = None,
-        feature_index: RelationReader | None = None,
-    ) -> None:
-        """See ``DedupSearch``; the feature index, which is not async, is read in a thread."""
-        super().__init__(client, index, options, feature_index)
 
     async def search(
         self, body: Body | None = None, *, cursor: str | None = None, **overrides: Unpack[OptionOverrides]

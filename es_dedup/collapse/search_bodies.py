@@ -137,6 +137,12 @@ def in_clusters(cluster_ids: Iterable[str], options: SearchOptions) -> Body:
     return {"terms": {options.cluster_field: list(cluster_ids)}}
 
 
+def canonical_first(options: SearchOptions) -> Body:
+    """The order of a cluster's pages: the canonical document, then by score."""
+    canonical = {options.canonical_field: {"order": "desc", "unmapped_type": "boolean"}}
+    return {"sort": [canonical, {"_score": "desc"}], "track_scores": True}
+
+
 def these(hits: Iterable[Hit]) -> Body:
     """Filter: these documents."""
     by_index: dict[str, list[str]] = {}
