@@ -228,7 +228,8 @@ class CandidateSearch:
         pages, answers, limit = found.pages, found.answers, self.settings.index.limit
         names = [dict.fromkeys(some[:limit]) for some in found.names]
         # A page that may have more candidates than were found is also compared with those that stand for the ones found.
-        known = self._index.assignments({name for row in found.partly for name in names[row]})
+        partly = {name for row in found.partly for name in names[row]}
+        known = self._index.assignments(partly) if partly else {}
         for row in found.partly:
             names[row].update(dict.fromkeys(known[name].canonical for name in names[row] if name in known))
             names[row].pop(pages.ids[row], None)

@@ -7,6 +7,8 @@ are therefore the same conditions.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -118,16 +120,12 @@ class Rule:
         found = all_hold(self.applies_if, facts)
         if not found.any():
             return found
-        rejected = np.zeros_like(found)
-        for alternative in self.rejects_if:
-            rejected |= all_hold(alternative, facts)
-        found &= rejected
-        return found
+        rejected = reduce(or_, (all_hold(alternative, facts) for alternative in self.rejects_if))
+        return found & rejected
 
 
 def all_hold(conditions: tuple[Condition, ...], facts: PairFacts) -> Mask:
     """On which pairs all conditions hold; shape (pairs,)."""
-    found = np.ones(len(facts.better_cover), dtype=np.bool_)
-    for each in conditions:
-        found &= each.holds(facts)
-    return found
+    if not conditions:
+        return np.ones(len(facts.better_cover), dtype=np.bool_)
+    return reduce(and_, (each.holds(facts) for each in conditions))

@@ -113,7 +113,8 @@ class IndexReader(StoredReader):
             if now == before:
                 break  # they have not changed since the last check
         by_people = self._decided_by_people(asked, known.constraints)
-        assigned = {**compared.assigned, **self._index.assignments(chain.from_iterable(by_people))}
+        named = set(chain.from_iterable(by_people))
+        assigned = {**compared.assigned, **(self._index.assignments(named) if named else {})}
         decisions, rows = [], iter(range(len(asked.ids)))
         for page in pages:
             if problem := featurise.problem_of(page):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from es_dedup import lazy
+from es_dedup import lazy, native
 
 MIN_LETTERS: Final = 20
 """Units (ideographs, or Latin words) below which no language is named."""
 
 _IDEOGRAPHS: Final = lazy.pattern(r"[\u3400-\u9fff\uf900-\ufaff]")
 _KANA_HANGUL: Final = lazy.pattern(r"[\u3041-\u30fa\uac00-\ud7a3]")
-_LATIN_WORDS: Final = re.compile(r"[a-z\u00c0-\u024f]+")
+_LATIN_WORDS: Final = re.compile(r"[A-Za-z\u00c0-\u024f]+")
 _ASCII_WORDS: Final = {code: chr(code).lower() if chr(code).isalpha() else " " for code in range(128)}
 """Finds the same words in a quarter of the time where all characters are in it."""
 _NOT_CHINESE: Final = lazy.pattern(
@@ -30,35 +30,37 @@ def language_of(text: str) -> str:
     """``zh``, ``en`` or ``und``.
 
     Args:
-        text: main text; its first 600 characters are looked at, and 600 in its middle where those say nothing.
+        text: main text, without halves of surrogate pairs; its first 600 characters are looked at, and 600 in its middle where
+            those say nothing.
 
     Returns:
         ``und`` for other languages, and for fewer than ``MIN_LETTERS`` ideographs or words.
     """
-    if _clearly_chinese(text[:_GLANCE_CHARS]):
-        return "zh"
-    found = _of_sample(text[:_SAMPLE_CHARS])
+    of_sample = native.core.language_of_sample if native.core else _of_sample
+    found: str = of_sample(text[:_SAMPLE_CHARS])
     if found == "und" and len(text) > 2 * _SAMPLE_CHARS:  # names, numbers and quotations often come first
         middle = len(text) // 2
-        found = _of_sample(text[middle : middle + _SAMPLE_CHARS])
+        found = of_sample(text[middle : middle + _SAMPLE_CHARS])
     return found
 
 
 def _of_sample(text: str) -> str:
+    if _clearly_chinese(text[:_GLANCE_CHARS]):
+        return "zh"
     plain = text.isascii()
     ideographs = 0 if plain else len(_IDEOGRAPHS.findall(text))
-    words = text.translate(_ASCII_WORDS).split() if plain else _LATIN_WORDS.findall(text.lower())
+    words = text.translate(_ASCII_WORDS).split() if plain else _LATIN_WORDS.findall(text)
     if max(ideographs, len(words)) < MIN_LETTERS:
         return "und"
     if not plain and len(_KANA_HANGUL.findall(text)) > 0.1 * (ideographs + len(words)):
         return "und"
     if ideographs >= len(words):
         return "zh"
-    known = sum(map(_ENGLISH.__contains__, words))
+    known = sum(word.lower() in _ENGLISH for word in words)
     return "en" if known >= _MIN_ENGLISH_SHARE * len(words) else "und"
 
 
 def _clearly_chinese(sample: str) -> bool:
     """Most of the first characters take three bytes and all are Chinese or ASCII: true of nearly every Chinese page."""
-    wide = (len(sample.encode("utf-8", "ignore")) - len(sample)) // 2
+    wide = (len(sample.encode()) - len(sample)) // 2
     return wide >= max(2 * MIN_LETTERS, 2 * len(sample) // 3) and not _NOT_CHINESE.search(sample)

@@ -4,6 +4,7 @@
 
 pub mod features;
 pub mod hashing;
+pub mod language;
 pub mod networks;
 pub mod numbers;
 pub mod pairs;
@@ -34,17 +35,22 @@ mod es_dedup_native {
     use crate::text::Texts;
     use crate::threads::without_lock;
     use crate::tokens::Kinds;
-    use crate::{networks, pairs, payload, search, statistics, text, words};
+    use crate::{language, networks, pairs, payload, search, statistics, text, words};
 
     type Array<'py, T> = PyReadonlyArray1<'py, T>;
     type NewArray<'py, T> = Bound<'py, PyArray1<T>>;
 
     /// Raised when any function takes or gives anything else than before; the package refuses other versions.
     #[pymodule_export]
-    const INTERFACE: u32 = 2;
+    const INTERFACE: u32 = 3;
 
     fn texts<'a>(codes: &'a Array<'_, u32>, offsets: &'a Array<'_, i64>) -> PyResult<Texts<'a>> {
         Ok(Texts { codes: codes.as_slice()?, offsets: offsets.as_slice()? })
+    }
+
+    #[pyfunction]
+    fn language_of_sample(sample: &str) -> &'static str {
+        language::of_sample(sample)
     }
 
     #[pyfunction]

@@ -20,6 +20,7 @@ from es_dedup.detectors.coverage_pairs import Weights, measure
 from es_dedup.detectors.dwdcs_paths import Graphs, removal_sums
 from es_dedup.detectors.features import featurise, pack, stored_terms, unpack
 from es_dedup.errors import DamagedData
+from es_dedup.extraction.language import language_of
 from es_dedup.settings import Settings
 from es_dedup.text.normalise import normalise_many, normalised_pages
 from es_dedup.text.ragged import FILTER_FROM, find
@@ -42,6 +43,32 @@ TEXTS: Final = st.lists(page_texts | st.text(st.sampled_from(ALPHABET), max_size
 def normalised(draw: Draw) -> Callable[[], Any]:
     texts = draw(TEXTS)
     return lambda: normalise_many(texts)
+
+
+def languages(draw: Draw) -> Callable[[], Any]:
+    """Texts of ideographs, syllables and words, known ones among them, in shares around those that decide."""
+    words = [
+        "the",
+        "Of",
+        "café",
+        "straße",
+        "x",
+        "ÀÉ",
+        "\u0130s",
+        "\u212a",
+        "trees,",
+        "与",
+        "水库",
+        "かな",
+        "한국",
+        "。",
+        "\u00b7",
+        "😀",
+    ]
+    some = draw(st.lists(st.tuples(st.sampled_from(words), st.integers(1, 90)), max_size=9))
+    joint = draw(st.sampled_from([" ", ""]))
+    text = joint.join(joint.join([word] * times) for word, times in some)
+    return lambda: language_of(text)
 
 
 def features(draw: Draw) -> Callable[[], Any]:
@@ -153,6 +180,7 @@ def learned_weights(draw: Draw) -> Callable[[], Any]:
 
 TWINS: Final[dict[Callable[[Draw], Callable[[], Any]], int]] = {
     normalised: 150,
+    languages: 500,
     features: 250,
     measures: 150,
     payloads: 200,

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from es_dedup.index.cluster_changes import Assignment
+    from es_dedup.index.records import FeatureRecord
+
 
 _PART_OF: Final = {
     "pages": "pages",
@@ -98,6 +101,13 @@ class EmbeddedIndex(PageTables, TextSearch, ClusterTables):
         """
         with self._connection.writing():
             yield False
+
+    def pages_and_assignments(
+        self, page_ids: Iterable[str], notes: Sequence[str] = ()
+    ) -> tuple[dict[str, FeatureRecord], dict[str, Assignment], dict[str, str | None]]:
+        """See ``Index.pages_and_assignments``: of one state of the file."""
+        with self._connection.reading():
+            return super().pages_and_assignments(page_ids, notes)
 
     def refresh(self) -> None:
         """See ``Index.refresh``: every reader sees what a call has returned from."""

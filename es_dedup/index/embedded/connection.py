@@ -117,7 +117,7 @@ class Connection:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """All statements inside see one state of the file."""
+        """All statements inside see one state of the file; of nested blocks that of the outermost one."""
         with self._guard, self._translated():
             connection = self._sqlite
             if connection.in_transaction:
