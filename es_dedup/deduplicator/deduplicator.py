@@ -22,7 +22,7 @@ from es_dedup.batch.whole_corpus import ReclusterReport, decide_corpus, recluste
 from es_dedup.clustering import cluster_all
 from es_dedup.decision.page_decisions import stored_decision, with_overridden
 from es_dedup.deduplicator.index_reader import IndexReader
-from es_dedup.deduplicator.stored_reader import KEPT, ROOTS
+from es_dedup.deduplicator.stored_reader import ROOTS
 from es_dedup.errors import IndexLocked, InvalidAnnotation, InvalidOverride, NotAnIndex
 from es_dedup.index import factory
 from es_dedup.index.texts import compress_text
@@ -330,10 +330,6 @@ class Deduplicator(IndexReader):
             changes = labels.merged(labels.load_annotations(self._index, removed=True), annotations)
             labels.record(self._index, changes)
         return len(changes)
-
-    def keep(self, name: str, text: str | None) -> None:
-        """Keep a small text beside the index under a name, for a program that uses the library; None removes it."""
-        self._index.set_note(KEPT + name, text)
 
     def _override(
         self, kind: OverrideKind, pages: tuple[str, ...], reason: str, author: str, **of: str

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from es_dedup.model.overrides import Override
 
 IDS_AT_A_TIME: Final = 500
-KEPT = "kept:"
 """Names of notes of programs that use the library begin with it."""
 ROOTS = "roots"
 """The note that has the roots of page files."""
@@ -62,16 +61,6 @@ class StoredReader(Closing):
     def annotations(self, *, removed: bool = False) -> tuple[Annotation, ...]:
         """What readers said of pairs of pages, by time, with ``removed`` also what they took back; decisions do not depend on it."""
         return load_annotations(self._index, removed=removed)
-
-    def kept(self, names: Iterable[str]) -> dict[str, str]:
-        """Small texts that a program has kept beside the index by ``Deduplicator.keep``; absent where there is none of a name."""
-        found = self._index.notes([KEPT + name for name in names])
-        return {name.removeprefix(KEPT): text for name, text in found.items() if text is not None}
-
-    def kept_names(self, prefix: str = "") -> list[str]:
-        """Names under which something is kept and that begin with ``prefix``, ascending."""
-        names = self._index.note_names()
-        return [name.removeprefix(KEPT) for name in names if name.startswith(KEPT + prefix)]
 
     def overrides_of(self, page_ids: Iterable[str]) -> dict[str, tuple[Override, ...]]:
         """Overrides in force that name a page, by time, for each of some pages that has any."""

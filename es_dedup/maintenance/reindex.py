@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.batch.annotations import load_annotations
 from es_dedup.batch.overrides import load_overrides
 from es_dedup.deduplicator.deduplicator import Deduplicator
-from es_dedup.deduplicator.stored_reader import KEPT, ROOTS
+from es_dedup.deduplicator.stored_reader import ROOTS
 from es_dedup.errors import DedupError
 from es_dedup.index import factory
 from es_dedup.index.jobs import JobState
@@ -27,7 +27,6 @@ from es_dedup.maintenance.documents import gone
 from es_dedup.maintenance.follow import follow, note_positions
 from es_dedup.maintenance.runner import KINDS, Runner
 from es_dedup.model import Page
-from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,7 +44,6 @@ FEW: Final = 200  # documents that may be left for the time in which writers wai
 ROUNDS: Final = 20  # of following, while others write
 TRIES: Final = 5  # to find as many pages as documents, while others write documents
 BATCH: Final = 500
-KEPT_AT_A_TIME: Final = 50  # an answer that a server keeps has at most 1 MB
 
 
 class NotVerified(DedupError):
@@ -104,7 +102,7 @@ def reindex(
         with open_context(address, settings) as new:
             save_attachments(new.index, attachments)
             note_positions(new)
-            _carry_over(old, new.index, new.dedup)
+            _carry_over(old, new.dedup)
             _run(new, "refill", report_progress)
             report_progress("taking in later writes")
             for records in new.index.scan(batch=BATCH):  # whose document was deleted meanwhile
@@ -118,7 +116,7 @@ def reindex(
                 verified = _verified(new)
                 with closing(factory.open_jobs(place, settings)) as jobs:  # its own are removed by the swap
                     jobs.put_dead_letters(new.jobs.dead())
-                _carry_over(old, new.index, new.dedup)  # what was made meanwhile
+                _carry_over(old, new.dedup)  # what was made meanwhile
                 factory.swap_generation(place, generation, settings)
     with open_context(place, settings) as context:
         _cancel_jobs(context)
@@ -179,7 +177,7 @@ def roll_back(
         _check_sources(place, settings, attachments)
         with open_context(address, settings) as previous:
             if attachments:
-                _carry_over(present, previous.index, previous.dedup)
+                _carry_over(present, previous.dedup)
             else:
                 _refill(present, previous.index, settings, must_agree=True)
         factory.swap_generation(place, generation, settings)
@@ -311,7 +309,7 @@ def _refill(old: Index, new: Index, settings: Settings, *, must_agree: bool = Fa
     old.refresh()  # else pages that were removed a moment ago are still found, without their texts
     new.set_note(ROOTS, old.note(ROOTS))
     dedup = Deduplicator(new, settings)
-    _carry_over(old, new, dedup)
+    _carry_over(old, dedup)
     dedup.scan(changed_pages())
     removed = [page_id for records in new.scan(batch=BATCH) for page_id in _removed(old, records)]
     if removed:
@@ -331,16 +329,10 @@ def _removed(old: Index, records: Sequence[FeatureRecord]) -> list[str]:
     return [record.page_id for record in records if record.page_id not in stored]
 
 
-def _carry_over(old: Index, new: Index, dedup: Deduplicator) -> None:
-    """Give a new generation, which ``dedup`` works on, what the old one has beside pages: overrides, annotations, and what programs keep there."""
+def _carry_over(old: Index, dedup: Deduplicator) -> None:
+    """Give a new generation, which ``dedup`` works on, what the old one has beside pages: overrides and annotations."""
     dedup.import_overrides(load_overrides(old).values())
     dedup.import_annotations(load_annotations(old, removed=True))
-    names = {*old.note_names(), *new.note_names()}
-    for some in chunked(sorted(name for name in names if name.startswith(KEPT)), KEPT_AT_A_TIME):
-        stored = new.notes(some)
-        for name, text in old.notes(some).items():
-            if text != stored[name]:
-                new.set_note(name, text)
 
 
 def _page(record: FeatureRecord, text: str) -> Page:

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from es_dedup.settings import Settings
 
 TRIES: Final = 20  # of one conditional change
-ID_TIME: Final = "%Y%m%d-%H%M%S"
 WAIT_SECONDS: Final = 0.2  # for parts that others work on
 FIRST_PAUSE: Final = 1.0  # seconds after a failed attempt to follow; doubled each time
 LONGEST_PAUSE: Final = 60.0
@@ -104,7 +103,7 @@ class Runner:
         self._observe = observe or (lambda _stage, _counts, _seconds: None)
         self._context, self._jobs, self._limits = context, context.jobs, context.settings.maintenance
 
-    def start(self, what: str, options: Mapping[str, Any], suffix: str = "") -> Job:
+    def start(self, what: str, options: Mapping[str, Any]) -> Job:
         """Make a job and plan its first stage.
 
         The job holds the decision settings of the caller, so that they are those that any worker clusters with.
@@ -112,14 +111,13 @@ class Runner:
         Args:
             what: name of the kind.
             options: see ``Job``.
-            suffix: of the job's id; empty: made up.
 
         Raises:
             NotAttached, IndexError_: it cannot be planned.
         """
         given = {"settings": decision_settings(self._context.settings), **options}
         now = _now()
-        job = self._planned(Job(new_id(suffix), what, JobState.RUNNING, given, now, now, stage=-1))
+        job = self._planned(Job(new_id(), what, JobState.RUNNING, given, now, now, stage=-1))
         self._jobs.create(job)
         return job
 
@@ -580,9 +578,9 @@ def reclusters(job: Job) -> bool:
     return CLUSTER in KINDS[job.what].stages
 
 
-def new_id(suffix: str = "") -> str:
-    """An id for a job that begins now; without a suffix it gets one that is made up."""
-    return f"{time.strftime(ID_TIME, time.gmtime())}-{suffix or secrets.token_hex(3)}"
+def new_id() -> str:
+    """An id for a job that begins now."""
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
 
 
 def _compared(options: Mapping[str, Any]) -> str:

@@ -10,6 +10,6 @@ Modules:
     service: what all routes share; ``sessions``: what it remembers of browsers; ``cluster_queries``: parameters of both kinds of routes.
     calls: what routes ask the library where that is more than one method.
     readers: the processes that read; ``workers``: these, the thread that writes, and how many requests may wait for them.
-    jobs: long calls; ``idempotency``: ``Idempotency-Key``; ``tokens``: who may do what; ``problems``: errors as problem+json.
+    jobs: long calls; ``tokens``: who may do what; ``problems``: errors as problem+json.
     metrics: figures for Prometheus.
 """

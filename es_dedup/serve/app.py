@@ -43,7 +43,7 @@ HEADERS: Final = [
     (b"cache-control", b"no-store"),
 ]
 """Headers of every answer that does not have them otherwise."""
-_ONCE: Final = {b"authorization", b"content-type", b"idempotency-key"}
+_ONCE: Final = {b"authorization", b"content-type"}
 ROUTERS: Final = (routes.router, console.router, console_jobs.router, console_review.router)
 
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
-from dataclasses import asdict, replace
-from hashlib import sha256
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import DedupError, UnknownJob, reading_stored
+from es_dedup.errors import DedupError, UnknownJob
 from es_dedup.index.factory import is_remote
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.documents import replay
-from es_dedup.maintenance.runner import ID_TIME, Runner, new_id, preview
+from es_dedup.maintenance.runner import Runner, new_id, preview
 from es_dedup.maintenance.status import JobStatus, job_status
-from es_dedup.serve.idempotency import MOST_SECONDS
-from es_dedup.serve.problems import KeyReused, NotOnThisIndex
+from es_dedup.serve.problems import NotOnThisIndex
 from es_dedup.settings.recorded import decision_settings
 from es_dedup.views.jobs import JobsState
 
@@ -33,12 +29,8 @@ if TYPE_CHECKING:
     from es_dedup.settings import Settings
 
 JOBS_AT_A_TIME: Final = 2
-PART_CHARS: Final = 8
-"""Hexadecimal digits of a job's id that are made of a key, and of the request that came with it."""
 MOST_LISTED: Final = 100
-"""Jobs of servers of this index that are remembered."""
-KEPT: Final = "jobs"
-"""What the index keeps them under."""
+"""Jobs of this server that are remembered."""
 STOPPED: Final = "the server was stopped"
 STATES: Final = {"pause": JobState.PAUSED, "resume": JobState.RUNNING, "cancel": JobState.CANCELLED}
 
@@ -46,13 +38,13 @@ STATES: Final = {"pause": JobState.PAUSED, "resume": JobState.RUNNING, "cancel":
 class Jobs:
     """Jobs of an index, begun here or elsewhere. All methods wait for storage: call them in a thread.
 
-    Jobs on attached indices are kept on Elasticsearch and worked on by this process, too. Of others the index keeps how they began and
-    ended; one that was running when a server ended has failed.
+    Jobs on attached indices are kept on Elasticsearch and worked on by this process, too. Others are those of this server, which are
+    forgotten when it ends.
     """
 
     def __init__(self, place: str, settings: Settings, workers: Workers) -> None:
         self._place, self._settings, self._workers = place, settings, workers
-        self._own = {each.id: each for each in _read(workers.writer.kept([KEPT]).get(KEPT, "[]"))}
+        self._own: dict[str, JobStatus] = {}
         self._thread = ThreadPoolExecutor(JOBS_AT_A_TIME, "es-dedup-jobs")
         self._running: set[str] = set()
 
@@ -63,43 +55,22 @@ class Jobs:
                 Runner(site).set_state(job_id, JobState.PAUSED, STOPPED)
         self._thread.shutdown(wait=True, cancel_futures=True)
 
-    def start(self, body: JobBody, suffix: str = "") -> JobStatus:
-        """Begin a job.
-
-        Args:
-            body: what is asked for.
-            suffix: of the job's id: ``PART_CHARS`` made of a key and as many of the request; a job of the last day that has it is
-                returned. Empty: made up.
+    def start(self, body: JobBody) -> JobStatus:
+        """Begin a job; one on attached indices that is under way is returned.
 
         Raises:
-            KeyReused: a job of the last day was begun by this key and another request.
             NotOnThisIndex: it needs attached indices.
             ConfigError, MassChange, NotAttached: see ``errors``.
         """
-        if suffix and (begun := self._begun(suffix)):
-            return begun
         if not body.dry_run:  # else this process alone works on it
             with self._stored(read_only=False) as site:
                 if site and (site.attachments or body.what == "backfill"):
-                    return self._stored_job(site, body, suffix)
+                    return self._stored_job(site, body)
         if body.what == "backfill":
             raise NotOnThisIndex("a backfill", "an index on Elasticsearch with attached indices")
-        return self._recluster(body, suffix)
+        return self._recluster(body)
 
-    def _begun(self, suffix: str) -> JobStatus | None:
-        """The job of the last day that has a suffix; this server works on it, too."""
-        oldest = time.strftime(ID_TIME, time.gmtime(time.time() - MOST_SECONDS))
-        for job in self.listed():
-            name = job.id.rpartition("-")[2]
-            if len(name) == len(suffix) and name[:PART_CHARS] == suffix[:PART_CHARS] and job.id > oldest:
-                if name != suffix:
-                    raise KeyReused
-                if not self.is_own(job.id) and job.state in (JobState.RUNNING, JobState.ABANDONED):
-                    self._work_on(job.id)
-                return job
-        return None
-
-    def _stored_job(self, site: MaintenanceContext, body: JobBody, suffix: str) -> JobStatus:
+    def _stored_job(self, site: MaintenanceContext, body: JobBody) -> JobStatus:
         if body.what == "backfill":
             options = body.model_dump(include={"target", "force", "rate"}, exclude_none=True)
         else:
@@ -107,8 +78,7 @@ class Jobs:
             options = {"settings": decision_settings(settings)}
             if not body.force:
                 preview(site, settings=settings)
-        runner = Runner(site)
-        job = runner.start(body.what, options, suffix) if suffix else runner.begin(body.what, options)[0]
+        job, _ = Runner(site).begin(body.what, options)
         self._work_on(job.id)
         return job_status(site, job)
 
@@ -195,23 +165,18 @@ class Jobs:
         finally:
             self._running.discard(job_id)
 
-    def _own_job(self, what: str, note: str = "", suffix: str = "") -> JobStatus:
+    def _own_job(self, what: str, note: str = "") -> JobStatus:
         """A new job of this server; the oldest of too many are forgotten."""
-        job_id = new_id(suffix)
+        job_id = new_id()
         while len(self._own) >= MOST_LISTED:
             del self._own[min(self._own)]
         self._own[job_id] = JobStatus(job_id, what, "running", "waiting", 0, 0, 0.0, None, 0, {}, note)
-        self._workers.submit(self._keep)
         return self._own[job_id]
 
-    def _keep(self) -> None:
-        jobs = [asdict(each) for each in self._own.values()]
-        self._workers.writer.keep(KEPT, json.dumps(jobs, ensure_ascii=False))
-
-    def _recluster(self, body: JobBody, suffix: str) -> JobStatus:
+    def _recluster(self, body: JobBody) -> JobStatus:
         settings = self._workers.writer.settings_with(body.settings) if body.settings else None
         note = ", ".join(f"{name} = {value}" for name, value in body.settings.items())
-        job = self._own_job("recluster", note, suffix)
+        job = self._own_job("recluster", note)
         self._workers.submit(self._noting, job.id, self._recluster_here, job.id, body.dry_run, settings)
         return job
 
@@ -223,8 +188,6 @@ class Jobs:
             self._note(job_id, state=str(JobState.FAILED), workers=0, note=str(error))
         else:
             self._note(job_id, state=str(JobState.DONE), stage="", workers=0, counts=counts)
-        with suppress(DedupError, RuntimeError):  # the server ends
-            self._workers.submit(self._keep)
 
     def _recluster_here(self, job_id: str, dry_run: bool, settings: Settings | None) -> Mapping[str, int]:  # noqa: FBT001 - sent to the thread by position
         def note_progress(now: Progress) -> None:
@@ -241,16 +204,3 @@ class Jobs:
     def _note(self, job_id: str, **changes: Any) -> None:
         if job_id in self._own:
             self._own[job_id] = replace(self._own[job_id], **changes)
-
-
-def id_suffix(key: str, body: bytes) -> str:
-    """The end of the id of the job that a request with a key begins: ``PART_CHARS`` made of the key, as many of the body."""
-    return "".join(sha256(each).hexdigest()[:PART_CHARS] for each in (key.encode(), body))
-
-
-def _read(text: str) -> list[JobStatus]:
-    """Jobs as ``Jobs`` keeps them; those that had not ended failed with their server."""
-    with reading_stored("jobs"):
-        jobs = [JobStatus(**each) for each in json.loads(text)]
-    over: dict[str, Any] = {"state": str(JobState.FAILED), "stage": "", "workers": 0, "note": STOPPED}
-    return [replace(each, **over) if each.state == JobState.RUNNING else each for each in jobs]

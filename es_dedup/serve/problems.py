@@ -126,8 +126,8 @@ class Slow(RequestError, status=HTTPStatus.GATEWAY_TIMEOUT):
 
     seconds: float
     message = (
-        "no answer within {seconds:g} s; what was to be written may still be: repeat the request, which is safe, with "
-        "its Idempotency-Key if it had one; or raise serve.request_seconds"
+        "no answer within {seconds:g} s; what was to be written may still be: repeat the request, which is safe, "
+        "or raise serve.request_seconds"
     )
 
 
@@ -135,12 +135,6 @@ class ReaderLost(RequestError, status=HTTPStatus.SERVICE_UNAVAILABLE):
     """A process that was to answer has ended."""
 
     message = "a process that answers requests has ended and is started again: repeat the request"
-
-
-class KeyReused(RequestError, status=HTTPStatus.UNPROCESSABLE_ENTITY):
-    """An Idempotency-Key came with another request before."""
-
-    message = "this Idempotency-Key belongs to another request: use a new key for each request"
 
 
 class NoSuchRoute(RequestError, status=HTTPStatus.NOT_FOUND):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response, Security
+from fastapi import APIRouter, Depends, Query, Request, Response, Security
 from fastapi.responses import PlainTextResponse, RedirectResponse, StreamingResponse
 from fastapi.security import HTTPBearer
 
@@ -19,8 +17,6 @@ from es_dedup.model.overrides import OverrideReport
 from es_dedup.serve import answers, bodies, calls, problems
 from es_dedup.serve.bodies import JSON, NDJSON, lines_of
 from es_dedup.serve.cluster_queries import Listed  # noqa: TC001 - FastAPI reads it
-from es_dedup.serve.idempotency import MAX_KEY_CHARS
-from es_dedup.serve.jobs import id_suffix
 from es_dedup.serve.metrics import MEDIA_TYPE
 from es_dedup.serve.service import Json, Served, Service
 from es_dedup.serve.tokens import Scope
@@ -71,16 +67,6 @@ def _parameters(dependant: Any) -> set[str]:
     return {each.alias for each in dependant.query_params}.union(*map(_parameters, dependant.dependencies))
 
 
-Key = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key",
-        description="a request that is repeated with the same key is done once and gets the same answer",
-        json_schema_extra={"minLength": 1, "maxLength": MAX_KEY_CHARS},
-    ),
-]
-
-
 async def _json_body(request: Request, service: Served) -> bytes:
     return await service.body_of(request, JSON)
 
@@ -97,21 +83,8 @@ async def _lines_or_json(request: Request, service: Served) -> Sent:
     return Sent(body, request.headers["content-type"].lower().startswith(NDJSON))
 
 
-async def _write(request: Request, service: Served, key: Key = None) -> Callable[..., Awaitable[Response]]:
-    # Without the host: a server may have another address when it is started again.
-    address = f"{request.url.path}?{request.url.query}".encode()
-
-    async def write(body: bytes, call: Callable[..., Any], *arguments: Any) -> Response:
-        same = (request.method.encode(), address, body)
-        return Json(await service.write(call, *arguments, key=key, request=same))
-
-    return write
-
-
 JsonBody = Annotated[bytes, Depends(_json_body)]
 LinesOrJson = Annotated[Sent, Depends(_lines_or_json)]
-Write = Annotated[Callable[..., Awaitable[Response]], Depends(_write)]
-"""Answers a request that writes: with its body, a call, and the arguments of the call."""
 Policy = Annotated[WritePolicy, Query(description="what is done with duplicates of stored pages")]
 Limit = Annotated[int, Query(ge=1, le=MAX_LISTED)]
 REF: Final = "#/components/schemas/{model}"
@@ -171,16 +144,16 @@ async def check(service: Served, sent: LinesOrJson) -> Response:
 
 
 @router.post("/v1/pages", **_writes(answers.Report, bodies.PageBody, bodies.PageBody))
-async def add(write: Write, sent: LinesOrJson, policy: Policy = WritePolicy.MARK) -> Response:
+async def add(service: Served, sent: LinesOrJson, policy: Policy = WritePolicy.MARK) -> Response:
     """Store one page or, in NDJSON, several, and say what they are; a page of a known id replaces that one."""
     call = calls.add_lines if sent.is_lines else calls.add_page
-    return await write(sent.body, call, sent.body, policy)
+    return Json(await service.write(call, sent.body, policy))
 
 
 @router.put("/v1/pages/{page_id:path}", **_writes(answers.Report, bodies.PageBody))
-async def put(write: Write, page_id: str, body: JsonBody, policy: Policy = WritePolicy.MARK) -> Response:
+async def put(service: Served, page_id: str, body: JsonBody, policy: Policy = WritePolicy.MARK) -> Response:
     """Store a page under an id, or replace it. Slashes of the id may be percent-encoded or not."""
-    return await write(body, calls.add_page, body, policy, page_id)
+    return Json(await service.write(calls.add_page, body, policy, page_id))
 
 
 @router.get("/v1/pages/{page_id:path}", **_reads(answers.Stored))
@@ -190,9 +163,9 @@ async def stored(service: Served, page_id: str) -> Response:
 
 
 @router.delete("/v1/pages/{page_id:path}", **_writes(RemoveReport))
-async def remove(write: Write, page_id: str) -> Response:
+async def remove(service: Served, page_id: str) -> Response:
     """Remove a page and repair its cluster."""
-    return await write(b"", calls.remove_page, page_id)
+    return Json(await service.write(calls.remove_page, page_id))
 
 
 @router.post("/v1/explain", **_reads(answers.Pair, bodies.ExplainBody))
@@ -241,15 +214,15 @@ async def overrides(
 
 
 @router.post("/v1/overrides", **_writes(OverrideReport, bodies.OverrideBody))
-async def override(write: Write, service: Served, body: JsonBody) -> Response:
+async def override(service: Served, body: JsonBody) -> Response:
     """Decide that two pages are never or always in one cluster, or which page stands for its cluster; clusters follow at once."""
-    return await write(body, calls.override, body, *service.where)
+    return Json(await service.write(calls.override, body, *service.where))
 
 
 @router.post("/v1/overrides/{override_id}/undo", **_writes(OverrideReport, bodies.UndoBody))
-async def undo_override(write: Write, service: Served, override_id: str, body: JsonBody) -> Response:
+async def undo_override(service: Served, override_id: str, body: JsonBody) -> Response:
     """End an override; it stays in the record."""
-    return await write(body, calls.undo_override, override_id, body, *service.where)
+    return Json(await service.write(calls.undo_override, override_id, body, *service.where))
 
 
 @router.get("/v1/labels", **_reads(answers.Labels), responses=_LINES)
@@ -264,16 +237,16 @@ async def labels(request: Request, service: Served) -> Response:
     "/v1/labels",
     **_writes(answers.LabelRecord | answers.LabelsImported, bodies.LabelBody, answers.LabelRecord),
 )
-async def label(write: Write, sent: LinesOrJson) -> Response:
+async def label(service: Served, sent: LinesOrJson) -> Response:
     """Keep what a reader says of two stored pages, in place of what the same reader said before; in NDJSON, import labels with their times."""
     call = calls.import_labels if sent.is_lines else calls.add_label
-    return await write(sent.body, call, sent.body)
+    return Json(await service.write(call, sent.body))
 
 
 @router.delete("/v1/labels", **_writes(answers.LabelsRemoved))
-async def remove_label(write: Write, id_a: str, id_b: str, reader: str) -> Response:
+async def remove_label(service: Served, id_a: str, id_b: str, reader: str) -> Response:
     """Take back what a reader said of two pages; it stays in the record."""
-    return await write(b"", calls.remove_label, id_a, id_b, reader)
+    return Json(await service.write(calls.remove_label, id_a, id_b, reader))
 
 
 @router.get("/v1/jobs", **_reads(answers.Jobs))
@@ -283,16 +256,9 @@ def jobs(service: Served) -> Response:
 
 
 @router.post("/v1/jobs", **_writes(JobStatus, bodies.JobBody))
-async def start_job(service: Served, body: JsonBody, key: Key = None) -> Response:
+def start_job(service: Served, body: JsonBody) -> Response:
     """Begin a job: `recluster`, or `backfill` of attached indices on Elasticsearch."""
-    asked, suffix = bodies.JobBody.read(body), id_suffix(key, body) if key else ""
-
-    async def begun() -> bytes:
-        return calls.encoded(await asyncio.to_thread(service.jobs.start, asked, suffix))
-
-    # The same request finds the job by its suffix; to keep the answer, as of other writes, would take as long as the job.
-    work = service.idempotency.once(key, (b"job", body), begun, keep=False)
-    return Json(await service.workers.in_time(work))
+    return Json(service.jobs.start(bodies.JobBody.read(body)))
 
 
 @router.get("/v1/jobs/{job_id}", **_reads(JobStatus))

@@ -12,7 +12,6 @@ from fastapi import Depends, Request, Response
 from es_dedup.serve import problems
 from es_dedup.serve.bodies import JSON
 from es_dedup.serve.calls import encoded, prepare_search
-from es_dedup.serve.idempotency import IdempotencyKeys
 from es_dedup.serve.jobs import Jobs
 from es_dedup.serve.metrics import Metrics
 from es_dedup.serve.sessions import Reviews, Sessions
@@ -52,7 +51,7 @@ class Service:
         self.where, self.limits = (place, settings), settings.serve
         self.workers, self.tokens = workers, tokens
         self.index_name = unquote(urlsplit(place).path if "://" in place else place).rpartition("/")[2]
-        self.jobs, self.idempotency = Jobs(place, settings, workers), IdempotencyKeys(workers)
+        self.jobs = Jobs(place, settings, workers)
         self.metrics = Metrics(workers, place, settings)
         self.sessions, self.reviews = Sessions(), Reviews()
         self._preparing: Future[None] | None = None
@@ -112,16 +111,9 @@ class Service:
         """The answer of a call that reads."""
         return Json(await self.workers.read(call, *arguments, **options))
 
-    async def write(
-        self,
-        call: Callable[..., Any],
-        *arguments: Any,
-        key: str | None = None,
-        request: tuple[bytes, ...] = (),
-    ) -> bytes:
-        """The encoded answer of a call that writes, done once for each ``Idempotency-Key``; see ``IdempotencyKeys.once``."""
-        work = self.idempotency.once(key, request, lambda: self.workers.write(call, *arguments))
-        answer = await self.workers.in_time(work)
+    async def write(self, call: Callable[..., Any], *arguments: Any) -> bytes:
+        """The encoded answer of a call that writes."""
+        answer = await self.workers.in_time(self.workers.write(call, *arguments))
         self.prepare_search()
         return answer
 

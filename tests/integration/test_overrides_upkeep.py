@@ -88,20 +88,14 @@ def test_a_reindex_from_texts_keeps_overrides_and_what_programs_keep() -> None:
             dedup.scan([story(0), story(1), story(0, "copy", day=3)])
             dedup.override_different("story-0", "copy", **WHY)
             dedup.override_same("story-1", "copy", **WHY)
-            dedup.keep("a", "1")
-            dedup.keep("b", "2")
             before = dedup.overrides(), partition(dedup)
         changed = settings().model_copy(update={"ccdet": CcdetConfig(window=8)})
         reindex(place, changed)
         with Deduplicator.open(place, settings=changed) as dedup:
             assert (dedup.overrides(), partition(dedup)) == before
-            assert dedup.kept("ab") == {"a": "1", "b": "2"}
-            dedup.keep("a", "3")
-            dedup.keep("b", None)
             dedup.scan([story(2)])
         assert roll_back(place, settings()) == 0
         with Deduplicator.open(place, settings=settings()) as dedup:
-            assert (dedup.kept("ab"), dedup.kept_names(), dedup.kept_names("b")) == ({"a": "3"}, ["a"], [])
             assert (dedup.overrides(), dedup.count()) == (before[0], 4)
     finally:
         remove(place)

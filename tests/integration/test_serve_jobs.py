@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from es_dedup.index.jobs import JobState
-from es_dedup.maintenance.reindex import reindex
-from es_dedup.settings import Settings
-from tests.servers import fresh_name, remove, url_of
+from tests.servers import url_of
 from tests.serving import TEXT, Api, serving
 from tests.source_indices import attached, canonical_counts, settings, source_index
 
@@ -34,7 +32,7 @@ def test_documents_are_backfilled_and_follow_overrides(tmp_path: Path) -> None:
         place = f"{url_of('es8')}/{name}"
         with serving(place, tmp_path) as api:
             assert api.post("/v1/jobs", json={"what": "backfill", "target": "none"}).status_code == 404
-            job = api.post("/v1/jobs", json={"what": "backfill"}, headers={"Idempotency-Key": "1"}).json()
+            job = api.post("/v1/jobs", json={"what": "backfill"}).json()
             assert ended(api, job)["state"] == "done"
             assert len(canonical_counts(client, name)) == 1
             (cluster,) = api.get("/v1/clusters").json()["clusters"]
@@ -48,33 +46,19 @@ def test_documents_are_backfilled_and_follow_overrides(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_job_of_a_key_goes_on_after_its_server_was_killed(tmp_path: Path) -> None:
+def test_the_same_job_goes_on_after_its_server_was_killed(tmp_path: Path) -> None:
     soon = {"ES_DEDUP_MAINTENANCE__LEASE_SECONDS": "10"}  # given to the next server
-    body, headers = {"what": "backfill"}, {"Idempotency-Key": "1"}
+    body = {"what": "backfill"}
     with source_index(PAGES) as (client, name), attached(name):
         place = f"{url_of('es8')}/{name}"
         with serving(place, tmp_path, variables=soon) as api:
-            job = api.post("/v1/jobs", json=body, headers=headers).json()
+            job = api.post("/v1/jobs", json=body).json()
             api.process.kill()
         with serving(place, tmp_path, variables=soon) as api:
-            assert api.post("/v1/jobs", json=body, headers=headers).json()["id"] == job["id"]
+            assert api.post("/v1/jobs", json=body).json()["id"] == job["id"]
             assert ended(api, job)["state"] == "done"
             assert [each["id"] for each in api.get("/v1/jobs").json()["jobs"]] == [job["id"]]
         assert len(canonical_counts(client, name)) == 1
-
-
-def test_keys_outlive_a_reindex(tmp_path: Path) -> None:
-    place, key = f"{url_of('es8')}/{fresh_name()}", {"Idempotency-Key": "k"}
-    page = {"id": "a", "text": TEXT}
-    try:
-        with serving(place, tmp_path) as api:
-            first = api.post("/v1/pages", json=page, headers=key)
-            assert api.delete("/v1/pages/a").status_code == 200
-            reindex(place, Settings())
-            assert api.post("/v1/pages", json=page, headers=key).content == first.content
-            assert api.get("/v1/pages/a").status_code == 404
-    finally:
-        remove(place)
 
 
 def test_a_job_is_paused_with_the_server_and_resumed(tmp_path: Path) -> None:
