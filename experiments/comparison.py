@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.evaluation.labels import digest
-from es_dedup.evaluation.metrics import MethodDecisions, PairScores, Share, candidate_recall, pair_scores
+from es_dedup.evaluation.metrics import PairScores, Share, candidate_recall, pair_scores
 from es_dedup.evaluation.tune import Axis, Goal, TuneReport, tune
 from es_dedup.model import Relation
 
@@ -135,11 +135,7 @@ def compare(
 def _figures(run: MethodRun, labels: tuple[LabelledPair, ...], folds: int, goal: Goal) -> MethodFigures:
     scores = {each.pair: run.score(each.pair) for each in labels}
     measures = {pair: {SCORE: score} for pair, score in scores.items() if score is not None}
-    own = {
-        pair: MethodDecisions(verdict.relation, verdict.score)
-        for pair, verdict in run.verdicts.items()
-        if pair in run.candidates
-    }
+    own = {pair: verdict.relation for pair, verdict in run.verdicts.items() if pair in run.candidates}
     return MethodFigures(
         run=run,
         candidates=candidate_recall(labels, run.candidates),

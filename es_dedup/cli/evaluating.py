@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         Axis,
         EvaluationReport,
         LabelledPair,
-        MethodReport,
         PairScores,
         Share,
         TuneReport,
@@ -275,9 +274,7 @@ def show_decider(output: Output, decided_by: str) -> None:
 
 
 def show_report(output: Output, found: EvaluationReport) -> None:
-    """Show candidates, methods, score bands and clusters of one evaluation."""
-    from es_dedup.evaluation.runner import WITHOUT
-
+    """Show candidates, methods and clusters of one evaluation."""
     counts = ", ".join(f"{count} {label}" for label, count in found.labels.items())
     output.line(f"{found.pairs} labelled pairs: {counts}")
     for name, share in found.candidates.items():
@@ -291,14 +288,6 @@ def show_report(output: Output, found: EvaluationReport) -> None:
             for name, method in found.methods.items()
         ],
     )
-    output.line()
-    bands = [
-        row
-        for name, method in found.methods.items()
-        if not name.startswith(WITHOUT)
-        for row in _bands(name, method)
-    ]
-    output.table(("method", "score", "dup", "contain", "partial", "diff (merged of all)"), bands)
     if found.clusters is not None:
         facts = {
             name: f"{value:.3f}"
@@ -306,15 +295,6 @@ def show_report(output: Output, found: EvaluationReport) -> None:
             if isinstance(value, float)
         }
         output.line("clusters (B-cubed)  " + ", ".join(f"{name} {value}" for name, value in facts.items()))
-
-
-def _bands(name: str, method: MethodReport) -> list[tuple[str, ...]]:
-    rows = []
-    for band in method.bands:
-        cells = [f"{share.hits}/{share.total}" if share.total else "" for share in band.merged.values()]
-        if any(cells):
-            rows.append((name, f"{band.low:.1f}-{band.high:.1f}", *cells))
-    return rows
 
 
 def _scores(pairs: PairScores) -> tuple[str, ...]:

@@ -15,28 +15,24 @@ Traps:
 from es_dedup.evaluation.groups import BCubed
 from es_dedup.evaluation.labels import LabelledPair, LabelsError, labelled, parse_labels, read_labels
 from es_dedup.evaluation.metrics import (
-    Band,
-    MethodDecisions,
     PairScores,
     RelationScores,
     Share,
     wilson,
 )
-from es_dedup.evaluation.report import EvaluationReport, MethodReport, evaluate, method_decision
+from es_dedup.evaluation.report import EvaluationReport, MethodReport, evaluate
 from es_dedup.evaluation.tune import Axis, Fold, Goal, TuneReport, tune
 from es_dedup.model.annotations import Label
 
 __all__ = [
     "Axis",
     "BCubed",
-    "Band",
     "EvaluationReport",
     "Fold",
     "Goal",
     "Label",
     "LabelledPair",
     "LabelsError",
-    "MethodDecisions",
     "MethodReport",
     "PairScores",
     "RelationScores",
@@ -44,7 +40,6 @@ __all__ = [
     "TuneReport",
     "evaluate",
     "labelled",
-    "method_decision",
     "parse_labels",
     "read_labels",
     "tune",

@@ -11,16 +11,13 @@ from es_dedup.model import Relation
 from es_dedup.model.annotations import Label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from collections.abc import Set as AbstractSet
 
     from es_dedup.evaluation.labels import LabelledPair, Pair
 
 Z_95: Final = 1.959963984540054
 """Standard deviations that hold 95 % of a normal distribution."""
-
-BANDS: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-"""Borders of the similarity bands that a confusion is reported by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +36,6 @@ class Share:
         """JSON-ready form, with the 95 % interval."""
         low, high = wilson(self.hits, self.total)
         return {"hits": self.hits, "total": self.total, "value": self.value, "low": low, "high": high}
-
-
-@dataclass(frozen=True, slots=True)
-class MethodDecisions:
-    """Decision of a method on a pair: its relation, seen from the smaller id, and its score in [0, 1]."""
-
-    relation: Relation
-    score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +92,6 @@ class RelationScores:
     confusion: Mapping[str, Mapping[str, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
-    """Labelled pairs with a score in [low, high), in the last band [low, high]: how many are merged."""
-
-    low: float
-    high: float
-    merged: Mapping[Label, Share]
-
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-ready form; labels without pairs are left out."""
-        merged = {str(label): share.as_dict() for label, share in self.merged.items() if share.total}
-        return {"low": self.low, "high": self.high, "merged": merged}
-
-
 def wilson(hits: int, total: int, z: float = Z_95) -> tuple[float, float]:
     """Interval of a share: the range of true shares under which ``hits`` of ``total`` is no surprise.
 
@@ -149,9 +124,15 @@ def candidate_recall(labels: Iterable[LabelledPair], candidates: AbstractSet[Pai
     return Share(sum(pair in candidates for pair in wanted), len(wanted))
 
 
-def pair_scores(labels: Iterable[LabelledPair], decisions: Mapping[Pair, MethodDecisions]) -> PairScores:
+def pair_scores(labels: Iterable[LabelledPair], decisions: Mapping[Pair, Relation]) -> PairScores:
     """Merged pairs by label; a pair that is not in ``decisions`` counts as different."""
-    merged, total = _merged_by_label(labels, decisions)
+    labels = tuple(labels)
+    merged = Counter(
+        each.label
+        for each in labels
+        if decisions.get(each.pair, Relation.DIFFERENT) is not Relation.DIFFERENT
+    )
+    total = Counter(each.label for each in labels)
     positive = [label for label in Label if label.positive]
     return PairScores(
         Share(sum(merged[label] for label in positive), sum(total[label] for label in positive)),
@@ -160,23 +141,12 @@ def pair_scores(labels: Iterable[LabelledPair], decisions: Mapping[Pair, MethodD
     )
 
 
-def _merged_by_label(
-    labels: Iterable[LabelledPair], decisions: Mapping[Pair, MethodDecisions]
-) -> tuple[Counter[Label], Counter[Label]]:
-    """Merged pairs and all pairs, by label."""
-    labels = tuple(labels)
-    merged = Counter(each.label for each in labels if is_merged(decisions.get(each.pair)))
-    return merged, Counter(each.label for each in labels)
-
-
-def relation_scores(
-    labels: Iterable[LabelledPair], decisions: Mapping[Pair, MethodDecisions]
-) -> RelationScores:
+def relation_scores(labels: Iterable[LabelledPair], decisions: Mapping[Pair, Relation]) -> RelationScores:
     """Right relations and directions; a pair that is not in ``decisions`` counts as different."""
     confusion = {truth: dict.fromkeys(_CLASSES, 0) for truth in _CLASSES}
     right_direction: list[bool] = []
     for each in labels:
-        relation = decisions.get(each.pair, _UNDECIDED).relation
+        relation = decisions.get(each.pair, Relation.DIFFERENT)
         confusion[_truth(each)][_class(relation)] += 1
         if each.relation in _DIRECTED and relation in _DIRECTED:
             right_direction.append(relation == each.relation)
@@ -186,35 +156,6 @@ def relation_scores(
     return RelationScores(Share(right, total), direction, confusion)
 
 
-def by_band(
-    labels: Iterable[LabelledPair],
-    decisions: Mapping[Pair, MethodDecisions],
-    borders: Sequence[float] = BANDS,
-) -> tuple[Band, ...]:
-    """Merged pairs by label, apart for each band of the method's score (0.0 for a pair that is not decided).
-
-    Args:
-        labels: the pairs.
-        decisions: the method's decisions.
-        borders: at least two, ascending; a score outside counts in the first or last band.
-    """
-    pairs_of_band: list[list[LabelledPair]] = [[] for _ in borders[1:]]
-    for each in labels:
-        score = decisions.get(each.pair, _UNDECIDED).score
-        pairs_of_band[sum(score >= border for border in borders[1:-1])].append(each)
-    bands = []
-    for low, high, pairs in zip(borders, borders[1:], pairs_of_band, strict=False):
-        merged, total = _merged_by_label(pairs, decisions)
-        bands.append(Band(low, high, {label: Share(merged[label], total[label]) for label in Label}))
-    return tuple(bands)
-
-
-def is_merged(decision: MethodDecisions | None) -> bool:
-    """Whether a method joins the two pages in any way: exact, duplicate, contains or contained."""
-    return decision is not None and decision.relation != Relation.DIFFERENT
-
-
-_UNDECIDED: Final = MethodDecisions(Relation.DIFFERENT)
 _CLASSES: Final = ("dup", "contain", "different")
 _DIRECTED: Final = (Relation.CONTAINS, Relation.CONTAINED)
 

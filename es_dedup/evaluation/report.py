@@ -7,10 +7,8 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.evaluation.groups import bcubed, label_groups
-from es_dedup.evaluation.labels import digest, ordered_pair
+from es_dedup.evaluation.labels import digest
 from es_dedup.evaluation.metrics import (
-    MethodDecisions,
-    by_band,
     candidate_recall,
     pair_scores,
     relation_scores,
@@ -24,17 +22,16 @@ if TYPE_CHECKING:
 
     from es_dedup.evaluation.groups import BCubed
     from es_dedup.evaluation.labels import LabelledPair, Pair
-    from es_dedup.evaluation.metrics import Band, PairScores, RelationScores, Share
+    from es_dedup.evaluation.metrics import PairScores, RelationScores, Share
     from es_dedup.model import Relation
 
 
 @dataclass(frozen=True, slots=True)
 class MethodReport:
-    """Figures of one method, or of the decision rules: merged pairs, relations, merged pairs by band of score."""
+    """Figures of one method, or of the decision rules: merged pairs and relations."""
 
     pairs: PairScores
     relations: RelationScores
-    bands: tuple[Band, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +61,7 @@ class EvaluationReport:
 
 def evaluate(
     labels: Iterable[LabelledPair],
-    decisions: Mapping[str, Mapping[Pair, MethodDecisions]],
+    decisions: Mapping[str, Mapping[Pair, Relation]],
     candidates: Mapping[str, AbstractSet[Pair]] | None = None,
     clusters: Mapping[str, Hashable] | None = None,
 ) -> EvaluationReport:
@@ -72,17 +69,14 @@ def evaluate(
 
     Args:
         labels: labelled pairs, each once.
-        decisions: method to pair to its decision (build with ``method_decision``); a missing pair counts as
-            different.
+        decisions: method to pair, ids in order, to its relation, seen from the smaller id; a missing pair counts as different.
         candidates: source (a method, or the whole index) to its candidate pairs, ids in order.
         clusters: page to its cluster; a labelled page that is missing stands alone.
     """
     labels = tuple(labels)
     counts = Counter(each.label for each in labels)
     methods = {
-        name: MethodReport(
-            pair_scores(labels, decided), relation_scores(labels, decided), by_band(labels, decided)
-        )
+        name: MethodReport(pair_scores(labels, decided), relation_scores(labels, decided))
         for name, decided in decisions.items()
     }
     return EvaluationReport(
@@ -93,9 +87,3 @@ def evaluate(
         methods=methods,
         clusters=None if clusters is None else bcubed(clusters, label_groups(labels)),
     )
-
-
-def method_decision(left: str, right: str, relation: Relation, score: float) -> tuple[Pair, MethodDecisions]:
-    """Key and value for ``evaluate``; ``relation`` is seen from ``left`` as given, score in [0, 1]."""
-    turned = relation if left < right else relation.reversed
-    return ordered_pair(left, right), MethodDecisions(turned, score)

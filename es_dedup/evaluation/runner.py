@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.evaluation.report import EvaluationReport, evaluate, method_decision
+from es_dedup.evaluation.report import EvaluationReport, evaluate
 from es_dedup.model import Relation
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.evaluation.labels import LabelledPair, Pair
-    from es_dedup.evaluation.metrics import MethodDecisions
     from es_dedup.model import Number, PairDecision
     from es_dedup.model.explanation import RuleResult
 
@@ -53,7 +52,7 @@ class Measured:
         rules: pair to the results of the decision rules, in their order.
     """
 
-    decisions: dict[str, dict[Pair, MethodDecisions]]
+    decisions: dict[str, dict[Pair, Relation]]
     candidates: dict[str, frozenset[Pair]]
     clusters: Mapping[str, str]
     measures: dict[Pair, dict[str, float]]
@@ -65,19 +64,14 @@ class Measured:
         """Take over decisions, measures and rules of a labelled pair; ``left`` is the smaller id."""
         key = pair.left, pair.right
         self.rules[key] = pair.rules
-        self.add_decision(BY_RULES, pair, pair.relation, pair.score)
+        self.decisions.setdefault(BY_RULES, {})[key] = pair.relation
         self.measures[key] = {f"{BY_RULES}.score": pair.score} | _numbers_of(BY_RULES, pair.evidence)
         self.thresholds.update(_thresholds_of(BY_RULES, pair.evidence))
         for verdict in pair.verdicts:
             name = verdict.detector
-            self.add_decision(name, pair, verdict.relation, verdict.score)
+            self.decisions.setdefault(name, {})[key] = verdict.relation
             self.measures[key] |= {f"{name}.score": verdict.score} | _numbers_of(name, verdict.evidence)
             self.thresholds.update(_thresholds_of(name, verdict.evidence))
-
-    def add_decision(self, name: str, pair: PairDecision, relation: Relation, score: float) -> None:
-        """Take over the decision of one method on a pair."""
-        key, decision = method_decision(pair.left, pair.right, relation, score)
-        self.decisions.setdefault(name, {})[key] = decision
 
 
 def run(
@@ -141,7 +135,7 @@ def measure(
             for name, names in variants.items():
                 rejected = pair.relation is Relation.DIFFERENT  # an accepted pair stays accepted
                 other = dedup.explain(each.left, each.right, without=names) if rejected else pair
-                measured.add_decision(name, pair, other.relation, other.score)
+                measured.decisions[name][each.pair] = other.relation
         if progress is not None:
             progress(done, len(labels))
     candidates_of = {page: set(dedup.candidates(page)) for page in clusters}
@@ -170,8 +164,8 @@ def merged_without(measured: Measured, labels: Sequence[LabelledPair]) -> dict[s
             each
             for each in labels
             if each.pair in pairs
-            and every[each.pair].relation is Relation.DIFFERENT
-            and pairs[each.pair].relation is not Relation.DIFFERENT
+            and every[each.pair] is Relation.DIFFERENT
+            and pairs[each.pair] is not Relation.DIFFERENT
         ]
         for name, pairs in measured.decisions.items()
         if name.startswith(WITHOUT)

@@ -26,25 +26,6 @@ class IndexFixtures:
         pytest.skip(f"{type(index).__name__} has no other reader")
 
 
-class StoreFixtures:
-    """Fixtures for the suites of clusters and statistics; one object may serve all ports."""
-
-    @pytest.fixture
-    def store(self) -> Index:
-        """An empty cluster store."""
-        raise NotImplementedError
-
-    @pytest.fixture
-    def pages(self, store: Index) -> Index:
-        """The feature index whose pages the store groups."""
-        raise NotImplementedError
-
-    @pytest.fixture
-    def statistics(self) -> Index:
-        """An empty statistics store."""
-        raise NotImplementedError
-
-
 def ids(answer: CandidateResult) -> list[str]:
     """Page ids of an answer's candidates, in order."""
     return [candidate.page_id for candidate in answer.candidates]

@@ -1,9 +1,7 @@
 """What every ``Index`` must do with pages: one class per method of the port, one test per sentence.
 
 An adapter inherits ``FeatureIndexContract`` and supplies a fixture ``index`` with an empty index. Where a
-second object can be opened on the same storage, it overrides ``other_reader`` too. ``ClusterStoreContract``
-and ``StatisticsStoreContract``, for its clusters and statistics, want the fixtures ``store``, ``pages`` and ``statistics``; the same object may
-serve.
+second object can be opened on the same storage, it overrides ``other_reader`` too.
 """
 
 from __future__ import annotations
@@ -22,14 +20,12 @@ from es_dedup.testing.builders import (
     record,
 )
 from es_dedup.testing.candidate_contract import CandidateContract
-from es_dedup.testing.cluster_contract import ClusterStoreContract, StatisticsStoreContract
+from es_dedup.testing.cluster_contract import ClusterContract
 from es_dedup.testing.contract_fixtures import IndexFixtures, ids, same_record
 from es_dedup.testing.search_contract import SearchContract
 
 if TYPE_CHECKING:
     from es_dedup.index.port import Index
-
-__all__ = ["ClusterStoreContract", "FeatureIndexContract", "StatisticsStoreContract"]
 
 
 class PutContract(IndexFixtures):
@@ -298,5 +294,6 @@ class FeatureIndexContract(
     DeleteContract,
     ScanContract,
     SearchContract,
+    ClusterContract,
 ):
     """All of ``Index``."""

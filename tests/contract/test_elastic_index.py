@@ -9,18 +9,14 @@ from es_dedup.index.elastic.adapter import ElasticIndex
 from es_dedup.index.elastic.address import parse_address
 from es_dedup.index.elastic.documents import TermFields
 from es_dedup.settings import Settings
-from es_dedup.testing.index_contract import (
-    ClusterStoreContract,
-    FeatureIndexContract,
-    StatisticsStoreContract,
-)
+from es_dedup.testing.index_contract import FeatureIndexContract
 from tests.servers import empty, fresh_name, remove, url_of
 
 FEATURES = {"ccdet.window": 10}
 FIELDS = TermFields(term_fields(Settings()), field_types(Settings(), also=("dwdcs",)))
 
 
-class ElasticContract(FeatureIndexContract, ClusterStoreContract, StatisticsStoreContract):
+class ElasticContract(FeatureIndexContract):
     profile: str
 
     @pytest.fixture(scope="class")
@@ -42,18 +38,6 @@ class ElasticContract(FeatureIndexContract, ClusterStoreContract, StatisticsStor
             parse_address(address), features=FEATURES, read_only=True, fields=lambda _: FIELDS
         ) as reader:
             yield reader
-
-    @pytest.fixture
-    def store(self, index: ElasticIndex) -> ElasticIndex:
-        return index
-
-    @pytest.fixture
-    def pages(self, index: ElasticIndex) -> ElasticIndex:
-        return index
-
-    @pytest.fixture
-    def statistics(self, index: ElasticIndex) -> ElasticIndex:
-        return index
 
 
 class TestElastic8(ElasticContract):

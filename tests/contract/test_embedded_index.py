@@ -15,17 +15,13 @@ from es_dedup.index.records import FeatureRecord, RecordBatch
 from es_dedup.index.texts import compress_text, decompress_text
 from es_dedup.model import CandidateQuery, Edge, Relation, TermGroup
 from es_dedup.testing.builders import full_record, random_records, record
-from es_dedup.testing.index_contract import (
-    ClusterStoreContract,
-    FeatureIndexContract,
-    StatisticsStoreContract,
-)
+from es_dedup.testing.index_contract import FeatureIndexContract
 from tests.plain_index import PlainIndex
 
 FEATURES = {"ccdet.window": 10}
 
 
-class TestOnDisk(FeatureIndexContract, ClusterStoreContract, StatisticsStoreContract):
+class TestOnDisk(FeatureIndexContract):
     @pytest.fixture
     def index(self, tmp_path: Path) -> Iterator[EmbeddedIndex]:
         with EmbeddedIndex(tmp_path / "pages.db", features=FEATURES) as index:
@@ -35,18 +31,6 @@ class TestOnDisk(FeatureIndexContract, ClusterStoreContract, StatisticsStoreCont
     def other_reader(self, index: EmbeddedIndex, tmp_path: Path) -> Iterator[EmbeddedIndex]:
         with EmbeddedIndex(tmp_path / "pages.db", features=FEATURES, read_only=True) as reader:
             yield reader
-
-    @pytest.fixture
-    def store(self, index: EmbeddedIndex) -> EmbeddedIndex:
-        return index
-
-    @pytest.fixture
-    def pages(self, index: EmbeddedIndex) -> EmbeddedIndex:
-        return index
-
-    @pytest.fixture
-    def statistics(self, index: EmbeddedIndex) -> EmbeddedIndex:
-        return index
 
 
 class TestInMemory(TestOnDisk):

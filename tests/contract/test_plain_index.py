@@ -3,30 +3,14 @@
 import pytest
 
 from es_dedup.index.port import Index
-from es_dedup.testing.index_contract import (
-    ClusterStoreContract,
-    FeatureIndexContract,
-    StatisticsStoreContract,
-)
+from es_dedup.testing.index_contract import FeatureIndexContract
 from tests.plain_index import PlainIndex
 
 
-class TestPlainIndex(FeatureIndexContract, ClusterStoreContract, StatisticsStoreContract):
+class TestPlainIndex(FeatureIndexContract):
     @pytest.fixture
     def index(self) -> PlainIndex:
         return PlainIndex()
-
-    @pytest.fixture
-    def store(self, index: PlainIndex) -> PlainIndex:
-        return index
-
-    @pytest.fixture
-    def pages(self, index: PlainIndex) -> PlainIndex:
-        return index
-
-    @pytest.fixture
-    def statistics(self, index: PlainIndex) -> PlainIndex:
-        return index
 
 
 def test_it_has_the_abstract_methods_alone() -> None:

@@ -40,7 +40,7 @@ def found_by(
     with Deduplicator.open(":memory:", settings=settings) as dedup:
         dedup.scan(pages)
         of_index = measure(dedup, labels)
-        accepted = {pair for pair, said in of_index.decisions[method].items() if said.relation != "different"}
+        accepted = {pair for pair, said in of_index.decisions[method].items() if said != "different"}
         edges = dedup._index.edges_of([page.id for page in pages])
     contents = [Content(page.text or "", page.title or "") for page in pages]
     detector = create_detectors(settings)[method]

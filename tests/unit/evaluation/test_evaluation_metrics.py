@@ -10,15 +10,13 @@ from es_dedup.evaluation import (
     BCubed,
     Label,
     LabelledPair,
-    MethodDecisions,
     PairScores,
     Share,
     evaluate,
-    method_decision,
     wilson,
 )
 from es_dedup.evaluation.groups import bcubed, connected
-from es_dedup.evaluation.metrics import by_band, candidate_recall, pair_scores, relation_scores
+from es_dedup.evaluation.metrics import candidate_recall, pair_scores, relation_scores
 from es_dedup.model import Relation
 
 DUP, CONTAIN, PARTIAL, DIFF = Label
@@ -34,14 +32,14 @@ LABELS = (
     LabelledPair("e", "h", DIFF),
 )
 JUDGED = {
-    ("a", "b"): MethodDecisions(Relation.EXACT, 1.0),
-    ("a", "c"): MethodDecisions(Relation.CONTAINS, 0.7),
-    ("a", "d"): MethodDecisions(Relation.CONTAINS, 0.6),
-    ("a", "e"): MethodDecisions(Relation.CONTAINS, 0.65),
-    ("b", "f"): MethodDecisions(Relation.DUPLICATE, 0.5),
-    ("c", "g"): MethodDecisions(Relation.DUPLICATE, 0.45),
-    ("d", "h"): MethodDecisions(Relation.DIFFERENT, 0.2),
-    ("x", "y"): MethodDecisions(Relation.EXACT, 1.0),
+    ("a", "b"): Relation.EXACT,
+    ("a", "c"): Relation.CONTAINS,
+    ("a", "d"): Relation.CONTAINS,
+    ("a", "e"): Relation.CONTAINS,
+    ("b", "f"): Relation.DUPLICATE,
+    ("c", "g"): Relation.DUPLICATE,
+    ("d", "h"): Relation.DIFFERENT,
+    ("x", "y"): Relation.EXACT,
 }
 
 
@@ -62,23 +60,6 @@ def test_relations_and_their_direction() -> None:
     }
     assert found.correct == Share(5, 8)
     assert found.direction == Share(1, 2)
-
-
-def test_bands_hold_every_pair_once() -> None:
-    bands = by_band(LABELS, JUDGED, (0.0, 0.5, 1.0))
-    assert [(band.low, band.high) for band in bands] == [(0.0, 0.5), (0.5, 1.0)]
-    assert bands[0].merged == {
-        DUP: Share(0, 0),
-        CONTAIN: Share(0, 0),
-        PARTIAL: Share(0, 0),
-        DIFF: Share(1, 3),
-    }
-    assert bands[1].merged == {
-        DUP: Share(2, 2),
-        CONTAIN: Share(2, 2),
-        PARTIAL: Share(1, 1),
-        DIFF: Share(0, 0),
-    }
 
 
 def test_candidate_recall_looks_at_positive_pairs_only() -> None:
@@ -155,22 +136,5 @@ def test_a_report_holds_all_figures_and_is_json_ready() -> None:
     assert value["methods"]["rules"]["pairs"]["merged_diff"]["hits"] == 1
     assert value["methods"]["simhash"]["pairs"]["precision"] is None
     assert value["methods"]["rules"]["relations"]["correct"]["value"] == 0.625
-    assert (
-        sum(
-            share["total"] for band in value["methods"]["rules"]["bands"] for share in band["merged"].values()
-        )
-        == 8
-    )
     assert value["clusters"] == {"precision": 1.0, "recall": 1.0, "f1": 1.0, "pages": 8}
     assert evaluate(LABELS, {}).as_dict()["clusters"] is None
-
-
-def test_a_judgement_is_turned_to_the_order_of_the_pair() -> None:
-    assert method_decision("b", "a", Relation.CONTAINS, 0.5) == (
-        ("a", "b"),
-        MethodDecisions(Relation.CONTAINED, 0.5),
-    )
-    assert method_decision("a", "b", Relation.CONTAINS, 0.5) == (
-        ("a", "b"),
-        MethodDecisions(Relation.CONTAINS, 0.5),
-    )

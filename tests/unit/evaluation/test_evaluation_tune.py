@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_dedup.evaluation import Axis, Goal, Label, LabelledPair, MethodDecisions, tune
+from es_dedup.evaluation import Axis, Goal, Label, LabelledPair, tune
 from es_dedup.evaluation.metrics import pair_scores
 from es_dedup.evaluation.tune import fold_of
 from es_dedup.model import Relation
@@ -94,7 +94,7 @@ def test_the_choice_is_the_best_of_the_whole_grid(rows: list[tuple[Label, int, i
 
     def scores(low: float, bound: float) -> float:
         kept = {
-            pair: MethodDecisions(Relation.DUPLICATE)
+            pair: Relation.DUPLICATE
             for pair, values in measures.items()
             if values["x"] >= low and (values["y"] <= bound if falling else values["y"] >= bound)
         }

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_dedup.errors import InputError
-from es_dedup.evaluation import EvaluationReport, Label, LabelledPair, MethodDecisions, evaluate
+from es_dedup.evaluation import EvaluationReport, Label, LabelledPair, evaluate
 from es_dedup.model import Relation
 from scripts.floors import FloorLowered, Floors, check, pin, read_floors
 
 LABELS = [LabelledPair(f"{at:02}a", f"{at:02}b", Label.DUP if at < 10 else Label.DIFF) for at in range(20)]
-MERGED = MethodDecisions(Relation.DUPLICATE, 0.9)
+MERGED = Relation.DUPLICATE
 
 
 def report(found: int, wrong: int, labels: list[LabelledPair] = LABELS) -> EvaluationReport:
