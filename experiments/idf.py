@@ -13,7 +13,7 @@ from es_dedup.cli.command import as_command
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import Intake, Paths
 from es_dedup.cli.session import Session
-from es_dedup.cli.targets import output_target
+from es_dedup.cli.targets import output_target, write_target
 from es_dedup.errors import InputError
 from es_dedup.extraction import create_extractor
 from es_dedup.model.batches import chunked
@@ -42,14 +42,14 @@ def idf(
     Args:
         output: Output file: a word and its idf on each line.
     """
-    target = output_target(output, session, "--output", b"# unknown ", paths)
+    target = output_target(output, session, "--output", paths)
     intake = Intake(paths, options, session)
     found = learned(_words(session, intake))
     if not found.values:
         raise InputError(
             ", ".join(map(str, paths)), None, f"holds no words to learn from, so {output} is not written"
         )
-    target.write(as_text(found).encode())
+    write_target(target, as_text(found).encode())
     session.output.emit({"words": len(found.values), "learned": found.version} | intake.as_dict())
     session.output.line(
         f"{len(found.values):,} words of {found.version.removeprefix('learned-')} pages: {output}"

@@ -3,7 +3,7 @@
 Modules:
     main: the application and its global options; ``command``: how a function becomes a command; ``group``: errors,
     exit codes, signals; ``session``: settings, the index, its source indices and queues; ``inputs``: reading and
-    counting what was left out; ``targets``: outputs that replace nothing else; ``output`` and ``progress``: what
+    counting what was left out; ``targets``: outputs that replace no index and no input; ``output`` and ``progress``: what
     people and machines see.
 
 Traps:

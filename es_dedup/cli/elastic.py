@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 LOOK_SECONDS: Final = 1.0  # between looks at how far a job is
 SHOWN_NAMES: Final = 5
 SHOWN_FAILURES: Final = 20
-RESTORED: Final = rb'\{"(create|index)":\{"_index":'
-"""How restore files begin."""
-
 Target = Annotated[str, typer.Argument(help="Index, alias, data stream or pattern.", metavar="INDEX")]
 DryRun = Annotated[bool, typer.Option(help="Report what would be done; write nothing.")]
 Force = Annotated[bool, typer.Option(help="Run even if very many documents would change.")]
@@ -266,7 +263,7 @@ def purge(
 
     output = session.output
     if backup is not None:
-        output_target(backup, session, "--backup", RESTORED)
+        output_target(backup, session, "--backup")
     with session.site() as site, session.progress() as progress:
         counter = progress.counter("purge")
         done = purge_(site, target, backup, dry_run=not apply, rate=rate, force=force, progress=counter)

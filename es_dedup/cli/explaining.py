@@ -13,7 +13,7 @@ import typer
 
 from es_dedup.cli.output import Output, clean, show_pair
 from es_dedup.cli.session import Session
-from es_dedup.cli.targets import HTML, output_target
+from es_dedup.cli.targets import output_target, write_target
 from es_dedup.errors import InputError, UnknownPage
 from es_dedup.model import Page
 from es_dedup.readers import InputFailure, ReadOptions, Roots, read_pages
@@ -64,7 +64,7 @@ def explain(
     names = [left, *filter(None, [right])]
     if right is None and (evidence or text or html or not features):
         raise typer.BadParameter("name a second page, or ask for --features alone", param_hint="B")
-    target = output_target(html, session, "--html", HTML, names) if html else None
+    target = output_target(html, session, "--html", names) if html else None
     also = tuple(method or ())
     with _index(session, names) as dedup:
         sides = _sides(session, dedup, names)
@@ -87,9 +87,11 @@ def explain(
     if any(words.values()):
         terms = "; ".join(", ".join(side) or "–" for side in words.values())
         output.line(f"  title-distinguishing terms only in unshared text: {clean(terms)}")
-    output.lines(aligned_lines(rows if text else ()))
+    output.lines(_aligned_lines(rows if text else ()))
     if target is not None:
-        target.write(pair_page(views[0], MemberComparison(views[1], pair, rows, compared_fields(*named))))
+        write_target(
+            target, pair_page(views[0], MemberComparison(views[1], pair, rows, compared_fields(*named)))
+        )
         output.note(f"written to {html}")
 
 
@@ -154,8 +156,8 @@ def _show_features(output: Output, left: PageFeatures, right: PageFeatures) -> N
                 output.line(f"  {each.name:<24} {side:<10} {len(texts):>4}  {clean(listed(texts))}")
 
 
-def aligned_lines(rows: Iterable[AlignedRow], most: int | None = None) -> Iterator[str]:
-    """Aligned texts, one line a stretch: of equal ones both ends, of others ``most`` characters of each text; None: all."""
+def _aligned_lines(rows: Iterable[AlignedRow]) -> Iterator[str]:
+    """Aligned texts, one line a stretch: of equal ones both ends."""
     for row in rows:
         if row.same:
             text = clean(" ".join(row.left[0].text.split())) if len(row.left) == 1 else _text(row.left)
@@ -164,7 +166,7 @@ def aligned_lines(rows: Iterable[AlignedRow], most: int | None = None) -> Iterat
         for sign, pieces, marks in (("-", row.left, ("[-", "-]")), ("+", row.right, ("{+", "+}"))):
             text = _text(pieces, marks)
             if text:
-                yield f"{sign} {text if most is None or len(text) <= most else f'{text[:most]} …'}"
+                yield f"{sign} {text}"
 
 
 def _text(pieces: Iterable[Piece], marks: tuple[str, str] = ("", "")) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Final
@@ -15,12 +14,13 @@ import typer
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import SHOWN_FAILURES, kinds_of
 from es_dedup.cli.session import Session
-from es_dedup.cli.targets import Target, output_target
+from es_dedup.cli.targets import output_target
 from es_dedup.readers import ReadOptions
 from es_dedup.readers.dump_filter import DUMPS
 from es_dedup.readers.locations import Address, located
 from es_dedup.readers.port import kind_of
-from es_dedup.readers.streams import BEGINNINGS, PACKED, READ_ERRORS, is_pipe, open_unpacked, suffix_of
+from es_dedup.readers.streams import PACKED, is_pipe, suffix_of
+from es_dedup.views.target import open_target
 
 if TYPE_CHECKING:
     from es_dedup.dumps import FilterReport
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 _SAME: Final = ({".jsonl", ".ndjson"}, {".warc", ".wet"})
 """Suffixes of one format."""
-_HEAD_BYTES: Final = 1024
-_UNREADABLE: Final = b"(?!)"
-"""Fits no output: none is replaced."""
 
 
 def filter_(
@@ -68,13 +65,13 @@ def filter_(
     dumps = dump_names(dumps, options)
     kept = _targets(_kept_places(dumps, output, output_dir), dumps, session, "--output", options)
     left_out = _targets(_dropped_places(dumps, dropped, output_dir), dumps, session, "--dropped", options)
-    why = output_target(reasons, session, "--reasons", rb'\{"file": ', dumps) if reasons else None
+    why = output_target(reasons, session, "--reasons", dumps) if reasons else None
     _check_distinct([why, *kept, *left_out])
     with ExitStack() as stack:
         index = stack.enter_context(session.read_clustered()) if stored else None
 
-        def opened(target: Target | None) -> IO[bytes] | None:
-            return None if target is None else stack.enter_context(target.open())
+        def opened(target: Named | None) -> IO[bytes] | None:
+            return None if target is None else stack.enter_context(open_target(target))
 
         copies = []
         for dump, kept_target, dropped_target in zip(dumps, kept, left_out, strict=True):
@@ -93,7 +90,7 @@ def filter_(
     return _finish(session, done, to_stdout=None in kept)
 
 
-def _check_distinct(targets: list[Target | None]) -> None:
+def _check_distinct(targets: list[Named | None]) -> None:
     given = [os.path.realpath(str(each)) for each in targets if each is not None]
     if len(set(given)) < len(given):
         raise typer.BadParameter("each output needs a file of its own", param_hint="--output")
@@ -151,21 +148,20 @@ def _below(folder: str, dumps: list[str], option: str) -> list[Named | None]:
 
 def _targets(
     places: list[Named | None], dumps: list[str], session: Session, option: str, options: ReadOptions
-) -> list[Target | None]:
+) -> list[Named | None]:
     """The outputs of dumps; a usage error where one cannot be an output, or its name promises another format or compression."""
-    targets: list[Target | None] = []
+    targets: list[Named | None] = []
     for place, dump in zip(places, dumps, strict=True):
         if place is None:
             targets.append(None)
             continue
-        kind = kind_of(Path(dump), options)  # empty for a pipe: its content says it later
-        _check_name(place, dump, kind, option)
-        targets.append(output_target(str(place), session, option, _beginning(dump, kind), dumps))
+        _check_name(place, dump, kind_of(Path(dump), options), option)
+        targets.append(output_target(str(place), session, option, dumps))
     return targets
 
 
 def _check_name(place: Named, dump: str, kind: str, option: str) -> None:
-    """Raise a usage error where the name of an output promises another format or compression than the dump's."""
+    """Raise a usage error where the name of an output promises another format or compression than the dump's; a pipe has none (``kind``)."""
     path = Path(str(place))
     promised = suffix_of(path)
     if promised in DUMPS and kind and promised != kind and {promised, kind} not in _SAME:
@@ -177,19 +173,6 @@ def _check_name(place: Named, dump: str, kind: str, option: str) -> None:
         if path.suffix.lower() != (packing or promised):
             problem = f"the output is compressed as the input is ({packing or 'not at all'}): name {place} so"
             raise typer.BadParameter(problem, param_hint=option)
-
-
-def _beginning(dump: str, suffix: str) -> bytes:
-    """How copies of a dump begin: as dumps of its format do, tables with the same line."""
-    if suffix not in (".csv", ".tsv"):
-        return BEGINNINGS[suffix or ".jsonl"]
-    if is_pipe(dump):  # what is read of it now is lost
-        return _UNREADABLE
-    place = _named(dump)
-    source = place.files()[0][0] if isinstance(place, Address) else place
-    with suppress(*READ_ERRORS), open_unpacked(source) as stream:
-        return re.escape(stream.readline(_HEAD_BYTES))
-    return _UNREADABLE  # a dump that cannot be read ends the command later
 
 
 def _finish(session: Session, done: FilterReport, *, to_stdout: bool) -> ExitCode:

@@ -19,19 +19,19 @@ from es_dedup.cli.checks import all_checks, checked
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import PAGE_IDS, given_ids
 from es_dedup.cli.session import Session
-from es_dedup.cli.targets import OutputFile, Target, output_target
+from es_dedup.cli.targets import OutputFile, output_target
 from es_dedup.errors import MissingExtra, NotAnIndex
 from es_dedup.model import RemoveReport
 from es_dedup.model.batches import chunked
+from es_dedup.views.target import open_target
 
 if TYPE_CHECKING:
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.maintenance.context import MaintenanceContext
+    from es_dedup.readers.locations import Named
 
 LONG_FACTS: Final = ("settings", "also_stored")
 """Of the statistics, what is for machines."""
-EXPORTED: Final = rb'\{"(cluster|page)_id": |(cluster|page)_id,|PAR1.*es-dedup.*export'
-"""How the files of ``export`` begin; see ``_write_parquet``."""
 _ROWS: Final = 1_000
 """Rows that are written at a time."""
 
@@ -307,7 +307,7 @@ def export(
     """
     from es_dedup.views.rows import columns_of, page_rows
 
-    target = output_target(output, session, "--output", EXPORTED) if output else None
+    target = output_target(output, session, "--output") if output else None
     suffix = Path(output or "").suffix.lower().removeprefix(".")
     form = format_ or (suffix if suffix in ("csv", "parquet") else "jsonl")
     if form == "parquet" and target is None:
@@ -325,12 +325,12 @@ def export(
 
 
 @contextmanager
-def _text_stream(target: Target | None) -> Iterator[IO[str]]:
+def _text_stream(target: Named | None) -> Iterator[IO[str]]:
     """Standard output, or an output as text."""
     if target is None:
         yield sys.stdout
         return
-    with target.open() as stream:
+    with open_target(target) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
         yield text
         text.flush()
@@ -351,8 +351,7 @@ def _write_lines(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], form:
     return count
 
 
-def _write_parquet(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], target: Target) -> int:
-
+def _write_parquet(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], target: Named) -> int:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -361,9 +360,9 @@ def _write_parquet(rows: Iterator[dict[str, Any]], columns: tuple[str, ...], tar
     except ImportError as error:
         raise MissingExtra("pyarrow", "parquet", "export to Parquet") from error
     kinds = {"canonical": pa.bool_(), "size": pa.int64()} | dict.fromkeys(FIGURES, pa.float64())
-    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in columns], {"es-dedup": "export"})
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in columns])
     count = 0
-    with target.open() as stream, pq.ParquetWriter(stream, schema) as writer:
+    with open_target(target) as stream, pq.ParquetWriter(stream, schema) as writer:
         for batch in chunked(rows, _ROWS):
             writer.write_table(pa.Table.from_pylist(batch, schema))
             count += len(batch)

@@ -7,20 +7,18 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from es_dedup.cli.session import Session
-from es_dedup.cli.targets import OutputFile, output_target
+from es_dedup.cli.targets import OutputFile, output_target, write_target
 from es_dedup.model.overrides import Override, OverrideKind, OverrideReport
 
 if TYPE_CHECKING:
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.deduplicator.index_reader import IndexReader
 
-EXPORTED: Final = rb'\{"id": "[^\n]*"kind": "[^\n]*"pages": \['
-"""How the files of ``quality override export`` begin."""
 Reason = Annotated[str, typer.Option(help="Why; kept with the decision.")]
 Author = Annotated[str, typer.Option(help="Who decides; kept with the decision.", envvar="USER")]
 PageId = Annotated[str, typer.Argument(help="Id or URL of a stored page.")]
@@ -97,14 +95,14 @@ def list_(session: Session, *, undone: Annotated[bool, typer.Option("--all")] = 
 
 def export(session: Session, *, output: OutputFile = None) -> None:
     """Write all overrides, those that were undone too, as JSON lines."""
-    target = output_target(output, session, "--output", EXPORTED) if output else None
+    target = output_target(output, session, "--output") if output else None
     with session.read(quiet=True) as dedup:
         overrides = dedup.overrides(undone=True)
     text = "".join(json.dumps(each.as_dict(), ensure_ascii=False) + "\n" for each in overrides)
     if target is None:
         sys.stdout.write(text)
     else:
-        target.write(text.encode())
+        write_target(target, text.encode())
     session.output.note(f"{len(overrides):,} overrides{f' in {target}' if target else ''}")
 
 

@@ -17,7 +17,7 @@ from es_dedup.cli.inputs import Intake, Paths
 from es_dedup.cli.output import clean, show_pair
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.cli.session import UNCLUSTERED, Session
-from es_dedup.cli.targets import HTML, output_target
+from es_dedup.cli.targets import output_target, write_target
 from es_dedup.errors import DedupError
 from es_dedup.model import READ_WITHOUT_FEATURES, AddReport, Decision, Outcome, Page, WritePolicy
 from es_dedup.model.batches import chunked
@@ -55,7 +55,7 @@ def scan(
 
     if report and dry_run:
         raise typer.BadParameter("a dry run stores nothing that could be shown", param_hint="--report")
-    target = output_target(report, session, "--report", HTML, paths) if report else None
+    target = output_target(report, session, "--report", paths) if report else None
     leave = Path(report) if report else None
     intake = Intake(paths, replace(options, roots=session.roots()), session, leave=leave)
     facts: dict[str, Any] = {}
@@ -72,7 +72,7 @@ def scan(
                 run={"left out": intake.failed + len(done.failed), "pairs compared": done.pairs},
                 progress=work.progress.counter("report"),
             )
-            target.write(page)
+            write_target(target, page)
             facts["report"] = report
         if not dry_run:
             stats = work.dedup.stats()

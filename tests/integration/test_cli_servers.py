@@ -39,7 +39,7 @@ COMMANDS: Final[dict[str, tuple[str, ...]]] = {
     "check": ("pages/a.txt",),
     "explain": ("a.txt", "b.txt"),
     "clusters": (),
-    "quality label": (),
+    "quality labels": (),
     "show": ("a.txt",),
     "search": ("words",),
     "index export": ("--what", "keep"),
