@@ -17,7 +17,6 @@ from es_dedup.collapse.model import (
     Similar,
     Total,
 )
-from es_dedup.collapse.relation_reader import RelationReader
 from es_dedup.collapse.search import AsyncDedupSearch, DedupSearch
 
 __all__ = [
@@ -32,7 +31,6 @@ __all__ = [
     "MembersOf",
     "Mode",
     "OptionOverrides",
-    "RelationReader",
     "SearchOptions",
     "Similar",
     "Total",

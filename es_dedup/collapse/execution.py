@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from es_dedup.collapse.operations import (
     ClosePointInTime,
-    FindRelations,
     MultiSearch,
     OpenPointInTime,
     advice_for,
@@ -19,15 +17,14 @@ from es_dedup.index.elastic.server import BUSY, NOT_FOUND, is_engine_error, read
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-    from es_dedup.collapse.operations import Plan
-    from es_dedup.collapse.relation_reader import RelationReader
+    from es_dedup.collapse.operations import Call, Plan
 
     Result = TypeVar("Result")
 
 ERRORS_OF_SERVER: Final = 500
 
 
-def run(plan: Plan[Result], client: Elasticsearch, feature_index: RelationReader | None) -> Result:
+def run(plan: Plan[Result], client: Elasticsearch) -> Result:
     """Run a plan to its end.
 
     Raises:
@@ -36,39 +33,20 @@ def run(plan: Plan[Result], client: Elasticsearch, feature_index: RelationReader
         IndexUnavailable: no good answer.
     """
     try:
-        _run(plan, client, feature_index, in_thread=False).send(None)  # which never waits on this client
+        run_async(plan, client).send(None)  # which never waits on this client
     except StopIteration as stop:
         result: Result = stop.value
         return result
     raise TypeError("the client is an async one: use AsyncDedupSearch")
 
 
-async def run_async(
-    plan: Plan[Result], client: AsyncElasticsearch, feature_index: RelationReader | None
-) -> Result:
-    """The same on an async client; the feature index, which computes, runs in a thread."""
-    return await _run(plan, client, feature_index, in_thread=True)
-
-
-async def _run(
-    plan: Plan[Result],
-    client: Elasticsearch | AsyncElasticsearch,
-    feature_index: RelationReader | None,
-    *,
-    in_thread: bool,
-) -> Result:
+async def run_async(plan: Plan[Result], client: Elasticsearch | AsyncElasticsearch) -> Result:
+    """The same, also on an async client."""
     try:
         call = next(plan)
         while True:
             try:
-                if not isinstance(call, FindRelations):
-                    answer = await _asked(call, client)
-                elif feature_index is None:
-                    answer = None
-                elif in_thread:
-                    answer = await asyncio.to_thread(feature_index.relations, call)
-                else:
-                    answer = feature_index.relations(call)
+                answer = await _asked(call, client)
             except DedupError as error:
                 call = plan.throw(error)
             else:
@@ -79,9 +57,7 @@ async def _run(
         return result
 
 
-async def _asked(
-    call: MultiSearch | OpenPointInTime | ClosePointInTime, client: Elasticsearch | AsyncElasticsearch
-) -> Any:
+async def _asked(call: Call, client: Elasticsearch | AsyncElasticsearch) -> Any:
     method, arguments = _request(call)
     try:
         with reading("search"):
@@ -93,7 +69,7 @@ async def _asked(
         return _failed(call, error)
 
 
-def _request(call: MultiSearch | OpenPointInTime | ClosePointInTime) -> tuple[str, dict[str, Any]]:
+def _request(call: Call) -> tuple[str, dict[str, Any]]:
     """The client's method and its arguments."""
     if isinstance(call, OpenPointInTime):
         return "open_point_in_time", {"index": call.index, "keep_alive": call.keep_alive, **call.header}
@@ -108,7 +84,7 @@ def _request(call: MultiSearch | OpenPointInTime | ClosePointInTime) -> tuple[st
     return "msearch", {"searches": searches, **more}
 
 
-def _answer(call: MultiSearch | OpenPointInTime | ClosePointInTime, body: Any) -> Any:
+def _answer(call: Call, body: Any) -> Any:
     if isinstance(call, MultiSearch):
         return body["responses"]
     if isinstance(call, ClosePointInTime):
@@ -118,7 +94,7 @@ def _answer(call: MultiSearch | OpenPointInTime | ClosePointInTime, body: Any) -
     return body["id"]
 
 
-def _failed(call: MultiSearch | OpenPointInTime | ClosePointInTime, error: Exception) -> None:
+def _failed(call: Call, error: Exception) -> None:
     """Raise the es-dedup error for one of the client's; a point in time that no longer exists counts as closed."""
     status, reason = status_of(error), reason_of(error)
     if isinstance(call, ClosePointInTime) and status == NOT_FOUND:

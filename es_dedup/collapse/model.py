@@ -33,7 +33,7 @@ class Mode(StrEnum):
 
     ``canonical``: only canonical documents are searched. A group is found when its canonical document matches.
     ``collapse``: all pages are searched; the best match of each cluster is returned. A group is found when any page matches.
-    ``group``: the best ``window`` hits are fetched and grouped on the client, by cluster id or, without one, by stored features.
+    ``group``: the best ``window`` hits are fetched and grouped on the client.
     ``off``: each hit is a group of its own.
     """
 

@@ -9,10 +9,9 @@ from es_dedup.collapse import search_bodies, totals
 from es_dedup.collapse.facets import by_document, count_groups, read_groups
 from es_dedup.collapse.grouped_hits import GroupedHits, HitGroup
 from es_dedup.collapse.grouping import group_hits
-from es_dedup.collapse.hit_reading import cluster_of, hits_of, more_of, page_id_of
+from es_dedup.collapse.hit_reading import cluster_of, hits_of, more_of
 from es_dedup.collapse.model import Mode
 from es_dedup.collapse.operations import (
-    FindRelations,
     MultiSearch,
     checked,
     lacks_only_unmapped,
@@ -98,30 +97,12 @@ def group(request: Request) -> Plan[GroupedHits]:
     answers = yield MultiSearch([main, *apart.values()], request.index, request.header)
     found = [checked(answer) for answer in answers]
     hits = hits_of(found[0])
-    groups, notes = yield from grouped(request, hits)
     documents = totals.documents_in(found[0])
     complete = len(hits) < request.size or (
         documents is not None and documents.exact and documents.value == len(hits)
     )
-    listed = GroupedHits(groups, notes=notes, complete=complete, more=more_of(found[0]))
+    listed = GroupedHits(group_hits(hits, request.options), complete=complete, more=more_of(found[0]))
     return counted(request, listed, found, found[-1])
-
-
-def grouped(request: Request, hits: Sequence[Hit]) -> Plan[tuple[list[HitGroup], tuple[str, ...]]]:
-    """Hits in groups, using the feature index for pages without cluster id; and notes on pages it could not group."""
-    options = request.options
-    known = {page_id_of(hit): cluster_of(hit, options) for hit in hits}
-    bare = [page_id for page_id, cluster_id in known.items() if cluster_id is None]
-    related = None
-    if bare:
-        related = yield FindRelations(bare, [page_id for page_id in known if known[page_id] is not None])
-    ungrouped = bool(bare) and related is None
-    notes = (
-        (f"{len(bare)} pages have no cluster id and no feature index was given: each is shown",)
-        if ungrouped
-        else ()
-    )
-    return group_hits(hits, related, options), notes
 
 
 def counting_facets(request: Request) -> dict[str, Body]:
@@ -161,7 +142,7 @@ def counted(request: Request, found: GroupedHits, answers: Sequence[Answer], fac
         total_groups=groups,
         facets=read_groups(request.facets, own),
         problems=problems,
-        notes=(*found.notes, *notes_on(request)),
+        notes=notes_on(request),
         took_ms=sum(int(answer["took"]) for answer in answers),
     )
 

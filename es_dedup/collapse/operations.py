@@ -1,4 +1,4 @@
-"""Requests to the server and the feature index as values: a plan is a generator that yields them and receives the responses.
+"""Requests to the server as values: a plan is a generator that yields them and receives the responses.
 
 The sync and the async client therefore run the same plans.
 """
@@ -58,28 +58,7 @@ class ClosePointInTime:
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class FindRelations:
-    """Ask the feature index which of these pages are duplicates: those without cluster id against all."""
-
-    unassigned: Sequence[str]
-    others: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredRelations:
-    """Relations of pages in the feature index.
-
-    Attributes:
-        clusters: page id to cluster id, where one is stored.
-        same: pairs of pages that are exact or near-duplicates by their stored features; both orders.
-    """
-
-    clusters: Mapping[str, str] = field(default_factory=dict)
-    same: frozenset[tuple[str, str]] = frozenset()
-
-
-Call: TypeAlias = MultiSearch | OpenPointInTime | ClosePointInTime | FindRelations
+Call: TypeAlias = MultiSearch | OpenPointInTime | ClosePointInTime
 
 if TYPE_CHECKING:
     Plan: TypeAlias = Generator[Call, Any, Result]

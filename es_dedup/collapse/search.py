@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from es_dedup.collapse.model import Expansion, GroupPage, OptionOverrides
     from es_dedup.collapse.operations import Plan
-    from es_dedup.collapse.relation_reader import RelationReader
     from es_dedup.collapse.search_request import Request
 
     Body = Mapping[str, Any]
@@ -36,7 +35,6 @@ class _Searching:
         index: str,
         *,
         options: SearchOptions | None = None,
-        feature_index: RelationReader | None = None,
     ) -> None:
         """Send no request yet.
 
@@ -44,21 +42,13 @@ class _Searching:
             client: with the user's credentials, timeouts and retries; an async one for ``AsyncDedupSearch``.
             index: alias, pattern, data stream or names, as a search takes them.
             options: defaults of all searches; each call can override them.
-            feature_index: used by mode ``group`` for pages without cluster id; it is not async, and read in a thread by ``AsyncDedupSearch``.
         """
         if not isinstance(index, str):
             raise wrong_type("index", "a name, or several joined by commas", index)
         if not isinstance(options, SearchOptions | None):
             raise wrong_type("options", "a SearchOptions object", options, "SearchOptions(mode=…) makes one")
-        if feature_index is not None and not hasattr(feature_index, "relations"):
-            raise wrong_type(
-                "feature_index",
-                "a RelationReader object",
-                feature_index,
-                "RelationReader.open(address) makes one",
-            )
         self._client: Any = as_elasticsearch(client)
-        self._index, self._options, self._feature_index = index, options or SearchOptions(), feature_index
+        self._index, self._options = index, options or SearchOptions()
 
     @property
     def index(self) -> str:
@@ -105,7 +95,7 @@ class DedupSearch(_Searching):
             CursorLost: the cursor is older than ``keep_alive``, or its last page was read.
             IndexUnavailable: the server failed; the call can be repeated.
         """
-        return run(self._search(body, cursor, overrides), self._client, self._feature_index)
+        return run(self._search(body, cursor, overrides), self._client)
 
     def pages(self, body: Body | None = None, **overrides: Unpack[OptionOverrides]) -> Iterator[GroupPage]:
         """All pages, by cursor; arguments and errors as for ``search``."""
@@ -121,7 +111,7 @@ class DedupSearch(_Searching):
 
     def close(self, cursor: str) -> None:
         """Release a cursor before its end; one that no longer exists is no error."""
-        run(cursor_paging.close(cursor), self._client, None)
+        run(cursor_paging.close(cursor), self._client)
 
     def expand(
         self, cluster_id: str, body: Body | None = None, **overrides: Unpack[OptionOverrides]
@@ -136,7 +126,7 @@ class DedupSearch(_Searching):
         Raises:
             SearchRefused, IndexUnavailable: as for ``search``.
         """
-        return run(self._expand(cluster_id, body, overrides), self._client, None)
+        return run(self._expand(cluster_id, body, overrides), self._client)
 
 
 class AsyncDedupSearch(_Searching):
@@ -146,7 +136,7 @@ class AsyncDedupSearch(_Searching):
         self, body: Body | None = None, *, cursor: str | None = None, **overrides: Unpack[OptionOverrides]
     ) -> GroupPage:
         """See ``DedupSearch.search``."""
-        return await run_async(self._search(body, cursor, overrides), self._client, self._feature_index)
+        return await run_async(self._search(body, cursor, overrides), self._client)
 
     async def pages(
         self, body: Body | None = None, **overrides: Unpack[OptionOverrides]
@@ -164,10 +154,10 @@ class AsyncDedupSearch(_Searching):
 
     async def close(self, cursor: str) -> None:
         """See ``DedupSearch.close``."""
-        await run_async(cursor_paging.close(cursor), self._client, None)
+        await run_async(cursor_paging.close(cursor), self._client)
 
     async def expand(
         self, cluster_id: str, body: Body | None = None, **overrides: Unpack[OptionOverrides]
     ) -> Expansion:
         """See ``DedupSearch.expand``."""
-        return await run_async(self._expand(cluster_id, body, overrides), self._client, None)
+        return await run_async(self._expand(cluster_id, body, overrides), self._client)

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from es_dedup import Deduplicator, Page, Settings
-from es_dedup.collapse.relation_reader import RelationReader
 from es_dedup.deduplicator import deduplicator
 from es_dedup.errors import ConfigError, SettingsDiffer, SettingsMismatch
 from es_dedup.hook import DedupHook, dedup_bulk
@@ -95,15 +94,6 @@ def test_of_two_that_add_to_an_empty_index_the_first_ones_settings_hold_for_both
             second.add_many(PAGES[1:])
         assert not_in_force(second) == ["decision.preset"]
         assert sizes(second) == [2]
-
-
-def test_a_feature_index_of_other_settings_says_once_that_they_are_not_in_force(place: str) -> None:
-    with Deduplicator.open(place, settings=chosen()) as dedup:
-        dedup.scan(PAGES)
-    with pytest.warns(SettingsDiffer, match=r"decision.preset is balanced in the index and strict now"):
-        feature_index = RelationReader.open(place, chosen("strict"))
-    with feature_index:
-        feature_index._lookup()
 
 
 def test_stats_name_the_settings_that_are_not_in_force(monkeypatch: pytest.MonkeyPatch) -> None:

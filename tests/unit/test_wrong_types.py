@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from es_dedup import Deduplicator, Page, Settings, extract, load_settings
-from es_dedup.collapse import AsyncDedupSearch, DedupSearch, RelationReader
+from es_dedup.collapse import DedupSearch
 from es_dedup.errors import ConfigError
 from es_dedup.hook import DedupHook, SourceFields, dedup_bulk, dedup_streaming_bulk
 from es_dedup.index.embedded import EmbeddedIndex
@@ -80,8 +80,6 @@ CALLS: dict[str, tuple[Callable[[Deduplicator], object], str]] = {
     "a report": (lambda _: dedup_bulk(NOBODY, [], hook=WRONG, report={}), "HookReport"),  # type: ignore[arg-type]
     "an index": (lambda _: DedupSearch(NOBODY, 5), "index"),  # type: ignore[arg-type]
     "options": (lambda _: DedupSearch(NOBODY, "a", options={"mode": "group"}), "SearchOptions"),  # type: ignore[arg-type]
-    "a feature_index": (lambda _: AsyncDedupSearch(NOBODY, "a", feature_index="b"), "RelationReader.open"),  # type: ignore[arg-type]
-    "settings of a feature_index": (lambda _: RelationReader(NOBODY, {}), "Settings"),  # type: ignore[arg-type]
     "a body": (lambda _: DedupSearch(NOBODY, "a").search("words"), "a search body"),  # type: ignore[arg-type]
 }  # fmt: skip
 
@@ -117,9 +115,9 @@ def test_settings_come_from_the_file_and_the_environment_everywhere(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ES_DEDUP_INDEX__LIMIT", "9")
     index = EmbeddedIndex(":memory:", features={})
-    hook, feature_index = DedupHook(index, NOBODY, SourceFields("text")), RelationReader(index)
+    hook = DedupHook(index, NOBODY, SourceFields("text"))
     with Deduplicator.open(":memory:") as dedup:
-        for used in (dedup._settings, hook._decider._settings, feature_index._given):
+        for used in (dedup._settings, hook._decider._settings):
             assert (used.index.limit, used.index.max_df) == (9, 70)
     with Deduplicator.open(":memory:", settings=Settings()) as dedup:
         assert dedup._settings.index.limit == Settings().index.limit

@@ -1,15 +1,12 @@
 """Folding in a window on a real server: by cluster id, by stored features, under the page that contains a page."""
 
-import random
 from typing import Any
 
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_dedup import Deduplicator, Page
-from es_dedup.collapse import Bound, DedupSearch, RelationReader, Total
-from tests.collapsing import WORDS, Corpus, first_of_each, ids, ranked
-from tests.servers import remove, url_of
+from es_dedup.collapse import Bound, DedupSearch, Total
+from tests.collapsing import Corpus, first_of_each, ids, ranked
 
 SORTED: dict[str, Any] = {"sort": [{"n": "asc"}]}
 
@@ -33,44 +30,7 @@ def test_mode_group_groups_the_best_hits(
         others = [hit["_id"] for hit in seen if corpus.documents[hit["_id"]].group == book][1:]
         assert [hit["_id"] for hit in group.other_hits] == others
         assert group.similar_count == corpus.size(book) - 1
-    unmarked = sum(not corpus.documents[hit["_id"]].marked for hit in seen)
-    note = f"{unmarked} pages have no cluster id and no feature index was given: each is shown"
-    assert page.notes == ((note,) if unmarked else ())
-
-
-def article(source: random.Random, sentences: int = 14) -> list[str]:
-    return ["".join(source.choices("".join(WORDS[:10]), k=22)) + "。" for _ in range(sentences)]
-
-
-def test_pages_without_cluster_id_fold_by_stored_features(client: Elasticsearch, index: str) -> None:
-    source = random.Random(4)
-    texts: dict[str, str] = {}
-    for number in range(8):
-        sentences = article(source)
-        texts[f"{number}-whole"] = "\n".join(sentences)
-        texts[f"{number}-cut"] = "\n".join(sentences[:-2])
-    for number, (name, text) in enumerate(texts.items()):
-        client.index(index=index, id=name, document={"n": number, "body": text})
-    client.indices.refresh(index=index)
-    address = f"{url_of('es8')}/{index}-features"
-    try:
-        with Deduplicator.open(address) as dedup:
-            dedup.add_many(Page(id=f"{index}/{name}", text=text) for name, text in texts.items())
-        with RelationReader.open(address) as feature_index:
-            page = DedupSearch(client, index, feature_index=feature_index).search(SORTED, mode="group")
-            assert ids(page) == [f"{number}-whole" for number in range(8)]
-            assert all(
-                [hit["_id"] for hit in group.other_hits] == [f"{number}-cut"]
-                for number, group in enumerate(page.groups)
-            )
-            assert {group.cluster_id for group in page.groups} == {
-                f"{index}/{number}-whole" for number in range(8)
-            }
-            assert [group.similar_count for group in page.groups] == [1] * 8
-            assert page.total_groups is not None
-            assert (page.total_groups.value, page.total_groups.exact, page.notes) == (8, True, ())
-    finally:
-        remove(address)
+    assert page.notes == ()
 
 
 @pytest.mark.parametrize("mode", ["canonical", "collapse", "group"])
