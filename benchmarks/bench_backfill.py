@@ -60,7 +60,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rows.append(followed(f"{url}/{name}", len(rest), len(gone)))
         finally:
             client.indices.delete(index=name, ignore_unavailable=True)
-            client.cluster.delete_component_template(name=f"{name}-dedup-source")
     title = f"backfill of {len(found):,} broadcast items by {given.workers} processes"
     report(title, rows, given.json, {"goals": GOALS})
     return 0

@@ -338,8 +338,8 @@ class MappingConflict(IndexRefused):
         "No further documents are written to it. If you can write its documents again: `DELETE /{index}`, create it, write them "
         "again. To keep them: create an index NEW, `es-dedup elastic attach NEW`, `POST /_reindex "
         '{{"source": {{"index": "{index}", "_source": {{"excludes": ["dedup"]}}}}, "dest": {{"index": "NEW"}}}}`, '
-        "`es-dedup elastic backfill`. For indices that are created later, `es-dedup elastic attach` adds the mapping to the templates of "
-        "an alias or a pattern"
+        "`es-dedup elastic backfill`. For indices that are created later, add the mapping that `es-dedup elastic attach` prints for an "
+        "alias or a pattern to their template"
     )
 
 

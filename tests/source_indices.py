@@ -64,16 +64,6 @@ def source_index(
             yield client, name
         finally:
             client.indices.delete(index=f"{name}*", expand_wildcards="all", ignore_unavailable=True)
-            remove_templates(client, f"{name}-dedup-source")
-
-
-def remove_templates(client: Elasticsearch, name: str) -> None:
-    """A component template and the index template of its name."""
-    for found in client.indices.get_index_template().body["index_templates"]:
-        if name in found["index_template"].get("composed_of", ()):
-            client.indices.delete_index_template(name=found["name"])
-    if client.cluster.exists_component_template(name=name):
-        client.cluster.delete_component_template(name=name)
 
 
 def put(client: Elasticsearch, index: str, given: Mapping[str, Mapping[str, Any]]) -> None:

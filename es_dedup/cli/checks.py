@@ -156,9 +156,6 @@ def _attached(session: Session) -> Iterator[CheckResult]:
         placed = f"missing in {', '.join(without)}" if without else f"in {len(indices)} indices"
         advice = "`es-dedup elastic audit --repair` puts it there"
         yield checked("mapping of dedup", not without, placed, advice, "fault")
-        template = site.source_index.installed()
-        there = "there" if template else "missing"
-        yield checked("template for indices to come", template, there, "attach again", "fault")
         waiting = sum(site.source_index.count_waiting(index) for index in indices)
         advice = "workers look for them, or run `es-dedup elastic recluster --inline`"
         yield checked("documents that wait for a decision", not waiting, waiting, advice)

@@ -52,12 +52,10 @@ def attach(
     url_field: str = "url",
     published_field: str = "",
     site_field: str = "",
-    external_versions: bool = False,
-    own_templates: bool = False,
     dry_run: DryRun = False,
     force: Unchecked = False,
 ) -> None:
-    """Attach a source index: add the mapping of `dedup` to it and to future matching indices, and record which fields to read.
+    """Attach a source index: add the mapping of `dedup` to it, and record which fields to read.
 
     Documents are not changed; `elastic backfill` writes their `dedup` fields.
 
@@ -68,24 +66,16 @@ def attach(
         url_field: Field with the URL.
         published_field: Field with the time of publication.
         site_field: Field with the site (default: taken from the URL).
-        external_versions: Documents have external versions, which are kept.
-        own_templates: Create only a component template, to be named in your index templates.
     """
     from es_dedup.index.source_index import SourceFields
     from es_dedup.maintenance.attach import attach as attach_
 
     fields = SourceFields(content_field, html, title_field, url_field, published_field, site_field)
     with session.site() as site:
-        done = attach_(
-            site,
-            target,
-            fields,
-            external_versions=external_versions,
-            own_templates=own_templates,
-            dry_run=dry_run,
-            force=force,
-        )
-    facts = {"indices": done.indices, "documents": done.documents, "indices to come": done.template}
+        done = attach_(site, target, fields, dry_run=dry_run, force=force)
+    facts = {"indices": done.indices, "documents": done.documents}
+    if done.indices != (target,):
+        facts["for index templates"] = json.dumps({"mappings": {"properties": done.mapping}})
     head = "would be attached" if dry_run else "attached"
     session.output.result({head: target, **facts}, {"dry_run": dry_run, **asdict(done)})
     for warning in done.warnings:

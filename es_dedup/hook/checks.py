@@ -96,6 +96,7 @@ def _uuid_in(state: Any) -> str:
     return uuid
 
 
+EXTERNAL: Final = "the action has an external version, which each write of the field dedup would raise"
 REFUSALS: Final = (IndexRefused, SourceIncomplete)
 """Errors after which no document may be written to an index; after others the write itself returns the error."""
 
@@ -122,18 +123,21 @@ class Targets:
             items: those with a problem are passed over.
 
         Raises:
-            IndexRefused, SourceIncomplete: see ``SourceIndex.write_target``.
+            IndexRefused: a document has an external version; or see ``SourceIndex.write_target``.
+            SourceIncomplete: see ``SourceIndex.write_target``.
         """
         for item in items:
             given = item.target
             if item.problem:
                 continue
+            if item.external:
+                raise IndexRefused(given, EXTERNAL, "write them without version_type")
             place = self._known.get(given)  # another thread may forget it meanwhile
             if place is None:
                 if not item.creates and not self._source_index.indices(given):
                     continue
                 try:
-                    place = self._known[given] = self._ready([item], given)
+                    place = self._known[given] = self._source_index.write_target(given)
                 except CredentialsRefused:
                     continue  # as if the server did not answer: setting ``hook.on_failure`` says what happens
                 except REFUSALS:
@@ -162,10 +166,7 @@ class Targets:
                 target: self._known[target]
                 for target in {item.target for item in batch if not item.problem} & self._known.keys()
             }
-            now = {
-                target: self._ready((item for item in batch if item.target == target), target)
-                for target in before
-            }
+            now = {target: self._source_index.write_target(target, known) for target, known in before.items()}
             self._known.update(now)
             if others := {document_key(name).index for name in batch.others} - {
                 place.index for place in now.values()
@@ -178,11 +179,6 @@ class Targets:
         except IndexError_:
             return False
         return now != before
-
-    def _ready(self, items: Iterable[Item], target: str) -> WriteTarget:
-        external = any(item.external for item in items)
-        known = self._known.get(target)
-        return self._source_index.write_target(target, external_versions=external, known=known)
 
 
 class PipelineCheck:

@@ -31,7 +31,7 @@ UNCHECKED: Final = "unchecked"
 """``dedup.relation`` of a document that cannot be a page."""
 PENDING: Final = "pending"
 """``dedup.relation`` of a document that a later task decides on."""
-OF_DELETE: Final = ("_index", "_id", "routing", "version", "version_type", "if_seq_no", "if_primary_term")
+OF_DELETE: Final = ("_index", "_id", "routing", "if_seq_no", "if_primary_term")
 """Parameters of an action that its delete takes over."""
 
 _NO_NAME: Final = re.compile(r"[*?,<>|\"\\/ ]|^[-+_]")

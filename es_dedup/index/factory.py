@@ -189,7 +189,7 @@ def open_source_index(path: str | Path, settings: Settings) -> SourceIndex:
         MissingExtra: the client for Elasticsearch is not installed.
     """
     options, address = _source_connection(path, settings)
-    return elastic.source_index.SourceIndex(elastic.server.Server(address, options), address.name)
+    return elastic.source_index.SourceIndex(elastic.server.Server(address, options))
 
 
 def _source_connection(path: str | Path, settings: Settings) -> tuple[Options, Address]:

@@ -262,13 +262,12 @@ class SourceDocument:
 
 @dataclass(frozen=True, slots=True)
 class RestoredDocument:
-    """A document to be written back: its index or data stream, ``_id``, routing, fields, and its external version (0: none)."""
+    """A document to be written back: its index or data stream, ``_id``, routing, and fields."""
 
     index: str
     id: str
     routing: str
     source: Mapping[str, Any]
-    version: int = 0
 
 
 @dataclass(frozen=True, slots=True)

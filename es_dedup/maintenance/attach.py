@@ -1,4 +1,4 @@
-"""Attaching source indices, and detaching them: the mapping of ``dedup``, a template for indices to come, and how pages are read.
+"""Attaching source indices, and detaching them: the mapping of ``dedup``, and how pages are read.
 
 Before anything is written, a sample of the documents shows whether they hold what the fields name.
 """
@@ -45,14 +45,14 @@ class Attached:
         target: as given.
         indices: concrete indices that have the mapping now.
         documents: in them.
-        template: what was done for indices to come, in plain words.
+        mapping: of ``dedup``, for ``mappings.properties`` of the templates that make later indices of the target.
         warnings: what a sample of the documents says against the fields.
     """
 
     target: str
     indices: tuple[str, ...]
     documents: int
-    template: str
+    mapping: Mapping[str, Any]
     warnings: tuple[str, ...] = ()
 
 
@@ -61,8 +61,6 @@ def attach(
     target: str,
     fields: SourceFields,
     *,
-    external_versions: bool = False,
-    own_templates: bool = False,
     dry_run: bool = False,
     force: bool = False,
 ) -> Attached:
@@ -74,8 +72,6 @@ def attach(
         context: its index records the attachment.
         target: an index, an alias, a data stream or a pattern.
         fields: which fields of its documents hold a page.
-        external_versions: documents keep the ``_version`` that their owner gives them, see ``SourceIndex.prepare``.
-        own_templates: leave index templates alone, see ``SourceIndex.install``.
         dry_run: change nothing.
         force: also when sampled documents do not have these fields, or no index matches the pattern yet.
 
@@ -95,16 +91,13 @@ def attach(
             (f"{part}, and all documents of an attached index are marked: attach the index",), "attach"
         )
     context.source_index.check(indices)
-    warnings = check_fields(context, target, fields, force=force, external_versions=external_versions)
+    warnings = check_fields(context, target, fields, force=force)
     documents = sum(shard.documents for index in indices for shard in context.source_index.shards(index))
-    template = context.source_index.install(
-        target, dry_run=dry_run, external_versions=external_versions, own_templates=own_templates
-    )
     if not dry_run:
-        context.source_index.prepare(indices, external_versions=external_versions)
+        context.source_index.prepare(indices)
         rest = [each for each in context.attachments if each.target != target]
         save_attachments(context.index, [*rest, Attachment(target, fields)])
-    return Attached(target, tuple(indices), documents, template, warnings)
+    return Attached(target, tuple(indices), documents, context.source_index.mapping, warnings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +107,11 @@ class Detached:
     Attributes:
         cleared: documents whose field ``dedup`` was removed.
         removed: pages that were removed from the index.
-        templates: names of the templates that were changed or removed.
         failed: documents that keep their field ``dedup``, as the server refused to change them.
     """
 
     cleared: int
     removed: int
-    templates: tuple[str, ...]
     failed: int = 0
 
 
@@ -158,9 +149,8 @@ def detach(
         if index_of(each.page_id) in leaving
     ]
     written = 0 if keep_fields else len(pages)
-    templates = [] if rest else context.source_index.uninstall(dry_run=True)
     if dry_run:
-        return Detached(written, len(pages), tuple(templates))
+        return Detached(written, len(pages))
     if not keep_fields:
         context.source_index.check(leaving)
     context.guard("detach", written, context.index.count(), force=force)
@@ -169,10 +159,8 @@ def detach(
         if not keep_fields:
             report += context.source_index.write_dedup_fields(dict.fromkeys(some))
         remove_pages(context, some, leave=all_pages)
-    if not rest:
-        context.source_index.uninstall()
     save_attachments(context.index, rest)
-    return Detached(report.changed, len(pages), tuple(templates), len(report.failed))
+    return Detached(report.changed, len(pages), len(report.failed))
 
 
 class Preflight(NamedTuple):
@@ -188,12 +176,7 @@ class Preflight(NamedTuple):
 
 
 def check_fields(
-    context: MaintenanceContext,
-    target: str,
-    fields: SourceFields,
-    *,
-    force: bool,
-    external_versions: bool = False,
+    context: MaintenanceContext, target: str, fields: SourceFields, *, force: bool
 ) -> tuple[str, ...]:
     """Check the fields of a target by a sample of the documents of each of its indices.
 
@@ -214,10 +197,10 @@ def check_fields(
         problems += [*found.problems, *effects.problems]
         warnings += [*found.warnings, *effects.notes]
         own = next((each for each in documents if each.external), None)
-        if own is not None and not external_versions and not source.external_versions(index):
+        if own is not None:
             problems.append(
                 f"documents of {index} have external versions ({own.key.id} has version {own.version}): writing dedup raises the version, and "
-                f"a write of its owner that follows may conflict: use --external-versions"
+                f"a write of its owner that follows may conflict"
             )
     if not indices:
         problems = [f"no index matches {target} yet: the fields cannot be checked"]

@@ -46,7 +46,7 @@ OUTDATED: Final = "it was changed since it was decided on"
 CANONICAL_OUTDATED: Final = "its canonical document was changed since it was decided on"
 RESTORE_FILES: Final = "restore-files"
 """Note of the feature index: paths of the files that hold deleted documents."""
-_HEADS: Final = (b'{"create":{"_index":', b'{"index":{"_index":')
+_HEAD: Final = b'{"create":{"_index":'
 _BACKING: Final = re.compile(r"(?:partial-|restored-)?\.ds-(.+)-\d{4}\.\d{2}\.\d{2}-\d{6}")
 
 
@@ -165,7 +165,7 @@ class _Purge:
         reasons = self._reasons_to_keep(documents, copies)
         wanted = [document for name, document in documents.items() if name not in reasons]
         if wanted and self.restore_file is not None and not self.dry_run:
-            append_documents(self.restore_file, wanted, source_index.external_versions)
+            append_documents(self.restore_file, wanted)
         outcomes = (
             dict.fromkeys((each.key.page_id for each in wanted), "")
             if self.dry_run
@@ -270,16 +270,13 @@ def restore(
 
 
 def _present(context: MaintenanceContext, documents: Sequence[RestoredDocument]) -> list[RestoredDocument]:
-    """Documents that are there where `create` would not see it.
-
-    Of a data stream it would only look into the index that takes new ones, and of an external version only at whether it is higher.
-    """
+    """Documents that are there where `create` would not see it: of a data stream it looks only into the index that takes new ones."""
     indices = {name: context.source_index.indices(name) for name in {each.index for each in documents}}
     places = [
         [
             DocumentKey(index, each.id, each.routing).page_id
             for index in indices[each.index]
-            if index != each.index or each.version
+            if index != each.index
         ]
         for each in documents
     ]
@@ -315,20 +312,13 @@ def open_restore_file(index: Index, path: Path) -> None:
             index.set_note(RESTORE_FILES, json.dumps([*known, name], ensure_ascii=False))
 
 
-def append_documents(
-    path: Path, documents: Sequence[SourceDocument], external: Callable[[str], bool]
-) -> None:
+def append_documents(path: Path, documents: Sequence[SourceDocument]) -> None:
     """Append documents, and have them on the disk when the call ends."""
-    kept_versions = {name: external(name) for name in {each.key.index for each in documents}}
     with path.open("ab") as stream:
         for each in documents:
             head: dict[str, Any] = {"_index": _stream_of(each.key.index), "_id": each.key.id}
             head |= {"routing": each.key.routing} if each.key.routing else {}
-            operation = "create"
-            if kept_versions[each.key.index]:
-                operation = "index"
-                head |= {"version": each.version, "version_type": "external_gte"}
-            stream.write(_line({operation: head}) + _line(each.source))
+            stream.write(_line({"create": head}) + _line(each.source))
         stream.flush()
         os.fsync(stream.fileno())
 
@@ -348,16 +338,12 @@ def documents_in(path: Path) -> Iterator[tuple[RestoredDocument, int]]:
     with path.open("rb") as stream:
         for number, head in enumerate(stream):
             body = next(stream, b"")
-            if not body.endswith(b"\n") and head.startswith(_HEADS if number == 0 else b""):
+            if not body.endswith(b"\n") and head.startswith(_HEAD if number == 0 else b""):
                 return
             try:
-                ((operation, place),) = json.loads(head).items()
+                place = json.loads(head)["create"]
                 document = RestoredDocument(
-                    place["_index"],
-                    place["_id"],
-                    place.get("routing", ""),
-                    json.loads(body),
-                    place["version"] if operation == "index" else 0,
+                    place["_index"], place["_id"], place.get("routing", ""), json.loads(body)
                 )
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 problem = "not a restore file of `es-dedup elastic purge`"

@@ -64,7 +64,6 @@ INDEX: Final[Mapping[str, Callable[[Any], object]]] = {
 SOURCE_INDEX: Final[Mapping[str, Callable[[Any], object]]] = {
     "indices": lambda source: source.indices("i*"),
     "prepare": lambda source: (source.prepare(["i"]), source.prepared("i"), source.check(["i"])),
-    "install": lambda source: (source.install("i*"), source.installed(), source.uninstall()),
     "server": lambda source: source.server(),
     "shards": lambda source: source.shards("i"),
     "read": lambda source: source.read(["i/a", "i/b"], ["content"]),

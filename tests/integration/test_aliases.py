@@ -13,7 +13,7 @@ from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
 from tests.hooked import FIELDS, Inline, action_of, clusters, dedup_fields
 from tests.samples import story
-from tests.source_indices import remove_templates, settings
+from tests.source_indices import settings
 
 STORIES = 4
 SHARDS = {"number_of_shards": 3}
@@ -23,7 +23,6 @@ SHARDS = {"number_of_shards": 3}
 def alias(client: Elasticsearch, name: str) -> Iterator[str]:
     yield f"{name}-write"
     client.indices.delete(index=f"{name}-0*", ignore_unavailable=True)
-    remove_templates(client, f"{name}-dedup-source")
 
 
 @pytest.mark.parametrize("own", [None, "r"], ids=["by the alias", "given too"])

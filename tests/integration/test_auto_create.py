@@ -16,7 +16,7 @@ from es_dedup.maintenance.runner import Runner
 from tests.hooked import FIELDS, STORIES, action_of, clusters, five
 from tests.samples import story
 from tests.servers import client_of
-from tests.source_indices import remove_templates, settings
+from tests.source_indices import settings
 
 
 @pytest.mark.slow  # changes a setting of the whole server
@@ -131,4 +131,3 @@ def test_what_the_error_says_keeps_the_documents_and_repairs_the_mapping(own_add
             assert clusters(client, new) == STORIES
         finally:
             client.indices.delete(index=[name, new], ignore_unavailable=True)
-            remove_templates(client, f"{name}-dedup-source")

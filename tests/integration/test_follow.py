@@ -37,7 +37,6 @@ from tests.source_indices import (
     ids_of,
     made_up_documents,
     put,
-    remove_templates,
     settings,
     source_index,
 )
@@ -256,7 +255,6 @@ def test_indices_behind_an_alias_come_are_closed_and_go() -> None:
                     next(iter(site.index.scan()))
         finally:
             client.indices.delete(index=f"{name}*", expand_wildcards="all", ignore_unavailable=True)
-            remove_templates(client, f"{name}-dedup-source")
 
 
 def test_a_page_that_always_fails_becomes_a_dead_letter_and_the_others_go_on(
@@ -456,4 +454,3 @@ def test_writers_that_go_on_while_it_is_killed_and_started_again(tmp_path: Path)
                 process.kill()
                 process.wait()
             client.indices.delete(index=f"{name}*", expand_wildcards="all", ignore_unavailable=True)
-            remove_templates(client, f"{name}-dedup-source")

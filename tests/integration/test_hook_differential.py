@@ -118,13 +118,6 @@ TABLE: dict[str, tuple[Any, dict[str, Any]]] = {
     "routing of the call": ([{"_id": 1, "text": "a"}], {"routing": "z"}),
     "no such pipeline": ([{"_id": 1, "pipeline": "no such", "text": "a"}], {"raise_on_error": False}),
     "require_alias": ([{"_id": 1, "text": "a"}], {"require_alias": True, "raise_on_error": False}),
-    "an external version": (
-        [
-            {"_id": 1, "text": "a", "version": 7, "version_type": "external"},
-            {"_id": 1, "text": "b", "version": 6, "version_type": "external"},
-        ],
-        {"raise_on_error": False},
-    ),
     "a condition": ([{"_id": 1, "text": "a", "if_seq_no": 9, "if_primary_term": 1}], {"raise_on_error": False}),
     "a pattern as index": ([{"_index": "no-such-*", "_id": 1, "text": "a"}], {"raise_on_error": False}),
     "a delete where there is no index": ([{"_op_type": "delete", "_id": 1}], {"raise_on_error": False}),

@@ -259,10 +259,10 @@ def test_an_old_version_of_a_page_after_the_new_one() -> None:
     old, new = given["made-00000"], given["made-00003"]
     with source_index({}) as (client, name), attached(name, patient()) as site:
         put(client, name, {"other": new})
-        versioned = {"_index": name, "_id": "page", "version_type": "external"}
+        page = {"_index": name, "_id": "page"}
         with DedupHook.open(site.place, FIELDS) as hook:
-            dedup_bulk(client, [{**versioned, "version": 2, "_source": new}], hook=hook)
-            late = {**versioned, "version": 1, "_source": old}
+            dedup_bulk(client, [{**page, "_source": new}], hook=hook)
+            late = {**page, "if_seq_no": 0, "if_primary_term": 1, "_source": old}
             _, errors = dedup_bulk(client, [late], hook=hook, raise_on_error=False)
             assert [each["index"]["status"] for each in errors] == [409]
             # a task that was sent for the old version comes after one for the new

@@ -28,7 +28,6 @@ from es_dedup.hook import (
 from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.context import open_context
 from tests.servers import async_client_of, client_of, fresh_name, remove, url_of, url_with_processors
-from tests.source_indices import remove_templates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -374,7 +373,6 @@ def test_what_a_pipeline_of_the_index_does_is_told_before_anything_is_written(
             assert [bool(re.search(said, str(each.message))) for each in caught] == [True] * bool(said)
         finally:
             remove(f"{url}/{index}-features")
-            remove_templates(client, f"{index}-features-dedup-source")
 
 
 @pytest.mark.parametrize("how", ["default", pytest.param("named in the call", marks=pytest.mark.slow)])

@@ -18,7 +18,7 @@ from es_dedup.maintenance.context import MaintenanceContext, open_context
 from es_dedup.maintenance.documents import ingest, replay
 from es_dedup.maintenance.reindex import abandon, reindex
 from tests.servers import async_client_of, client_of, fresh_name, needs_elasticsearch, url_of
-from tests.source_indices import canonical_counts, count_with_dedup_field, remove_templates, settings
+from tests.source_indices import canonical_counts, count_with_dedup_field, settings
 from tests.texts import article
 from tests.traffic import run
 
@@ -69,7 +69,6 @@ def name(client: Elasticsearch) -> Iterator[str]:
     name = fresh_name()
     yield name
     client.indices.delete(index=f"{name}*", expand_wildcards="all")
-    remove_templates(client, f"{name}-dedup-source")
 
 
 @pytest.fixture
@@ -89,7 +88,6 @@ def test_attach_backfill_and_hook_leave_the_index_as_it_is(
     with pytest.raises(SourceIncomplete):
         attach(site, f"{name}-*", FIELDS, dry_run=True)
     assert not site.attachments
-    assert not site.source_index.installed()
     client.indices.delete(index=index)
     attach(site, f"{name}-*", FIELDS, force=True)
     make(client, index, FILTERED, 300)  # it appears after its pattern was attached

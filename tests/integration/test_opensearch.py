@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from elasticsearch import Elasticsearch
 from opensearchpy import AsyncOpenSearch, OpenSearch
 
 from es_dedup import Deduplicator, Page
@@ -28,7 +27,7 @@ from tests.commands import rows
 from tests.hooked import FIELDS, STORIES, clusters, five
 from tests.samples import SAMPLES
 from tests.servers import fresh_name, url_of
-from tests.source_indices import documents, made_up_documents, put, remove_templates
+from tests.source_indices import documents, made_up_documents, put
 
 GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "use-opensearch.md"
 
@@ -46,9 +45,7 @@ def name(client: OpenSearch) -> Iterator[str]:
     """Of an index, and of the user's index."""
     name = fresh_name()
     yield name
-    own: Elasticsearch = as_elasticsearch(client)
     client.indices.delete(index=f"{name}*", params={"expand_wildcards": "all", "ignore_unavailable": "true"})
-    remove_templates(own, f"{name}-dedup-source")
 
 
 def command(place: str, *words: str) -> list[dict[str, Any]]:

@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 from elasticsearch import Elasticsearch
-from elasticsearch.helpers import bulk
 
 from es_dedup.errors import InputError, MassChange, NotAttached
 from es_dedup.index.source_index import SourceFields
-from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import MaintenanceContext, open_context
+from es_dedup.maintenance.context import MaintenanceContext
 from es_dedup.maintenance.purge import (
     CANONICAL_OUTDATED,
     CHANGED,
@@ -27,7 +25,7 @@ from es_dedup.maintenance.purge import (
 )
 from tests.commands import ran
 from tests.servers import url_of
-from tests.source_indices import attached, settings, source_index
+from tests.source_indices import attached, source_index
 from tests.texts import article
 from tests.traffic import run
 
@@ -156,37 +154,6 @@ def test_of_two_versions_in_the_file_the_last_is_restored(
     assert len(path.read_bytes().splitlines()) == 2 * 16
     assert restore(context, path).restored == 8
     assert whole(client, name) == before
-
-
-def test_copies_with_external_versions_come_back_at_once_and_replace_nothing(tmp_path: Path) -> None:
-    with source_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as context:
-        client.indices.put_settings(index=name, settings={"index.gc_deletes": "1h"})
-        actions = [
-            {"_index": name, "_id": key, "version": 5, "version_type": "external", "_source": source}
-            for key, source in documents(3).items()
-        ]
-        bulk(client, actions, refresh=True)
-        attach(context, name, BODY, external_versions=True)
-        run(context, "backfill")
-        before, path = whole(client, name), tmp_path / "copies.ndjson"
-        assert purge(context, name, path, dry_run=False, force=True).deleted == 6
-        done = restore(context, path)
-        assert (done.restored, done.there, done.failed) == (6, 0, {})
-        assert whole(client, name) == before
-        assert {hit["_version"] for hit in client.search(index=name, version=True)["hits"]["hits"]} == {5}
-
-
-def test_a_document_with_a_lower_external_version_is_not_replaced(tmp_path: Path) -> None:
-    with source_index({}) as (client, name), open_context(f"{url_of('es8')}/{name}", settings()) as context:
-        attach(context, name, BODY, external_versions=True, force=True)
-        mine = {"body": article(7), "title": "Page 7"}
-        client.index(index=name, id="0-1", document=mine, version=2, version_type="external", refresh=True)
-        path = tmp_path / "copies.ndjson"
-        head = {"index": {"_index": name, "_id": "0-1", "version": 5, "version_type": "external_gte"}}
-        path.write_text(f"{json.dumps(head)}\n{json.dumps({'body': article(8)})}\n", encoding="utf-8")
-        done = restore(context, path)
-        assert (done.restored, done.there, done.failed) == (0, 1, {})
-        assert whole(client, name) == {"0-1": mine}
 
 
 def test_a_copy_that_is_written_after_it_was_read_stays(

@@ -21,7 +21,6 @@ from es_dedup.settings.recorded import STATISTICS
 from tests.hooked import FIELDS, STORIES, action_of, clusters, five
 from tests.samples import story
 from tests.servers import client_of, fresh_name, remove, url_of
-from tests.source_indices import remove_templates
 from tests.traffic import run
 
 
@@ -38,7 +37,6 @@ def name(client: Elasticsearch) -> Iterator[str]:
     yield name
     remove(f"{url_of('es8')}/{name}")
     client.indices.delete(index=name)
-    remove_templates(client, f"{name}-dedup-source")
 
 
 @pytest.fixture

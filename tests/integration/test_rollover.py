@@ -1,6 +1,6 @@
-"""A write alias that is rolled over, under a running hook and after ``attach``: the new index has the mapping of ``dedup``."""
+"""A write alias that is rolled over, under a running hook: the new index has the mapping of ``dedup``."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import pytest
@@ -9,13 +9,13 @@ from elasticsearch import Elasticsearch
 from es_dedup import Deduplicator
 from es_dedup.errors import MappingConflict, UnknownPage
 from es_dedup.hook import BulkResult, DedupHook, dedup_bulk
-from es_dedup.maintenance.attach import attach, detach
+from es_dedup.maintenance.attach import attach
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import open_context
 from tests.hooked import FIELDS, action_of, clusters, dedup_fields
 from tests.samples import story
 from tests.servers import client_of, fresh_name, url_of
-from tests.source_indices import remove_templates, settings
+from tests.source_indices import settings
 
 PROPERTIES = {
     "text": {"type": "text"},
@@ -44,16 +44,20 @@ def name(client: Elasticsearch) -> Iterator[str]:
     yield name
     client.indices.delete(index=f"{name}*", expand_wildcards="all")
     client.options(ignore_status=404).indices.delete_index_template(name=f"{name}-own")
-    remove_templates(client, f"{name}-dedup-source")
 
 
-def first(client: Elasticsearch, name: str, dynamic: str, *, template: bool = True) -> None:
+def template_with(client: Elasticsearch, name: str, more: Mapping[str, Any], dynamic: str) -> dict[str, Any]:
+    """The template of the owner, with further fields; gives its mappings."""
+    mappings = {"dynamic": dynamic, "properties": {**PROPERTIES, **more}}
+    client.indices.put_index_template(
+        name=f"{name}-own", index_patterns=[f"{name}-*"], priority=7, template={"mappings": mappings}
+    )
+    return mappings
+
+
+def first(client: Elasticsearch, name: str, dynamic: str) -> None:
     """An alias with one index, and the template of its owner, which knows nothing of ``dedup``."""
-    mappings = {"dynamic": dynamic, "properties": PROPERTIES}
-    if template:
-        client.indices.put_index_template(
-            name=f"{name}-own", index_patterns=[f"{name}-*"], priority=7, template={"mappings": mappings}
-        )
+    mappings = template_with(client, name, {}, dynamic)
     client.indices.create(index=f"{name}-000001", mappings=mappings, aliases={name: {"is_write_index": True}})
 
 
@@ -137,14 +141,12 @@ def test_a_batch_that_is_refused_after_a_rollover_leaves_no_features(
             stored.record(f"{name}-000001/story-2")
 
 
-def test_attach_gives_the_templates_behind_an_alias_the_mapping(
+def test_a_template_with_the_mapping_that_attach_gives_is_faster_than_the_hook(
     client: Elasticsearch, name: str, dynamic: str
 ) -> None:
-    """So that no rollover can be faster than the hook."""
     first(client, name, dynamic)
     with open_context(f"{url_of('es8')}/{name}", settings()) as site:
-        said = attach(site, name, FIELDS).template
-        assert said == f"component template {name}-dedup-source in index template {name}-own"
+        template_with(client, name, attach(site, name, FIELDS).mapping, dynamic)
         with DedupHook.open(site.place, FIELDS) as hook:
             dedup_bulk(client, [action_of(story(0), name), action_of(story(1), name)], hook=hook)
             Rolling.alias = name
@@ -161,7 +163,7 @@ def rolled_over_before_the_write(client: Elasticsearch, name: str, policy: str) 
     """A copy that was published before the page in the first index, and that goes to the second one."""
     first(client, name, "strict")
     with open_context(f"{url_of('es8')}/{name}", settings()) as site:
-        attach(site, name, FIELDS)
+        template_with(client, name, attach(site, name, FIELDS).mapping, "strict")
         with DedupHook.open(site.place, FIELDS) as hook:
             dedup_bulk(client, [action_of(story(0, day=2), name)], hook=hook)
             Rolling.alias = name
@@ -183,37 +185,3 @@ def test_overwrite_removes_what_a_document_in_a_new_index_replaces(client: Elast
     report = rolled_over_before_the_write(client, name, "overwrite").report
     assert report.removed == [f"{name}-000001/story-0"]
     assert clusters(client, name) == {frozenset({"copy"})}
-
-
-def test_a_rolled_over_alias_without_a_template_gets_one(client: Elasticsearch, name: str) -> None:
-    first(client, name, "true", template=False)
-    with open_context(f"{url_of('es8')}/{name}", settings()) as site:
-        assert attach(site, name, FIELDS).template == f"index template {name}-dedup-source for {name}-*"
-        client.indices.rollover(alias=name)
-        assert is_prepared(client, f"{name}-000002")
-
-
-def test_templates_that_the_user_applies_from_code_are_left_alone(client: Elasticsearch, name: str) -> None:
-    """The component template is named in them by the user; to apply them again changes nothing."""
-    first(client, name, "strict")
-    own: dict[str, Any] = {"index_patterns": [f"{name}-*"], "priority": 7}
-    template = {"mappings": {"dynamic": "strict", "properties": PROPERTIES}}
-    with open_context(f"{url_of('es8')}/{name}", settings()) as site:
-        said = attach(site, name, FIELDS, own_templates=True).template
-        assert (
-            said
-            == f"component template {name}-dedup-source: name it in composed_of of your index templates ({name}-own)"
-        )
-        for _ in range(2):
-            client.indices.put_index_template(
-                name=f"{name}-own", composed_of=[f"{name}-dedup-source"], template=template, **own
-            )
-            client.indices.rollover(alias=name)
-        assert is_prepared(client, f"{name}-000003")
-        before = client.indices.get_index_template(name=f"{name}-own").body
-        assert detach(site, name, force=True).templates == ()
-        assert client.indices.get_index_template(name=f"{name}-own").body == before
-        client.indices.put_index_template(name=f"{name}-own", template=template, **own)
-        attach(site, name, FIELDS, own_templates=True)
-        assert detach(site, name, force=True).templates == (f"{name}-dedup-source",)
-        assert not site.source_index.installed()

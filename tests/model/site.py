@@ -28,7 +28,6 @@ from tests.model.system import (
     name_of,
 )
 from tests.servers import fresh_name
-from tests.source_indices import remove_templates
 
 if TYPE_CHECKING:
     import random
@@ -399,7 +398,6 @@ class SiteSystem:
         client.options(ignore_status=404).indices.delete_index_template(name=f"{name}-own")
         for kind in PIPELINES:
             client.ingest.delete_pipeline(id=self._place.pipeline(kind))
-        remove_templates(client, f"{name}-dedup-source")
         self._place.close()
 
     # What is compared

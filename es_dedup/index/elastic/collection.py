@@ -370,7 +370,7 @@ class Write:
     """One write: ``operation`` is ``index``, ``create``, ``update`` or ``delete``.
 
     ``retries`` of an ``update`` count how often it may meet another writer; ``condition`` is a sequence number and a term.
-    ``version`` is an external one that the document may have already, and has afterwards; ``pipeline`` takes the place of the index's.
+    ``pipeline`` takes the place of the index's.
     """
 
     operation: str
@@ -380,7 +380,6 @@ class Write:
     condition: tuple[int, int] | None = None
     routing: str = ""
     retries: int = 0
-    version: int | None = None
     pipeline: str = ""
 
     def encoded(self) -> bytes:
@@ -390,8 +389,6 @@ class Write:
             head["if_seq_no"], head["if_primary_term"] = self.condition
         if self.routing:
             head["routing"] = self.routing
-        if self.version is not None:
-            head |= {"version": self.version, "version_type": "external_gte"}
         if self.pipeline:
             head["pipeline"] = self.pipeline
         if self.retries:

@@ -9,14 +9,11 @@ partial updates. All of this is fixed when an index is created.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexError_, IndexRefused
-from es_dedup.index.elastic.schema import META_KEY
 from es_dedup.index.elastic.server import NOT_FOUND
 from es_dedup.index.source_index import DEDUP, PipelineEffects, WriteTarget, unread_problem, value_of
 from es_dedup.model.batches import chunked
@@ -41,24 +38,8 @@ FILTER: Final = (
     "*.settings.index.uuid",
 )
 NO_PIPELINE: Final = "_none"  # the name that stands for no pipeline
-EXTERNAL_VERSIONS: Final = {"versions": "external"}
-"""``meta`` of the mapping of ``dedup.cluster_id`` where documents keep their ``_version``."""
 SYNTHETIC_MODES: Final = ("logsdb", "time_series")
 SAMPLE_ID: Final = "es-dedup-sample"
-SUFFIX: Final = "dedup-source"
-OWN_TEMPLATES: Final = "own_templates"
-_ROLLED_OVER: Final = re.compile(r"-\d{6}$")
-KEPT: Final = (
-    "index_patterns",
-    "composed_of",
-    "template",
-    "priority",
-    "version",
-    "_meta",
-    "data_stream",
-    "allow_auto_create",
-    "ignore_missing_component_templates",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +75,13 @@ class IndexFacts:
     Attributes:
         source_problem: why a partial update would lose data; empty when it loses none.
         types: the type of each field below ``dedup``, by name.
-        external: its documents keep the ``_version`` that their owner gives them; noted in the mapping, where all writers see it.
         default_pipeline: of the index, for documents that name none; empty when there is none.
-        final_pipeline: of the index, which a document that is indexed again cannot pass by; empty when there is none.
+        final_pipeline: of the index; empty when there is none.
         aliases: its aliases by name, and what each does.
     """
 
     source_problem: str
     types: Mapping[str, str]
-    external: bool = False
     default_pipeline: str = ""
     final_pipeline: str = ""
     aliases: Mapping[str, Alias] = field(default_factory=dict)
@@ -131,7 +110,6 @@ def _facts(said: Mapping[str, Any]) -> IndexFacts:
     return IndexFacts(
         _source_problem(mappings.get("_source", {}), settings),
         {name: field.get("type", "object") for name, field in fields.items()},
-        fields.get("cluster_id", {}).get("meta") == EXTERNAL_VERSIONS,
         "" if default == NO_PIPELINE else default,
         "" if final == NO_PIPELINE else final,
         {name: Alias.of(each) for name, each in said.get("aliases", {}).items()},
@@ -253,140 +231,3 @@ def _compared(
     if document["_id"] != SAMPLE_ID:
         notes.append(f"{who} gives documents another _id: they are read again after the write")
     return PipelineEffects(tuple(problems), tuple(notes), unread=unread)
-
-
-def template_name(name: str) -> str:
-    """The name of an index's component template, and of the index template where one is made."""
-    return f"{name}-{SUFFIX}"
-
-
-def install_templates(
-    server: Server,
-    name: str,
-    targets: Iterable[str],
-    properties: Mapping[str, Any],
-    *,
-    dry_run: bool,
-    own_templates: bool = False,
-) -> str:
-    """Add the mapping to the templates of indices that are created later; says what was done, or would be.
-
-    A composable index template hides legacy templates, so none is made where a legacy template makes the indices. None is
-    made either for an index that is neither named by a pattern nor rolled over.
-
-    Args:
-        server: where the templates are.
-        name: of the index of features; its templates are named after it.
-        targets: the names and patterns that were attached, and the concrete indices behind them.
-        properties: the mapping of ``dedup``.
-        dry_run: change nothing.
-        own_templates: make the component template only; the user names it in her index templates.
-    """
-    wanted = list(dict.fromkeys(targets))
-    ours = template_name(name)
-    if not dry_run:
-        body = {"mappings": {"properties": dict(properties)}}
-        server.call(
-            lambda client: client.cluster.put_component_template(
-                name=ours, template=body, meta={META_KEY: {OWN_TEMPLATES: own_templates}}
-            ),
-            writing=True,
-        )
-    fitting = _fitting(server, wanted, ours)
-    if own_templates:
-        users = f" ({', '.join(sorted(fitting))})" if fitting else ""
-        return f"component template {ours}: name it in composed_of of your index templates{users}"
-    for other, template in fitting.items():
-        parts = list(template.get("composed_of", ()))
-        if ours not in parts and not dry_run:
-            _put(server, other, {**template, "composed_of": [*parts, ours]})
-    if fitting:
-        return f"component template {ours} in index template {', '.join(sorted(fitting))}"
-    if legacy := _legacy(server, wanted):
-        return (
-            f"component template {ours}, used by no index template: legacy templates ({', '.join(legacy)}) make "
-            f"these indices; add the mapping of `dedup` to them"
-        )
-    patterns = list(dict.fromkeys(filter(None, map(_pattern, wanted))))
-    if not patterns:
-        return f"component template {ours}, used by no index template"
-    if not dry_run:
-        _put(server, ours, {"index_patterns": patterns, "composed_of": [ours], "priority": 0})
-    return f"index template {ours} for {', '.join(patterns)}"
-
-
-def uninstall_templates(server: Server, name: str, *, dry_run: bool = False) -> list[str]:
-    """Remove the component template, also from all index templates; names of those that were changed or removed.
-
-    One that the user names in her index templates stays while she does, see ``install``.
-    """
-    ours = template_name(name)
-    found = _all(server)
-    using = {other: each for other, each in found.items() if ours in each.get("composed_of", ())}
-    if using and _is_users(server, ours):
-        return []
-    if dry_run:
-        return sorted({*using, ours})
-    for other, template in using.items():
-        if other == ours:
-            server.call(lambda client: client.indices.delete_index_template(name=ours), writing=True)
-        else:
-            parts = [part for part in template["composed_of"] if part != ours]
-            _put(server, other, {**template, "composed_of": parts})
-    removed = server.call_unless(
-        lambda client: client.cluster.delete_component_template(name=ours), NOT_FOUND, writing=True
-    )
-    return sorted({*using, ours} if removed else using)
-
-
-def _is_users(server: Server, ours: str) -> bool:
-    """Whether the component template was made for index templates that the user maintains."""
-    answer = server.call_unless(lambda client: client.cluster.get_component_template(name=ours), NOT_FOUND)
-    if answer is None:
-        return False
-    (found,) = answer["component_templates"]
-    return bool(found["component_template"].get("_meta", {}).get(META_KEY, {}).get(OWN_TEMPLATES))
-
-
-def _pattern(name: str) -> str:
-    """The pattern of the indices that follow a name: itself, or that of the indices a rollover makes; else empty."""
-    if "*" in name:
-        return name
-    return _ROLLED_OVER.sub("-*", name) if _ROLLED_OVER.search(name) else ""
-
-
-def _legacy(server: Server, targets: Sequence[str]) -> list[str]:
-    """The user's legacy templates that make indices of some targets."""
-    found = server.call(lambda client: client.indices.get_template())
-    return sorted(
-        name
-        for name, template in found.items()
-        if any(_meets(pattern, target) for pattern in template["index_patterns"] for target in targets)
-    )
-
-
-def _fitting(server: Server, targets: Sequence[str], ours: str) -> dict[str, Mapping[str, Any]]:
-    """The user's index templates that make indices of a target."""
-    return {
-        name: template
-        for name, template in _all(server).items()
-        if name != ours
-        and not template.get("_meta", {}).get("managed")
-        and any(_meets(pattern, target) for pattern in template["index_patterns"] for target in targets)
-    }
-
-
-def _meets(pattern: str, target: str) -> bool:
-    """Whether a template's pattern covers a target, which may be a pattern itself."""
-    return pattern != "*" and fnmatchcase(target, pattern)
-
-
-def _all(server: Server) -> dict[str, Mapping[str, Any]]:
-    found = server.call(lambda client: client.indices.get_index_template())
-    return {each["name"]: each["index_template"] for each in found["index_templates"]}
-
-
-def _put(server: Server, name: str, template: Mapping[str, Any]) -> None:
-    """Replace an index template; what the server itself added to its answer is left out."""
-    body = {key.removeprefix("_"): value for key, value in template.items() if key in KEPT}
-    server.call(lambda client: client.indices.put_index_template(name=name, **body), writing=True)

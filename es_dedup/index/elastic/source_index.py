@@ -7,24 +7,22 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import IndexRefused, IndexUnavailable, MappingConflict, SourceIncomplete
+from es_dedup.errors import IndexUnavailable, MappingConflict, SourceIncomplete
 from es_dedup.index.elastic import source_facts
 from es_dedup.index.elastic.collection import KEYS_AT_A_TIME, Result, Write, mget, partial_problem
 from es_dedup.index.elastic.schema import KINDS, SOURCE_INDEX, load_mapping
 from es_dedup.index.elastic.server import (
-    BAD_REQUEST,
     CONFLICT,
     NOT_FOUND,
     reads_answers,
     version_numbers,
 )
-from es_dedup.index.elastic.source_facts import EXTERNAL_VERSIONS, INDICES_AT_A_TIME, Alias, read_facts
+from es_dedup.index.elastic.source_facts import INDICES_AT_A_TIME, Alias, read_facts
 from es_dedup.index.elastic.source_writes import (
     SourceWrites,
     is_there,
     place_of,
     report_of,
-    rewrite,
     write_to,
 )
 from es_dedup.index.source_index import (
@@ -36,7 +34,6 @@ from es_dedup.index.source_index import (
     SourceDocument,
     WriteTarget,
     document_key,
-    value_of,
 )
 from es_dedup.model.batches import chunked
 
@@ -47,7 +44,6 @@ if TYPE_CHECKING:
 
     from es_dedup.index.elastic.server import Server
     from es_dedup.index.elastic.source_facts import IndexFacts
-    from es_dedup.index.elastic.source_writes import Change
     from es_dedup.index.source_index import DedupField, FieldUpdateReport
 
 # unmapped: an index that has never had a document
@@ -61,6 +57,8 @@ REMOVE: Final = {
     "lang": "painless",
     "source": f"if (ctx._source.remove('{DEDUP}') == null) {{ ctx.op = 'none' }}",
 }
+EMPTY: Final = {"doc": {DEDUP: None}}
+"""Where the server has no Painless, or allows no scripts: a partial update cannot remove a field."""
 CHECKED_SECONDS: Final = 1.0  # for which what an index was found to be holds, where the caller allows it
 RETRIES: Final = 5  # of one partial update that meets another writer
 _OURS: Final = re.compile(rf"-dedup-({'|'.join((*KINDS, 'jobs'))})-v\d+-\d+$")
@@ -74,12 +72,10 @@ class SourceIndex(SourceWrites):
 
     Args:
         server: where the source indices are.
-        name: of the index that they are attached to; its templates are named after it.
     """
 
-    def __init__(self, server: Server, name: str) -> None:
+    def __init__(self, server: Server) -> None:
         super().__init__(server)
-        self._name = name
         self._last: dict[str, tuple[float, IndexFacts]] = {}  # when facts were read, and which
 
     def close(self) -> None:
@@ -97,38 +93,26 @@ class SourceIndex(SourceWrites):
         closed = {name for name, said in (found or {}).items() if CLOSED in said["settings"]}
         return sorted(name for name in found or () if name not in closed and not _OURS.search(name))
 
-    def prepare(self, indices: Iterable[str], *, external_versions: bool = False) -> None:
+    def prepare(self, indices: Iterable[str]) -> None:
         """Put the mapping of ``dedup`` on existing indices; on one that has it nothing changes.
 
         Args:
             indices: concrete ones; those that do not exist are passed over.
-            external_versions: documents keep the ``_version`` that their owner gives them, from now on and for all writers of
-                ``dedup`` fields: the whole document is indexed again with its version, in place of a partial update.
 
         Raises:
             IndexRefused: a field ``dedup`` of another kind is there, or the role does not allow it.
             MappingConflict: a field below ``dedup`` has another type, most often by dynamic mapping.
             SourceIncomplete: see ``check``; no mapping was changed.
         """
-        self._prepare(self._checked(indices), external_versions=external_versions)
+        self._prepare(self._checked(indices))
 
-    def _prepare(self, found: Mapping[str, IndexFacts], *, external_versions: bool) -> None:
+    def _prepare(self, found: Mapping[str, IndexFacts]) -> None:
         for name, facts in found.items():
             if conflicts := _conflicts(facts):
                 raise MappingConflict(name, conflicts)
-            if external_versions and (problem := self._not_rewritable(facts)):
-                raise IndexRefused(
-                    name, f"{problem}, and documents that keep external versions are indexed again"
-                )
-        for external in (False, True):
-            wanted = [
-                name
-                for name, facts in found.items()
-                if (external_versions or facts.external) is external
-                and not (_prepared(facts) and facts.external is external)
-            ]
-            for some in chunked(wanted, INDICES_AT_A_TIME):
-                self._server.call(partial(_put_mapping, some, source_properties(external)), writing=True)
+        wanted = [name for name, facts in found.items() if not _prepared(facts)]
+        for some in chunked(wanted, INDICES_AT_A_TIME):
+            self._server.call(partial(_put_mapping, some), writing=True)
 
     def pipeline_effects(self, index: str, source: Mapping[str, Any], content: str) -> PipelineEffects:
         """What the default and the final pipeline of a concrete index do with a document, which is not written.
@@ -142,19 +126,15 @@ class SourceIndex(SourceWrites):
             self._server, index, self._last.get(index, (0, None))[1], source, content
         )
 
-    def external_versions(self, index: str) -> bool:
-        """Whether documents of a concrete index keep external versions, see ``prepare``."""
-        return any(facts.external for facts in read_facts(self._server, [index]).values())
-
-    def _not_rewritable(self, facts: IndexFacts) -> str:
-        """Why a document cannot be indexed again as it was read; empty when it can."""
-        final = facts.final_pipeline
-        return f"index.final_pipeline {final} would change documents" if final else self._hidden()
-
     def _hidden(self) -> str:
         """Why documents may not be read whole; empty when they are."""
         version = tuple(int(part) for part in self.server().version.split(".")[:2])
         return "this server may leave vectors out of what is read" if version >= NO_VECTORS else ""
+
+    @property
+    def mapping(self) -> dict[str, Any]:
+        """The mapping of ``dedup``, for ``mappings.properties`` of an index template."""
+        return source_properties()
 
     def prepared(self, index: str) -> bool:
         """Whether a concrete index has the mapping of ``dedup``."""
@@ -190,33 +170,6 @@ class SourceIndex(SourceWrites):
         last = {name: each[1] for name in names if (each := self._last.get(name)) and each[0] >= since}
         return last if last.keys() == names else self._checked(names)
 
-    def install(
-        self,
-        target: str,
-        *,
-        dry_run: bool = False,
-        external_versions: bool = False,
-        own_templates: bool = False,
-    ) -> str:
-        """Give indices that are created later the mapping of ``dedup``; says in plain words what was done, or would be.
-
-        Args:
-            target: as attached.
-            dry_run: change nothing.
-            external_versions: see ``prepare``.
-            own_templates: make a component template only, which the user names in her index templates.
-        """
-        names = (*target.split(","), *self.indices(target))
-        properties = source_properties(external_versions)
-        return source_facts.install_templates(
-            self._server, self._name, names, properties, dry_run=dry_run, own_templates=own_templates
-        )
-
-    def installed(self) -> bool:
-        """Whether what ``install`` made is there."""
-        name = source_facts.template_name(self._name)
-        return self._server.call(lambda client: bool(client.cluster.exists_component_template(name=name)))
-
     def cluster(self) -> str:
         """UUID of the cluster."""
         return str(
@@ -234,10 +187,6 @@ class SourceIndex(SourceWrites):
         clocks = [node["timestamp"] / 1000 - now for node in said["nodes"].values()]
         oldest = min((node["version"] for node in nodes), key=version_numbers)
         return ServerFacts(oldest, max(clocks, key=abs, default=0.0))
-
-    def uninstall(self, *, dry_run: bool = False) -> list[str]:
-        """Take back what ``install`` did; names of the templates that were changed or removed."""
-        return source_facts.uninstall_templates(self._server, self._name, dry_run=dry_run)
 
     def shards(self, index: str) -> list[Shard]:
         """The shards of a concrete index, after a refresh; none when the index was deleted."""
@@ -352,7 +301,7 @@ class SourceIndex(SourceWrites):
     def write_dedup_fields(
         self, dedup_fields: Mapping[str, DedupField | None], *, checked: bool = False
     ) -> FieldUpdateReport:
-        """Write ``dedup`` fields by page id; None removes the field. Repeating it is safe.
+        """Write ``dedup`` fields by page id; None removes the field, or sets it to null where the server allows no scripts. Repeating it is safe.
 
         Args:
             dedup_fields: by page id.
@@ -365,33 +314,13 @@ class SourceIndex(SourceWrites):
         there = (self._just_checked if checked else self._checked)(key.index for key in keys.values())
         results = dict.fromkeys(dedup_fields, Result(NOT_FOUND, "there is no such index"))
         wanted = [page_id for page_id, key in keys.items() if key.index in there]  # others would be created
-        whole = {page_id for page_id in wanted if there[keys[page_id].index].external}
-        updated = [page_id for page_id in wanted if page_id not in whole]
-        done = self._write(_write(keys[page_id], dedup_fields[page_id]) for page_id in updated)
-        results |= dict(zip(updated, done, strict=True))
-        self._wrote({page_id: results[page_id] for page_id in updated})
-        whole |= {
-            page_id for page_id in updated if dedup_fields[page_id] is None and _no_script(results[page_id])
-        }
-        again = {page_id: keys[page_id] for page_id in wanted if page_id in whole}
-        return report_of(
-            results
-            | self._rewrite(again, lambda name, source: _with_dedup_field(source, dedup_fields[name]), there)
-        )
-
-    def _rewrite(
-        self, keys: Mapping[str, DocumentKey], change: Change, facts: Mapping[str, IndexFacts]
-    ) -> dict[str, Result]:
-        """Index documents again; those of indices where they would lose data are refused, with the reason."""
-        problems = {name: self._not_rewritable(facts[name]) for name in {key.index for key in keys.values()}}
-        refused = {
-            page_id: Result(BAD_REQUEST, f"{problem}, and the document would have to be indexed again")
-            for page_id, key in keys.items()
-            if (problem := problems[key.index])
-        }
-        rest = {page_id: key for page_id, key in keys.items() if page_id not in refused}
-        external = {name for name, said in facts.items() if said.external}
-        return refused | rewrite(self._server, rest, change, external=external)
+        done = self._write(_write(keys[page_id], dedup_fields[page_id]) for page_id in wanted)
+        results |= dict(zip(wanted, done, strict=True))
+        unscripted = [name for name in wanted if dedup_fields[name] is None and _no_script(results[name])]
+        emptied = self._write(write_to(keys[name], "update", EMPTY, retries=RETRIES) for name in unscripted)
+        results |= dict(zip(unscripted, emptied, strict=True))
+        self._wrote({page_id: results[page_id] for page_id in wanted})
+        return report_of(results)
 
     def refresh(self, target: str) -> None:
         """Make earlier writes to a target visible to searches."""
@@ -401,26 +330,23 @@ class SourceIndex(SourceWrites):
         """Which alias of a target has a filter or a search routing, in words: searches by it find a part of its indices; empty when none has."""
         return source_facts.shown_in_part(self._server, target)
 
-    def write_target(
-        self, target: str, *, external_versions: bool = False, known: WriteTarget | None = None
-    ) -> WriteTarget:
+    def write_target(self, target: str, known: WriteTarget | None = None) -> WriteTarget:
         """Where a document that is written to a target goes; the index is ready for ``dedup``.
 
         An index that is not there is made; a target whose index the server alone can make is given back as it is.
 
         Args:
             target: index, alias or data stream.
-            external_versions: see ``prepare``.
             known: what the last call gave; where it still is that, this takes one request.
         """
         facts = self._checked([known.index]).get(known.index) if known else None
         if known and facts:
             alias = facts.aliases.get(target, Alias(writes=known.index == target))
             if alias.writes and alias.routing == known.routing and not alias.filtered:
-                self._prepare({known.index: facts}, external_versions=external_versions)
+                self._prepare({known.index: facts})
                 return known
         place = source_facts.write_target(self._server, target)
-        self.prepare([place.index], external_versions=external_versions)
+        self.prepare([place.index])
         return place
 
     def waiting(self, target: str, fields: Sequence[str]) -> Iterator[list[SourceDocument]]:
@@ -442,12 +368,8 @@ class SourceIndex(SourceWrites):
             How many do not wait any more.
         """
         waiting = {each.key.page_id: each.source for each in documents if each.waits}
-        there = self._checked(document_key(page_id).index for page_id in waiting)
-        whole = {name: document_key(name) for name in waiting}
-        whole = {name: key for name, key in whole.items() if key.index in there and there[key.index].external}
-        released = self._rewrite(whole, lambda name, now: _released(now, waiting[name], fields), there)
-        done = sum(result.done and not result.noop for result in released.values())
-        waiting = {name: source for name, source in waiting.items() if name not in whole}
+        self._checked(document_key(page_id).index for page_id in waiting)
+        done = 0
         for _ in range(RETRIES):
             now = self.read(waiting, fields) if waiting else {}
             same = [each for name, each in now.items() if each.waits and each.source == waiting[name]]
@@ -483,15 +405,13 @@ class SourceIndex(SourceWrites):
         return answer
 
 
-def _put_mapping(indices: Sequence[str], properties: Mapping[str, Any], client: Elasticsearch) -> None:
-    client.indices.put_mapping(index=list(indices), properties=properties)
+def _put_mapping(indices: Sequence[str], client: Elasticsearch) -> None:
+    client.indices.put_mapping(index=list(indices), properties=source_properties())
 
 
-def source_properties(external_versions: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - private to the adapter
+def source_properties() -> dict[str, Any]:
     """The mapping of ``dedup``, as ``put_mapping`` takes it; ``_meta`` of a source index stays its owner's."""
     properties: dict[str, Any] = load_mapping(SOURCE_INDEX)["template"]["mappings"]["properties"]
-    if external_versions:
-        properties[DEDUP]["properties"]["cluster_id"]["meta"] = EXTERNAL_VERSIONS
     return properties
 
 
@@ -519,24 +439,6 @@ def _write(key: DocumentKey, dedup_field: DedupField | None) -> Write:
 def _no_script(result: Result) -> bool:
     """Whether a scripted update failed, as the server has no Painless or does not allow scripts."""
     return not result.done and result.status not in (NOT_FOUND, CONFLICT)
-
-
-def _with_dedup_field(source: dict[str, Any], dedup_field: DedupField | None) -> dict[str, Any]:
-    """A document with a ``dedup`` field as ``_write`` would write it, or without one."""
-    rest = {name: value for name, value in source.items() if name != DEDUP}
-    if dedup_field is None:
-        return rest
-    merged = (source.get(DEDUP) or {}) | dedup_field.as_dict()
-    return rest | {DEDUP: {name: value for name, value in merged.items() if value is not None}}
-
-
-def _released(now: dict[str, Any], decided: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
-    """A document that does not wait any more; unchanged when its fields are no longer those that were decided on."""
-    same = all(value_of(now, name) == value_of(decided, name) for name in fields)
-    dedup_field = now.get(DEDUP) or {}
-    if not same or not dedup_field.get("waiting"):
-        return now
-    return now | {DEDUP: {name: value for name, value in dedup_field.items() if name != "waiting"}}
 
 
 def _release(document: SourceDocument) -> Write:

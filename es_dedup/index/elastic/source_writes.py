@@ -1,37 +1,27 @@
-"""Changes of whole documents where a partial update will not do: it cannot remove a field, and it raises ``_version``.
-
-A document is read, changed, and indexed again under a condition. Where its index keeps external versions the condition is the version
-itself (``external_gte``), which stays as it is; elsewhere it is the sequence number. A document that another writer changes meanwhile
-is read again. Ingest pipelines are passed by (``_none``). Only for indices whose ``_source`` is the whole document, see ``facts``.
-"""
+"""Writes of source documents that keep to what others have written, and how many writes their shards have had."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexUnavailable
-from es_dedup.index.elastic.collection import Result, Write, mget, write_all
-from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, OK, reads_answers, reason_in
+from es_dedup.index.elastic.collection import Result, Write, write_all
+from es_dedup.index.elastic.server import CONFLICT, NOT_FOUND, reads_answers, reason_in
 from es_dedup.index.elastic.source_facts import INDICES_AT_A_TIME, read_facts
 from es_dedup.index.source_index import DocumentKey, FieldUpdateReport, ShardWrites, document_key
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.index.elastic.server import Server
     from es_dedup.index.source_index import RestoredDocument, SourceDocument
 
-    Change = Callable[[str, dict[str, Any]], dict[str, Any]]
-
-DOCUMENTS_AT_A_TIME: Final = 100
 NOWHERE: Final = ("index_not_found_exception", "routing_missing_exception")
 """Errors that say that a document cannot be there."""
-TRIES: Final = 6  # of one document that other writers change meanwhile
 DROPPED: Final = "an ingest pipeline dropped it"
 REMEMBERED: Final = 50_000  # documents: many batches, some MB
 CLOSED: Final = "index_closed_exception"
@@ -45,46 +35,6 @@ FILTER: Final = tuple(
         "indexing.delete_total",
     )
 )
-
-
-def rewrite(
-    server: Server,
-    keys: Mapping[str, DocumentKey],
-    change: Change,
-    *,
-    external: Collection[str] = (),
-) -> dict[str, Result]:
-    """Change documents; one result each.
-
-    Args:
-        server: where they are.
-        keys: the documents, by page id.
-        change: gives the new fields of a document, from its page id and its fields; the same fields change nothing.
-        external: indices whose documents keep their ``_version``.
-    """
-    results: dict[str, Result] = {}
-    for some in chunked(keys, DOCUMENTS_AT_A_TIME):
-        waiting = list(some)
-        for _ in range(TRIES):
-            writes: dict[str, Write] = {}
-            answers = server.call(partial(mget, [place_of(keys[name]) for name in waiting]))
-            for name, answer in zip(waiting, answers, strict=True):
-                if not is_there(answer, server):
-                    results[name] = Result(NOT_FOUND, "there is no such document")
-                    continue
-                new = change(name, dict(answer["_source"]))
-                if new == answer["_source"]:
-                    results[name] = Result(OK, noop=True)
-                else:
-                    read = answer["_version"], (answer["_seq_no"], answer["_primary_term"])
-                    unchanged = as_read(*read, external=keys[name].index in external)
-                    writes[name] = write_to(keys[name], "index", new, pipeline="_none", **unchanged)
-            done = write_all(server, writes.values(), alias=False)
-            results.update(zip(writes, done, strict=True))
-            waiting = [name for name in writes if results[name].status == CONFLICT]
-            if not waiting:
-                break
-    return results
 
 
 def is_there(answer: Mapping[str, Any], server: Server) -> bool:
@@ -109,11 +59,6 @@ def write_to(
 ) -> Write:
     """A write of a document; options as of ``Write``."""
     return Write(operation, key.index, key.id, body, routing=key.routing, **options)
-
-
-def as_read(version: int, condition: tuple[int, int], *, external: bool) -> dict[str, Any]:
-    """Options of a write that is done only where the document is as it was read; with an external version, that is the condition."""
-    return {"version": version} if external else {"condition": condition}
 
 
 def report_of(results: Mapping[str, Result]) -> FieldUpdateReport:
@@ -268,19 +213,11 @@ class SourceWrites:
     def delete_unchanged(self, documents: Iterable[SourceDocument]) -> dict[str, str]:
         """Remove those documents that are still as they were read; by page id why one was not removed, empty where it was.
 
-        The reason is ``gone``, ``conflict`` (it was written meanwhile), or what the server said. Where an index keeps external versions,
-        the condition is the version itself: a delete without one raises it, and for ``index.gc_deletes`` the server refuses every write
-        with the version that the document had.
+        The reason is ``gone``, ``conflict`` (it was written meanwhile), or what the server said.
         """
         given = list(documents)
-        facts = read_facts(self._server, dict.fromkeys(each.key.index for each in given))
-        external = {name for name, each in facts.items() if each.external}
-        unchanged = [
-            as_read(each.version, (each.seq_no, each.term), external=each.key.index in external)
-            for each in given
-        ]
         results = self._write(
-            write_to(each.key, "delete", **options) for each, options in zip(given, unchanged, strict=True)
+            write_to(each.key, "delete", condition=(each.seq_no, each.term)) for each in given
         )
         return {each.key.page_id: _outcome(result) for each, result in zip(given, results, strict=True)}
 
@@ -291,14 +228,7 @@ class SourceWrites:
         """
         given = [(DocumentKey(each.index, each.id, each.routing), each) for each in documents]
         results = self._write(
-            write_to(
-                key,
-                "index" if each.version else "create",
-                dict(each.source),
-                version=each.version or None,
-                pipeline="_none",
-            )
-            for key, each in given
+            write_to(key, "create", dict(each.source), pipeline="_none") for key, each in given
         )
         return [
             (

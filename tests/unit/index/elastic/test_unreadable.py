@@ -71,7 +71,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 @pytest.mark.parametrize("ask", SOURCE_INDEX)
 def test_reading_documents(server: Server, ask: Callable[[SourceIndex], object]) -> None:
     with pytest.raises(UnreadableAnswer):
-        ask(SourceIndex(server, "i"))
+        ask(SourceIndex(server))
 
 
 def test_writing(server: Server) -> None:
