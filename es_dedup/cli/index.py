@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -41,7 +42,6 @@ def remove(
     ids: Annotated[list[str] | None, PAGE_IDS] = None,
     *,
     older_than: Annotated[str | None, typer.Option(metavar="AGE")] = None,
-    expired: bool = False,
     erase: bool = False,
     document: bool = False,
     yes: Annotated[bool, typer.Option("-y")] = False,
@@ -54,20 +54,18 @@ def remove(
 
     Args:
         older_than: Remove pages published longer ago: 90d, 12w or 2y. Pages without a time stay.
-        expired: Remove pages published longer ago than maintenance.keep_days.
         erase: Also erase labels, dead letters, lines of restore files, and deleted data in the storage.
         document: With --erase: also delete the documents from their source index.
         yes: Do not ask whether to erase.
         dry_run: Report what would be removed or, with --erase, where it is stored; write nothing.
     """
-    aged = older_than is not None or expired
-    if not ids and (erase or not aged):
-        raise typer.BadParameter("name pages, or an age with --older-than or --expired", param_hint="ID…")
-    if erase and aged:
+    if not ids and (erase or older_than is None):
+        raise typer.BadParameter("name pages, or an age with --older-than", param_hint="ID…")
+    if erase and older_than is not None:
         raise typer.BadParameter("pages to erase are named", param_hint="--erase")
     if erase and document and not session.remote:
         raise typer.BadParameter("an index in a file has no source documents", param_hint="--document")
-    first_day = _first_day_kept(session, older_than, expired=expired) if aged else ""
+    first_day = "" if older_than is None else _first_day_kept(older_than)
     with session.index_and_site(read_only=dry_run) as (dedup, site):
         page_ids = given_ids(dedup, ids or ())
         if erase:
@@ -92,7 +90,7 @@ def _removed(
     if attached and first_day:
         advice = "delete these, then run `es-dedup elastic audit --repair`"
         problem = f"pages of attached indices follow their documents: {advice}"
-        raise typer.BadParameter(problem, param_hint="--older-than, --expired")
+        raise typer.BadParameter(problem, param_hint="--older-than")
     if dry_run:
         return dedup.would_remove([*ids, *(dedup.pages_before(first_day) if first_day else ())])
     if attached:
@@ -110,29 +108,20 @@ def _removed(
     return report
 
 
-def _first_day_kept(session: Session, age: str | None, *, expired: bool) -> str:
-    """The day before which pages are too old (``2026-08-26``).
+def _first_day_kept(age: str) -> str:
+    """The day before which pages are too old (``2026-08-26``), in UTC.
 
     Raises:
-        typer.BadParameter: no age, or two of them.
+        typer.BadParameter: it is no age.
     """
-    from es_dedup.maintenance.forget import first_day_kept
-
-    def wrong(problem: str) -> typer.BadParameter:
-        return typer.BadParameter(problem, param_hint="--expired" if age is None else "--older-than")
-
-    days = session.settings.maintenance.keep_days
-    if age is not None:
-        given = re.fullmatch(r"(\d{1,5})([dwy])", age.strip())
-        if expired or given is None:
-            raise wrong("give this or --expired" if expired else f"{age!r} is no age such as 90d, 12w or 2y")
-        days = int(given[1]) * {"d": 1, "w": 7, "y": 365}[given[2]]
-    elif not days:
-        raise wrong("set maintenance.keep_days, or give an age with --older-than")
+    given = re.fullmatch(r"(\d{1,5})([dwy])", age.strip())
+    if given is None:
+        raise typer.BadParameter(f"{age!r} is no age such as 90d, 12w or 2y", param_hint="--older-than")
+    days = int(given[1]) * {"d": 1, "w": 7, "y": 365}[given[2]]
     try:
-        return first_day_kept(days)
+        return (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
     except OverflowError as error:
-        raise wrong(f"{age} is before all times") from error
+        raise typer.BadParameter(f"{age} is before all times", param_hint="--older-than") from error
 
 
 def _erase(

@@ -1,13 +1,10 @@
-"""Erasing pages: in the index, among dead letters and jobs, in restore files and, where wanted, in the source index; expiry of old pages."""
+"""Erasing pages: in the index, among dead letters and jobs, in restore files and, where wanted, in the source index."""
 
 from __future__ import annotations
 
-import logging
 import os
-import time
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +25,6 @@ if TYPE_CHECKING:
     from es_dedup.index.jobs import Job, Partition, Version
     from es_dedup.index.port import Index
     from es_dedup.maintenance.context import MaintenanceContext
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,33 +148,3 @@ def _without(stored: Any, page_ids: Collection[str]) -> Any:
     if isinstance(stored, dict):
         return {name: _without(value, page_ids) for name, value in stored.items()}
     return "" if isinstance(stored, str) and stored in page_ids else stored
-
-
-def first_day_kept(days: int) -> str:
-    """The day of UTC so many days ago (``2026-08-26``): pages published before it are older.
-
-    Raises:
-        OverflowError: that is before all times.
-    """
-    return (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
-
-
-def expire(context: MaintenanceContext) -> bool:
-    """Remove pages published more than ``maintenance.keep_days`` ago and repair their clusters, for about ``maintenance.step_seconds``.
-
-    Does nothing, and logs a warning, where source indices are attached: their documents are the source of truth, and a page that was
-    removed while its document is there would be stored again by the next audit or backfill.
-
-    Returns:
-        Whether some may be left; the next call goes on.
-    """
-    limits = context.settings.maintenance
-    if not limits.keep_days:
-        return False
-    if context.attachments:
-        logger.warning(
-            "maintenance.keep_days is ignored, as indices are attached: delete their documents, and `es-dedup elastic audit --repair` removes the pages"
-        )
-        return False
-    end = time.monotonic() + limits.step_seconds
-    return any(time.monotonic() > end for _ in context.dedup.remove_before(first_day_kept(limits.keep_days)))

@@ -149,8 +149,6 @@ class MaintenanceConfig(Section):
     """interval at which `elastic follow` checks for deleted documents"""
     recluster_hours: float = Field(24.0, ge=0)
     """hours after the last reclustering or backfill at which beat starts the next reclustering; 0: never"""
-    keep_days: int = Field(0, ge=0, le=100_000)
-    """days after publication at which `index remove --expired` and, if no index is attached, beat remove pages; 0: never"""
 
 
 class ServeConfig(Section):

@@ -23,7 +23,6 @@ PLACE_VARIABLE: Final = "ES_DEDUP_DB"
 KINDS: Final = ("ingest", "maintenance")
 """Kinds of queues: brief jobs about pages that wait for a decision do not wait behind long ones."""
 RECLUSTER_CHECKS: Final = 900.0  # seconds between looks whether reclustering is due
-EXPIRY_CHECKS: Final = 900.0  # seconds between looks for pages that are too old
 HARD_AFTER: Final = 1.2  # of the soft limit
 VISIBLE_AFTER: Final = 2.0  # of the soft limit: later than the hard one, or a running task is delivered twice
 MAX_TASKS: Final = 500  # of one worker process, then it is replaced
@@ -76,7 +75,6 @@ def schedule(settings: Settings) -> dict[str, Any]:
         "tend": limits.tend_seconds,
         "recheck": limits.recheck_seconds,
         "recluster": min(limits.recluster_hours * 3600, RECLUSTER_CHECKS),
-        "expiry": EXPIRY_CHECKS if limits.keep_days else 0,
     }
     return {
         name: {"task": f"es_dedup.{name}", "schedule": seconds, "options": {"expires": seconds}}

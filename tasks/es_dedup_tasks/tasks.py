@@ -8,10 +8,8 @@ from celery.exceptions import Reject
 
 from es_dedup.errors import DedupError, UnknownJob
 from es_dedup.maintenance.documents import finish_overrides, tend_statistics
-from es_dedup.maintenance.forget import expire
 from es_dedup.maintenance.runner import KINDS, Runner, Turn, start_recheck, start_recluster
 from es_dedup.maintenance.status import BEAT
-from es_dedup_tasks.app import EXPIRY_CHECKS
 from es_dedup_tasks.dispatch import OpenContext, depths, send, sent_now
 from es_dedup_tasks.metrics import observe, watched
 
@@ -60,12 +58,6 @@ def register(app: Celery, place: str, settings: Settings) -> None:
     def recluster() -> None:
         """Begin reclustering if one is due."""
         send_job(start_recluster(context(), settings.maintenance.recluster_hours))
-
-    @app.task(name="es_dedup.expiry")  # type: ignore[untyped-decorator]
-    def expiry() -> None:
-        """Remove pages past their time to live for a while, then send itself if some are left."""
-        if expire(context()):
-            expiry.apply_async(expires=EXPIRY_CHECKS)
 
 
 def _turn(task: Any, take: Callable[[], Turn]) -> Turn:
