@@ -1,7 +1,6 @@
-"""Scrapy: an item pipeline and a spider middleware that decide on pages against an index while they are crawled.
+"""Scrapy: an item pipeline that decides on pages against an index while they are crawled.
 
-Main names: ``DedupPipeline`` decides on items that hold a text or HTML, ``DedupSpiderMiddleware`` on responses, before their callback's
-results are used. Settings of Scrapy:
+``DedupPipeline`` decides on items that hold a text or HTML. Settings of Scrapy:
 
 - ``DEDUP_INDEX``: an index file, or ``http://host:9200/name``; must be set
 - ``DEDUP_MODE``: ``annotate`` (default) gives each item a field ``dedup`` with outcome, cluster and related pages; ``mark`` gives it a
@@ -10,7 +9,6 @@ results are used. Settings of Scrapy:
 - ``DEDUP_FIELDS``: names of the fields of items, by attribute of ``Page``, as ``{"text": "body", "id": "key"}``; default: the names of the
   attributes, and the URL as the id
 - ``DEDUP_BATCH_PAGES``: pages decided on at a time, at most (default 100)
-- ``DEDUP_FOLLOW``: False: the middleware withholds also the requests of duplicate responses in mode ``drop`` (default True)
 
 Pages that arrive while a batch is decided on, in a thread, are the next batch. When the index does not answer, items pass undecided and an
 error is logged: no item is lost. Counts are in the stats ``dedup/…``.
@@ -18,7 +16,6 @@ error is logged: no item is lost. Counts are in the stats ``dedup/…``.
 Traps:
     - It needs Scrapy's default reactor, that of asyncio.
     - Of equal pages that differ in the time of publication the earlier crawled one is kept, whichever is the canonical document.
-    - The middleware and the pipeline both store pages: enable one of them, or give items other ids.
 """
 
 from __future__ import annotations
@@ -35,17 +32,16 @@ from es_dedup.tables.documents import decided
 
 try:
     from itemadapter import ItemAdapter
-    from scrapy import Request, signals
+    from scrapy import signals
     from scrapy.exceptions import DropItem
-    from scrapy.http import TextResponse
 except ImportError as error:
     raise MissingExtra(error.name or "scrapy", "scrapy", "es_dedup.scrapy") from error
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import Mapping
     from typing import Self
 
-__all__ = ["DedupPipeline", "DedupSpiderMiddleware"]
+__all__ = ["DedupPipeline"]
 
 MODES: Final = ("annotate", "mark", "drop")
 ATTRIBUTES: Final = ("id", "text", "html", "url", "title", "published", "site")
@@ -54,8 +50,8 @@ BATCH_PAGES: Final = 100
 _log = logging.getLogger(__name__)
 
 
-class _Decider:
-    """Decisions on pages of one crawl, in batches, in a thread."""
+class DedupPipeline:
+    """Decides on items that hold a text or HTML; others pass unchanged."""
 
     def __init__(self, crawler: Any) -> None:
         settings = crawler.settings
@@ -67,7 +63,6 @@ class _Decider:
             )
         self._store = settings.getbool("DEDUP_STORE", default=True)
         self._limit = max(1, settings.getint("DEDUP_BATCH_PAGES", BATCH_PAGES))
-        self._follow = settings.getbool("DEDUP_FOLLOW", default=True)
         given = settings.getdict("DEDUP_FIELDS")
         if unknown := given.keys() - set(ATTRIBUTES):
             raise ValueError(f"DEDUP_FIELDS names {min(unknown)!r}, which is none of {', '.join(ATTRIBUTES)}")
@@ -139,10 +134,6 @@ class _Decider:
             ItemAdapter(item)["dedup"] = noted
         return item
 
-
-class DedupPipeline(_Decider):
-    """Decides on items that hold a text or HTML; others pass unchanged."""
-
     async def process_item(self, item: Any, spider: Any = None) -> Any:  # noqa: ARG002 - older versions give it
         """The item, annotated or marked.
 
@@ -162,34 +153,3 @@ class DedupPipeline(_Decider):
         if page_id is None or (values.get("text") is None and values.get("html") is None):
             return None
         return Page(str(page_id), **values)
-
-
-class DedupSpiderMiddleware(_Decider):
-    """Decides on responses of text by their URLs; callbacks of duplicates are not run in mode ``drop`` without ``DEDUP_FOLLOW``.
-
-    Callbacks that are no generators have run before.
-    """
-
-    async def process_spider_output(
-        self,
-        response: Any,
-        result: AsyncIterator[Any],
-        spider: Any = None,  # noqa: ARG002 - older versions give it
-    ) -> AsyncIterator[Any]:
-        """The callback's items, annotated or marked, and its requests."""
-        decision = None
-        if isinstance(response, TextResponse):
-            charset = response.encoding if "charset" in str(response.headers.get("Content-Type")) else None
-            page = Page(response.url, html=response.body, url=response.url, http_charset=charset)
-            decision = await self._decision(page)
-        duplicate = decision is not None and decision.outcome is Outcome.DUPLICATE
-        if duplicate and self._mode == "drop" and not self._follow:
-            return
-        async for each in result:
-            if isinstance(each, Request):
-                yield each
-                continue
-            try:
-                yield self._noted(each, decision)
-            except DropItem:
-                self._stats.inc_value("dedup/withheld_items")

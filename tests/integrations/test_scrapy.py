@@ -31,7 +31,6 @@ PIPELINE: Final[dict[str, Any]] = {
     "ITEM_PIPELINES": {"es_dedup.scrapy.DedupPipeline": 300},
     "DEDUP_FIELDS": {"html": "body", "text": ""},  # no field of an item is its text
 }
-MIDDLEWARE: Final[dict[str, Any]] = {"SPIDER_MIDDLEWARES": {"es_dedup.scrapy.DedupSpiderMiddleware": 300}}
 SETTINGS: Final = Settings(workers=1)
 
 
@@ -88,7 +87,6 @@ def test_a_crawl_finds_the_duplicates_of_a_scan(site: str, expected: dict[str, A
     variants: dict[str, Any] = {
         "mark": PIPELINE | {"DEDUP_MODE": "mark"},
         "drop": PIPELINE | {"DEDUP_MODE": "drop", "DEDUP_BATCH_PAGES": 7},
-        "callbacks": MIDDLEWARE | {"DEDUP_MODE": "drop", "DEDUP_FOLLOW": False},
     }
     for name, settings in variants.items():
         settings["DEDUP_INDEX"] = str(tmp_path / f"{name}.db")
@@ -98,11 +96,10 @@ def test_a_crawl_finds_the_duplicates_of_a_scan(site: str, expected: dict[str, A
     clusters: list[set[str]] = expected["clusters"]
     size = len(expected["urls"])
     duplicates = size - len(clusters)
-    for name in ("drop", "callbacks"):
-        kept = {item["url"] for item in found[name]["items"]}
-        assert all(cluster & kept for cluster in clusters)
-        assert len(kept) + found[name]["stats"]["dedup/duplicate"] == size
-        assert 0.9 * duplicates <= size - len(kept) <= duplicates  # statistics are learned while pages come
+    kept = {item["url"] for item in found["drop"]["items"]}
+    assert all(cluster & kept for cluster in clusters)
+    assert len(kept) + found["drop"]["stats"]["dedup/duplicate"] == size
+    assert 0.9 * duplicates <= size - len(kept) <= duplicates  # statistics are learned while pages come
     assert found["drop"]["stats"]["item_dropped_count"] == found["drop"]["stats"]["dedup/duplicate"]
     marked = {item["url"]: item["duplicate_of"] for item in found["mark"]["items"]}
     assert marked.keys() == expected["urls"]
