@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import errno
-import json
 import os
 import re
 import stat
@@ -18,8 +17,7 @@ import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from textwrap import shorten
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import BaseModel, Field, PrivateAttr, SecretStr, ValidationError, model_validator
 
@@ -103,7 +101,7 @@ class Settings(Section):
     """All settings.
 
     Environment variables: ``ES_DEDUP_`` + section + ``__`` + key in capitals, e.g. ``ES_DEDUP_INDEX__LIMIT=100``;
-    lists are separated by commas, or given as a JSON array; a further ``__`` leads to ``decision.thresholds``.
+    lists are separated by commas; a further ``__`` leads to ``decision.thresholds``.
     """
 
     detectors: tuple[str, ...] = ("ccdet", "simhash", "coverage")
@@ -346,13 +344,12 @@ def read_regular(path: Path, max_bytes: int) -> bytes:
 
 def _wrong_names(values: Mapping[str, Any], origins: Mapping[str, str]) -> Iterator[str]:
     """What is wrong with the names of methods; values of other types are left to the model."""
-    for key, names_of in _NAMED.items():
+    for key, (built_in, registry, function) in _NAMED.items():
         given = values.get(key)
         if not isinstance(given, str if key == _EXTRACTOR else (list, tuple)):
             continue
         # Others register methods in registries above this package; who registered has loaded the registry.
-        registry = sys.modules.get(names_of.registry)
-        known = sorted({*names_of.built_in, *getattr(registry, names_of.function, tuple)()})
+        known = sorted({*built_in, *getattr(sys.modules.get(registry), function, tuple)()})
         place, among = _place(key, origins[key]), ", ".join(known)
         if not given and key == "detectors":
             yield f"{place}: must name at least one of {among}"
@@ -364,27 +361,19 @@ def _wrong_names(values: Mapping[str, Any], origins: Mapping[str, str]) -> Itera
                 yield f"{place}: names {name!r} {names.count(name)} times, once is enough"
 
 
-class _Names(NamedTuple):
-    """The names of built-in methods, and the function of a registry that gives those of all."""
-
-    built_in: tuple[str, ...]
-    registry: str
-    function: str
-
-
-_DETECTORS: Final = _Names(
+_EXTRACTOR: Final = "extraction.extractor"
+_DETECTORS: Final = (
     ("ccdet", "char_frequency", "coverage", "dwdcs", "multi_simhash", "simhash"),
     "es_dedup.detectors.registry",
     "detector_names",
 )
-_EXTRACTORS: Final = _Names(
+_EXTRACTORS: Final = (
     ("blocks", "plain", "readability", "resiliparse", "topic", "trafilatura"),
     "es_dedup.extraction.registry",
     "extractor_names",
 )
-_EXTRACTOR: Final = "extraction.extractor"
 _NAMED: Final = {"detectors": _DETECTORS, "elastic.also_stored": _DETECTORS, _EXTRACTOR: _EXTRACTORS}
-"""Settings that name methods."""
+"""Settings that name methods: those that are built in, and the registry and its function that gives all."""
 
 
 def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[str, Any]:
@@ -397,27 +386,10 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[s
             continue
         key, field = fields[name]
         kinds = {field.annotation, *typing.get_args(field.annotation)}
-        if not any(typing.get_origin(kind) is tuple for kind in kinds):
-            values[key] = environ[name]
-        elif typing.get_origin(field.annotation) is not tuple:  # of numbers, or absent
-            values[key] = environ[name].strip(" []").split(",")
-        elif (listed := _listed(environ[name].strip())) is not None:
-            values[key] = listed
-        else:
-            rule = "must be names separated by commas, or a JSON array of texts"
-            problems.append(f"environment variable {name}: {rule}, got {shorten(environ[name], 80)!r}")
+        listed = any(typing.get_origin(kind) is tuple for kind in kinds)
+        given = environ[name]
+        values[key] = [each for part in given.split(",") if (each := part.strip())] if listed else given
     return values
-
-
-def _listed(text: str) -> list[str] | None:
-    """The members of a list in an environment variable; None of what begins as a JSON array and is none of texts."""
-    if not text.startswith("["):
-        return [part.strip() for part in text.split(",") if part.strip()]
-    try:
-        found: list[Any] = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return found if all(isinstance(each, str) for each in found) else None
 
 
 def _layered(*layers: tuple[dict[str, Any], str]) -> tuple[dict[str, Any], dict[str, str]]:
