@@ -73,7 +73,10 @@ RECORDS: dict[str, tuple[bytes, dict[str, Any] | str]] = {
     "text": (record(URL, NEWS, TYPE + PLAIN), {"text": NEWS.decode()}),
     "json": (record(URL, b"{}", TYPE + "application/json"), "type application/json"),
     "image": (record(URL, b"\x89PNG", TYPE + "image/png"), "type image/png"),
-    "image as html": (record(URL, b"\x89PNG\r\n\x1a\n"), "!http://a/1: a PNG image, not a page"),
+    "image as html": (
+        record(URL, b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"),
+        "!http://a/1: binary data, not a page",
+    ),
     "not found": (record(URL, b"gone", status="404 Not Found"), "status 404"),
     "moved": (record(URL, b"", status="301 Moved"), "status 301"),
     "no type, html": (record(URL, b" <!DOCTYPE html><p>", "Server: x"), {"html": b" <!DOCTYPE html><p>"}),
