@@ -144,7 +144,7 @@ class SettingsMismatch(IndexError_):
     def __str__(self) -> str:
         return (
             f"{self.index} was made with other settings: {_listed(self.differences)}. {self._first}can the pages again "
-            f"into a new index, or, on Elasticsearch, run `es-dedup elastic reindex`"
+            f"into a new index, or, with attached indices, run `es-dedup elastic reindex`"
         )
 
     @property
@@ -223,7 +223,7 @@ class DamagedData(IndexError_, ValueError):
     problem: str
     message = (
         "stored {what} are damaged ({problem}): restore a copy of the index, or rebuild it "
-        "(scan the pages again; on Elasticsearch, `es-dedup elastic reindex`)"
+        "(scan the pages again; with attached indices, `es-dedup elastic reindex`)"
     )
 
 

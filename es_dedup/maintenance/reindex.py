@@ -1,6 +1,6 @@
 """New features for everything: after a change of settings that shape them.
 
-The new generation is made beside the one in use, from the source indices or, where none is attached, from the texts that the index keeps.
+The new generation is made beside the one in use, from the source indices.
 What hook, jobs and others write to the source indices meanwhile is followed by sequence numbers (``changes``): the source index's own order
 of writes takes the place of writing everything twice. When little is left, the rest is followed and the aliases are swapped while the
 writer lock of the old generation is held, so that no decision falls in between. Who still has the old settings is refused from then on
@@ -17,22 +17,19 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.batch.annotations import load_annotations
 from es_dedup.batch.overrides import load_overrides
-from es_dedup.deduplicator.deduplicator import Deduplicator
-from es_dedup.deduplicator.stored_reader import ROOTS
-from es_dedup.errors import DedupError
+from es_dedup.errors import ConfigError, DedupError
 from es_dedup.index import factory
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.context import load_attachments, open_context, pages_of, save_attachments
 from es_dedup.maintenance.documents import gone
 from es_dedup.maintenance.follow import follow, note_positions
 from es_dedup.maintenance.runner import KINDS, Runner
-from es_dedup.model import Page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
+    from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.index.port import Index
-    from es_dedup.index.records import FeatureRecord
     from es_dedup.index.source_index import SourceDocument
     from es_dedup.maintenance.context import Attachment, MaintenanceContext
     from es_dedup.settings import Settings
@@ -86,19 +83,16 @@ def reindex(
         report_progress: called with the address of the new generation, then with the name of each stage after its first batch.
 
     Raises:
+        ConfigError: no index is attached.
         NotVerified: counts or samples do not agree.
         IndexLocked: another writer holds the old generation.
     """
     with factory.open_stored(place, settings) as old:
-        attachments = load_attachments(old)
-        if attachments:
-            _check_sources(place, settings, attachments)
+        attachments = _attached_to(old, place, settings)
         ending = old.note(NOTE) or f"g{secrets.token_hex(3)}"
         old.set_note(NOTE, ending)
         address, generation = factory.beside(place, ending)
         report_progress(f"the new generation is {address}")
-        if not attachments:
-            return _from_texts(old, place, address, generation, settings, report_progress)
         with open_context(address, settings) as new:
             save_attachments(new.index, attachments)
             note_positions(new)
@@ -126,25 +120,6 @@ def reindex(
     return Reindexed(generation, *verified, counts.get("updated", 0))
 
 
-def _from_texts(
-    old: Index,
-    place: str,
-    address: str,
-    generation: str,
-    settings: Settings,
-    report_progress: Callable[[str], None],
-) -> Reindexed:
-    """The same for an index without attached indices, from the texts it keeps; no ``dedup`` field is written."""
-    with factory.open_index(address, settings, exact=True) as index:
-        report_progress("reading stored texts")
-        _refill(old, index, settings)
-        report_progress("switching")
-        with old.writing():
-            pages = _refill(old, index, settings, must_agree=True)  # what was written meanwhile
-            factory.swap_generation(place, generation, settings)
-    return Reindexed(generation, pages, pages)
-
-
 def abandon(place: str, settings: Settings) -> bool:
     """Remove a generation that was not finished; whether there was one."""
     with factory.open_stored(place, settings) as old:
@@ -168,29 +143,34 @@ def roll_back(
         NotAnIndex: there is no previous generation.
         SchemaMismatch: another release made it.
         SettingsMismatch: other settings are in force.
-        NotVerified: no index is attached, and not all texts are kept.
+        ConfigError: no index is attached.
     """
     address, generation = factory.beside(place, PREVIOUS)
     factory.must_fit(address, settings)
     with factory.open_stored(place, settings) as present, present.writing():
-        attachments = load_attachments(present)
-        _check_sources(place, settings, attachments)
+        _attached_to(present, place, settings)
         with open_context(address, settings) as previous:
-            if attachments:
-                _carry_over(present, previous.dedup)
-            else:
-                _refill(present, previous.index, settings, must_agree=True)
+            _carry_over(present, previous.dedup)
         factory.swap_generation(place, generation, settings)
     with open_context(place, settings) as context:
         context.index.set_note(NOTE, None)
         _cancel_jobs(context)
-        return _run(context, "backfill", report_progress).get("updated", 0) if attachments else 0
+        return _run(context, "backfill", report_progress).get("updated", 0)
 
 
-def _check_sources(place: str, settings: Settings, attachments: Sequence[Attachment]) -> None:
-    """Raise ``SourceIncomplete`` where documents cannot be updated without losing data, before a generation is changed."""
+def _attached_to(index: Index, place: str, settings: Settings) -> list[Attachment]:
+    """The attachments of an index, before a generation is changed.
+
+    Raises:
+        ConfigError: there are none.
+        SourceIncomplete: documents cannot be updated without losing data.
+    """
+    attachments = load_attachments(index)
+    if not attachments:
+        raise ConfigError(("no source index is attached: scan the pages into a new index",), "reindex")
     with closing(factory.open_source_index(place, settings)) as source_index:
         source_index.check(name for each in attachments for name in source_index.indices(each.target))
+    return attachments
 
 
 def _run(context: MaintenanceContext, what: str, report_progress: Callable[[str], None]) -> dict[str, int]:
@@ -276,78 +256,7 @@ def _changed(context: MaintenanceContext, page_id: str, read: Sequence[SourceDoc
 # From one generation to the other
 
 
-def _refill(old: Index, new: Index, settings: Settings, *, must_agree: bool = False) -> int:
-    """Bring an index up to what another one stores, by the texts of that one; to repeat it is safe, and reads what has changed since.
-
-    Args:
-        old: the index whose texts are read.
-        new: the new index.
-        settings: it was opened with these.
-        must_agree: also see that all pages are in the new one.
-
-    Returns:
-        Number of pages.
-
-    Raises:
-        NotVerified: texts of pages with features are not kept, or the counts differ.
-    """
-    pages = without_text = 0
-
-    def changed_pages() -> Iterator[Page]:
-        nonlocal pages, without_text
-        for records in old.scan(batch=BATCH):
-            stored = new.get_many(record.page_id for record in records)
-            changed = [each for each in records if _facts(each) != _facts(stored.get(each.page_id))]
-            texts = old.texts(each.page_id for each in changed)
-            pages += len(records)
-            for each in changed:
-                if each.page_id in texts or not each.content_hash:
-                    yield _page(each, texts.get(each.page_id, ""))
-                else:
-                    without_text += 1
-
-    old.refresh()  # else pages that were removed a moment ago are still found, without their texts
-    new.set_note(ROOTS, old.note(ROOTS))
-    dedup = Deduplicator(new, settings)
-    _carry_over(old, dedup)
-    dedup.scan(changed_pages())
-    removed = [page_id for records in new.scan(batch=BATCH) for page_id in _removed(old, records)]
-    if removed:
-        dedup.remove(removed)
-        new.refresh()  # whoever opens the index after the swap sees no removed page
-    if must_agree and without_text:
-        raise NotVerified(
-            f"the texts of {without_text:,} of {pages:,} pages are not kept, so scan the pages again into a new index"
-        )
-    if must_agree and (count := new.count()) != pages:
-        raise NotVerified(f"{pages:,} pages gave {count:,}")
-    return pages
-
-
-def _removed(old: Index, records: Sequence[FeatureRecord]) -> list[str]:
-    stored = old.get_many(record.page_id for record in records)
-    return [record.page_id for record in records if record.page_id not in stored]
-
-
 def _carry_over(old: Index, dedup: Deduplicator) -> None:
     """Give a new generation, which ``dedup`` works on, what the old one has beside pages: overrides and annotations."""
     dedup.import_overrides(load_overrides(old).values())
     dedup.import_annotations(load_annotations(old, removed=True))
-
-
-def _page(record: FeatureRecord, text: str) -> Page:
-    return Page(
-        record.page_id,
-        text=text,
-        url=record.url or None,
-        title=record.title or None,
-        published=record.published or None,
-        site=record.site or None,
-    )
-
-
-def _facts(record: FeatureRecord | None) -> tuple[object, ...]:
-    """What shows that a page was stored again."""
-    if record is None:
-        return ()
-    return (record.content_hash, record.length, record.title, record.url, record.site, record.published)

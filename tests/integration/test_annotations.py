@@ -8,8 +8,6 @@ from es_dedup import Deduplicator, Relation, Settings
 from es_dedup.batch.annotations import read_jsonl
 from es_dedup.errors import InputError, InvalidAnnotation, UnknownPage
 from es_dedup.evaluation.uncertain import sampled
-from es_dedup.index.factory import is_remote
-from es_dedup.maintenance.reindex import reindex
 from es_dedup.model.annotations import Label
 from tests.samples import partition, story
 
@@ -48,7 +46,5 @@ def test_labels_are_kept_and_change_no_cluster(place: str) -> None:
         assert sampled(dedup, 2, seed=1) == sampled(dedup, 2, seed=1)
         assert len(sampled(dedup, 2, seed=1)) == 2
         assert sorted(sampled(dedup, 9, seed=1)) == sorted(dedup.page_ids())
-    if is_remote(place):
-        reindex(place, ALONE)
     with Deduplicator.open(place, settings=ALONE) as dedup:
         assert dedup.annotations() == kept

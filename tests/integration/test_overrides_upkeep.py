@@ -7,14 +7,16 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_dedup import Deduplicator
+from es_dedup.errors import ConfigError
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.context import MaintenanceContext, open_context
 from es_dedup.maintenance.documents import finish_overrides, overridden
 from es_dedup.maintenance.reindex import reindex, roll_back
+from es_dedup.model.annotations import Label
 from es_dedup.model.overrides import OverrideReport
 from es_dedup.settings.sections import CcdetConfig
-from tests.samples import partition, story
+from tests.samples import story
 from tests.servers import fresh_name, remove, url_of
 from tests.source_indices import FIELDS, attached, documents, settings, source_index
 from tests.traffic import run
@@ -67,9 +69,11 @@ def test_documents_follow_and_no_job_loses_overrides() -> None:
             dedup_bulk(client, [{"_index": name, "_id": OTHER, **given[OTHER]}], hook=hook)
         with open_context(place, old) as site:
             agreed(client, name, site)
+            site.dedup.annotate(first, copy, Label.DUP, reader="mz")
         reindex(place, new)
         with open_context(place, new) as site:
             agreed(client, name, site)
+            assert [each.reader for each in site.dedup.annotations()] == ["mz"]
             chosen = change_overrides(site, lambda dedup: dedup.override_canonical(copy, **WHY))[0]
             assert dedup_field(client, name, OTHER)["duplicate_of"] == copy
         roll_back(place, old)
@@ -81,22 +85,13 @@ def test_documents_follow_and_no_job_loses_overrides() -> None:
             assert len(site.dedup.overrides()) == 2
 
 
-def test_a_reindex_from_texts_keeps_overrides_and_what_programs_keep() -> None:
+def test_without_an_attached_index_nothing_is_built_anew() -> None:
     place = f"{url_of('es8')}/{fresh_name()}"
     try:
         with Deduplicator.open(place, settings=settings()) as dedup:
-            dedup.scan([story(0), story(1), story(0, "copy", day=3)])
-            dedup.override_different("story-0", "copy", **WHY)
-            dedup.override_same("story-1", "copy", **WHY)
-            before = dedup.overrides(), partition(dedup)
-        changed = settings().model_copy(update={"ccdet": CcdetConfig(window=8)})
-        reindex(place, changed)
-        with Deduplicator.open(place, settings=changed) as dedup:
-            assert (dedup.overrides(), partition(dedup)) == before
-            dedup.scan([story(2)])
-        assert roll_back(place, settings()) == 0
-        with Deduplicator.open(place, settings=settings()) as dedup:
-            assert (dedup.overrides(), dedup.count()) == (before[0], 4)
+            dedup.add(story(0))
+        with pytest.raises(ConfigError, match="no source index is attached"):
+            reindex(place, settings())
     finally:
         remove(place)
 
