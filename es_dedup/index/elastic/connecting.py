@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ssl
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
-from es_dedup.errors import ConfigError
+from es_dedup.errors import ConfigError, MissingExtra
 from es_dedup.settings.servers import ElasticConfig
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ def client_options(address: Address, options: Options) -> dict[str, Any]:
     """Arguments of ``Elasticsearch`` beside times and retries.
 
     Raises:
-        ConfigError: a file of the settings is not there, or TLS is wanted of an address without it.
+        ConfigError: a file of the settings is not there, TLS is wanted of an address without it, or a fingerprint behind a proxy.
+        MissingExtra: a proxy needs the package requests.
     """
     found: dict[str, Any] = credentials(address, options) | certificates(address, options)
     if options.ca_fingerprint and options.client_cert:  # the client would not send the certificate
@@ -29,6 +30,9 @@ def client_options(address: Address, options: Options) -> dict[str, Any]:
             found.pop(name, None)
         found["ssl_context"] = _context_with_certificate(options)
     if proxy := options.proxy.get_secret_value():
+        if options.ca_fingerprint:  # the client would check nothing
+            problem = f"{options.section}.ca_fingerprint is not checked behind a proxy: name the authority in ca_certs"
+            raise ConfigError((problem,))
         found["node_class"] = _node_behind(proxy)
     return {"hosts": list(address.hosts), **found}
 
@@ -75,63 +79,20 @@ def _context_with_certificate(options: Options) -> ssl.SSLContext:
 
 
 def _node_behind(proxy: str) -> Any:
-    import urllib3  # noqa: PLC0415 - comes with the client
-    from elastic_transport import Urllib3HttpNode  # noqa: PLC0415 - of an extra
+    from elastic_transport import RequestsHttpNode  # noqa: PLC0415 - of an extra
 
-    class ProxiedNode(Urllib3HttpNode):
+    if find_spec("requests") is None:
+        raise MissingExtra("requests", "proxy", "a forward proxy")
+
+    class ProxiedNode(RequestsHttpNode):
         """Sends each request to the server through a forward proxy; to one with https by a tunnel."""
 
         def __init__(self, config: Any) -> None:
             super().__init__(config)
-            self.pool: Any = _ProxiedPool(
-                self.pool, f"{config.scheme}://{_bracketed(config.host)}:{config.port}"
-            )
-
-    class _ProxiedPool:
-        """Connections through the proxy, with timeouts, sizes and TLS of the direct ones."""
-
-        def __init__(self, direct: Any, target: str) -> None:
-            parts = urllib3.util.parse_url(proxy)
-            headers = urllib3.make_headers(proxy_basic_auth=unquote(parts.auth)) if parts.auth else None
-            more = dict(direct.conn_kw)
-            if target.startswith("https:"):
-                names = ("cert_reqs", "ca_certs", "cert_file", "key_file", "assert_hostname")
-                more |= {name: getattr(direct, name) for name in names}
-                more["assert_fingerprint"] = (
-                    getattr(direct, "_elastic_assert_fingerprint", None) or direct.assert_fingerprint
-                )
-            for own in ("proxy", "proxy_config"):
-                more.pop(own, None)
-            self._manager = urllib3.ProxyManager(
-                proxy,
-                proxy_headers=headers,
-                timeout=direct.timeout,
-                maxsize=direct.pool.maxsize if direct.pool else 10,
-                block=True,
-                **more,
-            )
-            self._manager.pool_classes_by_scheme = {
-                **self._manager.pool_classes_by_scheme,
-                target.partition(":")[0]: type(direct),
-            }
-            self._target = target
-            direct.close()
-
-        def urlopen(self, method: str, target: str, *, headers: Any = None, **options: Any) -> Any:
-            # else the manager adds a header of this name beside the client's, whose name is in small letters
-            own = {"Accept" if name == "accept" else name: value for name, value in (headers or {}).items()}
-            return self._manager.urlopen(
-                method, self._target + target, headers=own, redirect=False, **options
-            )
-
-        def close(self) -> None:
-            self._manager.clear()
+            self.session.trust_env = False
+            self.session.proxies = {"http": proxy, "https": proxy}
 
     return ProxiedNode
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
 
 
 class Options(ElasticConfig):

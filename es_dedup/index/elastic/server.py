@@ -398,7 +398,7 @@ def reason_of(error: Exception) -> str:
     """What the server or the client says, shortened."""
     body = getattr(error, "body", None)
     found = reason_in(body.get("error")) if isinstance(body, dict) else ""
-    cause = error.__cause__  # the client's own message may leave it out
+    cause = error.__cause__ or error.__context__  # the client's own message may leave it out
     said = f"{error}: {cause}" if cause is not None and str(cause) not in str(error) else str(error)
     return (found or f"no answer ({said})")[:REASON_CHARS]
 
