@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,7 +70,12 @@ def problem(answer: httpx.Response, status: int, name: str) -> Any:
 
 @contextmanager
 def serving(
-    place: str, folder: Path, *options: str, variables: Mapping[str, str] | None = None, **settings: Any
+    place: str,
+    folder: Path,
+    *options: str,
+    variables: Mapping[str, str] | None = None,
+    ready: bool = True,
+    **settings: Any,
 ) -> Iterator[Api]:
     """A server on a free port, ended with the block.
 
@@ -78,6 +84,7 @@ def serving(
         folder: where it runs and keeps its tokens.
         options: of the command.
         variables: of the environment.
+        ready: wait until a process has read the index.
         settings: of section ``serve``.
     """
     folder.mkdir(exist_ok=True)
@@ -94,6 +101,8 @@ def serving(
         )
     try:
         with Api(process, folder) as api:
+            while ready and api.get("/readyz").json().get("type", "").endswith(":opening"):
+                time.sleep(0.05)
             yield api
     finally:
         process.terminate()

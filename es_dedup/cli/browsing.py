@@ -60,13 +60,13 @@ def show(
     session: Session,
     ids: Annotated[list[str], typer.Argument(metavar="CLUSTER…")],
     *,
-    evidence: bool = True,
+    evidence: bool = False,
 ) -> None:
-    """Show clusters: the canonical document, and every member with the evidence.
+    """Show clusters: the canonical document, and every member with how much both share.
 
     Args:
         ids: Ids of clusters, or ids or URLs of any pages in them; -: one a line on standard input.
-        evidence: Show the evidence for each member.
+        evidence: Show all evidence for each member.
     """
     from es_dedup.views.cluster_json import cluster_as_dict
 

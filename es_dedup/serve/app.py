@@ -71,7 +71,7 @@ def create_app(service: Service) -> Watched:
 
     @asynccontextmanager
     async def running(_: FastAPI) -> AsyncIterator[None]:
-        await service.workers.readers.connect()
+        service.workers.readers.connect()
         service.prepare_search()
         yield
         service.workers.readers.disconnect()

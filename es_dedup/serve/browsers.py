@@ -112,11 +112,14 @@ async def _signed_in(visit: Visited) -> Visit:
 
     Raises:
         SignIn, ForeignHost: see there.
+        Opening: no view can be shown yet.
     """
     if visit.service.tokens is None:
         visit.service.require_own_host(visit.request)
     elif visit.scope is None:
         raise SignIn
+    if visit.request.method == "GET":
+        visit.service.require_ready()
     return visit
 
 

@@ -27,7 +27,7 @@ from es_dedup.serve.browsers import (
     see_done,
 )
 from es_dedup.serve.cluster_queries import Listed  # noqa: TC001 - FastAPI reads it
-from es_dedup.serve.problems import InvalidQuery, NoSuchRoute
+from es_dedup.serve.problems import RETRY_SECONDS, InvalidQuery, NoSuchRoute, Opening
 from es_dedup.views import clusters, jobs, overrides, pages
 from es_dedup.views import overview as overviews
 from es_dedup.views import search as searches
@@ -67,15 +67,17 @@ async def cluster(visit: SignedIn, name: str, offset: Offset = 0, done: str = ""
 
 
 @router.get("/pages/{page_id:path}")
-async def page(visit: SignedIn, page_id: str, done: str = "") -> Response:
+async def page(visit: SignedIn, page_id: str, done: str = "", *, features: bool = False) -> Response:
     """A stored page."""
-    return await visit.show(pages.page, page_id, done)
+    return await visit.show(pages.page, page_id, done, features)
 
 
 @router.get("/compare")
-async def compare(visit: SignedIn, left: str = "", right: str = "", done: str = "") -> Response:
+async def compare(
+    visit: SignedIn, left: str = "", right: str = "", done: str = "", *, features: bool = False
+) -> Response:
     """Two stored pages; without their ids a form for them."""
-    return await visit.show(pages.pair, left, right, done)
+    return await visit.show(pages.pair, left, right, done, features)
 
 
 @router.get("/search")
@@ -88,9 +90,9 @@ async def search(
 
 
 @router.get("/overrides")
-async def listed(visit: SignedIn, done: str = "") -> Response:
+async def listed(visit: SignedIn, offset: Offset = 0, done: str = "") -> Response:
     """Decisions of people."""
-    return await visit.show(overrides.listed, done)
+    return await visit.show(overrides.listed, offset, done)
 
 
 @router.post("/overrides")
@@ -163,10 +165,16 @@ def _sign_in(visit: Visit, to: str, *, wrong: bool = False) -> Response:
 def problem(request: Request, error: DedupError, status: int) -> Response:
     """An error as a view."""
     visit = Visit(request, request.app.state.service)
-    text = str(error)
+    text, title = str(error), "Not found" if status == NoSuchRoute.status else "Something went wrong"
     if isinstance(error, InvalidQuery):  # which speaks to programs
         wrong = error.problem.removeprefix("query.")
         text = translate(visit.language, "This address leads nowhere: {problem}", problem=wrong)
     elif isinstance(error, NoSuchRoute):
         text = translate(visit.language, "There is no view at {path}.", path=error.path)
-    return visit.html(console_page("problem", visit.visitor, text=text, status=status), status)
+    elif isinstance(error, Opening):
+        title, template = "Reading the index", "{ready} of {processes} processes have read the index."
+        text = translate(visit.language, template, ready=error.ready, processes=error.processes)
+    answer = visit.html(console_page("problem", visit.visitor, text=text, title=title), status)
+    if isinstance(error, Opening):
+        answer.headers["Refresh"] = str(RETRY_SECONDS)  # the browser asks again
+    return answer

@@ -131,6 +131,16 @@ class Slow(RequestError, status=HTTPStatus.GATEWAY_TIMEOUT):
     )
 
 
+class Opening(RequestError, status=HTTPStatus.SERVICE_UNAVAILABLE):
+    """No process has read the index yet."""
+
+    ready: int
+    processes: int
+    message = (
+        "the server is reading the index: {ready} of {processes} processes are ready; repeat the request"
+    )
+
+
 class ReaderLost(RequestError, status=HTTPStatus.SERVICE_UNAVAILABLE):
     """A process that was to answer has ended."""
 

@@ -19,10 +19,10 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import DedupError, SettingsDiffer
 from es_dedup.model import Page
+from es_dedup.model.translations import ENGLISH
 from es_dedup.serve.calls import encoded
 from es_dedup.serve.problems import ReaderLost, as_problem
-from es_dedup.views.frame import Visitor
-from es_dedup.views.templates import console_page
+from es_dedup.views.templates import environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,14 +41,17 @@ class _Process:
 
     def __init__(self, place: str, settings: Settings) -> None:
         self._ours, theirs = socket.socketpair()
+        self._writer: asyncio.StreamWriter | None = None
         context = multiprocessing.get_context("spawn")  # no forked locks and connections
         self._process = context.Process(target=answer_calls, args=(place, settings, theirs), daemon=True)
         self._process.start()
         theirs.close()
 
     async def connect(self) -> None:
-        """Take the socket into the running loop."""
+        """Take the socket into the running loop, and wait until the process has read the index, or could not."""
         self._reader, self._writer = await asyncio.open_connection(sock=self._ours)
+        with suppress(OSError, EOFError):  # the next call says so
+            await self._answer()
 
     async def ask(self, call: bytes) -> bytes | DedupError:
         """Send a call and wait for its answer; to be done wholly, or the process is not to be asked again.
@@ -56,15 +59,20 @@ class _Process:
         Raises:
             OSError, EOFError: it has ended.
         """
+        assert self._writer is not None  # noqa: S101 - it is connected
         self._writer.write(len(call).to_bytes(LENGTH_BYTES, "big") + call)
         await self._writer.drain()
+        return await self._answer()
+
+    async def _answer(self) -> bytes | DedupError:
         length = int.from_bytes(await self._reader.readexactly(LENGTH_BYTES), "big")
         answer: bytes | DedupError = pickle.loads(await self._reader.readexactly(length))  # noqa: S301 - our own
         return answer
 
     def close(self) -> None:
         """Let it end, which it does when its socket is closed."""
-        self._writer.close()
+        if self._writer is not None:
+            self._writer.close()
 
     def join(self) -> None:
         """Wait until it has ended."""
@@ -86,12 +94,25 @@ class Readers:
         self._place, self._settings = place, settings
         self._all = [_Process(place, settings) for _ in range(count)]
         self._idle: asyncio.LifoQueue[_Process] = asyncio.LifoQueue()  # the last one has its caches warm
+        self._connecting: dict[_Process, asyncio.Task[None]] = {}
 
-    async def connect(self) -> None:
-        """Take the processes into the running loop; before the first call."""
+    @property
+    def ready(self) -> tuple[int, int]:
+        """How many processes have read the index, and how many there are."""
+        return len(self._all) - len(self._connecting), len(self._all)
+
+    def connect(self) -> None:
+        """Take the processes into the running loop, in the background; before the first call, which waits for one of them."""
         for process in self._all:
+            self._connect(process)
+
+    def _connect(self, process: _Process) -> None:
+        async def connected() -> None:
             await process.connect()
+            del self._connecting[process]
             self._idle.put_nowait(process)
+
+        self._connecting[process] = asyncio.ensure_future(connected())
 
     async def ask(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> bytes:
         """The encoded answer of ``function(reader, *arguments, **options)`` in the next idle process. Must not be cancelled: shield it.
@@ -99,24 +120,25 @@ class Readers:
         Raises:
             DedupError: what the function raised; ``ReaderLost`` when its process has ended.
         """
+        call = pickle.dumps((function, arguments, options))
         process = await self._idle.get()
         try:
-            found = await process.ask(pickle.dumps((function, arguments, options)))
+            found = await process.ask(call)
         except (OSError, EOFError):
             process.join()
             self._all.remove(process)
-            process = _Process(self._place, self._settings)
-            self._all.append(process)
-            await process.connect()
+            self._all.append(_Process(self._place, self._settings))
+            self._connect(self._all[-1])
             raise ReaderLost from None
-        finally:
-            self._idle.put_nowait(process)
+        self._idle.put_nowait(process)
         if isinstance(found, DedupError):
             raise found
         return found
 
     def disconnect(self) -> None:
         """Let the processes end; in the loop."""
+        for task in self._connecting.values():
+            task.cancel()
         for process in self._all:
             process.close()
 
@@ -133,9 +155,8 @@ def answer_calls(place: str, settings: Settings, server: socket.socket) -> None:
     warnings.simplefilter("ignore", SettingsDiffer)
     dedup: Deduplicator | None = None
     stream: Any = server.makefile("rwb")
-    warm = pickle.dumps((_warm, (), {}))
     with suppress(OSError):
-        call: bytes | None = warm
+        call: bytes | None = pickle.dumps((_warm, (), {}))
         while call is not None:
             try:
                 dedup = dedup or Deduplicator.open(place, settings=settings, read_only=True)
@@ -145,14 +166,15 @@ def answer_calls(place: str, settings: Settings, server: socket.socket) -> None:
                 answer = as_problem(error)
                 if answer is not error:
                     _LOG.exception("a call failed")
-            if call is not warm:
-                _send(stream, pickle.dumps(answer))
+            _send(stream, pickle.dumps(answer))
             call = _received(stream)
 
 
 def _warm(dedup: Deduplicator) -> Decision:
-    """Do what the first request would otherwise wait for: load modules, and compile the templates that all views have."""
-    console_page("compare_form", Visitor(), left="", right="")
+    """Do what the first request would otherwise wait for: load modules, read statistics, and compile templates."""
+    templates = environment(ENGLISH)
+    for name in templates.list_templates():
+        templates.get_template(name)
     return dedup.check(Page(id="-", text="The ferry ran aground at noon on Monday."))
 
 

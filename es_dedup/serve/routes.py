@@ -287,7 +287,8 @@ async def healthy() -> Response:
 
 @router.get("/readyz", response_model=answers.Status)
 async def ready(service: Served) -> Response:
-    """Whether the index answers; needs no token."""
+    """Whether the index is read and answers; needs no token."""
+    service.require_ready()
     await service.workers.read(IndexReader.count)
     return Json({"status": "ok"})
 

@@ -67,6 +67,16 @@ class Service:
         given = self.limits.read_token.get_secret_value() or self.limits.write_token.get_secret_value()
         return "" if given else str(self.limits.token_file)
 
+    def require_ready(self) -> None:
+        """Refuse what no process can answer yet.
+
+        Raises:
+            Opening: all of them are still reading the index.
+        """
+        ready, processes = self.workers.readers.ready
+        if not ready:
+            raise problems.Opening(ready, processes)
+
     @staticmethod
     def require_own_host(request: Request) -> None:
         """Refuse a site whose name was made to lead here.

@@ -13,6 +13,7 @@ from es_dedup.model.overrides import OverrideKind
 from es_dedup.model.translations import translate
 from es_dedup.views import overrides
 from es_dedup.views.frame import path
+from es_dedup.views.graph import cluster_graph
 from es_dedup.views.templates import console_page, short, when
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ def one(reader: IndexReader, visitor: Visitor, name: str, offset: int, done: str
         cluster=found,
         canonical=reader.record(found.canonical),
         rows=rows,
+        graph=cluster_graph(found, [(row.member, row.record) for row in rows]),
         reason=_because(reader, visitor.language, found, records),
         decided=overrides.of_pages(reader, (found.canonical, *members)),
         following=path("clusters", name, offset=offset + MEMBERS) if more else "",

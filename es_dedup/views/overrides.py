@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.model.overrides import OverrideKind
+from es_dedup.views.frame import path
 from es_dedup.views.templates import console_page
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from es_dedup.views.frame import Visitor
 
 MOST: Final = 100
-"""Overrides that are listed beside pages."""
+"""Overrides that are listed at a time, and beside pages."""
 DECISIONS: Final = {
     OverrideKind.DIFFERENT: "Never in one cluster",
     OverrideKind.SAME: "Always in one cluster",
@@ -25,11 +26,17 @@ DECISIONS: Final = {
 """What was decided, in words."""
 
 
-def listed(reader: IndexReader, visitor: Visitor, done: str) -> bytes:
-    """All overrides, the newest first; who may write can undo those in force and name a passage that never counts."""
+def listed(reader: IndexReader, visitor: Visitor, offset: int, done: str) -> bytes:
+    """Overrides, the newest first, ``MOST`` at a time; who may write can undo those in force and name a passage that never counts."""
     found = sorted(reader.overrides(undone=True), key=lambda each: each.time, reverse=True)
     return console_page(
-        "overrides", visitor, overrides=found, decisions=DECISIONS, notice=just_decided(reader, done)
+        "overrides",
+        visitor,
+        overrides=found[offset : offset + MOST],
+        decisions=DECISIONS,
+        following=path("overrides", offset=offset + MOST) if offset + MOST < len(found) else "",
+        notice=just_decided(reader, done),
+        back=path("overrides", offset=offset or None),
     )
 
 

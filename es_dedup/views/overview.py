@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from es_dedup.index.jobs import JobState
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
 from es_dedup.model.overrides import OverrideKind
-from es_dedup.model.translations import translate
 from es_dedup.views.charts import month_axis, site_bars, size_bars
 from es_dedup.views.clusters import cluster_rows, fields
 from es_dedup.views.frame import path
@@ -31,7 +30,7 @@ LAG: Final = 0.05
 
 
 class Task(NamedTuple):
-    """Something to do: how many things of a kind need attention, and where to see to them."""
+    """Something to do, in English: how many things of a kind need attention, and where to see to them."""
 
     text: str
     number: str
@@ -49,7 +48,7 @@ def overview(reader: IndexReader, visitor: Visitor, jobs: Sequence[JobStatus]) -
         visitor,
         stats=stats,
         facts={name: value for name, value in stats.items() if isinstance(value, int | float | str)},
-        tasks=list(_tasks(reader, visitor.language, stats, jobs)),
+        tasks=list(_tasks(reader, stats, jobs)),
         jobs=jobs,
         steered=(),
         newest=cluster_rows(reader, reader.list_clusters(newest, limit=NEWEST)),
@@ -60,52 +59,23 @@ def overview(reader: IndexReader, visitor: Visitor, jobs: Sequence[JobStatus]) -
     )
 
 
-def _tasks(
-    reader: IndexReader, language: str, stats: Mapping[str, object], jobs: Sequence[JobStatus]
-) -> Iterator[Task]:
+def _tasks(reader: IndexReader, stats: Mapping[str, Any], jobs: Sequence[JobStatus]) -> Iterator[Task]:
     """What needs attention, the most urgent first."""
-    abandoned = [job for job in jobs if job.state == JobState.ABANDONED]
-    if abandoned:
-        yield Task(
-            translate(language, "Abandoned jobs"),
-            f"{len(abandoned):,}",
-            translate(language, "resume them"),
-            path("jobs"),
-        )
+    if abandoned := sum(job.state == JobState.ABANDONED for job in jobs):
+        yield Task("Abandoned jobs", f"{abandoned:,}", "resume them", path("jobs"))
     if stats["clusters_pending"]:
-        yield Task(
-            translate(language, "Stored pages are not clustered yet"),
-            "",
-            translate(language, "recluster"),
-            path("jobs"),
-        )
-    statistics, pages = stats["statistics"], stats["pages"]
-    assert isinstance(statistics, dict)  # noqa: S101 - see ``IndexReader.stats``
-    assert isinstance(pages, int)  # noqa: S101
-    if statistics["pages_since"] > pages * LAG:
-        counted = f"{statistics['pages_since']:,} / {pages:,}"
-        yield Task(
-            translate(language, "Pages added since the corpus statistics were learned"),
-            counted,
-            translate(language, "recluster"),
-            path("jobs"),
-        )
+        yield Task("Stored pages are not clustered yet", "", "recluster", path("jobs"))
+    added, pages = stats["statistics"]["pages_since"], stats["pages"]
+    if added > pages * LAG:
+        counted, text = f"{added:,} / {pages:,}", "Pages added since the corpus statistics were learned"
+        yield Task(text, counted, "recluster", path("jobs"))
     if differ := stats["settings_not_in_force"]:
-        assert isinstance(differ, list)  # noqa: S101
-        yield Task(
-            translate(language, "Settings of the server that are not in force"),
-            f"{len(differ):,}",
-            translate(language, "compare"),
-            path("tune"),
-        )
+        text = "Settings of the server that are not in force"
+        yield Task(text, f"{len(differ):,}", "compare", path("tune"))
     if low := _low_agreement(reader):
         counted = f"{low:,}" if low < MOST else f"{MOST:,}+"
-        yield Task(
-            translate(language, "Clusters with low agreement"),
-            counted,
-            translate(language, "review"),
-            path("clusters", order=ClusterOrder.CONFIDENCE),
-        )
+        address = path("clusters", order=ClusterOrder.CONFIDENCE)
+        yield Task("Clusters with low agreement", counted, "review", address)
 
 
 def _low_agreement(reader: IndexReader) -> int:

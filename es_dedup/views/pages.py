@@ -29,10 +29,17 @@ class CandidateRow(NamedTuple):
     decision: str
 
 
-def pair(reader: IndexReader, visitor: Visitor, left: str, right: str, done: str) -> bytes:
+def pair(
+    reader: IndexReader,
+    visitor: Visitor,
+    left: str,
+    right: str,
+    done: str,
+    features: bool,  # noqa: FBT001 - sent to a process by position
+) -> bytes:
     """Two pages with their texts aligned and all evidence; who may write can decide that they are the same or different.
 
-    Without two ids a form that asks for them.
+    Without two ids a form that asks for them. ``features``: with the named ones, for which dictionaries are loaded.
 
     Raises:
         UnknownPage: an id that is not stored.
@@ -42,27 +49,28 @@ def pair(reader: IndexReader, visitor: Visitor, left: str, right: str, done: str
     return console_page(
         "compare",
         visitor,
-        pair=pair_of(reader, left, right, visitor.language),
+        pair=pair_of(reader, left, right, visitor.language, features=features),
+        all_features="" if features else path("compare", left=left, right=right, features="true"),
         decided=overrides.of_pages(reader, (left, right)),
         notice=overrides.just_decided(reader, done),
         back=path("compare", left=left, right=right),
     )
 
 
-def pair_of(reader: IndexReader, left: str, right: str, language: str) -> PairView:
-    """Two stored pages beside each other.
+def pair_of(reader: IndexReader, left: str, right: str, language: str, *, features: bool = False) -> PairView:
+    """Two stored pages beside each other, on request with their named features.
 
     Raises:
         UnknownPage: an id that is not stored.
     """
     ours, theirs = (PageView(reader.record(name), reader.text(name)) for name in (left, right))
-    fields = compared_fields(reader.features(left), reader.features(right))
+    fields = compared_fields(reader.features(left), reader.features(right)) if features else ()
     compared = MemberComparison(theirs, reader.explain(left, right), reader.aligned(left, right), fields)
     return pair_view(ours, compared, CHARS, ("the left page", "the right page"), language)
 
 
-def page(reader: IndexReader, visitor: Visitor, page_id: str, done: str) -> bytes:
-    """A page: its text and features, and what was decided of its candidates; who may write can make it canonical.
+def page(reader: IndexReader, visitor: Visitor, page_id: str, done: str, features: bool) -> bytes:  # noqa: FBT001 - sent to a process by position
+    """A page: its text, on request its features, and what was decided of its candidates; who may write can make it canonical.
 
     Raises:
         UnknownPage: it is not stored.
@@ -79,7 +87,8 @@ def page(reader: IndexReader, visitor: Visitor, page_id: str, done: str) -> byte
         chars=CHARS,
         cluster=reader.cluster(page_id, evidence_of=()),
         candidates=candidates,
-        features=feature_rows(reader.features(page_id), language=visitor.language),
+        features=feature_rows(reader.features(page_id), language=visitor.language) if features else (),
+        all_features=path("pages", page_id, features="true"),
         decided=overrides.of_pages(reader, (page_id,)),
         notice=overrides.just_decided(reader, done),
         back=path("pages", page_id),

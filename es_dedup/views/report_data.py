@@ -11,7 +11,7 @@ from es_dedup.views.compare import MemberComparison, PageView
 from es_dedup.views.features import compared_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.index.records import FeatureRecord
@@ -99,34 +99,27 @@ def gather(
 
 
 def _count(source: IndexReader, keep: int) -> tuple[Totals, list[Cluster]]:
+    """Counts over all clusters, and the largest, of one size by id."""
     sizes: Counter[int] = Counter()
     scores: Counter[int] = Counter()
     relations: Counter[str] = Counter()
     contained = 0
-    heap: list[tuple[int, _Last, Cluster]] = []
-    for cluster in source.clusters():
-        contained += bool(cluster.contained_in)
-        if not cluster.members:
-            continue
-        sizes[cluster.size] += 1
-        for member in cluster.members:
-            least = member.score if member.shares is None else min(member.shares)
-            scores[min(100, max(0, int(least * 100 + 1e-9)))] += 1
-            relations[str(member.relation)] += 1
-        heapq.heappush(heap, (cluster.size, _Last(cluster.id), cluster))
-        if len(heap) > keep:
-            heapq.heappop(heap)
-    totals = Totals(sizes.total(), scores.total(), sizes, scores, relations, contained)
-    return totals, [cluster for _, _, cluster in sorted(heap, reverse=True)]
 
+    def counted() -> Iterator[Cluster]:
+        nonlocal contained
+        for cluster in source.clusters():
+            contained += bool(cluster.contained_in)
+            if not cluster.members:
+                continue
+            sizes[cluster.size] += 1
+            for member in cluster.members:
+                least = member.score if member.shares is None else min(member.shares)
+                scores[min(100, max(0, int(least * 100 + 1e-9)))] += 1
+                relations[str(member.relation)] += 1
+            yield cluster
 
-class _Last(str):
-    """Sorts backwards, so that among clusters of one size those with the smaller id are kept and come first."""
-
-    __slots__ = ()
-
-    def __lt__(self, other: str) -> bool:
-        return str.__gt__(self, other)
+    largest = heapq.nlargest(keep, counted(), key=lambda cluster: cluster.size)
+    return Totals(sizes.total(), scores.total(), sizes, scores, relations, contained), largest
 
 
 def _view(source: IndexReader, cluster: Cluster, limits: ReportLimits) -> ClusterView:

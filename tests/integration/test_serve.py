@@ -12,7 +12,7 @@ import pytest
 from es_dedup import Deduplicator, Page
 from es_dedup.deduplicator.index_reader import STATISTICS_SECONDS
 from es_dedup.model.plain import plain
-from tests.serving import EVERYWHERE, OTHER, TEXT, Api, serving
+from tests.serving import EVERYWHERE, OTHER, TEXT, Api, problem, serving
 
 IDS = ("https://a.example/1?x=1&y=ü", "b/../c", "plain")
 
@@ -81,6 +81,17 @@ def test_each_route_answers_as_the_library(api: Api, place: str) -> None:
     assert len(api.get("/v1/search", params={"q": "ferry", "collapse": False}).json()["hits"]) == 2
     assert api.get("/healthz").json() == api.get("/readyz").json() == {"status": "ok"}
     assert 'route="/v1/check",status="200"} 2.0' in api.get("/metrics").text
+
+
+def test_a_server_says_that_it_is_reading_the_index(tmp_path: Path) -> None:
+    place = str(tmp_path / "pages.db")
+    with serving(place, tmp_path / "server", ready=False, require_token=False) as api:
+        assert problem(api.get("/readyz"), 503, "opening")["retryable"]
+        view = api.get("/console")
+        assert (view.status_code, view.headers["refresh"]) == (503, view.headers["retry-after"])
+        assert "0 of 1 processes have read the index" in view.text
+        assert api.post("/v1/check", json={"id": "a", "text": TEXT}).status_code == 200  # waits
+        assert {api.get("/readyz").status_code, api.get("/console").status_code} == {200}
 
 
 def json_of(line: str) -> Any:

@@ -76,7 +76,8 @@ def test_what_each_command_shows(scanned: None) -> None:
         ("explain a", 2, "name a second page"),
         ("clusters --quiet", 0, rf"^pages\tcluster\t.*\n2\ta\t{title(STORY)}\t"),
         ("clusters --evidence --limit 0", 0, "cluster a: 2 pages", evidence),
-        ("show b", 0, "cluster a: 2 pages", evidence),
+        ("show b", 0, "cluster a: 2 pages", "exact, 100 % of the canonical document, 100 % of this page"),
+        ("show b --evidence", 0, "cluster a: 2 pages", evidence),
         ("show zzz", 1, "no page 'zzz' is stored"),
         (f"search {title(STORY)}", 0, r"1 of 1 groups \(clusters and unique pages\), 2 pages"),
         ("index stats", 0, "pages +4"),
@@ -103,9 +104,10 @@ def test_what_each_command_says_to_machines(scanned: None) -> None:
     clusters = lines(run("clusters", "--json", "--min-size", "1"))
     assert [cluster["id"] for cluster in clusters] == ["a", "c", "d"]
     assert clusters[0]["members"][0]["page_id"] == "b"
-    (shown,) = lines(run("show", "b", "a", "--json"))
+    (shown,) = lines(run("show", "b", "a", "--json", "--evidence"))
     assert shown["members"][0]["evidence"]["relation"] == "exact"
-    assert "evidence" not in lines(run("show", "b", "--json", "--no-evidence"))[0]["members"][0]
+    assert "evidence" not in lines(run("show", "b", "--json"))[0]["members"][0]
+    assert len(run("show", "b").stdout.splitlines()) < len(run("show", "b", "--evidence").stdout.splitlines())
     assert len(lines(run("search", STORY[:4], "--json"))[0]["hits"]) == 1
     assert len(lines(run("search", STORY[:4], "--json", "--no-collapse"))[0]["hits"]) == 2
     assert lines(run("text", "a", "--json"))[0]["text"] == STORY

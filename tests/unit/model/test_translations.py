@@ -51,6 +51,10 @@ def test_every_text_of_the_console_is_translated() -> None:
     for path in (*folder.glob("views/*.py"), *folder.glob("model/*.py"), *folder.glob("serve/*.py")):
         for text in re.findall(r'translate\(\s*(?:visit\.)?language,\s*"([^"]+)"', path.read_text("utf-8")):
             assert text in catalogue(), (path.name, text)
+    tasks = re.findall(
+        r'(?:Task\(|text = |, text = .*, )"([A-Z][^"]+)"', (folder / "views/overview.py").read_text("utf-8")
+    )
+    assert not {*tasks, "resume them", "recluster", "compare", "review"} - catalogue().keys()
     for path in folder.glob("views/templates/*.j2"):
         for text in re.findall(r'\b_\(\s*"([^"]+)"', path.read_text("utf-8")):
             assert text in catalogue(), (path.name, text)
