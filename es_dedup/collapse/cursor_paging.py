@@ -75,7 +75,7 @@ def close(cursor: str) -> Plan[None]:
 
 
 def _check(request: Request) -> None:
-    given, options = request.given, request.options
+    given, options = request.body, request.options
     if options.mode is Mode.GROUP or options.nest_contained:
         raise SearchRefused("a cursor cannot group within a window", "choose mode 'collapse' or 'canonical'")
     if not request.size:
@@ -126,7 +126,7 @@ def _overview(walk: _Scan, counts: Body) -> Plan[GroupedHits]:
         facets = {
             name: spec for part in modes.counting_facets(request).values() for name, spec in part.items()
         }
-    asked = {name: request.given[name] for name in ("suggest",) if name in request.given}
+    asked = {name: request.body[name] for name in ("suggest",) if name in request.body}
     answer = yield from walk.search(search_bodies.tally(counts, facets) | request.counted | asked)
     more = {name: answer[name] for name in asked if name in answer}  # nothing is said of an empty one
     if grouped:

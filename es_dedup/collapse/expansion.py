@@ -21,14 +21,14 @@ NOT_EXPANDED: Final = ("aggs", "aggregations", "suggest", "profile")
 def expand(request: Request, cluster_id: str) -> Plan[Expansion]:
     """The pages of a cluster that match the body: the canonical document first, unless the body has a sort."""
     options = request.options
-    if wrong := [name for name in NOT_EXPANDED if name in request.given]:
+    if wrong := [name for name in NOT_EXPANDED if name in request.body]:
         raise SearchRefused(
             f"the pages of a cluster come without {', '.join(wrong)}", "leave that out of the body"
         )
-    body = search_bodies.filtered(request.given, {"term": {options.cluster_field: cluster_id}})
+    body = search_bodies.filtered(request.body, {"term": {options.cluster_field: cluster_id}})
     body = {**search_bodies.canonical_first(options), "track_total_hits": True, **body}
     (answer,) = yield MultiSearch([body], request.index, request.header)
     problems = problems_in([checked(answer)])
     total = totals.documents_in(answer, whole=not problems) or Total(0)
-    hits = hits_of(answer) if "sort" in request.given else unsorted(hits_of(answer))
+    hits = hits_of(answer) if "sort" in request.body else unsorted(hits_of(answer))
     return Expansion(cluster_id, tuple(hits), total, problems)

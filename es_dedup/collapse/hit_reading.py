@@ -71,7 +71,7 @@ def group_of(group: HitGroup, request: Request, counts: Mapping[str, int]) -> Gr
 
 def cleaned(hit: Hit, request: Request) -> Hit:
     """A hit without the fields and sort values that were asked for only by us."""
-    wanted = _asked_for(request.given)
+    wanted = _asked_for(request.body)
     kept = {
         name: value
         for name, value in hit.get("fields", {}).items()
@@ -80,8 +80,8 @@ def cleaned(hit: Hit, request: Request) -> Hit:
     made = {name: value for name, value in hit.items() if name not in ("fields", "sort")}
     if kept:
         made["fields"] = kept
-    if "sort" in hit and "sort" in request.given:
-        made["sort"] = hit["sort"][: _keys(request.given["sort"])]
+    if "sort" in hit and "sort" in request.body:
+        made["sort"] = hit["sort"][: _keys(request.body["sort"])]
     return made
 
 

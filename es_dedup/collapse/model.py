@@ -168,8 +168,6 @@ class SearchOptions:
         group_total: see ``GroupTotal``; the other modes have their total anyway.
         document_total: count the documents that match too; in mode ``canonical`` this is a second, cheap search.
         similar: see ``Group.similar_count``.
-        boost: at least 0; scores are multiplied by 1 + boost · log10(1 + cluster size). Canonical documents know the size; a
-            copy, which mode ``collapse`` may show in the place of one that does not match, counts as a page alone.
         nest_contained: nest a page below a result that contains it, within ``window`` groups.
         head_sort: a sort, as in a body: the page shown for a group is its first by this sort, such as the newest or the cheapest,
             in place of the one that the mode shows; groups keep their order. One more request.
@@ -189,7 +187,6 @@ class SearchOptions:
     group_total: GroupTotal | str = GroupTotal.ESTIMATE
     document_total: bool = True
     similar: Similar | str = Similar.STORED
-    boost: float = 0.0
     nest_contained: bool = False
     head_sort: Any = None
     members: Mapping[str, Any] | None = None
@@ -213,8 +210,6 @@ class SearchOptions:
             except ValueError as error:
                 known = ", ".join(kind)
                 raise SearchRefused(f"{name} is {getattr(self, name)!r}", f"choose one of {known}") from error
-        if not self.boost >= 0:
-            raise SearchRefused(f"boost is {self.boost}", "choose 0 or more")
         if self.head_sort is not None and not isinstance(self.head_sort, (str, dict, list)):
             raise SearchRefused(f"head_sort is {self.head_sort!r}", "give a sort, as in a search body")
         if self.head_sort is not None and self.mode is Mode.OFF:
@@ -264,7 +259,6 @@ class OptionOverrides(TypedDict, total=False):
     group_total: GroupTotal | str
     document_total: bool
     similar: Similar | str
-    boost: float
     nest_contained: bool
     head_sort: Any
     members: Mapping[str, Any] | None

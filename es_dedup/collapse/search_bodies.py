@@ -92,20 +92,6 @@ def has_vectors(body: Body) -> bool:
     return "retriever" in body or "knn" in body or _holds(body.get("query"), "knn")
 
 
-def boosted(body: Body, options: SearchOptions) -> Body:
-    """Scores of the query multiplied by 1 + boost · log10(1 + cluster size); kNN scores stay."""
-    if not options.boost or ("query" not in body and ("knn" in body or "retriever" in body)):
-        return body
-    size = {"field": options.size_field, "modifier": "log1p", "missing": 1}
-    score = {
-        "query": body.get("query", MATCH_ALL),
-        "functions": [{"weight": 1}, {"field_value_factor": size, "weight": options.boost}],
-        "score_mode": "sum",
-        "boost_mode": "multiply",
-    }
-    return body | {"query": {"function_score": score}}
-
-
 def hidden(options: SearchOptions) -> Body:
     """Filter: pages that are not the canonical document of their cluster."""
     return {"term": {options.canonical_field: False}}

@@ -29,15 +29,13 @@ class Request:
 
     Attributes:
         index: alias, pattern or names.
-        given: the user's body.
-        body: the same, boosted.
+        body: the user's.
         options: of this search.
         header: routing and preference; empty for a search on a point in time, which has them already.
         opensearch: whether the server is OpenSearch.
     """
 
     index: str
-    given: Body
     body: Body
     options: SearchOptions
     header: Mapping[str, str]
@@ -46,17 +44,16 @@ class Request:
     @property
     def first(self) -> int:
         """How many groups come before the wanted ones."""
-        return int(self.given.get("from", 0))
+        return int(self.body.get("from", 0))
 
     @property
     def size(self) -> int:
         """How many groups are wanted."""
-        return int(self.given.get("size", DEFAULT_SIZE))
+        return int(self.body.get("size", DEFAULT_SIZE))
 
     def paged(self, first: int, size: int) -> Request:
         """The same search for other groups of its order."""
-        cut = {"from": first, "size": size}
-        return replace(self, given=self.given | cut, body=self.body | cut)
+        return replace(self, body=self.body | {"from": first, "size": size})
 
     @property
     def fetched(self) -> Body:
@@ -106,4 +103,4 @@ def request_of(index: str, body: Mapping[str, Any] | None, options: SearchOption
         )
     chosen = {"routing": options.routing, "preference": options.preference}
     header = {} if "pit" in given else {name: value for name, value in chosen.items() if value}
-    return Request(index, given, search_bodies.boosted(given, options), options, header)
+    return Request(index, given, options, header)

@@ -67,7 +67,7 @@ def deduplicate(  # noqa: PLR0913 - one for each column
     except BaseException:
         dedup.close()
         raise
-    return DeduplicationResult(rows, columns, names, page_ids, dedup, report, note)
+    return DeduplicationResult(rows, names, page_ids, dedup, report, note)
 
 
 def _columns(rows: Rows, asked: Mapping[str, str | None]) -> dict[str, str]:

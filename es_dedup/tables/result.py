@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -10,7 +9,6 @@ from weakref import finalize
 
 from es_dedup.errors import UnknownPage
 from es_dedup.model import Member, Outcome, Relation
-from es_dedup.tables.kinds import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,10 +21,6 @@ COLUMNS: Final = "page_id cluster_id canonical relation score duplicate_of cover
 """Of the table of all rows, as those of ``es_dedup.spark``."""
 SAME: Final = {"left_cover": 1.0, "right_cover": 1.0}
 """Evidence of rows with equal content and metadata."""
-SHOWN_CLUSTERS: Final = 10
-SHOWN_CHARS: Final = 100
-SHOWN_IDS: Final = 5
-"""Of each cluster shown in a notebook."""
 
 
 class DeduplicationResult:
@@ -39,14 +33,13 @@ class DeduplicationResult:
     def __init__(
         self,
         rows: Rows,
-        columns: Mapping[str, str],
         names: Sequence[Any],
         page_ids: Sequence[str],
         dedup: Deduplicator,
         report: AddReport,
         note: str,
     ) -> None:
-        self._rows, self._columns, self._names, self._dedup = rows, columns, names, dedup
+        self._rows, self._names, self._dedup = rows, names, dedup
         self._page_ids = page_ids
         self._row_of = {str(name): row for row, name in enumerate(names)}
         self._equal_rows: dict[str, list[int]] = {}
@@ -158,27 +151,6 @@ class DeduplicationResult:
         """Texts about pages, by the id of the first row of each, in the order of rows."""
         rows = sorted((self._equal_rows[page_id][0], text) for page_id, text in pages.items())
         return {str(self._names[row]): text for row, text in rows}
-
-    def _repr_html_(self) -> str:
-        """The largest clusters as a table of HTML, for notebooks."""
-        largest = sorted(self.clusters, key=lambda cluster: -cluster.size)[:SHOWN_CLUSTERS]
-        at = [self._row_of[cluster.canonical] for cluster in largest]
-        shown = [self._columns[name] for name in ("title", "text", "html") if name in self._columns]
-        body = ""
-        for cluster, values in zip(
-            largest, rows_of(self._rows.take(at)).read(shown) if at else (), strict=True
-        ):
-            texts = (
-                value.decode("utf-8", "replace") if isinstance(value, bytes) else value for value in values
-            )
-            text = next((each.strip() for each in texts if isinstance(each, str) and each.strip()), "")
-            ids = [member.page_id for member in cluster.members]
-            more = f" and {len(ids) - SHOWN_IDS} more" if len(ids) > SHOWN_IDS else ""
-            listed = f"{', '.join(ids[:SHOWN_IDS])}{more}"
-            cells = (cluster.canonical, str(cluster.size), text[:SHOWN_CHARS], listed)
-            body += f"<tr>{''.join(f'<td>{html.escape(each)}</td>' for each in cells)}</tr>"
-        head = "<tr><th>canonical</th><th>rows</th><th>text</th><th>duplicates</th></tr>"
-        return f"<p>{self._summary}</p>" + (f"<table>{head}{body}</table>" if body else "")
 
 
 def _counted(number: int, noun: str) -> str:

@@ -1,7 +1,6 @@
-"""What a collapsed search passes on and adds: contents, highlights, vectors, boosts, similar pages, expansion."""
+"""What a collapsed search passes on and adds: contents, highlights, vectors, similar pages, expansion."""
 
 import asyncio
-import math
 from typing import Any
 
 import pytest
@@ -101,22 +100,6 @@ def test_stored_sizes_may_lag_and_counted_ones_do_not(client: Elasticsearch, ind
     for body in ({}, {"query": {"match": {"body": "b"}}}):
         found = [search.search(body, mode="collapse", similar=way).groups for way in ("stored", "all")]
         assert [[group.similar_count for group in groups] for groups in found] == [[1], [2]]
-
-
-def test_a_boost_multiplies_scores_by_cluster_size(client: Elasticsearch, corpus: Corpus) -> None:
-    body = {"query": {"match": {"body": "bridge"}}, "size": 500}
-    plain = {hit["_id"]: hit["_score"] for hit in ranked(client, corpus.index, body)}
-    for mode in ("canonical", "collapse", "off"):
-        page = DedupSearch(client, corpus.index).search(body, mode=mode, boost=2.0)
-        assert page.groups
-        for group in page.groups:
-            name = group.hit["_id"]
-            size = corpus.documents[name].source.get("dedup", {}).get("cluster_size", 1)  # copies know none
-            assert group.hit["_score"] == pytest.approx(
-                plain[name] * (1 + 2 * math.log10(1 + size)), rel=1e-5
-            )
-        scores = [group.hit["_score"] for group in page.groups]
-        assert scores == sorted(scores, reverse=True)
 
 
 def test_a_cluster_is_expanded(client: Elasticsearch, corpus: Corpus) -> None:

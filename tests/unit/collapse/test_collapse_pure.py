@@ -50,11 +50,10 @@ FULL: dict[str, Any] = {
 
 def test_the_given_body_is_never_changed() -> None:
     kept = copy.deepcopy(FULL)
-    request = request_of("i", FULL, SearchOptions(mode="collapse", boost=1.0, nest_contained=True))
+    request = request_of("i", FULL, SearchOptions(mode="collapse", nest_contained=True))
     for made in (
         search_bodies.filtered(FULL, CONDITION),
         search_bodies.narrowed(FULL, CONDITION),
-        search_bodies.boosted(FULL, SearchOptions(boost=1.0)),
         search_bodies.with_facets(FULL, count_groups(FULL["aggs"], OPTIONS)),
         search_bodies.keys_only(FULL),
         request.fetched,
@@ -160,7 +159,6 @@ def test_a_digest_tells_searches_apart() -> None:
     others = [
         request_of("j", FULL, OPTIONS),
         request_of("i", FULL, SearchOptions(mode="collapse")),
-        request_of("i", FULL, SearchOptions(boost=1.0)),
         request_of("i", FULL, SearchOptions(routing="r")),
         request_of("i", FULL | {"sort": ["m"]}, OPTIONS),
         request_of("i", FULL | {"query": {"match_all": {}}}, OPTIONS),

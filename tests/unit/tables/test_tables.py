@@ -71,7 +71,6 @@ def test_rows_of_each_kind_are_divided_into_rows_of_the_same_kind(kind: str) -> 
     assert len(result) == 4
     alone = deduplicate(make({"text": [MAYOR, FERRY]}), settings=SETTINGS)
     assert not len(alone.duplicates if kind != "columns" else alone.duplicates["text"])
-    assert "<table>" not in alone._repr_html_()
 
 
 def test_a_list_of_texts_keeps_the_first_of_equal_ones() -> None:
@@ -108,15 +107,6 @@ def test_nothing_has_no_duplicates(data: Any) -> None:
 def test_the_result_shows_itself() -> None:
     result = deduplicate([MAYOR, FERRY, MAYOR], settings=SETTINGS)
     assert repr(result) == "<DeduplicationResult: 3 rows, 2 kept, 1 duplicate in 1 cluster; preset balanced>"
-    shown = result._repr_html_()
-    assert "<td>0</td><td>2</td><td>Nobody has seen" in shown
-    assert "&lt;b&gt;today" in shown
-    assert "<b>" not in shown
-    rows = [{"id": f"<i>{row}", "title": "<script>", "text": FERRY} for row in range(9)]
-    shown = deduplicate(rows, settings=SETTINGS)._repr_html_()
-    assert "&lt;script&gt;" in shown
-    assert " and 3 more" in shown
-    assert "<i>" not in shown
 
 
 def test_times_and_pages_of_html_are_read() -> None:
@@ -128,7 +118,6 @@ def test_times_and_pages_of_html_are_read() -> None:
     ]
     result = deduplicate(rows, settings=SETTINGS)
     assert result.to_dict()["duplicate_of"] == [1, None, None]
-    assert "ran aground" in result._repr_html_()
 
 
 def test_values_that_pandas_marks_as_missing_are_none() -> None:
@@ -216,7 +205,6 @@ def test_rows_with_types_that_pyarrow_cannot_choose_from_are_chosen() -> None:
             assert result.canonical["text"].to_pylist() == [MAYOR, texts[3]]
             assert result.canonical["run"].to_pylist() == ["b", "b"]
             assert result.duplicates["text"].to_pylist() == [FERRY, FERRY]
-            assert "Nobody has seen" not in result._repr_html_()
     small, large = arrow.array(["x"]), arrow.array(["x" * 500_000_000])
     rows = [(MAYOR, small), (FERRY, large), (LATER, small), *[(FERRY, large)] * 4]
     raw = arrow.chunked_array([each for _, each in rows])  # a column of strings holds 2 GB in one piece
@@ -230,7 +218,6 @@ def test_columns_of_a_dictionary_are_read_by_position() -> None:
     result = deduplicate({"text": texts}, settings=SETTINGS)
     assert result.canonical == {"text": [MAYOR, LATER]}
     assert result.duplicates == {"text": [FERRY, MAYOR]}
-    assert "Nobody has seen" in result._repr_html_()
 
 
 def test_columns_are_found_by_their_names_alone() -> None:
@@ -306,7 +293,7 @@ def test_clusters_of_the_samples_are_those_of_a_scan() -> None:
 
 def test_no_library_is_imported_for_a_list() -> None:
     code = (
-        "import sys\nfrom es_dedup import deduplicate\nprint(deduplicate(['a b c', 'a b c'])._repr_html_())\n"
+        "import sys\nfrom es_dedup import deduplicate\nprint(deduplicate(['a b c', 'a b c']))\n"
         "print({'pandas', 'polars', 'pyarrow', 'datasets'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
