@@ -14,7 +14,6 @@ from es_dedup.collapse.model import (
     Mode,
     OptionOverrides,
     SearchOptions,
-    Similar,
     Total,
 )
 from es_dedup.collapse.search import AsyncDedupSearch, DedupSearch
@@ -32,6 +31,5 @@ __all__ = [
     "Mode",
     "OptionOverrides",
     "SearchOptions",
-    "Similar",
     "Total",
 ]

@@ -1,4 +1,4 @@
-"""Number of other pages of a cluster: as its canonical document says, counted in the index, or among the matches."""
+"""Number of other pages of a cluster, as its canonical document says."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.collapse import search_bodies
 from es_dedup.collapse.hit_reading import values_of
-from es_dedup.collapse.model import Similar
 from es_dedup.collapse.operations import MultiSearch, checked, problems_of
 
 if TYPE_CHECKING:
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from es_dedup.collapse.operations import Plan
     from es_dedup.collapse.search_request import Request
 
-WITHIN: Final = "es_dedup_within"
 CLUSTERS: Final = "es_dedup_clusters"
 SIZE: Final = "es_dedup_size"
 
@@ -25,28 +23,19 @@ def other_page_counts(request: Request, groups: Sequence[HitGroup]) -> Plan[tupl
     """Number of other pages by cluster id, and problems; no request where the heads of all groups say it themselves."""
     options = request.options
     shown = [each for group in groups for each in (group, *group.contained) if each.cluster_id]
-    ids = {each.cluster_id for each in shown if each.cluster_id}
-    known: dict[str, int] = {}
-    if options.similar is Similar.STORED:
-        sizes = ((each.cluster_id, values_of(each.head, options.size_field)) for each in shown)
-        known = {name: max(int(size[0]) - 1, 0) for name, size in sizes if name and size}
-        ids -= known.keys()
+    sizes = ((each.cluster_id, values_of(each.head, options.size_field)) for each in shown)
+    known = {name: max(int(size[0]) - 1, 0) for name, size in sizes if name and size}
+    ids = sorted({each.cluster_id for each in shown if each.cluster_id} - known.keys())
     if not ids:
         return known, []
-    wanted = search_bodies.in_clusters(sorted(ids), options)
-    within = [wanted]
-    if options.similar is Similar.MATCHING:
-        # Aggregations do not see a post_filter.
-        within += [request.body["post_filter"]] if "post_filter" in request.body else []
-        body = search_bodies.narrowed(search_bodies.matching(request.body), wanted)
-    else:
-        body = {"query": {"bool": {"filter": [wanted]}}, "size": 0}
-    counting: dict[str, Any] = {"terms": {"field": options.cluster_field, "size": len(ids)}}
-    if options.similar is Similar.STORED:
-        counting["aggs"] = {SIZE: {"max": {"field": options.size_field}}}
-    body["aggs"] = {WITHIN: {"filter": {"bool": {"filter": within}}, "aggs": {CLUSTERS: counting}}}
-    (answer,) = yield MultiSearch([body | {"track_total_hits": False}], request.index, request.header)
-    buckets = checked(answer)["aggregations"][WITHIN][CLUSTERS]["buckets"]
+    of_each: dict[str, Any] = {
+        "terms": {"field": options.cluster_field, "size": len(ids)},
+        "aggs": {SIZE: {"max": {"field": options.size_field}}},
+    }
+    wanted = {"query": {"bool": {"filter": [search_bodies.in_clusters(ids, options)]}}, "size": 0}
+    body = wanted | {"aggs": {CLUSTERS: of_each}, "track_total_hits": False}
+    (answer,) = yield MultiSearch([body], request.index, request.header)
+    buckets = checked(answer)["aggregations"][CLUSTERS]["buckets"]
     # The canonical document, which knows the size, may be in an index that is not searched.
-    found = {each["key"]: int(each.get(SIZE, {}).get("value") or each["doc_count"]) for each in buckets}
+    found = {each["key"]: int(each[SIZE]["value"] or each["doc_count"]) for each in buckets}
     return known | {name: size - 1 for name, size in found.items()}, problems_of(answer)

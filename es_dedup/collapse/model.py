@@ -66,14 +66,6 @@ class MembersOf(StrEnum):
     MATCHING = "matching"
 
 
-class Similar(StrEnum):
-    """What ``Group.similar_count`` counts: see there."""
-
-    STORED = "stored"
-    ALL = "all"
-    MATCHING = "matching"
-
-
 @dataclass(frozen=True, slots=True)
 class Total:
     """A number of documents or groups, at least 0, and its bound."""
@@ -94,9 +86,8 @@ class Group:
     Attributes:
         hit: the hit shown for the group: its canonical document or its best match, depending on the mode.
         cluster_id: None for a page that has no ``dedup`` object; each such page is a group of its own.
-        similar_count: other pages of the cluster, at least 0. ``stored``: by the ``cluster_size`` of the canonical document, free of
-            cost where that is the hit, else for one more request; ``all``: counted in the index now; ``matching``: of those that match the query. In mode ``group`` not less than
-            the ``other_hits``.
+        similar_count: other pages of the cluster, at least 0, by the ``cluster_size`` of the canonical document: free of cost where that is
+            the hit, else for one more request. In mode ``group`` not less than the ``other_hits``.
         other_hits: further fetched hits of the group, best first (mode ``group``).
         contained: groups whose page is contained in a page of this one (``nest_contained``).
         members: first pages of the cluster (``SearchOptions.members``), the canonical document first unless a sort is given.
@@ -167,7 +158,6 @@ class SearchOptions:
         mode: see ``Mode``.
         group_total: see ``GroupTotal``; the other modes have their total anyway.
         document_total: count the documents that match too; in mode ``canonical`` this is a second, cheap search.
-        similar: see ``Group.similar_count``.
         nest_contained: nest a page below a result that contains it, within ``window`` groups.
         head_sort: a sort, as in a body: the page shown for a group is its first by this sort, such as the newest or the cheapest,
             in place of the one that the mode shows; groups keep their order. One more request.
@@ -186,7 +176,6 @@ class SearchOptions:
     mode: Mode | str = Mode.CANONICAL
     group_total: GroupTotal | str = GroupTotal.ESTIMATE
     document_total: bool = True
-    similar: Similar | str = Similar.STORED
     nest_contained: bool = False
     head_sort: Any = None
     members: Mapping[str, Any] | None = None
@@ -202,7 +191,6 @@ class SearchOptions:
         for name, kind in (
             ("mode", Mode),
             ("group_total", GroupTotal),
-            ("similar", Similar),
             ("members_of", MembersOf),
         ):
             try:
@@ -258,7 +246,6 @@ class OptionOverrides(TypedDict, total=False):
     mode: Mode | str
     group_total: GroupTotal | str
     document_total: bool
-    similar: Similar | str
     nest_contained: bool
     head_sort: Any
     members: Mapping[str, Any] | None

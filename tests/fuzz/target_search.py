@@ -65,8 +65,8 @@ OPTIONS: Final = tuple(
     SearchOptions(**given)
     for given in (
         {"mode": "canonical"}, {"mode": "collapse"}, {"mode": "collapse", "group_total": "exact"}, {"mode": "group", "window": 20}, {"mode": "off"},
-        {"mode": "canonical", "similar": "all", "boost": 1.0}, {"mode": "collapse", "similar": "matching", "nest_contained": True, "window": 10},
-        {"mode": "collapse", "group_total": "none", "document_total": False}, {"mode": "group", "nest_contained": True, "similar": "all"},
+        {"mode": "collapse", "nest_contained": True, "window": 10},
+        {"mode": "collapse", "group_total": "none", "document_total": False}, {"mode": "group", "nest_contained": True},
     )
 )  # fmt: skip
 CALLS: Final = ("search", "search", "search", "first", "next", "expand")

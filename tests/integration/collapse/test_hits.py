@@ -76,30 +76,10 @@ def test_collapse_keeps_the_nearest_neighbours(client: Elasticsearch, corpus: Co
 @pytest.mark.parametrize("mode", MODES)
 def test_similar_pages_are_counted(client: Elasticsearch, corpus: Corpus, mode: str) -> None:
     body = QUERY | {"size": 40, "post_filter": {"range": {"length": {"gte": 5}}}}
-    matching: dict[str, int] = {}
-    for hit in ranked(client, corpus.index, body):
-        name = corpus.documents[hit["_id"]].group
-        matching[name] = matching.get(name, 0) + 1
-    search = DedupSearch(client, corpus.index)
-    for similar in ("stored", "all", "matching"):
-        page = search.search(body, mode=mode, similar=similar)
-        for group in page.groups:
-            book = corpus.documents[group.hit["_id"]]
-            assert group.cluster_id == (book.group if book.marked else None)
-            wanted = matching[book.group] if similar == "matching" else corpus.size(book.group)
-            assert group.similar_count == wanted - 1
-
-
-def test_stored_sizes_may_lag_and_counted_ones_do_not(client: Elasticsearch, index: str) -> None:
-    sizes: dict[str, dict[str, Any]] = {"a": {"canonical": True, "cluster_size": 2}, "b": {}, "c": {}}
-    for name, size in sizes.items():
-        mark = {"cluster_id": "c", "canonical": False, **size}
-        client.index(index=index, id=name, document={"body": f"tea {name}", "dedup": mark}, refresh=True)
-    search = DedupSearch(client, index)
-    # the canonical document, and a copy in its place
-    for body in ({}, {"query": {"match": {"body": "b"}}}):
-        found = [search.search(body, mode="collapse", similar=way).groups for way in ("stored", "all")]
-        assert [[group.similar_count for group in groups] for groups in found] == [[1], [2]]
+    for group in DedupSearch(client, corpus.index).search(body, mode=mode).groups:
+        book = corpus.documents[group.hit["_id"]]
+        assert group.cluster_id == (book.group if book.marked else None)
+        assert group.similar_count == corpus.size(book.group) - 1
 
 
 def test_a_cluster_is_expanded(client: Elasticsearch, corpus: Corpus) -> None:
