@@ -64,22 +64,11 @@ class MissingExtra(DedupError):
     )
 
 
-class MissingJava(DedupError):
-    """No Java was found for Spark."""
-
-    needed_by: str
-    home: str
-
-    def __str__(self) -> str:
-        where = f"JAVA_HOME is {self.home}, where none is" if self.home else "there is none on PATH"
-        return f"{self.needed_by} needs Java 17 and {where}: install it, or set JAVA_HOME to its folder"
-
-
 class SparkUnavailable(DedupError):
     """No Spark session could be made."""
 
     problem: str
-    message = "no Spark session ({problem}): check the master, the configuration and the version of Java"
+    message = "no Spark session ({problem}): check the master, the configuration, and that Java 17 is on PATH or at JAVA_HOME"
 
 
 class InputError(DedupError):
@@ -495,13 +484,6 @@ class QueueUnavailable(DedupError, retryable=True):
     def __str__(self) -> str:
         advice = self.advice or "start Redis or set maintenance.broker, or use --inline, which needs no Redis"
         return f"{self.queue}: Redis does not answer ({self.problem}): {advice}"
-
-
-class JobContended(DedupError, retryable=True):
-    """Others change a job all the time."""
-
-    job_id: str
-    message = "job {job_id} is being changed by too many at once; try again"
 
 
 class UnknownJob(DedupError):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.decision.pair_context import PairContext
 from es_dedup.decision.required_coverage import required_coverage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from es_dedup.decision.pair_context import PairContext
     from es_dedup.decision.thresholds import Thresholds
     from es_dedup.detectors.coverage_pairs import PairMeasures, Side
 
@@ -29,8 +29,8 @@ PASSAGE_UNITS: Final = 250  # more than two articles have in common by a form
 
 
 @dataclass(frozen=True, slots=True)
-class PairFacts:
-    """Facts about pairs; every array has shape (pairs,).
+class PairFacts(PairContext):
+    """Facts about pairs, beside those of ``PairContext``; every array has shape (pairs,).
 
     Attributes:
         left_cover, right_cover: weighted cover, in [0, 1]; ``better_cover`` is the greater one, ``lesser_cover`` the lesser one.
@@ -52,7 +52,6 @@ class PairFacts:
         would_be_duplicates: both pages are covered enough for duplicates, whatever their lengths.
         copy: exact pairs whose titles are the same, or of which one has none: an equal body under two titles may be a site's notice.
         quotation: a note that stands as a whole in a digest; ``passage``: nearly all of one article, in another one.
-        titled, days, exact, in_words, menus: see ``PairContext``.
         thresholds: of the decision rules.
     """
 
@@ -77,12 +76,7 @@ class PairFacts:
     would_be_duplicates: Mask
     quotation: Mask
     passage: Mask
-    titled: Mask
-    days: NDArray[np.int64]
-    exact: Mask
     copy: Mask
-    in_words: Mask
-    menus: Mask
     thresholds: Thresholds
 
 
@@ -100,6 +94,7 @@ def facts_of(measures: PairMeasures, known: PairContext, thresholds: Thresholds)
     right_lost = right.lost_numbers / np.maximum(right.numbers, 1)
     untitled_copies = ~known.titled & (lesser >= thresholds.copied_cover)
     return PairFacts(
+        **{each.name: getattr(known, each.name) for each in fields(known)},
         left_cover=left_cover,
         right_cover=right_cover,
         better_cover=better,
@@ -122,12 +117,7 @@ def facts_of(measures: PairMeasures, known: PairContext, thresholds: Thresholds)
         would_be_duplicates=lesser >= least_lesser,
         quotation=quotation,
         passage=passage,
-        titled=known.titled,
-        days=known.days,
-        exact=known.exact,
         copy=known.exact & ~(known.titled & (overlap < SAME_TITLE)),
-        in_words=known.in_words,
-        menus=known.menus,
         thresholds=thresholds,
     )
 

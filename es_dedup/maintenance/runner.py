@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
-from es_dedup.errors import ConfigError, DedupError, JobContended, NotAttached, UnknownJob
+from es_dedup.errors import ConfigError, DedupError, IndexUnavailable, NotAttached, UnknownJob
 from es_dedup.index.jobs import Job, JobState, Partition, Version
 from es_dedup.maintenance.backfill import (
     CATCH_UP,
@@ -307,7 +307,7 @@ class Runner:
             wanted = replace(wanted, changed=_now())
             if self._jobs.change(wanted, found[1]) is not None:
                 return wanted
-        raise JobContended(job_id)
+        raise IndexUnavailable(f"job {job_id}", "too many change it at once")
 
     def _job(self, job_id: str) -> Job:
         found = self._jobs.job(job_id)

@@ -7,7 +7,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.errors import MissingExtra, MissingJava, SparkUnavailable
+from es_dedup.errors import MissingExtra, SparkUnavailable
 
 try:
     import pandas as pd  # noqa: F401 - pyspark needs both for Arrow batches, and brings neither
@@ -34,13 +34,12 @@ def session(master: str | None = None, config: Mapping[str, str] | None = None) 
         config: further configuration.
 
     Raises:
-        MissingJava: no Java was found, which the driver needs on a cluster, too.
-        SparkUnavailable: no session could be made.
+        SparkUnavailable: no session could be made; the driver needs Java on a cluster, too.
     """
     home = os.environ.get("JAVA_HOME")
     java = os.path.join(home, "bin", "java") if home else "java"  # noqa: PTH118 - a program, not a file
     if shutil.which(java) is None:
-        raise MissingJava("es_dedup.spark", home or "")
+        raise SparkUnavailable(f"no Java at JAVA_HOME, {home}" if home else "no Java on PATH")
     builder = SparkSession.builder.appName("es-dedup")
     builder = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", str(ROWS))
     for name, value in (config or {}).items():

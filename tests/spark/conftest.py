@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from es_dedup.errors import MissingExtra, MissingJava
+from es_dedup.errors import MissingExtra, SparkUnavailable
 
 CONFIG = {
     "spark.ui.enabled": "false",
@@ -29,7 +29,7 @@ def spark() -> Iterator[Any]:
             from es_dedup.spark import session  # noqa: PLC0415 - says what is missing
 
             made = session("local[2]", CONFIG)
-        except (MissingExtra, MissingJava) as missing:
+        except (MissingExtra, SparkUnavailable) as missing:
             pytest.skip(str(missing))
     yield made
     made.stop()

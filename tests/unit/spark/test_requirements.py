@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import es_dedup.spark
-from es_dedup.errors import MissingExtra, MissingJava
+from es_dedup.errors import MissingExtra, SparkUnavailable
 
 
 def test_without_pyspark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,5 +20,5 @@ def test_without_pyspark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 def test_without_java_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("pyspark")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(MissingJava, match=f"needs Java 17 and JAVA_HOME is {tmp_path}, where none is"):
+    with pytest.raises(SparkUnavailable, match=f"no Java at JAVA_HOME, {tmp_path}"):
         es_dedup.spark.session("local[1]")
