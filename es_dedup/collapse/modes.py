@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.collapse import search_bodies, totals
 from es_dedup.collapse.facets import by_document, count_groups, read_groups
 from es_dedup.collapse.grouped_hits import GroupedHits, HitGroup
-from es_dedup.collapse.grouping import group_hits
 from es_dedup.collapse.hit_reading import cluster_of, hits_of, more_of
 from es_dedup.collapse.model import Mode
 from es_dedup.collapse.operations import (
@@ -22,7 +21,7 @@ from es_dedup.collapse.operations import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from es_dedup.collapse.model import Body, Hit
+    from es_dedup.collapse.model import Body, Hit, SearchOptions
     from es_dedup.collapse.operations import Answer, Plan
     from es_dedup.collapse.search_request import Request
 
@@ -103,6 +102,21 @@ def group(request: Request) -> Plan[GroupedHits]:
     )
     listed = GroupedHits(group_hits(hits, request.options), complete=complete, more=more_of(found[0]))
     return counted(request, listed, found, found[-1])
+
+
+def group_hits(hits: Sequence[Hit], options: SearchOptions) -> list[HitGroup]:
+    """Groups in the order of their best hits; a hit without cluster id is a group of its own."""
+    groups: list[HitGroup] = []
+    by_cluster: dict[str, HitGroup] = {}
+    for hit in hits:
+        cluster_id = cluster_of(hit, options)
+        if cluster_id in by_cluster:
+            by_cluster[cluster_id].hits.append(hit)
+            continue
+        groups.append(HitGroup([hit], cluster_id))
+        if cluster_id is not None:
+            by_cluster[cluster_id] = groups[-1]
+    return groups
 
 
 def counting_facets(request: Request) -> dict[str, Body]:

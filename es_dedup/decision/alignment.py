@@ -19,12 +19,15 @@ from zlib import crc32
 import numpy as np
 
 from es_dedup import lazy
-from es_dedup.decision.clauses import clauses_of
 from es_dedup.detectors.coverage_pairs import CONTENT
+from es_dedup.text.normalise import normalise_many
 from es_dedup.text.titles import headline
+from es_dedup.text.tokens import clause_hashes, tokenise
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from es_dedup.decision.statistics import Statistics
 
@@ -42,6 +45,12 @@ ALIKE: Final = 0.5
 """Share of words in common, of those of both clauses, from which two clauses are compared word by word."""
 _WORD: Final = lazy.pattern(r"[^\W\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+|\s+|.", re.DOTALL)
 _TERM: Final = lazy.pattern(r"[a-z0-9]+|[\u3400-\u9fff]{2,}", re.IGNORECASE)
+
+# the marks of ``text.tokens``, in all widths: inside numbers points, commas and colons are none
+_CLAUSE: Final = re.compile(
+    r"(?:(?<=[0-9０-９])[.,:．，：](?=[0-9０-９])|(?<=[A-Za-z0-9Ａ-Ｚａ-ｚ０-９])[.．](?=[A-Za-z0-9Ａ-Ｚａ-ｚ０-９])"
+    r"|[^。．｡！？!?；;：:，,….\n\r])+"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +95,26 @@ class _Side:
     def between(self, start: int, end: int) -> str:
         """The text of some clauses."""
         return self.text[self.starts[start] : self.starts[end]]
+
+
+def clauses_of(text: str, most: int) -> list[tuple[int, int, int]]:
+    """Hash and place of each clause of a text that has a word in it; of the first ``most`` characters."""
+    places = [(match.start(), match.end()) for match in _CLAUSE.finditer(text, 0, most)]
+    tokens = tokenise(normalise_many([text[start:end] for start, end in places]))
+    hashes: NDArray[np.uint64] = clause_hashes(tokens) >> np.uint64(32)
+    first = tokens.clause_offsets[:-1]
+    single = np.diff(tokens.clause_offsets) == 1
+    return [
+        (int(hashes[clause]), _skip_white(text, start), end)
+        for clause, one, (start, end) in zip(first.tolist(), single.tolist(), places, strict=True)
+        if one
+    ]
+
+
+def _skip_white(text: str, start: int) -> int:
+    while text[start].isspace():
+        start += 1
+    return start
 
 
 class _Budget:

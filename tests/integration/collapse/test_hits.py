@@ -150,8 +150,6 @@ def test_the_async_search_gives_the_same(corpus: Corpus, client: Elasticsearch) 
         ({"query": {"unheard": {}}}, {"mode": "collapse"}, "search body"),
         ({}, {"mode": "best"}, "canonical, collapse, group, off"),
         ({}, {"window": 0}, "10000"),
-        ({}, {"boost": -1.0}, "0 or more"),
-        ({}, {"boost": float("nan")}, "0 or more"),
     ],
 )
 def test_a_search_that_cannot_be_done_is_refused_with_advice(

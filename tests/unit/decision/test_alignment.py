@@ -6,8 +6,7 @@ from typing import Final
 import pytest
 from hypothesis import given, settings
 
-from es_dedup.decision.alignment import AlignedRow, aligned, distinguishing_words
-from es_dedup.decision.clauses import clauses_of
+from es_dedup.decision.alignment import AlignedRow, aligned, clauses_of, distinguishing_words
 from es_dedup.decision.statistics import Statistics
 from es_dedup.text.normalise import normalise
 from tests.texts import mixed_texts, pages_of_texts
