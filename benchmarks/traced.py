@@ -193,19 +193,23 @@ def kind_of(method: str, target: str, body: Any) -> str:
 
 def _inside(verb: str, body: Any) -> Iterator[str]:
     if verb == "_bulk":
-        for line in body:
-            head = line if isinstance(line, dict) else json.loads(line)
+        for head in _lines(body):
             for operation in ("index", "create", "update", "delete"):
                 said = head.get(operation)
                 if isinstance(said, dict) and "_index" in said:
                     yield _place(said["_index"])
     elif verb == "_msearch":
-        for line in body:
-            head = line if isinstance(line, dict) else json.loads(line)
+        for head in _lines(body):
             if "index" in head:
                 yield _place(head["index"])
     elif verb in ("_mget", "_mtermvectors"):
         yield from (_place(each["_index"]) for each in body.get("docs", ()) if "_index" in each)
+
+
+def _lines(body: Any) -> Iterator[dict[str, Any]]:
+    """The lines of a body, of which a part may hold several."""
+    for part in body:
+        yield from [part] if isinstance(part, dict) else map(json.loads, part.splitlines())
 
 
 def _place(index: str) -> str:
