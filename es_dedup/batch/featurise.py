@@ -111,7 +111,7 @@ def chunks(
         return
     by_threads = native.core is not None and all(page.has_text for group in first for page in group)
     work = make if by_threads else _work
-    with _threads(min(FEATURE_THREADS, workers - 1)) if by_threads else _processes(workers, given) as pool:
+    with _threads(min(FEATURE_THREADS, workers)) if by_threads else _processes(workers, given) as pool:
         waiting: deque[tuple[list[Page], Future[Chunk]]] = deque()
 
         def next_chunk() -> Chunk:

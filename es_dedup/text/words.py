@@ -224,10 +224,9 @@ def words_of_pages(texts: tuple[str, ...], by: str) -> WordBatch:
 def sentence_ends(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
     """Whether a sentence ends with each code point of normalised text; at a point where no letter or digit follows."""
     ends: NDArray[np.bool_] = table_of(SENTENCE_MARKS)[np.minimum(codes, PLANE - 1)]
-    points = codes == _POINT
-    if points.any():
-        lettered = character_kinds(codes) > 0
-        ends = ends | (points & ~np.append(lettered[1:], False))
+    (points,) = np.nonzero(codes == _POINT)
+    following = np.append(codes, np.uint32(_POINT))[points + 1]
+    ends[points[character_kinds(following) == 0]] = True
     return ends
 
 
