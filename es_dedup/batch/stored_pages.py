@@ -12,7 +12,7 @@ import numpy as np
 from es_dedup.batch.annotations import JOURNAL, load_annotations
 from es_dedup.batch.overrides import load_overrides
 from es_dedup.clustering import build_clusters, containment
-from es_dedup.decision.comparison import compare, pair_decision
+from es_dedup.decision.comparison import compare, pair_decisions
 from es_dedup.decision.thresholds import thresholds_of
 from es_dedup.model import Member, Relation, SearchHit, SearchResult, fitted_id
 
@@ -197,11 +197,11 @@ def _members(
         lookup.statistics,
         thresholds_of(settings.decision),
     )
-    members = {}
-    for at, each in enumerate(not_canonical):
-        pair = pair_decision(comparison, at, settings, lookup.statistics, verdicts=False)
-        members[each.page_id] = Member(each.page_id, each.relation, each.score, pair.evidence)
-    return members
+    pairs = pair_decisions(comparison, range(len(not_canonical)), settings, lookup.statistics, verdicts=False)
+    return {
+        each.page_id: Member(each.page_id, each.relation, each.score, pair.evidence)
+        for each, pair in zip(not_canonical, pairs, strict=True)
+    }
 
 
 LARGE: Final = 50  # pages; both numbers only choose what people are asked to look at, and decide nothing

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.decision.comparison import Pages, compare, concatenated, pair_decision
+from es_dedup.decision.comparison import Pages, compare, concatenated, pair_decisions
 from es_dedup.decision.method_rules import decided
 from es_dedup.decision.rules import RELATIONS
 from es_dedup.decision.term_use import TermUse
@@ -98,12 +98,13 @@ class CandidateSearchResult:
 
     def edges(self) -> list[Edge]:
         """Related pairs as edges, the smaller id on the left; a pair seen from both sides comes twice."""
-        decisions = self.comparison.decisions
-        edges = []
-        for pair in np.flatnonzero(decisions.rule == 0).tolist():
-            left = self.pages.ids[int(self.comparison.left_rows[pair])]
-            right = self.comparison.right.ids[int(self.comparison.right_rows[pair])]
-            relation, score = RELATIONS[int(decisions.relation[pair])], round(float(decisions.score(pair)), 4)
+        comparison, edges = self.comparison, []
+        pairs = np.flatnonzero(comparison.decisions.rule == 0)
+        columns = comparison.left_rows, comparison.right_rows, comparison.decisions.relation
+        rows = (column[pairs].tolist() for column in columns)
+        for ours, theirs, place, share in zip(*rows, comparison.decisions.score(pairs).tolist(), strict=True):
+            left, right = self.pages.ids[ours], comparison.right.ids[theirs]
+            relation, score = RELATIONS[place], round(share, 4)
             edges.append(
                 Edge(left, right, relation, score)
                 if left < right
@@ -115,10 +116,7 @@ class CandidateSearchResult:
         """Related pairs of one query page, strongest first."""
         decisions = self.comparison.decisions
         pairs = np.flatnonzero((decisions.rule == 0) & (self.comparison.left_rows == row)).tolist()
-        found = [
-            pair_decision(self.comparison, pair, self.settings, self.statistics, verdicts=verdicts)
-            for pair in pairs
-        ]
+        found = pair_decisions(self.comparison, pairs, self.settings, self.statistics, verdicts=verdicts)
         return sorted(found, key=lambda each: (-each.relation.same, -each.score, each.right))
 
 

@@ -1,4 +1,4 @@
-"""All detectors and the decision rules on many pairs at once, and the evidence of a single pair."""
+"""All detectors and the decision rules on many pairs at once, and the evidence of some."""
 
 from __future__ import annotations
 
@@ -178,60 +178,90 @@ def _of_words(table: FeatureTable, rows: NDArray[np.int64]) -> NDArray[np.bool_]
     return table.lengths[rows] >= WORD_CHARS * np.maximum(table.coverage.tokens[rows], 1)
 
 
-def pair_decision(
+def pair_decisions(
     comparison: PairComparison,
-    pair: int,
+    pairs: Sequence[int],
     settings: Settings,
     statistics: Statistics,
     *,
     verdicts: bool = True,
-) -> PairDecision:
-    """One compared pair with its evidence, and each enabled detector's own verdict when wanted."""
-    decisions = comparison.decisions
-    left_row, right_row = int(comparison.left_rows[pair]), int(comparison.right_rows[pair])
-    relation = rules.RELATIONS[int(decisions.relation[pair])]
-    method_verdicts = _verdicts(comparison, pair, settings, statistics) if verdicts else ()
-    by_rules = settings.decision.method == rules.BY_RULES
-    return PairDecision(
-        left=comparison.left.ids[left_row],
-        right=comparison.right.ids[right_row],
-        relation=relation,
-        score=round(float(decisions.score(pair)), 4),
-        reason=rules.REASONS[int(decisions.rule[pair])]
-        if by_rules
-        else reason(settings, relation, method_verdicts),
-        evidence=_evidence(comparison, pair, statistics),
-        verdicts=method_verdicts,
-        decided_by=decided_by(settings),
+) -> list[PairDecision]:
+    """Some compared pairs with their evidence, in order, and each enabled detector's own verdicts when wanted."""
+    decisions, rows = comparison.decisions, np.asarray(pairs, dtype=np.int64)
+    by_rules, decider = settings.decision.method == rules.BY_RULES, decided_by(settings)
+    columns = (
+        comparison.left_rows[rows],
+        comparison.right_rows[rows],
+        decisions.relation[rows],
+        decisions.rule[rows],
+        decisions.score(rows),
     )
+    of_methods = _verdicts(comparison, pairs, settings, statistics) if verdicts else [()] * len(rows)
+    found = []
+    for left, right, relation, rule, score, method_verdicts, evidence in zip(
+        *(column.tolist() for column in columns),
+        of_methods,
+        _evidence(comparison, rows, statistics),
+        strict=True,
+    ):
+        named = rules.RELATIONS[relation]
+        found.append(
+            PairDecision(
+                left=comparison.left.ids[left],
+                right=comparison.right.ids[right],
+                relation=named,
+                score=round(score, 4),
+                reason=rules.REASONS[rule] if by_rules else reason(settings, named, method_verdicts),
+                evidence=evidence,
+                verdicts=method_verdicts,
+                decided_by=decider,
+            )
+        )
+    return found
 
 
-def _evidence(comparison: PairComparison, pair: int, statistics: Statistics) -> dict[str, Number]:
+def _evidence(
+    comparison: PairComparison, rows: NDArray[np.int64], statistics: Statistics
+) -> Iterator[dict[str, Number]]:
+    """What each of some pairs is decided by: numbers by name."""
     measures, facts = comparison.measures, comparison.decisions.facts
-    overlap = float(measures.title_overlap[pair])
-    dated = (
-        comparison.left.days[comparison.left_rows[pair]] > 0
-        and comparison.right.days[comparison.right_rows[pair]] > 0
+
+    def shares(column: NDArray[np.float64]) -> list[float]:
+        return [round(value, 4) for value in column[rows].tolist()]
+
+    def counts(column: NDArray[Any]) -> list[int]:
+        return list(map(round, column[rows].tolist()))
+
+    left_days, right_days = (
+        side.days[places[rows]]
+        for side, places in (
+            (comparison.left, comparison.left_rows),
+            (comparison.right, comparison.right_rows),
+        )
     )
-    return {
-        "left_cover": round(float(facts.left_cover[pair]), 4),
-        "right_cover": round(float(facts.right_cover[pair]), 4),
-        "min_cover": round(float(facts.min_cover[pair]), 4),
-        "min_both": round(float(facts.min_both[pair]), 4),
-        "shared_tokens": round(float(measures.shared_tokens[pair])),
-        "min_tokens": facts.min_tokens[pair].item(),
-        "shared_clauses": int(measures.shared_clauses[pair]),
-        "discounted_clauses": int(measures.discounted_clauses[pair]),
-        "title_overlap": round(overlap, 4) if overlap >= 0 else None,
-        "days_apart": int(facts.days[pair]) if dated else None,
-        "about_title": round(float(facts.about_title[pair]), 4),
-        "min_about_title": facts.thresholds.about_title,
-        "distinguishing": round(float(facts.distinguishing[pair]), 4),
-        "left_other_numbers": int(measures.left.lost_numbers[pair]),
-        "right_other_numbers": int(measures.right.lost_numbers[pair]),
-        "clauses_with_other_numbers": int(measures.other_numbers[pair]),
-        "statistics": statistics.version,
+    dated = ((left_days > 0) & (right_days > 0)).tolist()
+    columns: dict[str, Sequence[Number]] = {
+        "left_cover": shares(facts.left_cover),
+        "right_cover": shares(facts.right_cover),
+        "min_cover": shares(facts.min_cover),
+        "min_both": shares(facts.min_both),
+        "shared_tokens": counts(measures.shared_tokens),
+        "min_tokens": facts.min_tokens[rows].tolist(),
+        "shared_clauses": counts(measures.shared_clauses),
+        "discounted_clauses": counts(measures.discounted_clauses),
+        "title_overlap": [None if share < 0 else share for share in shares(measures.title_overlap)],
+        "days_apart": [
+            days if known else None for days, known in zip(counts(facts.days), dated, strict=True)
+        ],
+        "about_title": shares(facts.about_title),
+        "min_about_title": [facts.thresholds.about_title] * len(rows),
+        "distinguishing": shares(facts.distinguishing),
+        "left_other_numbers": counts(measures.left.lost_numbers),
+        "right_other_numbers": counts(measures.right.lost_numbers),
+        "clauses_with_other_numbers": counts(measures.other_numbers),
+        "statistics": [statistics.version] * len(rows),
     }
+    return (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
 
 
 def verdicts_by(
@@ -261,9 +291,11 @@ def verdicts_by(
 
 
 def _verdicts(
-    comparison: PairComparison, pair: int, settings: Settings, statistics: Statistics
-) -> tuple[Verdict, ...]:
-    verdicts = (
-        next(verdicts_by(name, comparison, [pair], settings, statistics)) for name in settings.detectors
-    )
-    return tuple(verdict for verdict in verdicts if verdict is not None)
+    comparison: PairComparison, pairs: Sequence[int], settings: Settings, statistics: Statistics
+) -> list[tuple[Verdict, ...]]:
+    """For each of some pairs the verdicts of the enabled methods that did not skip a page."""
+    of_methods = (verdicts_by(name, comparison, pairs, settings, statistics) for name in settings.detectors)
+    return [
+        tuple(verdict for verdict in verdicts if verdict is not None)
+        for verdicts in zip(*of_methods, strict=True)
+    ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_dedup.decision.comparison import pair_decision
+from es_dedup.decision.comparison import pair_decisions
 from es_dedup.decision.conditions import all_hold
 from es_dedup.decision.match_rules import RULES
 from es_dedup.decision.rules import BY_RULES, RELATIONS
@@ -46,8 +46,9 @@ def explained_pairs(found: CandidateSearchResult) -> Iterator[PairDecision]:
     pairs = np.flatnonzero(once & (comparison.decisions.relation != RELATIONS.index(Relation.EXACT)))
     by_rules = settings.decision.method == BY_RULES
     results = rule_results(comparison, pairs) if by_rules else repeat((), len(pairs))
-    for pair, rules in zip(pairs.tolist(), results, strict=True):
-        yield replace(pair_decision(comparison, pair, settings, statistics), rules=rules)
+    decided = pair_decisions(comparison, pairs.tolist(), settings, statistics)
+    for pair, rules in zip(decided, results, strict=True):
+        yield replace(pair, rules=rules)
 
 
 def _results(rule: Rule, facts: PairFacts, some: NDArray[np.int64]) -> Iterator[RuleResult]:

@@ -15,7 +15,7 @@ from es_dedup.batch.featurise import checked_id, day_of
 from es_dedup.batch.learning import EffectiveSettings
 from es_dedup.decision.alignment import aligned
 from es_dedup.decision.candidate_search import CandidateSearch
-from es_dedup.decision.comparison import Pages, compare, pair_decision
+from es_dedup.decision.comparison import Pages, compare, pair_decisions
 from es_dedup.decision.explanation import explained_pairs, rule_results
 from es_dedup.decision.method_rules import decided
 from es_dedup.decision.page_decisions import decide, overruled, with_overridden
@@ -136,8 +136,9 @@ class IndexReader(StoredReader):
         names = [[*one, *other] for one, other in zip(same, apart, strict=True)]
         compared = self._lookup().among(asked, names)
         found: list[dict[str, PairDecision]] = [{} for _ in asked.ids]
-        for pair, row in enumerate(compared.comparison.left_rows.tolist()):
-            each = pair_decision(compared.comparison, pair, self._settings, self._statistics())
+        rows = compared.comparison.left_rows.tolist()
+        pairs = pair_decisions(compared.comparison, range(len(rows)), self._settings, self._statistics())
+        for row, each in zip(rows, pairs, strict=True):
             found[row][each.right] = self._overridden(each)
         return found
 
@@ -182,7 +183,7 @@ class IndexReader(StoredReader):
         row = np.zeros(1, dtype=np.int64)
         thresholds = without_rules(thresholds_of(settings.decision), without)
         comparison = compare(sides[0], row, sides[1], row, statistics, thresholds)
-        decision = pair_decision(decided(comparison, settings, statistics), 0, settings, statistics)
+        (decision,) = pair_decisions(decided(comparison, settings, statistics), [0], settings, statistics)
         stored = settings.elastic.also_stored if self._index.keeps_named else ()
         enabled = {each.detector for each in decision.verdicts}
         names = [name for name in dict.fromkeys((*settings.detectors, *stored, *also)) if name not in enabled]
@@ -261,11 +262,9 @@ class IndexReader(StoredReader):
     def decisions_among(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], PairDecision]:
         """Some pairs of stored pages as ``explain`` decides them, without what each rule says; pages that are not stored are passed over."""
         found = self._among(pairs)
-        decided = (
-            self._overridden(pair_decision(found.comparison, pair, found.settings, found.statistics))
-            for pair in range(len(found.comparison.left_rows))
-        )
-        return {(each.left, each.right): each for each in decided}
+        every = range(len(found.comparison.left_rows))
+        decided = pair_decisions(found.comparison, every, found.settings, found.statistics)
+        return {(each.left, each.right): self._overridden(each) for each in decided}
 
     def _among(
         self, pairs: Iterable[tuple[str, str]], settings: Settings | None = None

@@ -7,7 +7,7 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from es_dedup.decision.comparison import compare, pair_decision
+from es_dedup.decision.comparison import compare, pair_decisions
 from es_dedup.decision.conditions import Fact
 from es_dedup.decision.explanation import rule_results
 from es_dedup.decision.match_rules import RULES
@@ -30,7 +30,7 @@ def explained(left: Small, right: Small, thresholds: Thresholds = BALANCED) -> P
     """The pair with the result of each rule."""
     pages, known = rows_of([left, right]), Statistics.empty()
     comparison = compare(pages, np.array([0]), pages, np.array([1]), known, thresholds)
-    decision = pair_decision(comparison, 0, SETTINGS, known)
+    (decision,) = pair_decisions(comparison, [0], SETTINGS, known)
     return replace(decision, left="A", right="B", rules=next(rule_results(comparison)))
 
 
