@@ -13,7 +13,6 @@ import typer
 
 from es_dedup.cli.output import Output, clean, show_pair
 from es_dedup.cli.session import Session
-from es_dedup.cli.targets import output_target, write_target
 from es_dedup.errors import InputError, UnknownPage
 from es_dedup.model import Page
 from es_dedup.readers import InputFailure, ReadOptions, Roots, read_pages
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from es_dedup.decision.alignment import AlignedRow, Piece
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.detectors.page_features import PageFeatures
-    from es_dedup.views.compare import PageView
 
 _HEAD_BYTES: Final = 4096
 _TAG: Final = re.compile(rb"<(!doctype|html|head|body|div|p|meta)\b", re.IGNORECASE)
@@ -40,7 +38,6 @@ def explain(
     text: bool = False,
     features: bool = False,
     method: Annotated[list[str] | None, typer.Option(metavar="NAME")] = None,
-    html: str | None = None,
 ) -> None:
     """Show in three lines the relation of two pages and its reason, on request with their texts, features and all evidence.
 
@@ -53,30 +50,25 @@ def explain(
         text: Show both texts aligned, with what only one of them has in [-…-] and {+…+}.
         features: Show the named features of both pages side by side, or of A alone: what Elasticsearch stores.
         method: Compare with this method too; may be repeated.
-        html: Write both texts side by side, with all evidence, to this HTML file.
     """
-    from es_dedup.views.compare import MemberComparison
     from es_dedup.views.evidence import rule_rows
-    from es_dedup.views.features import compared_fields, feature_rows
-    from es_dedup.views.report import page_view, pair_page
+    from es_dedup.views.features import feature_rows
 
     output = session.output
     names = [left, *filter(None, [right])]
-    if right is None and (evidence or text or html or not features):
+    if right is None and (evidence or text or not features):
         raise typer.BadParameter("name a second page, or ask for --features alone", param_hint="B")
-    target = output_target(html, session, "--html", names) if html else None
     also = tuple(method or ())
     with _index(session, names) as dedup:
         sides = _sides(session, dedup, names)
-        named = [dedup.features(side, also=also) for side in sides] if features or html else []
+        named = [dedup.features(side, also=also) for side in sides] if features else []
         if right is None:
             output.emit(named[0])
             output.facts({"page": named[0].page_id, **dict(feature_rows(named[0]))})
             return
         pair = dedup.explain(*sides, also=also)
-        rows = dedup.aligned(*sides) if text or html else []
-        views = [page_view(dedup, side) for side in sides] if text or html else []
-    words = _distinguishing(views, rows) if text else {}
+        rows = dedup.aligned(*sides) if text else []
+        words = _distinguishing(dedup, sides, rows) if text else {}
     aligned = {"distinguishing_words": words, "rows": rows} if text else {}
     output.emit(pair.as_dict() | ({"features": named} if features else {}) | aligned)
     show_pair(output, pair, methods=None if evidence else also)
@@ -87,20 +79,18 @@ def explain(
     if any(words.values()):
         terms = "; ".join(", ".join(side) or "–" for side in words.values())
         output.line(f"  title-distinguishing terms only in unshared text: {clean(terms)}")
-    output.lines(_aligned_lines(rows if text else ()))
-    if target is not None:
-        write_target(
-            target, pair_page(views[0], MemberComparison(views[1], pair, rows, compared_fields(*named)))
-        )
-        output.note(f"written to {html}")
+    output.lines(_aligned_lines(rows))
 
 
-def _distinguishing(views: Sequence[PageView], rows: Sequence[AlignedRow]) -> dict[str, Sequence[str]]:
+def _distinguishing(
+    dedup: Deduplicator, sides: Sequence[str | Page], rows: Sequence[AlignedRow]
+) -> dict[str, Sequence[str]]:
     """Words of each title that stand in unshared text alone."""
     from es_dedup.decision.alignment import distinguishing_words
 
-    left, right = distinguishing_words((views[0].record.title, views[1].record.title), rows)
-    return {"left": left, "right": right}
+    pages = (dedup.record(side) if isinstance(side, str) else dedup.content_of(side) for side in sides)
+    left, right = (page.title if page else "" for page in pages)
+    return dict(zip(("left", "right"), distinguishing_words((left, right), rows), strict=True))
 
 
 def _index(session: Session, names: Sequence[str]) -> Deduplicator:
@@ -130,7 +120,6 @@ def _page_on_stdin(session: Session) -> Page:
 
 
 def _page_or_id(dedup: Deduplicator, name: str, roots: Roots) -> str | Page:
-
     try:
         return dedup.record(name).page_id
     except UnknownPage:

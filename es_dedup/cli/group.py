@@ -8,7 +8,6 @@ import os
 import shlex
 import signal
 import sys
-import threading
 from enum import IntEnum
 from types import FrameType
 from typing import Any, Final, NoReturn, cast
@@ -19,7 +18,6 @@ from typer.core import TyperGroup
 from es_dedup.errors import ConfigError, DedupError
 
 FLAGS: Final = frozenset({"--json", "--quiet", "-q"})
-STOPPING_SECONDS: Final = 0.5  # after which a command that is stopping says so
 _UsageError: Final = cast(
     "type[typer.BadParameter]", typer.BadParameter.__base__
 )  # of click, which typer may bring along
@@ -50,10 +48,6 @@ class CommandFailed(DedupError):
     message = "{problem}"
 
 
-_stopping = threading.Timer(STOPPING_SECONDS, lambda: _say("stopping; Ctrl-C again ends at once"))
-_stopping.daemon = True
-
-
 class Program(TyperGroup):
     """The top group."""
 
@@ -67,7 +61,6 @@ class Program(TyperGroup):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except KeyboardInterrupt as interrupt:
-            _stopping.cancel()
             _say(_interrupted(ctx.obj))
             code = ExitCode.TERMINATED if isinstance(interrupt, Terminated) else ExitCode.INTERRUPTED
             raise typer.Exit(code) from interrupt
@@ -126,7 +119,6 @@ def handle_signals() -> None:
 
     def interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        _stopping.start()
         raise KeyboardInterrupt
 
     def terminate(_signal: int, _frame: FrameType | None) -> NoReturn:

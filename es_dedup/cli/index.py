@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from es_dedup.cli.checks import all_checks, checked
+from es_dedup.cli.checks import all_checks
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import PAGE_IDS, given_ids
 from es_dedup.cli.session import Session
@@ -50,7 +50,7 @@ def remove(
     """Remove pages and repair their clusters. With --erase nothing of them is left.
 
     Ends with code 3 when some ids were unknown; the others are removed. Erasing writes a file anew, without deleted data, and ends with
-    code 1 when something is left; `index doctor --forgotten ID` shows later that nothing is.
+    code 1 when something is left; the same command with --dry-run shows later that nothing is.
 
     Args:
         older_than: Remove pages published longer ago: 90d, 12w or 2y. Pages without a time stay.
@@ -146,6 +146,8 @@ def _erase(
     )
     for name, places in left.items():
         session.output.warn(f"{name}: {'there is' if dry_run else 'left'}: {', '.join(places)}")
+    if dry_run and not left:
+        session.output.note("nothing of these pages is stored")
     if problem:
         session.output.warn(problem)
     return ExitCode.ERROR if not dry_run and (left or problem) else ExitCode.OK
@@ -241,31 +243,12 @@ def stats(session: Session) -> None:
     session.output.note("--json shows all, with what it was made with")
 
 
-def doctor(
-    session: Session, *, forgotten: Annotated[list[str] | None, typer.Option(metavar="ID")] = None
-) -> ExitCode:
+def doctor(session: Session) -> ExitCode:
     """Check the installation, the settings and the index, and say what to do about each fault.
 
     Ends with code 1 when something is wrong.
-
-    Args:
-        forgotten: Check only that nothing of this page is stored; may be repeated.
     """
-    if forgotten:
-        with session.index_and_site(read_only=True) as (dedup, site):
-            left = {name: _traces(dedup, site, name) for name in given_ids(dedup, forgotten)}
-        results = [
-            checked(
-                f"forgotten {name}",
-                not places,
-                ", ".join(places) or "nothing is stored",
-                "erase it again",
-                "fault",
-            )
-            for name, places in left.items()
-        ]
-    else:
-        results = all_checks(session)
+    results = all_checks(session)
     faults = sum(result.state == "fault" for result in results)
     session.output.emit({"faults": faults, "checks": results})
     session.output.table(("state", "what", "found"), ((r.state, r.name, r.found) for r in results))

@@ -43,7 +43,6 @@ HEADERS: Final = [
     (b"cache-control", b"no-store"),
 ]
 """Headers of every answer that does not have them otherwise."""
-_ONCE: Final = {b"authorization", b"content-type"}
 ROUTERS: Final = (routes.router, console.router, console_jobs.router, console_review.router)
 
 
@@ -168,9 +167,6 @@ class Watched:
 
 def _wrong(scope: Any) -> DedupError | None:
     """Why a request is ambiguous; None of one that is not."""
-    names = [name for name, _ in scope["headers"] if name in _ONCE]
-    if again := next((name for name in names if names.count(name) > 1), b""):
-        return problems.RepeatedHeader(again.decode())
     try:
         unquote_to_bytes(scope["raw_path"] + b"?" + scope["query_string"]).decode()
     except UnicodeDecodeError:  # else all such bytes would be one character, and different ids one page

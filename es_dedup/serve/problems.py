@@ -77,13 +77,6 @@ class InvalidQuery(RequestError):
     message = "{problem}: see /openapi.json"
 
 
-class RepeatedHeader(RequestError):
-    """A header that counts once came more often."""
-
-    name: str
-    message = "the header {name} came more than once, and a proxy may read another one: send it once"
-
-
 class WrongMediaType(RequestError, status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE):
     """The body is of another kind than the route takes."""
 

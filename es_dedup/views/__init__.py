@@ -1,6 +1,6 @@
 """What people look at: views of the console, and the HTML report of a scan, which works offline; lists for other programs.
 
-``write_report`` is all that a caller of the report needs. A view of the console takes an open index and gives a page. All are made by the
+``report_page`` is all that a caller of the report needs. A view of the console takes an open index and gives a page. All are made by the
 same templates; ``evidence`` is shared with the command line, so that page and terminal say the same.
 
 Traps:
@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING
 from es_dedup import lazy
 
 if TYPE_CHECKING:
-    from es_dedup.views.report import report_page, write_report
+    from es_dedup.views.report import report_page
     from es_dedup.views.report_data import ReportLimits
 
-__all__ = ["ReportLimits", "report_page", "write_report"]
+__all__ = ["ReportLimits", "report_page"]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy.attributes(
-        __name__, {"report": ("report_page", "write_report"), "report_data": ("ReportLimits",)}
-    )
+    __getattr__ = lazy.attributes(__name__, {"report": ("report_page",), "report_data": ("ReportLimits",)})

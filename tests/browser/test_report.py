@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from es_dedup import Deduplicator, Page
-from es_dedup.views import ReportLimits, write_report
+from es_dedup.views import ReportLimits, report_page
 from tests.browser.conftest import HOSTILE
 from tests.browsing import Tab
 from tests.texts import article
@@ -33,7 +33,8 @@ def tab(browser: Any, tmp_path: Path) -> Iterator[Tab]:
                 )
                 for copy in range(copies)
             )
-        write_report(dedup, tmp_path / "report.html", title=HOSTILE, limits=ReportLimits(clusters=2))
+        page = report_page(dedup, title=HOSTILE, limits=ReportLimits(clusters=2))
+        (tmp_path / "report.html").write_bytes(page)
     tab = Tab(browser, "file:///")
     tab.page.goto((tmp_path / "report.html").as_uri())
     yield tab

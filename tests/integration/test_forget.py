@@ -156,11 +156,10 @@ def test_the_command_erases_and_doctor_proves_it(tmp_path: Path) -> None:
     assert "there is: features, text, cluster, edges, labels of readers" in said(
         "index", "remove", "--erase", NAME, "--dry-run"
     )
-    assert "features" in said("index", "doctor", "--forgotten", NAME, code=1)
     assert "has no source documents" in said("index", "remove", "--erase", NAME, "--document", code=2)
     assert "--yes" in said("index", "remove", "--erase", NAME, code=2)
     said("index", "remove", "--erase", "--yes", "-", given=f"{NAME}\n")
-    assert "nothing is stored" in said("index", "doctor", "--forgotten", NAME)
+    assert "nothing of these pages is stored" in said("index", "remove", "--erase", NAME, "--dry-run")
 
 
 def test_of_one_id_with_other_routing_the_copy_stays_in_the_restore_file(tmp_path: Path) -> None:

@@ -200,13 +200,6 @@ def test_addresses_that_are_ambiguous_are_refused(api: Api) -> None:
     assert api.get("/v1/clusters?min_size=2&order=largest&limit=1&site=").status_code == 200
 
 
-def test_headers_that_are_repeated_are_refused(api: Api) -> None:
-    for name in ("Authorization", "Content-Type"):
-        both = [(name, api.headers.get(name, "application/json")), (name, "b")]
-        found = problem(api.post("/v1/pages", json=PAGE, headers=both), 400, "repeated-header")
-        assert name.lower() in found["detail"]
-
-
 def test_methods(api: Api) -> None:
     for path in ("/healthz", "/v1/clusters", "/console/sign-in", "/openapi.json"):
         answer = api.head(path)

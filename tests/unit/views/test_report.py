@@ -5,7 +5,6 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -14,7 +13,7 @@ from es_dedup.decision.alignment import AlignedRow, Piece
 from es_dedup.detectors.page_features import PageFeatures
 from es_dedup.index.records import FeatureRecord
 from es_dedup.model import Cluster, Member, PairDecision, Relation, Verdict
-from es_dedup.views import ReportLimits, write_report
+from es_dedup.views import ReportLimits, report_page
 from es_dedup.views.charts import MOST_MONTHS, month_axis
 from es_dedup.views.compare import _cut_rows
 from es_dedup.views.evidence import measures
@@ -109,12 +108,9 @@ class Structure(HTMLParser):
         assert self.open.pop() == tag
 
 
-def page_of(index: FakeIndex, tmp_path: Path, limits: ReportLimits | None = None) -> str:
-    """The written page."""
-    write_report(
-        cast("Any", index), tmp_path / "r.html", title="测试 & run", limits=limits, run={"left out": 3}
-    )
-    return (tmp_path / "r.html").read_text(encoding="utf-8")
+def page_of(index: FakeIndex, limits: ReportLimits | None = None) -> str:
+    """The page."""
+    return report_page(cast("Any", index), title="测试 & run", limits=limits, run={"left out": 3}).decode()
 
 
 def test_features_of_both_pages_stand_beside_each_other() -> None:
@@ -124,8 +120,8 @@ def test_features_of_both_pages_stand_beside_each_other() -> None:
     assert band == FieldPair("simhash_band_0", ("7",), (), ())
 
 
-def test_the_page_is_well_formed_and_shows_totals_and_evidence(tmp_path: Path) -> None:
-    page = page_of(FakeIndex(clusters_of(5)), tmp_path)
+def test_the_page_is_well_formed_and_shows_totals_and_evidence() -> None:
+    page = page_of(FakeIndex(clusters_of(5)))
     structure = Structure()
     structure.feed(page)
     assert structure.open == []
@@ -138,8 +134,8 @@ def test_the_page_is_well_formed_and_shows_totals_and_evidence(tmp_path: Path) -
     assert "2026-04: 2 duplicates" in page
 
 
-def test_what_only_one_page_has_is_marked_and_template_greyed(tmp_path: Path) -> None:
-    page = page_of(FakeIndex(clusters_of(1, 1), text="第一句话。第二句话。第三句话。"), tmp_path)
+def test_what_only_one_page_has_is_marked_and_template_greyed() -> None:
+    page = page_of(FakeIndex(clusters_of(1, 1), text="第一句话。第二句话。第三句话。"))
     assert page.count(">第三句话。</mark>") == 1
     assert page.count(">别第三句话。</mark>") == 1
     assert page.count(">第二句话。</s>") == 2
@@ -151,8 +147,8 @@ def hash_of(page: str, tag: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(found.encode()).digest()).decode()}'"
 
 
-def test_nothing_is_loaded_and_nothing_runs_but_the_search(tmp_path: Path) -> None:
-    page = page_of(FakeIndex(clusters_of(2)), tmp_path)
+def test_nothing_is_loaded_and_nothing_runs_but_the_search() -> None:
+    page = page_of(FakeIndex(clusters_of(2)))
     structure = Structure()
     structure.feed(page)
     assert not {"img", "iframe", "link", "object", "form"} & set(structure.tags)
@@ -167,9 +163,9 @@ def test_nothing_is_loaded_and_nothing_runs_but_the_search(tmp_path: Path) -> No
     assert "default-src 'none'" in page
 
 
-def test_hostile_text_is_escaped_everywhere(tmp_path: Path) -> None:
+def test_hostile_text_is_escaped_everywhere() -> None:
     hostile = [Cluster(HOSTILE, HOSTILE, (Member(HOSTILE + "2", Relation.EXACT, 1.0),), (HOSTILE,))]
-    page = page_of(FakeIndex(hostile, text=HOSTILE, title=HOSTILE), tmp_path)
+    page = page_of(FakeIndex(hostile, text=HOSTILE, title=HOSTILE))
     structure = Structure()
     structure.feed(page)
     assert "img" not in structure.tags
@@ -179,31 +175,20 @@ def test_hostile_text_is_escaped_everywhere(tmp_path: Path) -> None:
     assert not re.search("[\x00\x1b\u202e]", page)
 
 
-def test_ten_thousand_clusters_make_a_small_page(tmp_path: Path) -> None:
+def test_ten_thousand_clusters_make_a_small_page() -> None:
     index = FakeIndex(clusters_of(10_000), text="一" * 100_000)
-    page = page_of(index, tmp_path, ReportLimits(clusters=5, listed=20, members=1, chars=500))
+    page = page_of(index, ReportLimits(clusters=5, listed=20, members=1, chars=500))
     assert index.explained == 5
     assert len(page) < 60_000
     assert "9,980 smaller clusters are not listed" in page
     assert "99,500 and 99,501 more characters" in page
 
 
-def test_an_index_without_duplicates_has_a_page_too(tmp_path: Path) -> None:
-    page = page_of(FakeIndex([Cluster("a", "a")]), tmp_path)
+def test_an_index_without_duplicates_has_a_page_too() -> None:
+    page = page_of(FakeIndex([Cluster("a", "a")]))
     assert "No two pages" in page
     assert "<script>" not in page
     assert "script-src" not in page
-
-
-def test_a_failed_write_leaves_the_old_page(tmp_path: Path) -> None:
-    class Broken(FakeIndex):
-        def text(self, page_id: str) -> str:
-            raise RuntimeError
-
-    (tmp_path / "r.html").write_text("old", encoding="utf-8")
-    with pytest.raises(RuntimeError):
-        page_of(Broken(clusters_of(1)), tmp_path)
-    assert (tmp_path / "r.html").read_text(encoding="utf-8") == "old"
 
 
 def test_long_texts_are_cut_and_invisible_characters_named() -> None:
