@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.hook.run import BulkCounts, Run, Work
+from es_dedup.hook.run import BulkCounts, Run
 from es_dedup.hook.stages import MOST, Stages
 from es_dedup.index.opensearch import as_elasticsearch
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
     from opensearchpy import AsyncOpenSearch, OpenSearch
 
-    from es_dedup.hook.documents import Batch, Item
+    from es_dedup.hook.documents import Item
     from es_dedup.hook.hook import DedupHook
     from es_dedup.hook.report import HookReport
-    from es_dedup.hook.run import BulkResult
+    from es_dedup.hook.run import BulkResult, Send
     from es_dedup.model import WritePolicy
 
     Action = bytes | str | Mapping[str, Any]
@@ -105,8 +105,9 @@ def dedup_parallel_bulk(
         if run.overlaps and thread_count > 1:
             yield from _overlapping(sender, run, actions, min(thread_count, MOST))
             return
+        send = _sender(sender, run)
         for items in batches(actions, run):
-            yield from _written(sender, run, items)
+            yield from run.written(items, send)
 
 
 def dedup_bulk(
@@ -149,14 +150,19 @@ async def async_dedup_streaming_bulk(
     """``dedup_streaming_bulk`` for an asynchronous client; ``actions`` may be an asynchronous iterable.
 
     Arguments, results and errors are those of ``dedup_streaming_bulk``. The hook has a connection of its own and works
-    in a thread, so that the event loop is never blocked.
+    in a thread, so that the event loop is never blocked; results of a batch come when it is written.
     """
     sender: AsyncElasticsearch = as_elasticsearch(client)
     run = Run(hook, policy, report, chunk_size, options, sender)
     await hook.cluster.check_async(sender)
+    send = _async_sender(sender, run)
     async for items in _async_batches(actions, run):
-        async for result in _async_written(sender, run, items):
+        results: list[Result] = []
+        problem = await _in_thread(partial(_collect, run.written(items, send), results))
+        for result in results:
             yield result
+        if problem is not None:
+            raise problem
 
 
 async def async_dedup_bulk(
@@ -183,7 +189,8 @@ async def async_dedup_bulk(
 def _overlapping(client: Elasticsearch, run: Run, actions: Iterable[Action], most: int) -> Iterator[Result]:
     """Several batches at once, see ``Stages``; this thread reads the actions."""
     coming, problem = batches(actions, run), None
-    with Stages(run, lambda items, batch: list(_written(client, run, items, batch))) as stages:
+    send = _sender(client, run)
+    with Stages(run, lambda items, batch: list(run.written(items, send, batch))) as stages:
         while True:
             try:
                 items = next(coming, None)
@@ -221,40 +228,38 @@ async def _async_batches(
         yield items
 
 
-def _written(
-    client: Elasticsearch, run: Run, items: list[Item], batch: Batch | None = None
-) -> Iterator[Result]:
-    """Perform the steps of ``Run.writing``; gives the results."""
+def _sender(client: Elasticsearch, run: Run) -> Send:
+    """Writes by the client's helper."""
     from elasticsearch.helpers import streaming_bulk  # noqa: PLC0415 - of an extra
 
-    for step in run.writing(items, batch):
-        if isinstance(step, tuple):
-            yield step
-            continue
-        with step.keeping_errors():
-            if isinstance(step, Work):
-                step.answer = step.call()
-            else:
-                time.sleep(step.pause)
-                for result in streaming_bulk(client, step.actions, **run.helper_options):
-                    step.results.append(result)
+    def send(actions: Sequence[Any], results: list[Result]) -> None:
+        for result in streaming_bulk(client, actions, **run.helper_options):
+            results.append(result)  # noqa: PERF402 - those before an error count
+
+    return send
 
 
-async def _async_written(client: AsyncElasticsearch, run: Run, items: list[Item]) -> AsyncIterator[Result]:
-    """Perform the steps of ``Run.writing``; gives the results."""
+def _async_sender(client: AsyncElasticsearch, run: Run) -> Send:
+    """Writes by the client's helper in the running loop, for another thread."""
     from elasticsearch.helpers import async_streaming_bulk  # noqa: PLC0415 - of an extra
 
-    for step in run.writing(items):
-        if isinstance(step, tuple):
-            yield step
-            continue
-        with step.keeping_errors():
-            if isinstance(step, Work):
-                step.answer = await _in_thread(step.call)
-            else:
-                await asyncio.sleep(step.pause)
-                async for result in async_streaming_bulk(client, step.actions, **run.helper_options):
-                    step.results.append(result)
+    loop = asyncio.get_running_loop()
+
+    async def sent(actions: Sequence[Any], results: list[Result]) -> None:
+        async for result in async_streaming_bulk(client, actions, **run.helper_options):
+            results.append(result)  # noqa: PERF401 - those before an error count
+
+    return lambda actions, results: asyncio.run_coroutine_threadsafe(sent(actions, results), loop).result()
+
+
+def _collect(given: Iterator[Result], results: list[Result]) -> Exception | None:
+    """Append results; the error that has ended them."""
+    try:
+        for result in given:
+            results.append(result)  # noqa: PERF402 - those before an error count
+    except Exception as error:  # noqa: BLE001 - raised when the results before it are given
+        return error
+    return None
 
 
 async def _in_thread(call: Callable[[], Any]) -> Any:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import time
 import warnings
-from asyncio import CancelledError
 from collections import deque
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from es_dedup.errors import ContentMissing, DuplicatePage, IndexError_, wrong_type
 from es_dedup.hook.documents import item_of
@@ -17,7 +16,7 @@ from es_dedup.index.source_index import DEDUP, value_of
 from es_dedup.model import WritePolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     Result = tuple[bool, dict[str, Any]]
     Sent = tuple[Item, Any]  # the action, and what is sent for it
     Answer = tuple[Item, bool, dict[str, Any]]
-    Returned = TypeVar("Returned")
-    Plan = Generator["Work | Bulk | Result", None, Returned]
+    Send = Callable[[Sequence[Any], list[Result]], None]
 
 MAX_CHUNK_BYTES: Final = 100 * 1024 * 1024
 NOT_FOUND: Final = 404
@@ -73,63 +71,6 @@ class BulkCounts:
     def result(self) -> BulkResult:
         """All that was counted."""
         return BulkResult(self._successes, self._failed if self._stats_only else self._errors, self.report)
-
-
-@dataclass(slots=True)
-class Step:
-    """A step of a plan: whoever performs it keeps what it gave, or its error, with which the plan goes on."""
-
-    error: BaseException | None = field(default=None, init=False)
-
-    @contextmanager
-    def keeping_errors(self) -> Iterator[None]:
-        """Keep an error of a block for the plan, an interrupt or a cancellation too: the plan says what follows, and raises it."""
-        try:
-            yield
-        except BaseException as error:  # noqa: BLE001
-            self.error = error
-
-
-@dataclass(slots=True)
-class Work(Step):
-    """A step that asks the hook.
-
-    Attributes:
-        call: what is done.
-        answer: what it gave.
-    """
-
-    call: Callable[[], Any]
-    answer: Any = None
-
-
-@dataclass(slots=True)
-class Bulk(Step):
-    """A step that writes.
-
-    Attributes:
-        actions: what the client's helper is given.
-        pause: seconds to wait before.
-        results: gets what the helper gives, in order; those before an error count.
-    """
-
-    actions: Sequence[Any]
-    pause: float
-    results: list[Result] = field(default_factory=list)
-
-
-def _performed(step: Work | Bulk) -> Plan[None]:
-    """Have a step performed, and raise its error."""
-    yield step
-    if step.error is not None:
-        raise step.error
-
-
-def _asked(call: Callable[..., Any], *given: Any) -> Plan[Any]:
-    """What a call of the hook gives."""
-    step = Work(partial(call, *given))
-    yield from _performed(step)
-    return step.answer
 
 
 class Run:
@@ -299,45 +240,46 @@ class Run:
         plain = all(item.whole for item in before)
         return plain and not {item.key.id for item in items} & {item.key.id for item in before}
 
-    def writing(self, items: Items, batch: Batch | None = None) -> Plan[None]:
-        """The steps that decide on a batch and write it, with what it left out because of documents that then failed.
+    def written(self, items: Items, send: Send, batch: Batch | None = None) -> Iterator[Result]:
+        """Decide on a batch and write it, with what it left out because of documents that then failed; gives the results.
 
         Args:
             items: the batch.
+            send: has the client's helper write actions, and appends what it gives, that before an error too.
             batch: what was decided on it; None: it is decided on now.
 
         Raises:
             DuplicatePage: policy ``fail``; the documents before the first duplicate are written.
             BulkIndexError: see ``raise_errors``.
         """
-        parts = [(items, None)] if batch else (yield from _asked(self.hook.parts, items, self._policy))
+        parts = [(items, None)] if batch else self.hook.parts(items, self._policy)
         for part, made in parts:
             waiting, features = part, made
             while waiting:
                 try:
-                    batch = batch or (yield from _asked(self.prepare, waiting, features))
+                    batch = batch or self.prepare(waiting, features)
                 except DuplicatePage as duplicate:
                     at = next(at for at, item in enumerate(waiting) if item.page_id == duplicate.page_id)
                     if at:
-                        yield from self.writing(waiting[:at])
+                        yield from self.written(waiting[:at], send)
                     raise
-                except (KeyboardInterrupt, CancelledError):
-                    yield from _asked(self.hook.withdraw, waiting, self.report)
+                except KeyboardInterrupt:
+                    self.hook.withdraw(waiting, self.report)
                     raise
                 answers: list[Answer] = []
                 try:
-                    yield from self._sending([(item, item.action) for item in batch if item.kept], answers)
-                    yield from self._sending(_withdrawals(batch, answers), answers)
-                except BaseException:  # an interrupt or a cancelled task, too
-                    yield from _asked(self.lost, batch, answers)
+                    self._send([(item, item.action) for item in batch if item.kept], send, answers)
+                    self._send(_withdrawals(batch, answers), send, answers)
+                except BaseException:  # an interrupt, too
+                    self.lost(batch, answers)
                     raise
-                waiting = yield from _asked(self.finish, batch, answers)
+                waiting = self.finish(batch, answers)
                 yield from self.results(batch, answers, waiting)
                 batch = features = None
         self.raise_errors(items)
 
-    def _sending(self, actions: list[Sent], answers: list[Answer]) -> Plan[None]:
-        """The steps that send actions, some of them several times where the caller wants that; answers before an error are kept.
+    def _send(self, actions: list[Sent], send: Send, answers: list[Answer]) -> None:
+        """Send actions, some of them several times where the caller wants that; answers before an error are kept.
 
         The client's helper would give results of repeated actions in another order than that of the actions, and a pipeline may have
         changed the ``_id`` of each.
@@ -347,12 +289,13 @@ class Run:
             if not actions:
                 return
             repeated = self._retried if attempt < self._retries else ()
-            bulk = Bulk([action for _, action in actions], pause)
+            time.sleep(pause)
+            results: list[Result] = []
             try:
-                yield from _performed(bulk)
+                send([action for _, action in actions], results)
             finally:
                 sent, actions = actions, []
-                for (item, action), (ok, answer) in zip(sent, bulk.results, strict=False):
+                for (item, action), (ok, answer) in zip(sent, results, strict=False):
                     (said,) = answer.values()
                     if not ok and said.get("status") in repeated:
                         actions.append((item, action))
