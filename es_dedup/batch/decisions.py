@@ -208,22 +208,9 @@ def edges_beside(edges: Iterable[Edge], names: Collection[str]) -> dict[str, lis
     return beside
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """What a write policy keeps.
-
-    Attributes:
-        decisions: on the new pages that stay and are not unique.
-        left_out: decisions on the pages that were removed.
-    """
-
-    decisions: Decisions
-    left_out: Decisions = field(default_factory=dict)
-
-
 def clustered_by_policy(
     policy: WritePolicy, stored: StoredBatch, index: Index, lookup: CandidateSearch
-) -> Kept:
+) -> tuple[Decisions, Decisions]:
     """``apply_policy`` after the whole index was clustered: edges and assignments are read from it, some at a time."""
     decisions: Decisions = {}
     every: dict[tuple[str, str], Edge] = {}
@@ -246,7 +233,7 @@ def apply_policy(
     index: Index,
     lookup: CandidateSearch,
     call: Collection[str],
-) -> Kept:
+) -> tuple[Decisions, Decisions]:
     """Remove what the policy does not keep.
 
     Args:
@@ -257,6 +244,9 @@ def apply_policy(
         index: holds them.
         lookup: finds and compares stored pages.
         call: all pages that the same call has stored, before too.
+
+    Returns:
+        Decisions on the new pages that stay and are not unique, and on the pages that were removed.
     """
     gone: dict[str, set[str]] = {}
     if policy is WritePolicy.SKIP:
@@ -267,7 +257,7 @@ def apply_policy(
                 gone.setdefault(other, set()).add(name)
     drop = set(gone)
     if not drop:
-        return Kept(decisions)
+        return decisions, {}
     remove_pages(index, drop, lookup)
     kept = [edge for edge in edges if edge.left not in drop and edge.right not in drop]
     again = stored.decisions(decisions.keys() - drop, kept, index.assignments(decisions))
@@ -276,7 +266,7 @@ def apply_policy(
     staying = {other for others in gone.values() for other in others}
     leaving = replace(stored, new=dict.fromkeys(name for name in call if name in drop))
     # clusters have changed by now
-    return Kept(not_unique(again), leaving.without(gone, edges, index.assignments(staying)))
+    return not_unique(again), leaving.without(gone, edges, index.assignments(staying))
 
 
 def left_out(new: Iterable[str], edges: Iterable[Edge]) -> dict[str, set[str]]:

@@ -333,8 +333,8 @@ class Ingest:
         decisions = not_unique(stored.decisions(new, known, clusters.assignments(new)))
         clusters.store({} if self._unfinished else {CLUSTERS_PENDING: None})
         self._noted = self._noted and self._unfinished
-        kept = apply_policy(self._policy, stored, known, decisions, self._index, lookup, self.counts.new)
-        self.counts.add_decided(kept.decisions, kept.left_out)
+        done = apply_policy(self._policy, stored, known, decisions, self._index, lookup, self.counts.new)
+        self.counts.add_decided(*done)
 
     def _decide_all(self) -> None:
         """Cluster the whole index anew, and decide on the pages of the call."""
@@ -343,8 +343,7 @@ class Ingest:
         counts.pairs, counts.capped_terms, counts.use = found.compared, found.capped_terms, found.use
         new = dict.fromkeys(name for name in counts.new if name not in counts.left_out)
         stored = StoredBatch(new, counts.replaced, {})
-        kept = clustered_by_policy(self._policy, stored, self._index, self._lookup())
-        counts.add_decided(kept.decisions, kept.left_out)
+        counts.add_decided(*clustered_by_policy(self._policy, stored, self._index, self._lookup()))
 
     def _recluster(self) -> RelatedPairs:
         related = None

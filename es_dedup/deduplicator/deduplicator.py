@@ -116,17 +116,17 @@ class Deduplicator(IndexReader):
         report = self.add_many([checked_page(page)], policy=policy)
         for problem in report.failed.values():
             raise ValueError(f"{name_of(page)!r}: {problem}")
+        decision = report.decisions.get(page.id)
         if report.stored + report.left_out and (compared := self._compared) is not None:
-            decision = report.decisions.get(page.id) or Decision(page.id, Outcome.UNIQUE, page.id)
-            related, asked = compared.related(0), compared.pages
+            decision = decision or Decision(page.id, Outcome.UNIQUE, page.id)
+            constraints = self._constraints or load_constraints(self._index)
+            by_people = self._decided_by_people(compared.pages, constraints)[0]
+            verdicts = tuple(with_overridden(by_people, compared.related(0)))
         else:
-            edges = self._index.edges_of([page.id])
-            assigned = self._index.assignments([page.id])
-            decision = report.decisions.get(page.id) or stored_decision(page.id, assigned[page.id], edges)
-            related, asked = self._stored_pairs(page, decision, edges)
-        by_people = self._decided_by_people(asked, self._constraints or load_constraints(self._index))[0]
-        most = self._given.index.limit
-        return replace(decision, verdicts=tuple(with_overridden(by_people, related[:most])))
+            assigned, edges = self._index.assignments([page.id]), self._index.edges_of([page.id])
+            decision = decision or stored_decision(page.id, assigned[page.id], edges)
+            verdicts = self.check(page).verdicts
+        return replace(decision, verdicts=verdicts[: self._given.index.limit])
 
     def add_many(
         self,

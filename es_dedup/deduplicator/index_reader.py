@@ -145,21 +145,6 @@ class IndexReader(StoredReader):
     def _overridden(self, pair: PairDecision) -> PairDecision:
         return pair.overridden(overrides.overrides_on(self._index, pair.left, pair.right))
 
-    def _stored_pairs(
-        self, page: Page, decision: Decision, edges: Sequence[Edge]
-    ) -> tuple[list[PairDecision], Pages]:
-        """The decided pairs that the decision on a page rests on, strongest first, of very many the strongest; and its features."""
-        lookup = self._lookup()
-        asked = lookup.load([page.id])
-        strongest = sorted(edges, key=lambda edge: (-edge.relation.same, -edge.score, edge.left, edge.right))
-        names = [edge.right if edge.left == page.id else edge.left for edge in strongest]
-        if not asked.ids:  # left out by the policy
-            asked, _ = self._featurise([page])
-            names = [decision.duplicate_of or page.id, *decision.contained_in, *decision.contains]
-        most = self._settings.index.limit
-        related = lookup.among(asked, [[name for name in names[:most] if name != page.id]]).related(0)
-        return related, asked
-
     def explain(
         self, left: str | Page, right: str | Page, *, also: Sequence[str] = (), without: Sequence[str] = ()
     ) -> PairDecision:

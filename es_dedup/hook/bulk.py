@@ -154,8 +154,13 @@ async def async_dedup_streaming_bulk(
     """
     sender: AsyncElasticsearch = as_elasticsearch(client)
     run = Run(hook, policy, report, chunk_size, options, sender)
-    await hook.cluster.check_async(sender)
-    send = _async_sender(sender, run)
+    loop = asyncio.get_running_loop()
+
+    def wait(answer: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(answer, loop).result()
+
+    await _in_thread(partial(hook.cluster.check, sender, wait))
+    send = _async_sender(sender, run, wait)
     async for items in _async_batches(actions, run):
         results: list[Result] = []
         problem = await _in_thread(partial(_collect, run.written(items, send), results))
@@ -239,17 +244,15 @@ def _sender(client: Elasticsearch, run: Run) -> Send:
     return send
 
 
-def _async_sender(client: AsyncElasticsearch, run: Run) -> Send:
+def _async_sender(client: AsyncElasticsearch, run: Run, wait: Callable[[Any], Any]) -> Send:
     """Writes by the client's helper in the running loop, for another thread."""
     from elasticsearch.helpers import async_streaming_bulk  # noqa: PLC0415 - of an extra
-
-    loop = asyncio.get_running_loop()
 
     async def sent(actions: Sequence[Any], results: list[Result]) -> None:
         async for result in async_streaming_bulk(client, actions, **run.helper_options):
             results.append(result)  # noqa: PERF401 - those before an error count
 
-    return lambda actions, results: asyncio.run_coroutine_threadsafe(sent(actions, results), loop).result()
+    return lambda actions, results: wait(sent(actions, results))
 
 
 def _collect(given: Iterator[Result], results: list[Result]) -> Exception | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import warnings
 from contextlib import suppress
 from dataclasses import replace
@@ -20,9 +19,7 @@ from es_dedup.errors import (
 from es_dedup.index.source_index import document_key, unread_problem, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from elasticsearch import AsyncElasticsearch, Elasticsearch
+    from collections.abc import Callable, Iterable, Sequence
 
     from es_dedup.hook.documents import Batch, Item
     from es_dedup.hook.report import HookReport
@@ -46,8 +43,12 @@ class ClusterCheck:
         self._source_index = source_index
         self._same: WeakSet[Any] = WeakSet()
 
-    def check(self, client: Elasticsearch) -> None:
+    def check(self, client: Any, wait: Callable[[Any], Any] = lambda answer: answer) -> None:
         """Refuse a client of another cluster.
+
+        Args:
+            client: of the caller.
+            wait: gives what a call of an asynchronous client will answer.
 
         Raises:
             OtherCluster: it writes to another cluster.
@@ -58,35 +59,18 @@ class ClusterCheck:
         if client.transport in self._same or not hasattr(client, "cluster") or (own := self._own()) is None:
             return
         try:
-            answer = client.cluster.state(**_ASK)
+            answer = wait(client.cluster.state(**_ASK))
         except (ApiError, TransportError):
             return
-        self._compare(client.transport, _uuid_in(answer.body), own)
-
-    async def check_async(self, client: AsyncElasticsearch) -> None:
-        """As ``check``."""
-        from elasticsearch import ApiError, TransportError  # noqa: PLC0415 - of an extra
-
-        if client.transport in self._same or not hasattr(client, "cluster"):
-            return
-        if (own := await asyncio.to_thread(self._own)) is None:
-            return
-        try:
-            answer = await client.cluster.state(**_ASK)
-        except (ApiError, TransportError):
-            return
-        self._compare(client.transport, _uuid_in(answer.body), own)
+        if (found := _uuid_in(answer.body)) != own:
+            raise OtherCluster(found, own)
+        self._same.add(client.transport)
 
     def _own(self) -> str | None:
         try:
             return self._source_index.cluster()
         except IndexRefused:
             return None
-
-    def _compare(self, transport: Any, found: str, own: str) -> None:
-        if found != own:
-            raise OtherCluster(found, own)
-        self._same.add(transport)
 
 
 def _uuid_in(state: Any) -> str:

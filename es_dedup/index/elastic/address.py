@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import base64
 import re
 import socket
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from es_dedup.errors import ConfigError, ServerUnreachable
+from es_dedup.errors import ConfigError, MissingExtra, ServerUnreachable
 from es_dedup.index.records import encodable
 
 SCHEMES: Final = ("http", "https")
 CLOUD: Final = "cloud"
 """Scheme of an address that names a deployment by its cloud id."""
-HTTPS_PORT: Final = 443
 MAX_NAME_BYTES: Final = 200  # of Elasticsearch's 255, with room for what is appended
 _HOST_AND_PORT: Final = re.compile(r"[\w.-]+:\d{2,5}(/.*)?", re.ASCII)
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*")
@@ -102,24 +101,21 @@ def _host(part: SplitResult) -> str:
 
 
 def _host_of_cloud(cloud_id: str) -> str:
-    """The address of Elasticsearch that a cloud id names: after a label, in base64, the domain, its id and that of Kibana.
+    """The address of Elasticsearch that a cloud id names.
 
     Raises:
         ConfigError: it is no cloud id.
+        MissingExtra: the client is not installed.
     """
     try:
-        domain, deployment, *_ = (
-            base64.b64decode(cloud_id.rpartition(":")[2], validate=True).decode("ascii").split("$")
-        )
-        part = urlsplit(f"https://{deployment}.{domain}")
-        if deployment and part.hostname and not part.path:
-            return f"https://{part.hostname}:{part.port or HTTPS_PORT}"
-    except ValueError:
-        pass
-    raise ConfigError(
-        ("the cloud id cannot be read: copy it from the deployment's page, cloud://LABEL:BASE64/name",),
-        "index",
-    )
+        from elastic_transport.client_utils import parse_cloud_id  # noqa: PLC0415 - of an extra
+    except ImportError as error:
+        raise MissingExtra("elasticsearch", "elastic", "an index on a server") from error
+    with suppress(ValueError):
+        if address := parse_cloud_id(cloud_id).es_address:
+            return f"https://{address[0]}:{address[1]}"
+    problem = "the cloud id cannot be read: copy it from the deployment's page, cloud://LABEL:BASE64/name"
+    raise ConfigError((problem,), "index")
 
 
 def reach(address: Address, seconds: float, proxy: str = "") -> None:

@@ -170,20 +170,17 @@ def _behind(server: Server, target: str) -> dict[str, Alias]:
     }
 
 
-def pipeline_effects(
-    server: Server, index: str, known: IndexFacts | None, source: Mapping[str, Any], content: str
-) -> PipelineEffects:
+def pipeline_effects(server: Server, index: str, source: Mapping[str, Any], content: str) -> PipelineEffects:
     """What comes out of the default and the final pipeline of an index.
 
     Args:
         server: simulates them.
         index: that documents are sent to.
-        known: facts of the index; None: they are read.
         source: a document with its ``dedup`` field.
         content: name of the field that holds the page.
     """
     document: dict[str, Any] = {"_index": index, "_id": SAMPLE_ID, "_source": dict(source)}
-    facts = known or read_facts(server, [index]).get(index)
+    facts = read_facts(server, [index]).get(index)
     names = [name for name in (facts.default_pipeline, facts.final_pipeline) if name] if facts else []
     for name in names:
         try:

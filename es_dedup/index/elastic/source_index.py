@@ -122,9 +122,7 @@ class SourceIndex(SourceWrites):
             source: the document, with its ``dedup`` field.
             content: name of the field that holds the page.
         """
-        return source_facts.pipeline_effects(
-            self._server, index, self._last.get(index, (0, None))[1], source, content
-        )
+        return source_facts.pipeline_effects(self._server, index, source, content)
 
     def _hidden(self) -> str:
         """Why documents may not be read whole; empty when they are."""

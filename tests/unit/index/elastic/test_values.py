@@ -70,7 +70,7 @@ class TestAddress:
     def test_a_cloud_id_is_an_address(self) -> None:
         cloud_id = "my-news:" + base64.b64encode(b"eu.cloud.example:9243$0a1b$kibana").decode()
         assert parse_address(f"cloud://{cloud_id}/pages").hosts == ("https://0a1b.eu.cloud.example:9243",)
-        plain = base64.b64encode(b"eu.cloud.example$0a1b").decode()
+        plain = "news:" + base64.b64encode(b"eu.cloud.example$0a1b").decode()
         assert str(parse_address(f"cloud://{plain}/pages")) == "https://0a1b.eu.cloud.example:443/pages"
         assert is_address(f"cloud://{cloud_id}/pages")
 
