@@ -18,8 +18,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from es_dedup.clustering.constraints import UNCONSTRAINED
-from es_dedup.clustering.order import canonical_order, sort_key
-from es_dedup.clustering.star import join_stars, weakness
+from es_dedup.clustering.order import canonical_order
+from es_dedup.clustering.star import join_stars
 from es_dedup.index.cluster_changes import Assignment
 
 if TYPE_CHECKING:
@@ -60,71 +60,6 @@ class Change:
 
     assignments: tuple[Assignment, ...] = ()
     retired: Mapping[str, str] = field(default_factory=dict)
-
-
-def place(page_id: str, near: Neighbourhood, config: ClusterConfig) -> Change | None:
-    """Place one new page by its direct neighbours alone, if that equals a full run; else None.
-
-    It does when no override concerns the page or a page near it, and the page joins a canonical document that comes before it, or becomes a canonical document and no
-    neighbour would rather have it than the canonical document it has. Otherwise the page's component has to be
-    repaired.
-
-    Args:
-        page_id: a stored page without assignment.
-        near: the page, all pages it has an exact or duplicate edge to, and their canonical documents; ``current``
-            also has the members of a cluster that bears the page's id (left behind by a deleted page of that
-            name).
-        config: the canonical order.
-    """
-    key = sort_key(config)
-    keys = {page.page_id: key(page) for page in near.pages}
-    beside = same_neighbours(near.edges, {page_id})
-    if (
-        near.constraints.touch(keys)
-        or page_id in near.current
-        or not beside <= keys.keys()
-        or not beside <= near.current.keys()
-    ):
-        return None
-    stars = {name for name in beside if near.current[name].canonical == name}
-    before = {star for star in stars if keys[star] < keys[page_id]}
-    if not before:
-        chiefs = {near.current[name].canonical for name in beside}
-        if stars or not chiefs <= keys.keys() or any(keys[chief] > keys[page_id] for chief in chiefs):
-            return None
-        after = {
-            name: edge for name, edge in _beside(near.edges, page_id).items() if keys[name] > keys[page_id]
-        }
-        if any(_prefers(near.current[name], edge) for name, edge in after.items()):
-            return None
-    if any(each.cluster_id == page_id for each in near.current.values()):
-        return None
-    others = {page_id} | (
-        stars - before
-    )  # a canonical document after the page takes no page that comes before it
-    reachable = tuple(edge for edge in near.edges if not {edge.left, edge.right} <= others)
-    return repair(replace(near, edges=reachable), config, loose={page_id})
-
-
-def _beside(edges: Iterable[Edge], page_id: str) -> dict[str, Edge]:
-    """The strongest same-edge of the page to each neighbour."""
-    found: dict[str, Edge] = {}
-    for edge in edges:
-        if edge.relation.same and page_id in (edge.left, edge.right):
-            other = edge.right if edge.left == page_id else edge.left
-            known = found.get(other)
-            if known is None or _strength(edge) < _strength(known):
-                found[other] = edge
-    return found
-
-
-def _prefers(member: Assignment, edge: Edge) -> bool:
-    """Whether a member would rather be with the page at the other end of the edge."""
-    return _strength(edge) < weakness(member.relation, member.score)
-
-
-def _strength(edge: Edge) -> int:
-    return weakness(edge.relation, edge.score)
 
 
 def repair(near: Neighbourhood, config: ClusterConfig, *, loose: Collection[str] | None = None) -> Change:

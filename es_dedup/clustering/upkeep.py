@@ -6,7 +6,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.clustering.constraints import UNCONSTRAINED
-from es_dedup.clustering.repair import Change, Neighbourhood, place, repair, same_neighbours
+from es_dedup.clustering.repair import Change, Neighbourhood, repair, same_neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -51,10 +51,6 @@ def update_clusters(
         limit: pages of a component, at least 1.
     """
     stored = set(keys_of(constraints.with_units(touched)))
-    if len(stored) == 1:
-        change = _place_one(store, keys_of, next(iter(stored)), config, constraints)
-        if change is not None:
-            return change
     # A deleted page's cluster keeps its id; pages that come under that id have to be named together with it.
     seeds = stored.union(each.page_id for group in store.members(stored).values() for each in group)
     pages, edges, large = _components(seeds, store.edges_of, constraints, limit)
@@ -116,20 +112,6 @@ def _components(
         else:
             beyond |= found
     return pages, edges, beyond.intersection(seeds)
-
-
-def _place_one(
-    store: ClusterUpdates, keys_of: KeysOf, page_id: str, config: ClusterConfig, constraints: Constraints
-) -> Change | None:
-    edges = store.edges_of([page_id])
-    names = {page_id, *same_neighbours(edges, {page_id})}
-    current = store.assignments(names)
-    chiefs = {each.canonical for each in current.values()} - names
-    current.update(store.assignments(chiefs))
-    names |= chiefs
-    current.update((each.page_id, each) for group in store.members([page_id]).values() for each in group)
-    near = Neighbourhood(tuple(keys_of(names).values()), tuple(edges), current, constraints)
-    return place(page_id, near, config)
 
 
 def _place_loose(

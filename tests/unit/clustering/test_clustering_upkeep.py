@@ -14,7 +14,6 @@ from es_dedup.clustering import (
     component,
     constraints_of,
     contradiction,
-    place,
     repair,
 )
 from es_dedup.model import Edge, Relation
@@ -149,43 +148,6 @@ def test_when_clusters_merge_the_smaller_id_wins() -> None:
     change = store.put(PageKey("a"), [same("a", "b"), same("a", "d"), same("a", "c"), same("a", "e")])
     assert set(ids(store).values()) == {"b"}
     assert change.retired == {"d": "b"}
-
-
-def test_placing_needs_no_more_than_the_direct_neighbours() -> None:
-    store = filled("abc", "ab", "bc")
-    edge = same("b", "d")
-    keys = tuple(PageKey(name) for name in "abd")
-    change = place("d", Neighbourhood(keys, (edge,), store.assignments("ab")), EARLIEST)
-    assert change is not None
-    assert [(each.page_id, each.canonical) for each in change.assignments] == [("d", "d")]
-
-
-@pytest.mark.parametrize(
-    ("page", "edges", "keys", "known"),
-    [
-        ("a", ("ab",), "ab", "b"),  # an earlier page pushes a canonical document off its place
-        ("c", ("ac",), "c", "a"),  # the neighbour's key is missing
-        ("c", ("ac",), "ac", ""),  # the neighbour's assignment is missing
-        ("b", ("ab",), "ab", "ab"),  # the page is placed already
-    ],
-)
-def test_what_cannot_be_placed_alone_is_not_placed(
-    page: str, edges: tuple[str], keys: str, known: str
-) -> None:
-    store = filled("abc")
-    near = Neighbourhood(
-        tuple(PageKey(name) for name in keys), tuple(same(*pair) for pair in edges), store.assignments(known)
-    )
-    assert place(page, near, EARLIEST) is None
-
-
-@pytest.mark.parametrize(("score", "placed"), [(1.0, False), (0.9, True), (0.5, True)])
-def test_a_member_that_would_rather_have_the_new_page_calls_for_repair(score: float, placed: bool) -> None:
-    store = filled("ac", "ac")
-    near = Neighbourhood(tuple(map(PageKey, "abc")), (same("b", "c", score),), store.stored)
-    assert (place("b", near, EARLIEST) is not None) == placed
-    without_chief = Neighbourhood(tuple(map(PageKey, "bc")), (same("b", "c", score),), store.stored)
-    assert place("b", without_chief, EARLIEST) is None
 
 
 def test_a_page_that_stays_needs_an_assignment() -> None:
