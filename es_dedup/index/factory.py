@@ -258,8 +258,8 @@ def reach_source(path: str | Path, seconds: float, settings: Settings) -> None:
 
 
 def watch_answers(path: str | Path, watcher: Callable[[str, int], None]) -> Callable[[], None]:
-    """Have a function told of each answer to requests for an index on Elasticsearch; what is returned ends that, see ``Watchers.add``."""
-    return elastic.server.watchers.add(watcher, shown(path))
+    """Have a function told of each answer to requests for an index on Elasticsearch; what is returned ends that, see ``index.elastic.server.watch``."""
+    return elastic.server.watch(watcher, shown(path))
 
 
 def must_be_place(path: str | Path) -> None:

@@ -10,7 +10,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from es_dedup.errors import DedupError
-from es_dedup.index.elastic.server import watchers
+from es_dedup.index.elastic.server import watch
 from es_dedup.maintenance.gauges import stored_families, up_family
 from es_dedup.model import Outcome
 from es_dedup_tasks.dispatch import CeleryDispatcher, OpenContext
@@ -75,7 +75,7 @@ def observe_hook(report: HookReport) -> None:
 
 def count_answers() -> Callable[[], None]:
     """Count the answers of Elasticsearch in this process; what is returned ends that."""
-    return watchers.add(lambda kind, status: ANSWERS.labels(kind, str(status)).inc())
+    return watch(lambda kind, status: ANSWERS.labels(kind, str(status)).inc())
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from elasticsearch.helpers import bulk
 from es_dedup_tasks.dispatch import CeleryDispatcher
 
 from es_dedup.hook import DedupHook, HookReport, dedup_bulk
-from es_dedup.index.elastic.server import watchers
+from es_dedup.index.elastic.server import watch as watch_answers
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.context import open_context
 from es_dedup.maintenance.runner import Runner
@@ -87,7 +87,7 @@ def answers() -> Iterator[list[int]]:
     def watch(kind: str, status: int) -> None:
         found.append(status)
 
-    end = watchers.add(watch)
+    end = watch_answers(watch)
     try:
         yield found
     finally:

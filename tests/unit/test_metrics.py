@@ -4,7 +4,7 @@ from es_dedup_tasks import metrics
 from prometheus_client import REGISTRY
 
 from es_dedup.hook import HookReport
-from es_dedup.index.elastic.server import watchers
+from es_dedup.index.elastic.server import tell_watchers, watch
 
 
 def value(name: str, **labels: str) -> float:
@@ -35,12 +35,12 @@ def test_a_call_of_the_hook() -> None:
 
 def test_answers_are_counted_by_status_and_told_to_those_who_watch_their_server() -> None:
     told: list[tuple[str, int]] = []
-    ends = [metrics.count_answers(), watchers.add(lambda *answer: told.append(answer), "http://a:9200/b")]
+    ends = [metrics.count_answers(), watch(lambda *answer: told.append(answer), "http://a:9200/b")]
     before = value("es_dedup_elasticsearch_answers_total", kind="item", status="429")
-    watchers.tell("http://a:9200/b", "item", 429)
-    watchers.tell("http://a:9200/other", "item", 429)
+    tell_watchers("http://a:9200/b", "item", 429)
+    tell_watchers("http://a:9200/other", "item", 429)
     for end in ends:
         end()
-    watchers.tell("http://a:9200/b", "item", 429)
+    tell_watchers("http://a:9200/b", "item", 429)
     assert value("es_dedup_elasticsearch_answers_total", kind="item", status="429") == before + 2
     assert told == [("item", 429)]

@@ -18,7 +18,7 @@ from es_dedup.index.elastic.server import (
     Unanswered,
     pauses,
     reason_in,
-    watchers,
+    tell_watchers,
 )
 from es_dedup.model.batches import chunked, chunked_by_size
 
@@ -465,7 +465,7 @@ def _write_chunk(server: Server, chunk: list[bytes], *, alias: bool) -> list[Res
                 raise IndexInterrupted(server.name, result.reason)
             results[place] = result
             if result.reason:
-                watchers.tell(server.name, "item", result.status)
+                tell_watchers(server.name, "item", result.status)
         waiting = [place for place in waiting if results[place].status in BUSY]
         if not waiting:
             return [results[place] for place in range(len(chunk))]

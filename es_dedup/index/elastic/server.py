@@ -12,7 +12,7 @@ import re
 import threading
 import time
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from es_dedup.errors import (
@@ -63,38 +63,25 @@ _ADVICE: Final = (
 """Words of the server's reasons, and what to do about each."""
 
 
-class Watchers:
-    """Functions that are told of answers in this process; threads may share it."""
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._told: tuple[tuple[str | None, Callable[[str, int], None]], ...] = ()
-
-    def add(self, watcher: Callable[[str, int], None], name: str | None = None) -> Callable[[], None]:
-        """Have a function told of each answer; what is returned ends that.
-
-        Args:
-            watcher: takes ``request`` or ``item`` (of a bulk request), and the HTTP status: ``NO_ANSWER`` for none, 200 for any success.
-            name: of the ``Server`` whose answers are meant; None: of all.
-        """
-        added = name, watcher
-        with self._guard:
-            self._told = (*self._told, added)
-
-        def end() -> None:
-            with self._guard:
-                self._told = tuple(each for each in self._told if each is not added)
-
-        return end
-
-    def tell(self, name: str, kind: str, status: int) -> None:
-        """Let those know who watch a server."""
-        for wanted, watcher in self._told:
-            if wanted is None or wanted == name:
-                watcher(kind, status)
+_watchers: Final[list[tuple[str | None, Callable[[str, int], None]]]] = []
 
 
-watchers: Final = Watchers()
+def watch(watcher: Callable[[str, int], None], name: str | None = None) -> Callable[[], None]:
+    """Have a function told of each answer in this process; what is returned ends that.
+
+    Args:
+        watcher: takes ``request`` or ``item`` (of a bulk request), and the HTTP status: ``NO_ANSWER`` for none, 200 for any success.
+        name: of the ``Server`` whose answers are meant; None: of all.
+    """
+    _watchers.append((name, watcher))
+    return partial(_watchers.remove, (name, watcher))
+
+
+def tell_watchers(name: str, kind: str, status: int) -> None:
+    """Let those know who watch a server."""
+    for wanted, watcher in tuple(_watchers):
+        if wanted is None or wanted == name:
+            watcher(kind, status)
 
 
 @contextmanager
@@ -235,7 +222,7 @@ class Server:
                 with reading(self.name):
                     result = ask(self.client)
             except Unanswered as error:
-                watchers.tell(self.name, "request", BUSY_STATUS)
+                tell_watchers(self.name, "request", BUSY_STATUS)
                 if time.monotonic() + pause > end:
                     raise IndexUnavailable(self.name, str(error)) from error
             except Exception as error:
@@ -243,11 +230,11 @@ class Server:
                     raise
                 if self._turns_to_opensearch(error):
                     continue
-                watchers.tell(self.name, "request", status_of(error) or NO_ANSWER)
+                tell_watchers(self.name, "request", status_of(error) or NO_ANSWER)
                 if not worth_repeating(error) or time.monotonic() + pause > end:
                     raise self.translated(error, writing=writing) from error
             else:
-                watchers.tell(self.name, "request", OK)
+                tell_watchers(self.name, "request", OK)
                 return result
             time.sleep(pause)
         raise AssertionError  # pauses never end
