@@ -118,12 +118,7 @@ class TestColumns:
         with pytest.raises(ValueError, match="differ in length"):
             RecordBatch(["a"], [1, 2], [2], [b"x"], none, np.zeros(2, dtype=np.int64))
 
-    @pytest.mark.parametrize("least_for_scan", [0, 10_000])
-    def test_postings_of_terms(
-        self, index: EmbeddedIndex, monkeypatch: pytest.MonkeyPatch, least_for_scan: int
-    ) -> None:
-        monkeypatch.setattr(candidates, "MIN_TERMS_FOR_SCAN", least_for_scan)
-        monkeypatch.setattr(candidates, "ROWS_PER_SCAN", 3)
+    def test_postings_of_terms(self, index: EmbeddedIndex) -> None:
         index.put_many([record("a", [1, 5]), record("b", [1, 3, 5]), record("c", [5, 1 << 47])])
         with index._connection.reading() as connection:
             docs = tables.docs_by_id(connection, ["a", "b", "c"])
