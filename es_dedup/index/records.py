@@ -34,7 +34,6 @@ _COLUMNS: Final = {
     "skipped": "skipped",
 }
 """Columns of a ``RecordBatch``, but that of terms, by the field of a ``FeatureRecord``."""
-WORD_DEFAULTS: Final = ("", "", "und", "", "", "")  # of ``RecordBatch.words``
 MAX_BLOB_BYTES: Final = 100_000_000  # of one payload or text; a tenth of SQLite's own limit, and what a request to Elasticsearch may hold
 MAX_LENGTH: Final = (1 << 63) - 1
 MAX_HASH: Final = (1 << 64) - 1
@@ -105,8 +104,7 @@ class RecordBatch:
         texts: main texts, or what ``compress_text`` made of them; empty where not kept. No column: none is
             kept.
         named: features by field name; no column: none is kept.
-        urls, sites, titles, published, languages, skipped: as in ``FeatureRecord``; no column stands for its
-            default.
+        urls, sites, titles, published, languages, skipped: as in ``FeatureRecord``.
     """
 
     ids: Sequence[str]
@@ -115,14 +113,14 @@ class RecordBatch:
     payloads: Sequence[bytes]
     terms: NDArray[np.uint64]
     term_offsets: NDArray[np.int64]
+    urls: Sequence[str]
+    sites: Sequence[str]
+    titles: Sequence[str]
+    published: Sequence[str]
+    languages: Sequence[str]
+    skipped: Sequence[str]
     texts: Sequence[str | bytes] = ()
     named: Sequence[Mapping[str, Any]] = ()
-    urls: Sequence[str] = ()
-    sites: Sequence[str] = ()
-    titles: Sequence[str] = ()
-    published: Sequence[str] = ()
-    languages: Sequence[str] = ()
-    skipped: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         """Refuse columns that do not fit together.
@@ -131,8 +129,8 @@ class RecordBatch:
             ValueError: two columns differ in length, or the offsets do not cover the terms.
         """
         size = len(self.ids)
-        must = (self.lengths, self.content_hashes, self.payloads)
-        may = (self.texts, self.named, *self.words)
+        must = (self.lengths, self.content_hashes, self.payloads, *self.words)
+        may = (self.texts, self.named)
         fits = all(len(column) == size for column in must) and all(len(column) in (0, size) for column in may)
         offsets = self.term_offsets
         if (
@@ -146,21 +144,14 @@ class RecordBatch:
 
     @property
     def words(self) -> tuple[Sequence[str], ...]:
-        """The columns of short strings, in the order of the table; a missing one has its default for each page."""
-        columns = (self.published, self.sites, self.languages, self.skipped, self.urls, self.titles)
-        size = len(self.ids)
-        return tuple(
-            column if len(column) else (default,) * size
-            for column, default in zip(columns, WORD_DEFAULTS, strict=True)
-        )
+        """The columns of short strings, in the order of the table."""
+        return self.published, self.sites, self.languages, self.skipped, self.urls, self.titles
 
     def content(self, row: int) -> tuple[object, ...]:
         """Of one page what ``FeatureRecord.content`` is of a record."""
         version = version_of(self.payloads[row])
-        words = (
-            column[row] if column else "" for column in (self.titles, self.urls, self.sites, self.published)
-        )
-        return self.content_hashes[row], version, *words
+        words = self.titles, self.urls, self.sites, self.published
+        return self.content_hashes[row], version, *(column[row] for column in words)
 
     @classmethod
     def concatenate(cls, batches: Sequence[RecordBatch]) -> RecordBatch:

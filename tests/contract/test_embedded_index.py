@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from es_dedup.errors import DamagedData
 from es_dedup.index.embedded import EmbeddedIndex, adapter, candidates, fulltext, tables
-from es_dedup.index.records import FeatureRecord, RecordBatch
+from es_dedup.index.records import RecordBatch
 from es_dedup.index.texts import compress_text, decompress_text
 from es_dedup.model import CandidateQuery, Edge, Relation, TermGroup
 from es_dedup.testing.builders import full_record, random_records, record
@@ -108,15 +108,9 @@ class TestColumns:
             assert list(other.scan()) == list(index.scan())
             assert other.texts(["a", "b"]) == index.texts(["a", "b"])
 
-    def test_missing_columns_stand_for_defaults(self, index: EmbeddedIndex) -> None:
-        none = np.empty(0, dtype=np.uint64)
-        index.put_batch(RecordBatch(["a"], [1], [2], [b"x"], none, np.zeros(2, dtype=np.int64)))
-        assert index.get_many(["a"]) == {"a": FeatureRecord("a", 1, 2, (), b"x", language="und")}
-
     def test_columns_that_do_not_fit_are_refused(self) -> None:
-        none = np.empty(0, dtype=np.uint64)
         with pytest.raises(ValueError, match="differ in length"):
-            RecordBatch(["a"], [1, 2], [2], [b"x"], none, np.zeros(2, dtype=np.int64))
+            replace(RecordBatch.of([record("a", [1])]), lengths=[1, 2])
 
     def test_postings_of_terms(self, index: EmbeddedIndex) -> None:
         index.put_many([record("a", [1, 5]), record("b", [1, 3, 5]), record("c", [5, 1 << 47])])

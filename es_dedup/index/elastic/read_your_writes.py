@@ -153,8 +153,7 @@ def _part(batch: RecordBatch, places: Sequence[int], last: int) -> WrittenBatch:
     once = np.flatnonzero(~np.concatenate((np.zeros(min(1, len(terms)), dtype=bool), again)))
     hashes = np.array([batch.content_hashes[place] for place in places], dtype=np.uint64)
     ids = [batch.ids[place] for place in places]
-    published = batch.published or [""] * len(batch.ids)
-    compared = {batch.ids[place]: (batch.payloads[place], published[place]) for place in places}
+    compared = {batch.ids[place]: (batch.payloads[place], batch.published[place]) for place in places}
     return WrittenBatch(last, ids, compared, terms[once], owners[once], hashes)
 
 

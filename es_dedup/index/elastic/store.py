@@ -268,8 +268,7 @@ class Store(Index):
             given = batch.texts[place]
             packed = given if isinstance(given, bytes) else compress_text(given)
             text = given if isinstance(given, str) else decompress_text(given)
-            title = batch.titles[place] if len(batch.titles) else ""
-            title, text = self._segment([title, text])
+            title, text = self._segment([batch.titles[place], text])
             body = {
                 "page_id": batch.ids[place],
                 "title": " ".join(words_of(title)),
