@@ -5,18 +5,16 @@ from __future__ import annotations
 import sys
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final
 
 import typer
 
 from es_dedup.cli.output import Output, clean
 from es_dedup.cli.session import Session
-from es_dedup.errors import InputError
 from es_dedup.model import Content
 from es_dedup.model.extraction import BlockNote
 from es_dedup.readers.streams import STDIN
 
-FETCH_SECONDS: Final = 20.0
 _SHOWN_CHARS: Final = 90
 _SHORT_CHARS: Final = 24  # of a block that stands beside others
 _SHOWN_BLOCKS: Final = 3  # dropped in a row
@@ -24,7 +22,7 @@ _SHOWN_BLOCKS: Final = 3  # dropped in a row
 
 def extract(
     session: Session,
-    source: Annotated[str, typer.Argument(metavar="URL|FILE")],
+    source: Annotated[str, typer.Argument(metavar="FILE")],
     *,
     url: Annotated[str | None, typer.Option(metavar="URL")] = None,
     blocks: bool = True,
@@ -32,15 +30,15 @@ def extract(
     """Show the main text of a page, its metadata, and why each block was kept or dropped.
 
     Args:
-        source: Page file, http(s) address, or - for standard input.
-        url: URL of a page read from a file: gives its site and kind.
+        source: Page file, or - for standard input.
+        url: URL of the page: gives its site and kind.
         blocks: Show for each block of text whether it was selected.
     """
     from es_dedup.extraction import extract as extract_
 
     config = session.settings.extraction
-    page = _read(source, config.max_bytes)
-    content = extract_(page.html, url=url or page.url, http_charset=page.charset, config=config, explain=True)
+    html = _read(source, config.max_bytes)
+    content = extract_(html, url=url, config=config, explain=True)
     session.output.emit(content)
     _show(session.output, content, blocks=blocks)
 
@@ -93,28 +91,9 @@ def _show_run(output: Output, notes: list[BlockNote]) -> None:
         output.line(f"- {len(rest)} more, none likelier  {texts[:_SHOWN_CHARS]}{more}")
 
 
-class _Fetched(NamedTuple):
-    """The bytes of a page, its address and the charset that its server names."""
-
-    html: bytes
-    url: str | None = None
-    charset: str | None = None
-
-
-def _read(source: str, max_bytes: int) -> _Fetched:
-    from urllib.request import Request, urlopen
-
+def _read(source: str, max_bytes: int) -> bytes:
+    """A page, with one byte more where it is too large."""
     if source == STDIN:
-        return _Fetched(sys.stdin.buffer.read(max_bytes + 1))
-    remote = source.startswith(("http://", "https://"))
-    try:
-        if not remote:
-            with Path(source).open("rb") as file:
-                return _Fetched(file.read(max_bytes + 1))
-        request = Request(source, headers={"User-Agent": "es-dedup", "Accept-Encoding": "identity"})  # noqa: S310 - http(s) alone comes here
-        with urlopen(request, timeout=FETCH_SECONDS) as answer:  # noqa: S310
-            html, charset = answer.read(max_bytes + 1), answer.headers.get_content_charset()
-            return _Fetched(html, answer.geturl(), charset)
-    except (OSError, ValueError) as error:  # URLError is an OSError
-        problem = f"cannot be fetched: {error}" if remote else getattr(error, "strerror", None) or str(error)
-        raise InputError(source, None, problem) from error
+        return sys.stdin.buffer.read(max_bytes + 1)
+    with Path(source).open("rb") as file:
+        return file.read(max_bytes + 1)

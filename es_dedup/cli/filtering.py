@@ -42,7 +42,6 @@ def filter_(
     stored: bool = False,
     drop_contained: bool = False,
     drop_empty: bool = False,
-    invert: bool = False,
 ) -> ExitCode:
     """Write dumps without their duplicates, in the same format, with records as they are and in order.
 
@@ -58,7 +57,6 @@ def filter_(
         stored: Take the clusters of the index, into which the dumps were scanned or added.
         drop_contained: Also leave out pages that are contained in a longer page.
         drop_empty: Also leave out records whose text is empty.
-        invert: Write the duplicates, and leave out what would be kept.
     """
     from es_dedup.dumps import DumpCopy, dump_names, filter_dumps
 
@@ -75,8 +73,8 @@ def filter_(
 
         copies = []
         for dump, kept_target, dropped_target in zip(dumps, kept, left_out, strict=True):
-            streams = (opened(kept_target) or sys.stdout.buffer, opened(dropped_target))
-            copies.append(DumpCopy(dump, *(reversed(streams) if invert else streams)))
+            kept_stream = opened(kept_target) or sys.stdout.buffer
+            copies.append(DumpCopy(dump, kept_stream, opened(dropped_target)))
         done = filter_dumps(
             copies,
             index=index,
