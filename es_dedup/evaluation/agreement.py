@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.evaluation.labels import UNDECIDED, LabelledPair
-from es_dedup.model import Relation
-from es_dedup.model.annotations import Label
+from es_dedup.evaluation.labels import UNDECIDED, pair_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from es_dedup.evaluation.labels import Pair
-    from es_dedup.model.annotations import Annotation
+    from es_dedup.evaluation.labels import LabelledPair, Pair
+    from es_dedup.model.annotations import Annotation, Label
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +78,7 @@ def as_jsonl(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def agreed_labels(annotations: Iterable[Annotation]) -> tuple[LabelledPair, ...]:
     """The pairs on whose label all their readers agree."""
-    return tuple(
-        LabelledPair(
-            row["id_a"],
-            row["id_b"],
-            Label(row["label"]),
-            Relation(row["relation"]) if "relation" in row else None,
-        )
-        for row in consensus(annotations)
-        if row["label"] != UNDECIDED
-    )
+    return tuple(pair_of(row) for row in consensus(annotations) if row["label"] != UNDECIDED)
 
 
 def _kappa(labels: list[tuple[Label, Label]], agreed: int) -> float | None:

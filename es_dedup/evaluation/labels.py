@@ -137,7 +137,7 @@ def parse_labels(text: str, source: str, *, jsonl: bool) -> tuple[LabelledPair, 
         if not isinstance(row, str) and row.get("label") == UNDECIDED:
             continue
         try:
-            pair = _parse(row)
+            pair = pair_of(row)
         except ValueError as error:
             problems.append((line, str(error)))
             continue
@@ -155,7 +155,12 @@ def digest(labels: Iterable[LabelledPair]) -> str:
     return hashlib.sha256(json.dumps(rows, ensure_ascii=True).encode()).hexdigest()
 
 
-def _parse(row: Mapping[str, Any] | str) -> LabelledPair:
+def pair_of(row: Mapping[str, Any] | str) -> LabelledPair:
+    """The pair of a row of a file of labels.
+
+    Raises:
+        ValueError: it is none; a text is the problem itself.
+    """
     if isinstance(row, str):
         raise ValueError(row)  # noqa: TRY004 - a row that is a text is the problem itself
     missing = [name for name in _REQUIRED if row.get(name) in (None, "")]

@@ -11,8 +11,6 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-import xxhash
-
 from es_dedup.batch.clusters import CLUSTERS_PENDING, write_session
 from es_dedup.batch.featurise import compared
 from es_dedup.batch.override_changes import DOCUMENTS_PENDING
@@ -64,7 +62,6 @@ class CopyReport:
     Attributes:
         pages, texts, edges, clusters, notes: how many.
         copied: pages that were written by this call, edges and clusters aside.
-        digest: of all pages with features, texts, edges and clusters, 16 hexadecimal digits; equal for both.
     """
 
     pages: int
@@ -73,7 +70,6 @@ class CopyReport:
     clusters: int
     notes: int
     copied: int
-    digest: str
 
 
 def copy_index(
@@ -143,7 +139,6 @@ class _Pass:
     Attributes:
         found: what there is of each kind.
         changed: what was not in the copy, or was another.
-        digest: of all that was met.
     """
 
     def __init__(self, source: Index, target: Index, settings: Settings) -> None:
@@ -151,11 +146,10 @@ class _Pass:
         self._ignored = load_ignored(source)
         self.found = dict.fromkeys(("pages", "texts", "edges", "clusters", "notes"), 0)
         self.changed: Counter[str] = Counter()
-        self.digest = xxhash.xxh3_64()
 
     def report(self, copied: int) -> CopyReport:
         """What was met, of which so many pages were written."""
-        return CopyReport(**self.found, copied=copied, digest=self.digest.hexdigest())
+        return CopyReport(**self.found, copied=copied)
 
     def pages(self) -> Any:
         """Copy all pages with their edges and assignments; yields how many are done."""
@@ -201,8 +195,6 @@ class _Pass:
             self._put(differ, texts)
         self.found["texts"] += sum(map(bool, texts.values()))
         self.changed["pages"] += len(differ)
-        for each in records:
-            self._count((each, texts.get(each.page_id, "")))
 
     def _put(self, records: Sequence[FeatureRecord], texts: Mapping[str, str]) -> None:
         batch = RecordBatch.of([replace(each, text=texts.get(each.page_id, "")) for each in records])
@@ -237,10 +229,7 @@ class _Pass:
         if missing := sorted(set(wanted) - stored, key=lambda edge: (edge.left, edge.right)):
             self._target.put_edges(missing)
             self.changed["edges"] += len(missing)
-        for edge in wanted:
-            if edge.left in own:  # each once
-                self.found["edges"] += 1
-                self._count(edge)
+        self.found["edges"] += sum(edge.left in own for edge in wanted)  # each once
 
     def _assignments(self, ids: Sequence[str]) -> None:
         wanted, stored = self._source.assignments(ids), self._target.assignments(ids)
@@ -248,11 +237,6 @@ class _Pass:
         if differ:
             self._target.assign_many(differ)
             self.changed["assignments"] += len(differ)
-        for page_id in ids:
-            self._count(wanted.get(page_id))
-
-    def _count(self, value: object) -> None:
-        self.digest.update(repr(value).encode())
 
     def _remove_others(self) -> None:
         """Remove pages of an earlier attempt that the original has no more."""
