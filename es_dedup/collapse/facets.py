@@ -106,9 +106,8 @@ def _read(spec: Body, answer: Any) -> Any:
         return answer | {"buckets": {key: _bucket(inner, bucket) for key, bucket in buckets.items()}}
     read = [_bucket(inner, bucket) for bucket in buckets]
     sorts_itself = any(kind_of(each) == "bucket_sort" for each in inner.values())
-    if not sorts_itself and (
-        way := _way_by_count(kind, spec[kind])
-    ):  # pages without cluster id were not in the server's order
+    # pages without cluster id were not in the server's order
+    if not sorts_itself and (way := _way_by_count(kind, spec[kind])):
         read.sort(key=lambda bucket: bucket["doc_count"], reverse=way == "desc")
     return answer | {"buckets": read}
 

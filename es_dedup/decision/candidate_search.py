@@ -39,18 +39,15 @@ if TYPE_CHECKING:
     from es_dedup.model import PairDecision
     from es_dedup.settings import Settings
 
-MOST_COMPARED: Final = (
-    8  # times ``index.limit``: candidates of a page whose best ones do not settle it, and those of one method
-)
+# times ``index.limit``: candidates of a page whose best ones do not settle it, and those of one method
+MOST_COMPARED: Final = 8
 HOT_TERMS: Final = 12  # of each kind, queried again without the cap when the rarer ones have no candidate
 HOT_MAX_DF: Final = 5_000
-COMMON_DF: Final = (
-    20  # grams in more pages than this count half: two of them are a phrase that a site uses again
-)
+# grams in more pages than this count half: two of them are a phrase that a site uses again
+COMMON_DF: Final = 20
 FEW_CAPPED: Final = 16  # one term in so many may be common, as a line that a site puts on all pages, and others still find all
-COMMON_SHARE: Final = (
-    0.25  # of a page's terms that are common and cause a second query; most others have no postings
-)
+# of a page's terms that are common and cause a second query; most others have no postings
+COMMON_SHARE: Final = 0.25
 CUT: Final = (
     "none of the best {:,} candidates is related, and there are more: `es-dedup elastic recluster` learns what is boilerplate, which then brings no "
     "pages together; or raise index.limit"

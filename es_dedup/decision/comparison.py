@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 
 BLOCK: Final = 4096  # pairs measured at a time: about 30 MB of arrays
 WORD_CHARS: Final = 2.5  # characters a unit of coverage: Chinese prose has 1.0 to 1.3, with commands and code 2, English 2.5 to 3.8
-MENU_SHARE: Final = (
-    0.04  # of a page's characters in runs without a clause mark: menus, lists and tables printed in a row
-)
+# of a page's characters in runs without a clause mark: menus, lists and tables printed in a row
+MENU_SHARE: Final = 0.04
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,9 +92,8 @@ def apply_rules(
     """
     facts = facts_of(measures, known, thresholds)
     rule = np.zeros(len(facts.better_cover), dtype=np.int8)
-    for number, each in reversed(
-        tuple(enumerate(RULES, 1))
-    ):  # the first that rejects is written last, and stays
+    # the first that rejects is written last, and stays
+    for number, each in reversed(tuple(enumerate(RULES, 1))):
         if thresholds.without.isdisjoint((each.name, each.group)):
             rule[each.rejects(facts)] = number
     duplicate = facts.lesser_cover >= facts.min_both

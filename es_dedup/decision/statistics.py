@@ -31,26 +31,19 @@ if TYPE_CHECKING:
     from es_dedup.detectors.features import FeatureTable
 
 MIN_POSTINGS: Final = 3
-SAMPLED_POSTINGS: Final = (
-    16  # compared per feature: those with the smallest page key, so that the choice is the corpus's own
-)
+# compared per feature: those with the smallest page key, so that the choice is the corpus's own
+SAMPLED_POSTINGS: Final = 16
 LEARN_PAGES: Final = 100_000  # bounds memory; template shows in a sample as well
-SIGNATURE_WORDS: Final = (
-    4  # 256 bits for a dozen title terms: two unlike titles overlap by chance in about 5 %
-)
-TITLE_UNLIKE, TITLE_ALIKE = (
-    0.08,
-    0.20,
-)  # mean title overlap of neighbouring postings; chance lies below the first
+# 256 bits for a dozen title terms: two unlike titles overlap by chance in about 5 %
+SIGNATURE_WORDS: Final = 4
+# mean title overlap of neighbouring postings; chance lies below the first
+TITLE_UNLIKE, TITLE_ALIKE = 0.08, 0.20
 LINK_LOW, LINK_HIGH = 0.30, 0.60  # share of postings in which the feature holds a word of the title
-ALIKE_BITS, UNLIKE_BITS = (
-    8,
-    16,
-)  # Hamming distance of whole pages: copies of one page, pages of one template
+# Hamming distance of whole pages: copies of one page, pages of one template
+ALIKE_BITS, UNLIKE_BITS = 8, 16
 LONG_SPAN_DAYS: Final = 365  # a story is reprinted for weeks; what recurs over a year is a form
-SITE_TITLE: Final = (
-    0.80  # share of neighbouring postings with the same title from which that is the name of a site
-)
+# share of neighbouring postings with the same title from which that is the name of a site
+SITE_TITLE: Final = 0.80
 TITLED: Final = 0.50  # share of neighbouring postings with different titles from which titles and whole pages are compared
 VOTE_STEP: Final = 3  # every third posting, with the two that follow, is asked about remainders
 HASH_BITS: Final = 32

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from es_dedup.settings.decision import DecisionConfig
 
 LONG_UNITS: Final = 400  # from here on a text is an article, not a notice
-MOST_SCATTERED: Final = (
-    2.0  # gram cover over clause cover: more says no more, a note may have lost all of its few clauses
-)
+# gram cover over clause cover: more says no more, a note may have lost all of its few clauses
+MOST_SCATTERED: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,8 @@ MIN_SAMPLE: Final = 20
 """Documents of each index that are read where a target has many."""
 SHARDS_READ: Final = 8  # of one index
 FEW: Final = 0.5  # share of documents with content below which it is worth a warning
-MANY: Final = (
-    0.5  # share of texts with tags above which content that is not declared as HTML seems to be HTML
-)
+# share of texts with tags above which content that is not declared as HTML seems to be HTML
+MANY: Final = 0.5
 BATCH: Final = 500  # pages that are detached at a time
 _TAG: Final = re.compile(
     r"<(?:!doctype|html|head|body|div|p|a|span|br|table|article|section|h[1-6])\b", re.IGNORECASE

@@ -228,10 +228,8 @@ class DeletionWatch(BaseModel):
         counts |= {index: {} for index in deleted}
         while self.index or self._begin(counts):
             context.index.refresh()
-            for head in (
-                f"{self.index}/",
-                f"{self.index}?",
-            ):  # without and with routing, see ``DocumentKey.page_id``
+            # without and with routing, see ``DocumentKey.page_id``
+            for head in (f"{self.index}/", f"{self.index}?"):
                 for records in context.index.scan(after=max(self.after, head), batch=COMPARED_PAGES):
                     ids = [record.page_id for record in records if record.page_id.startswith(head)]
                     if ids:
@@ -344,10 +342,8 @@ class _Follower:
         self._gives_up = gives_up(context, part)
         self.state = FollowState.of(part)
         self.busy = False
-        self._decided, self._tended = (
-            False,
-            time.monotonic(),
-        )  # on documents since statistics were tended, and when that was
+        # on documents since statistics were tended, and when that was
+        self._decided, self._tended = False, time.monotonic()
 
     def tend_statistics(self, *, now: bool) -> Iterator[Step]:
         """Learn statistics again for what was followed, ``now`` or at the interval of the checks that workers make."""

@@ -41,9 +41,8 @@ def filled(values: Mapping[str, Any]) -> dict[str, Any]:
     detectors = values.get("detectors")
     for key, given_value in PRESETS.get(preset, {}).items() if isinstance(preset, str) else ():
         value = given_value
-        if key == VOTERS and isinstance(
-            detectors, (list, tuple)
-        ):  # of those of the preset, the enabled ones vote
+        # of those of the preset, the enabled ones vote
+        if key == VOTERS and isinstance(detectors, (list, tuple)):
             value = tuple(name for name in given_value if name in detectors)
         section, _, name = key.rpartition(".")
         if not section:

@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
 KEY_COLUMNS: Final = ("page_id", "published", "site", "url", "length")
 SIGN: Final = -(2**63)  # with it exclusive-or, signed numbers are in the order of unsigned ones
-DEVIATIONS: Final = (
-    10  # so many standard deviations more than the pages wanted are below the limit of place keys
-)
+# so many standard deviations more than the pages wanted are below the limit of place keys
+DEVIATIONS: Final = 10
 
 
 def processed(features: DataFrame) -> DataFrame:

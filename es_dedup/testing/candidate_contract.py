@@ -59,9 +59,8 @@ class CandidateContract(IndexFixtures):
         assert answer.candidates == ()
 
     def test_common_terms_of_a_group_count_half(self, filled: Index) -> None:
-        (answer,) = filled.candidates_many(
-            [CandidateQuery((TermGroup((1, 2, 3), 2, 2),))]
-        )  # 1 and 2 are found in more than two pages
+        # 1 and 2 are found in more than two pages
+        (answer,) = filled.candidates_many([CandidateQuery((TermGroup((1, 2, 3), 2, 2),))])
         assert answer.candidates == (Candidate("a", 1.0), Candidate("c", 1.0))
         (answer,) = filled.candidates_many([CandidateQuery((TermGroup((1, 2, 3), 2, 3),))])
         assert answer.candidates == (Candidate("a", 1.25), Candidate("c", 1.25))
