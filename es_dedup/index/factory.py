@@ -292,9 +292,8 @@ def online_copy(origin: str | Path, place: str | Path) -> Iterator[Index]:
         yield copy
 
 
-def is_remote(path: str | Path) -> bool:
-    """Whether an index is on a server."""
-    return is_address(path)
+is_remote: Final = is_address
+"""Whether an index is on a server."""
 
 
 def shown(path: str | Path) -> str:

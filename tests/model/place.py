@@ -223,7 +223,12 @@ class Place:
         detach(self.site, self.pattern, force=True)
 
     def _attach(self, _: Step) -> None:
-        attach(self.site, self.pattern, FIELDS)
+        mapping = attach(self.site, self.pattern, FIELDS).mapping
+        (own,) = self.client.indices.get_index_template(name=f"{self.name}-own")["index_templates"]
+        template = own["index_template"]
+        template["template"]["mappings"]["properties"] |= mapping  # as attach tells the owner
+        given = {key: template[key] for key in ("index_patterns", "priority", "template")}
+        self.client.indices.put_index_template(name=f"{self.name}-own", **given)
 
     def actions(self, step: Step) -> list[dict[str, Any]]:
         """Bulk actions of a step."""

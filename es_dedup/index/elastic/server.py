@@ -300,17 +300,21 @@ class Server:
             IndexUnavailable, IndexRefused: see ``call``.
         """
         try:
-            nodes = self.call(lambda client: client.nodes.info(metric="os", filter_path="nodes.*.version"))
+            oldest = self.oldest_version()
         except IndexRefused as error:
             if status_of(error.__cause__) == FORBIDDEN:
                 return
             raise
-        versions = [str(node["version"]) for node in nodes.get("nodes", {}).values()]
-        oldest = min(versions, key=version_numbers, default="")
         needed = opensearch.OLDEST if self.is_opensearch else OLDEST
         if oldest and version_numbers(oldest) < needed:
             product = "OpenSearch" if self.is_opensearch else "Elasticsearch"
             raise ServerTooOld(self.name, f"{product} {oldest}", ".".join(map(str, needed)))
+
+    def oldest_version(self) -> str:
+        """The lowest version of the nodes; empty where none is told."""
+        nodes = self.call(lambda client: client.nodes.info(metric="os", filter_path="nodes.*.version"))
+        versions = [str(node["version"]) for node in nodes.get("nodes", {}).values()]
+        return min(versions, key=version_numbers, default="")
 
     def translated(self, error: Exception, *, writing: bool = False) -> IndexError_:
         """Our error for one of the client's."""

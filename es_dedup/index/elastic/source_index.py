@@ -126,7 +126,7 @@ class SourceIndex(SourceWrites):
 
     def _hidden(self) -> str:
         """Why documents may not be read whole; empty when they are."""
-        version = tuple(int(part) for part in self.server().version.split(".")[:2])
+        version = version_numbers(self._server.oldest_version())
         return "this server may leave vectors out of what is read" if version >= NO_VECTORS else ""
 
     @property
@@ -178,13 +178,11 @@ class SourceIndex(SourceWrites):
 
     def server(self) -> ServerFacts:
         """Version and clock of the server."""
-        nodes = self._server.call(lambda client: client.nodes.info(metric="os"))["nodes"].values()
         before = time.time()
         said = self._server.call(lambda client: client.nodes.stats(metric="os"))
         now = (before + time.time()) / 2
         clocks = [node["timestamp"] / 1000 - now for node in said["nodes"].values()]
-        oldest = min((node["version"] for node in nodes), key=version_numbers)
-        return ServerFacts(oldest, max(clocks, key=abs, default=0.0))
+        return ServerFacts(self._server.oldest_version(), max(clocks, key=abs, default=0.0))
 
     def shards(self, index: str) -> list[Shard]:
         """The shards of a concrete index, after a refresh; none when the index was deleted."""
