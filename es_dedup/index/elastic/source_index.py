@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.errors import IndexUnavailable, MappingConflict, SourceIncomplete
+from es_dedup.errors import IndexRefused, IndexUnavailable, MappingConflict, SourceIncomplete
 from es_dedup.index.elastic import source_facts
 from es_dedup.index.elastic.collection import KEYS_AT_A_TIME, Result, Write, mget, partial_problem
 from es_dedup.index.elastic.schema import KINDS, SOURCE_INDEX, load_mapping
@@ -308,6 +309,9 @@ class SourceIndex(SourceWrites):
         """
         keys = {page_id: document_key(page_id) for page_id in dedup_fields}
         there = (self._just_checked if checked else self._checked)(key.index for key in keys.values())
+        if any(dedup_fields.values()):
+            with suppress(IndexRefused):  # each document says what is wrong
+                self._prepare(there)  # an index that a rollover has made may lack the mapping
         results = dict.fromkeys(dedup_fields, Result(NOT_FOUND, "there is no such index"))
         wanted = [page_id for page_id, key in keys.items() if key.index in there]  # others would be created
         done = self._write(_write(keys[page_id], dedup_fields[page_id]) for page_id in wanted)
