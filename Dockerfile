@@ -11,7 +11,7 @@ COPY pyproject.toml constraints.txt README.md LICENSE NOTICE ./
 COPY es_dedup es_dedup
 COPY tasks tasks
 COPY mappings mappings
-RUN pip install --no-cache-dir --constraint constraints.txt '.[elastic,celery,serve]' /wheels/*.whl && rm -rf /build /wheels
+RUN pip install --no-cache-dir --constraint constraints.txt '.[elastic,celery,proxy,serve]' /wheels/*.whl && rm -rf /build /wheels
 WORKDIR /tmp
 USER nobody
 ENTRYPOINT ["es-dedup"]

@@ -68,7 +68,7 @@ class SparkUnavailable(DedupError):
     """No Spark session could be made."""
 
     problem: str
-    message = "no Spark session ({problem}): check the master, the configuration, and that Java 17 is on PATH or at JAVA_HOME"
+    message = "no Spark session ({problem}): check that Java 17 is on PATH or at JAVA_HOME, the master, and the configuration"
 
 
 class InputError(DedupError):

@@ -388,6 +388,11 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[s
         kinds = {field.annotation, *typing.get_args(field.annotation)}
         listed = any(typing.get_origin(kind) is tuple for kind in kinds)
         given = environ[name]
+        if listed and given.lstrip().startswith("["):
+            problems.append(
+                f"environment variable {name}: the values of a list are separated by commas, without brackets: a,b"
+            )
+            continue
         values[key] = [each for part in given.split(",") if (each := part.strip())] if listed else given
     return values
 

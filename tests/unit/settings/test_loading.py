@@ -129,6 +129,11 @@ def test_lists_in_the_environment(given: str, expected: tuple[str, ...]) -> None
     )
 
 
+def test_a_list_in_the_environment_has_no_brackets() -> None:
+    said = problems_of(None, {"ES_DEDUP_CLUSTER__PREFERRED_SITES": ' ["a.example","b.example"]'})
+    assert "ES_DEDUP_CLUSTER__PREFERRED_SITES: the values of a list are separated by commas" in said
+
+
 def test_thresholds_are_set_one_by_one(file: Path) -> None:
     file.write_text("[decision.thresholds]\nabout_title = 0.2\nfewest_units = 24\n", encoding="utf-8")
     variables = {"FEWEST_UNITS": "25", "NEEDED_COVER": "0.7, 0.6, 0.55", "UNTITLED_COVER": "0.8,1"}
