@@ -120,7 +120,7 @@ def search(
                 _show_hits(session, result, collapse=collapse)
             pages = dedup.count()
             session.output.note(f"{pages - result.not_indexed:,} of {pages:,} pages are searchable so far")
-            session.prepare_search()
+            session.prepare_search(dedup)
             result = dedup.search(query, limit=limit, collapse=collapse)
     session.output.emit(result)
     _show_hits(session, result, collapse=collapse)

@@ -130,10 +130,12 @@ class Session:
             raise CommandFailed(UNCLUSTERED)
         return dedup
 
-    def prepare_search(self) -> None:
-        """Have the full-text index of a file brought up to date, with progress, where the file can be written."""
-        with self.progress() as progress, suppress(IndexError_), self._open(quiet=True) as writer:
-            writer.prepare_search(progress)
+    def prepare_search(self, reader: Deduplicator) -> None:
+        """Have the full-text index of a file brought up to date, with progress; for the reader alone where the file cannot be written."""
+        with self.progress() as progress:
+            with suppress(IndexError_), self._open(quiet=True) as writer:
+                writer.prepare_search(progress)
+            reader.prepare_search(progress)
 
     def write(self, *, dry_run: bool = False, whole: bool = False) -> Deduplicator:
         """The index, opened for writing; made when it is not there, in memory on a dry run.

@@ -383,7 +383,7 @@ class IndexReader(StoredReader):
         """Full-text search over stored texts, one hit per cluster unless ``collapse`` is False.
 
         No more matches are read than the hits need, or ``batch.stored_pages.GROUPED``, of which groups are counted. In a file, new texts are added to the full-text
-        index first; opened for reading only, they are not: see ``not_indexed`` of the result, and ``prepare_search``.
+        index first; opened for reading only, many are not: see ``not_indexed`` of the result, and ``prepare_search``.
 
         Raises:
             ValueError: ``limit`` or ``offset`` is negative.
@@ -398,8 +398,8 @@ class IndexReader(StoredReader):
     def prepare_search(self, progress: Callable[[Progress], None] | None = None) -> None:
         """Add new texts of a file to its full-text index, until ``search`` finds all; ``scan`` and ``add`` leave that to searches.
 
-        Nothing is added while another process writes, nor where the index was opened for reading only. What was added before an error, such
-        as one that ``progress`` raises, is kept.
+        Opened for reading only, this object adds them for itself, in memory. Nothing is added while another process writes. What was
+        added before an error, such as one that ``progress`` raises, is kept.
         """
         self._index.prepare_search(progress)
 

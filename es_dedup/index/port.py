@@ -331,7 +331,7 @@ class Index(ClusterUpdates, Closing):
         """Number of the pages that ``search`` finds."""
 
     def prepare_search(self, progress: Callable[[Progress], None] | None = None) -> None:
-        """Add new texts to the full-text index, where writes do not; nothing where it was opened for reading only."""
+        """Add new texts to the full-text index, where writes do not: for all, or for this object where it was opened for reading only."""
 
     def unsearchable(self) -> int:
         """Number of texts that ``search`` does not find yet, as they are still to be added."""

@@ -1,11 +1,12 @@
 """The full-text index of a file: not filled by writes, brought up to date by searches of writers, and never waited for by readers."""
 
+import stat
 from pathlib import Path
 
 import pytest
 
 from es_dedup import Deduplicator, Page, SearchResult, Settings
-from es_dedup.index.embedded import fulltext
+from es_dedup.index.embedded import EmbeddedIndex, fulltext
 from es_dedup.model import Progress
 from es_dedup.views import search
 from es_dedup.views.frame import Visitor
@@ -54,12 +55,44 @@ def test_readers_answer_at_once_and_say_what_is_missing(path: Path) -> None:
                 ("search", 20, 60),
                 ("search", 40, 60),
             ]
-            assert found(reader) == (40, 20)
+            assert found(reader) == (60, 0)  # few are missing: the reader adds them for itself
             dedup.add_many(Page(f"later{n}", text=f"zebra {article(100 + n)}") for n in range(30))
-            assert found(reader) == (40, 50)
+            assert found(reader) == (60, 30)
             assert found(dedup) == (90, 0)  # who may write brings them all
         assert found(reader) == (90, 0)
         assert "searchable so far" not in search.search(reader, Visitor(), "zebra", 0).decode()
+
+
+def test_a_reader_can_be_complete_where_nobody_may_write(path: Path) -> None:
+    path.chmod(stat.S_IREAD)
+    before = path.read_bytes()
+    with Deduplicator.open(path, settings=ALONE, read_only=True) as reader:
+        assert found(reader) == (0, 60)
+        reader.prepare_search()
+        assert found(reader) == (60, 0)
+        reader.prepare_search()
+        assert found(reader) == (60, 0)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("before", [0, 2])
+def test_a_readers_own_texts_follow_the_file(path: Path, before: int) -> None:
+    """It is filled in part, then beyond what the reader has added, and emptied."""
+    with (
+        EmbeddedIndex(path, features=None) as writer,
+        EmbeddedIndex(path, features=None, read_only=True) as reader,
+    ):
+        for step in range(5):
+            if step < 3:
+                with writer._connection.transaction() as connection:
+                    writer._add_some(connection, aside=False)
+            if step >= before:
+                reader.prepare_search()
+                assert (reader.matches("zebra"), reader.unsearchable()) == (60, 0), step
+        writer.erase(["p0"])
+        writer.delete_many(["p0"])
+        reader.prepare_search()
+        assert (reader.matches("zebra"), reader.unsearchable()) == (59, 0)
 
 
 def test_a_writer_who_has_to_wait_answers_like_a_reader(path: Path) -> None:

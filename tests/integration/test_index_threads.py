@@ -198,6 +198,8 @@ class Caller:
     def ask_lists(self) -> None:
         groups = {each[0].cluster_id: each for each in self.call("clusters")}
         assert {name: groups[name] for name in groups if name in self.names} == self.members
+        assigned = {each.page_id for group in self.members.values() for each in group}
+        assert {*self.call("page_ids")} & {*self.names} == assigned
         listed = {
             each.id: each.size for each in self.call("list_clusters", ClusterQuery(min_size=1), limit=1_000)
         }

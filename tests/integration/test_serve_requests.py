@@ -339,10 +339,10 @@ def test_accepted_writes_are_finished_when_the_server_is_stopped(tmp_path: Path)
 
 def test_a_slow_answer_is_not_waited_for_and_its_write_is_kept(tmp_path: Path) -> None:
     with serving(str(tmp_path / "pages.db"), tmp_path / "server", request_seconds=0.2) as api:
-        answer = api.lines("/v1/pages", *many(2_000))
+        answer = api.lines("/v1/pages", *many(8_000))
         assert problem(answer, 504, "slow")["retryable"]
         end = time.monotonic() + 60
-        while api.get("/v1/pages/m1999").status_code != 200:
+        while api.get("/v1/pages/m7999").status_code != 200:
             assert time.monotonic() < end
 
 

@@ -134,7 +134,7 @@ class Connection:
         """Keep other writers out, here and in other processes; may be nested within one thread.
 
         Args:
-            lock_seconds: how long to wait for another process; None: what the object was made with, as for other threads.
+            lock_seconds: how long to wait; None: what the object was made with.
 
         Raises:
             IndexLocked: another writer did not finish in time.
@@ -143,8 +143,8 @@ class Connection:
         if self.read_only:
             raise IndexUnavailable(self.name, "it was opened for reading only")
         patience = self._lock_seconds if lock_seconds is None else lock_seconds
-        if not self._writer.acquire(timeout=self._lock_seconds):
-            raise IndexLocked(self.name, self._lock_seconds)
+        if not self._writer.acquire(timeout=patience):
+            raise IndexLocked(self.name, patience)
         try:
             if self._depth == 0:
                 self._take_file_lock(patience)

@@ -2,13 +2,13 @@
 
 Chinese is indexed character by character, and a word of a query is a phrase of characters: texts need no segmenter, which would take
 twice as long, and a word is found wherever its characters stand. Writes of pages add nothing. A search of who may write the file adds
-all new texts first; a reader says how many are missing.
+all new texts first; a reader adds a few, to a temporary table, and of many says how many are missing.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexLocked
 from es_dedup.index.embedded.tables import read_meta, write_meta
@@ -20,7 +20,7 @@ from es_dedup.text.tokens import characters_apart
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from es_dedup.index.embedded.connection import Connection
 
@@ -37,9 +37,12 @@ _ROWS: Final = "SELECT (SELECT count(*) FROM fulltext_docsize), (SELECT count(*)
 _NEW_TEXTS: Final = """
     SELECT t.row, p.title, t.body FROM texts AS t JOIN pages AS p ON p.doc = t.doc
     WHERE t.row > ? ORDER BY t.row LIMIT ?"""
-_STORED: Final = f"""(
-    SELECT rowid AS row, bm25(fulltext, {TITLE_WEIGHT}, 1.0) AS score FROM fulltext WHERE fulltext MATCH ?1
-    ) AS h JOIN texts AS t ON t.row = h.row JOIN pages AS p ON p.doc = t.doc"""
+_HITS: Final = f"""
+    SELECT rowid AS row, bm25({{0}}, {TITLE_WEIGHT}, 1.0) AS score FROM {{0}} WHERE {{0}} MATCH ?1"""
+_ALL_HITS: Final = f"""
+    {_HITS.format("fulltext")} UNION ALL
+    {_HITS.format("tail")} AND rowid > (SELECT value FROM meta WHERE name = 'fulltext_row')"""
+_STORED: Final = "({hits}) AS h JOIN texts AS t ON t.row = h.row JOIN pages AS p ON p.doc = t.doc"
 _RANKED: Final = f"""
     SELECT p.page_id, -h.score FROM {_STORED}
     ORDER BY h.score, p.page_id LIMIT ?2 OFFSET ?3"""
@@ -47,45 +50,93 @@ _COUNTED: Final = f"SELECT count(*) FROM {_STORED}"
 
 
 class TextSearch(Index):
-    """The methods of ``Index`` that search texts; for ``EmbeddedIndex``."""
+    """The methods of ``Index`` that search texts; for ``EmbeddedIndex``.
+
+    A connection sees the full-text index of the file, and a temporary table of its own.
+    """
 
     _connection: Connection
     _segment: Callable[[Sequence[str]], list[str]]  # makes words, separated by spaces, of a query
+    _tail = range(0)  # the temporary table has the texts after its start, up to its stop
 
     def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
-        """See ``Index.search``: new texts are added to the full-text index first, where the file can be written now."""
-        self.prepare_search()
-        with self._connection.reading() as connection:
+        """See ``Index.search``: new texts are added to the full-text index first; where the file cannot be written now, only a few."""
+        with self._searching() as (connection, hits):
+            sql = _RANKED.format(hits=hits)
             for match in self._matches(query) if limit > 0 else ():
-                rows = connection.execute(_RANKED, (match, limit, offset)).fetchall()
-                if rows or (offset and connection.execute(_RANKED, (match, 1, 0)).fetchone()):
+                rows = connection.execute(sql, (match, limit, offset)).fetchall()
+                if rows or (offset and connection.execute(sql, (match, 1, 0)).fetchone()):
                     return rows
         return []
 
     def matches(self, query: str) -> int:
         """See ``Index.matches``."""
-        self.prepare_search()
-        with self._connection.reading() as connection:
-            rows = (connection.execute(_COUNTED, (match,)).fetchone() for match in self._matches(query))
-            return next((int(count) for (count,) in rows if count), 0)
+        with self._searching() as (connection, hits):
+            sql = _COUNTED.format(hits=hits)
+            counts = (int(connection.execute(sql, (match,)).fetchone()[0]) for match in self._matches(query))
+            return next(filter(None, counts), 0)
 
     def unsearchable(self) -> int:
         """See ``Index.unsearchable``; what went needs no work."""
         with self._connection.reading() as connection:
-            return int(connection.execute(_MISSING, (_last_indexed(connection),)).fetchone()[0])
+            return int(connection.execute(_MISSING, (self._last(connection),)).fetchone()[0])
 
     def prepare_search(self, progress: Callable[[Progress], None] | None = None) -> None:
         """See ``Index.prepare_search``; nothing while another process writes."""
-        if self._connection.read_only or not (missing := self.unsearchable()):
-            return
-        with suppress(IndexLocked), self._connection.writing(lock_seconds=0):
-            done, more = 0, True
-            while more:
-                with self._connection.transaction() as connection:
-                    more = _add_some(connection)
-                done = min(done + TEXTS_PER_STEP, missing)
-                if progress is not None:
-                    progress(Progress("search", done, missing))
+        if self._connection.read_only:
+            self._add_texts(progress, aside=True)
+        elif self.unsearchable():
+            with suppress(IndexLocked), self._connection.writing(lock_seconds=0):
+                self._add_texts(progress, aside=False)
+
+    @contextmanager
+    def _searching(self) -> Iterator[tuple[sqlite3.Connection, str]]:
+        """A connection, and the statement that finds texts."""
+        if not self._connection.read_only:
+            self.prepare_search()
+        if 0 < self.unsearchable() <= TEXTS_PER_STEP:
+            self._add_texts(aside=True)
+        with self._connection.reading() as connection:
+            aside = self._last(connection) > _last_indexed(connection)
+            yield connection, _ALL_HITS if aside else _HITS.format("fulltext")
+
+    def _add_texts(self, progress: Callable[[Progress], None] | None = None, *, aside: bool) -> None:
+        """Index the missing texts for search, some at a time; with ``aside`` in a temporary table, which leaves the file as it is."""
+        missing, done = self.unsearchable(), 0
+        more = missing > 0
+        while more:
+            with self._connection.reading() if aside else self._connection.transaction() as connection:
+                more = self._add_some(connection, aside=aside)
+            done = min(done + TEXTS_PER_STEP, missing)
+            if progress is not None:
+                progress(Progress("search", done, missing))
+
+    def _add_some(self, connection: sqlite3.Connection, *, aside: bool) -> bool:
+        """Add some of the missing texts, in the caller's transaction; True when more are missing."""
+        if aside:
+            table, last = "temp.tail", self._last(connection)
+            if last != self._tail.stop or not self._tail:  # the file's index was emptied or filled since
+                connection.execute("DROP TABLE IF EXISTS temp.tail")
+                connection.execute("CREATE VIRTUAL TABLE temp.tail USING fts5(title, body, content='')")
+                self._tail = range(last, last)
+        else:
+            stored, alive = connection.execute(_ROWS).fetchone()
+            if stored > max(MIN_GONE_ROWS, 2 * alive):
+                clear(connection)
+            table, last = "fulltext", _last_indexed(connection)
+        rows = connection.execute(_NEW_TEXTS, (last, TEXTS_PER_STEP)).fetchall()
+        if rows:
+            _insert(connection, table, rows)
+            if aside:
+                self._tail = range(self._tail.start, rows[-1][0])
+            else:
+                write_meta(connection, "fulltext_row", rows[-1][0])
+        return len(rows) == TEXTS_PER_STEP
+
+    def _last(self, connection: sqlite3.Connection) -> int:
+        """The last text that is found; all before it are, too."""
+        indexed = _last_indexed(connection)
+        return self._tail.stop if self._tail.start <= indexed <= self._tail.stop else indexed
 
     def _matches(self, query: str) -> list[str]:
         """All words of a query, then any of them; none without words."""
@@ -102,20 +153,12 @@ def clear(connection: sqlite3.Connection) -> None:
     write_meta(connection, "fulltext_row", 0)
 
 
-def _add_some(connection: sqlite3.Connection) -> bool:
-    """Add some of the missing texts, in the caller's transaction; True when more are missing."""
-    stored, alive = connection.execute(_ROWS).fetchone()
-    if stored > max(MIN_GONE_ROWS, 2 * alive):
-        clear(connection)
-    rows = connection.execute(_NEW_TEXTS, (_last_indexed(connection), TEXTS_PER_STEP)).fetchall()
+def _insert(connection: sqlite3.Connection, table: str, rows: list[tuple[Any, ...]]) -> None:
     for some in chunked(rows, NORMALISED_TEXTS):
         titles = characters_apart([title for _, title, _ in some])
         bodies = characters_apart([decompress_text(body) for *_, body in some])
         texts = zip((row for row, *_ in some), titles, bodies, strict=True)
-        connection.executemany("INSERT INTO fulltext (rowid, title, body) VALUES (?, ?, ?)", texts)
-    if rows:
-        write_meta(connection, "fulltext_row", rows[-1][0])
-    return len(rows) == TEXTS_PER_STEP
+        connection.executemany(f"INSERT INTO {table} (rowid, title, body) VALUES (?, ?, ?)", texts)
 
 
 def _last_indexed(connection: sqlite3.Connection) -> int:
