@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from itertools import groupby
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
+from es_dedup.cli.group import CommandFailed
 from es_dedup.cli.output import Output, clean
 from es_dedup.cli.session import Session
 from es_dedup.model import Content
@@ -95,5 +97,9 @@ def _read(source: str, max_bytes: int) -> bytes:
     """A page, with one byte more where it is too large."""
     if source == STDIN:
         return sys.stdin.buffer.read(max_bytes + 1)
+    if source.startswith(("http://", "https://")):
+        url = shlex.quote(source)
+        problem = f"pages are not fetched; use: curl -s {url} | es-dedup quality extract - --url {url}"
+        raise CommandFailed(problem)
     with Path(source).open("rb") as file:
         return file.read(max_bytes + 1)

@@ -8,6 +8,7 @@ import os
 import shlex
 import signal
 import sys
+from contextlib import suppress
 from enum import IntEnum
 from types import FrameType
 from typing import Any, Final, NoReturn, cast
@@ -119,6 +120,8 @@ def handle_signals() -> None:
 
     def interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        with suppress(OSError):  # past sys.stderr, which may be in the middle of a write
+            os.write(2, b"\nstopping; Ctrl-C again ends at once\n")
         raise KeyboardInterrupt
 
     def terminate(_signal: int, _frame: FrameType | None) -> NoReturn:

@@ -234,6 +234,7 @@ def test_an_interruption_keeps_what_is_done_and_says_how_to_go_on(
     stopped = _stop_while_reading(folder, stop, verb)
     assert stopped.code == code, stopped.complaint
     assert "To go on, run the same command again" in stopped.complaint
+    assert ("stopping; Ctrl-C again ends at once" in stopped.complaint) == (stop is signal.SIGINT)
     assert "Traceback" not in stopped.complaint
     assert not stopped.workers_left
     assert lines(run("scan", "corpus.jsonl", "--json", folder=folder))[0]["pages"] == 3000

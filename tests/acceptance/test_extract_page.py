@@ -41,3 +41,5 @@ def test_another_extractor_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_cannot_be_read_is_an_error_without_a_traceback() -> None:
     assert "nowhere.html" in ran("quality", "extract", "nowhere.html", code=1).output
+    of_server = ran("quality", "extract", "https://a.example/?a=1&b", code=1).output
+    assert "curl -s 'https://a.example/?a=1&b' | es-dedup quality extract - --url" in of_server
