@@ -172,7 +172,7 @@ def problem(request: Request, error: DedupError, status: int) -> Response:
     elif isinstance(error, NoSuchRoute):
         text = translate(visit.language, "There is no view at {path}.", path=error.path)
     elif isinstance(error, Opening):
-        title, template = "Reading the index", "{ready} of {processes} processes have read the index."
+        title, template = "Loading the index", "Loading the index: {ready} of {processes} processes ready."
         text = translate(visit.language, template, ready=error.ready, processes=error.processes)
     answer = visit.html(console_page("problem", visit.visitor, text=text, title=title), status)
     if isinstance(error, Opening):

@@ -18,10 +18,10 @@ MOST_NODES: Final = 60
 LABELLED: Final = 16
 """Nodes of a graph that has room for their names."""
 WIDTH, HEIGHT = 640, 360
-_RADII: Final = (180, 150), (130, 105)
-"""Of the ellipse that nodes stand on, and of a second one inside it where there are many."""
+_RADII: Final = (150, 150), (105, 105)
+"""Of the ellipse that nodes stand on, and of a second one inside it where there are many; their labels fit beside it."""
 _WIDEST: Final = 6.0
-_SITE_CHARS: Final = 22
+_SITE_CHARS: Final = 20
 _TITLE_CHARS: Final = 11
 
 
@@ -45,7 +45,7 @@ class Graph(NamedTuple):
 
 
 def cluster_graph(cluster: Cluster, members: Sequence[tuple[Member, FeatureRecord]]) -> Graph | None:
-    """The graph of a cluster with the first of these members, and of the clusters it stands inside; None of a single page."""
+    """The graph of a cluster with the first of these members, and of the clusters whose canonical document contains its own; None of a single page."""
     around = [
         (str(member.relation), title_of(record), _label(record), min(member.shares or (member.score,)))
         for member, record in members

@@ -27,8 +27,12 @@ DECISIONS: Final = {
 
 
 def listed(reader: IndexReader, visitor: Visitor, offset: int, done: str) -> bytes:
-    """Overrides, the newest first, ``MOST`` at a time; who may write can undo those in force and name a passage that never counts."""
+    """Overrides, the newest first, ``MOST`` at a time; who may write can undo those in force and name a passage that never counts.
+
+    An offset beyond the end shows the last of them.
+    """
     found = sorted(reader.overrides(undone=True), key=lambda each: each.time, reverse=True)
+    offset = min(offset, max(0, len(found) - 1) // MOST * MOST)
     return console_page(
         "overrides",
         visitor,

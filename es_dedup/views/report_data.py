@@ -118,7 +118,8 @@ def _count(source: IndexReader, keep: int) -> tuple[Totals, list[Cluster]]:
                 relations[str(member.relation)] += 1
             yield cluster
 
-    largest = heapq.nlargest(keep, counted(), key=lambda cluster: cluster.size)
+    # at least one, since none would leave the clusters uncounted
+    largest = heapq.nlargest(max(keep, 1), counted(), key=lambda cluster: cluster.size)[:keep]
     return Totals(sizes.total(), scores.total(), sizes, scores, relations, contained), largest
 
 

@@ -22,6 +22,8 @@ def test_pages_stand_around_the_canonical_document() -> None:
     assert few is not None
     assert [each.kind for each in few.nodes] == ["contained", *["duplicate"] * 3]
     assert ([each.label for each in few.nodes], few.more) == (["long", *["a.example"] * 3], 0)
+    widest = 160  # of a label; it begins 10 beside its node
+    assert all(abs(each.x - WIDTH / 2) + 10 + widest <= WIDTH / 2 for each in few.nodes)
     assert all(left.width > right.width for left, right in pairwise(few.nodes[1:]))
 
 
