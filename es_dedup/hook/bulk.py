@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable
+from concurrent import futures
+from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.hook.run import BulkCounts, Run
 from es_dedup.hook.stages import MOST, Stages
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
     Action = bytes | str | Mapping[str, Any]
     Result = tuple[bool, dict[str, Any]]
+
+LOOK_SECONDS: Final = 1.0  # between looks whether the event loop still runs
 
 
 def dedup_streaming_bulk(
@@ -150,24 +154,34 @@ async def async_dedup_streaming_bulk(
     """``dedup_streaming_bulk`` for an asynchronous client; ``actions`` may be an asynchronous iterable.
 
     Arguments, results and errors are those of ``dedup_streaming_bulk``. The hook has a connection of its own and works
-    in a thread, so that the event loop is never blocked; results of a batch come when it is written.
+    in a thread, so that the event loop is never blocked; results of a batch come when it is written. A task that is cancelled ends after
+    the request under way; what was not written then has no features.
     """
     sender: AsyncElasticsearch = as_elasticsearch(client)
     run = Run(hook, policy, report, chunk_size, options, sender)
     loop = asyncio.get_running_loop()
 
     def wait(answer: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(answer, loop).result()
+        asked = asyncio.run_coroutine_threadsafe(answer, loop)
+        while not futures.wait([asked], LOOK_SECONDS).done:
+            if not loop.is_running():
+                asked.cancel()
+        return asked.result()
 
-    await _in_thread(partial(hook.cluster.check, sender, wait))
     send = _async_sender(sender, run, wait)
-    async for items in _async_batches(actions, run):
-        results: list[Result] = []
-        problem = await _in_thread(partial(_collect, run.written(items, send), results))
-        for result in results:
-            yield result
-        if problem is not None:
-            raise problem
+    # of its own: in the loop's pool, calls would take the threads that resolve the host names of what they send
+    pool = futures.ThreadPoolExecutor(1, thread_name_prefix="es-dedup-hook")
+    try:
+        await _in_thread(pool, partial(hook.cluster.check, sender, wait), run)
+        async for items in _async_batches(actions, run):
+            results: list[Result] = []
+            problem = await _in_thread(pool, partial(_collect, run.written(items, send), results), run)
+            for result in results:
+                yield result
+            if problem is not None:
+                raise problem
+    finally:
+        pool.shutdown(wait=False)
 
 
 async def async_dedup_bulk(
@@ -265,15 +279,16 @@ def _collect(given: Iterator[Result], results: list[Result]) -> Exception | None
     return None
 
 
-async def _in_thread(call: Callable[[], Any]) -> Any:
+async def _in_thread(pool: futures.Executor, call: Callable[[], Any], run: Run) -> Any:
     """The result of a call in a thread.
 
-    A cancelled task waits for the end of the call: the hook serves one thread at a time, and only then is known what to undo.
+    A cancelled task waits for the end of the request under way: only then is known what to undo.
     """
-    running = asyncio.ensure_future(asyncio.to_thread(call))
+    running = asyncio.get_running_loop().run_in_executor(pool, copy_context().run, call)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
+        run.stop.set()
         await asyncio.wait({running})
         if not running.cancelled():
             running.exception()  # retrieved: the caller gets the cancellation

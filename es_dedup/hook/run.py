@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import time
+import threading
 import warnings
 from collections import deque
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -83,6 +84,9 @@ class Run:
         chunk_size: documents of a chunk; 0: any number, as for the client's helper.
         options: of the client's helper, as the caller gave them.
         client: its serializer determines the size of an action; None: the default serializer.
+
+    Attributes:
+        stop: once it is set, nothing more is sent.
     """
 
     def __init__(
@@ -100,6 +104,7 @@ class Run:
             raise wrong_type("hook", "a DedupHook object", hook, "DedupHook.open(address, fields) makes one")
         self.hook, self._policy = hook, WritePolicy(policy)
         self.report = HookReport() if report is None else report
+        self.stop = threading.Event()
         self._chunk_size = chunk_size
         self._rest = dict(options)
         self._expand = self._rest.pop("expand_action_callback", None) or expand_action
@@ -289,7 +294,8 @@ class Run:
             if not actions:
                 return
             repeated = self._retried if attempt < self._retries else ()
-            time.sleep(pause)
+            if self.stop.wait(pause):
+                raise CancelledError
             results: list[Result] = []
             try:
                 send([action for _, action in actions], results)
