@@ -180,6 +180,21 @@ class TestMarking:
         assert list(report.failed) == [f"{name}-2/x"]
         assert report.failed[f"{name}-2/x"].startswith("mapping: ")
 
+    def test_an_index_that_refuses_the_mapping_keeps_it_from_no_other(
+        self, client: Elasticsearch, name: str, source_index: SourceIndex
+    ) -> None:
+        text = {"properties": {"dedup": {"properties": {"cluster_id": {"type": "text"}}}}}
+        for index, mapping in {name: text, f"{name}-2": {}, f"{name}-3": {}}.items():
+            client.indices.create(index=index, mappings=mapping)
+            client.index(index=index, id="x", document={"body": "other"})
+        pages = [f"{name}/x", f"{name}-2/x", f"{name}-3/x"]
+        report = source_index.write_dedup_fields(dict.fromkeys(pages, self.FIELD))
+        assert (report.changed, list(report.failed)) == (2, pages[:1])
+        assert report.failed[pages[0]].startswith(f"mapping: {name} has a wrong mapping")
+        assert source_index.prepared(f"{name}-2")
+        assert source_index.prepared(f"{name}-3")
+        assert not source_index.write_dedup_fields({pages[0]: None}).failed
+
     def test_a_mark_for_an_index_that_was_deleted_does_not_create_it(
         self, client: Elasticsearch, name: str, source_index: SourceIndex
     ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,6 +28,7 @@ from es_dedup.index.elastic.source_writes import (
 from es_dedup.index.source_index import (
     DEDUP,
     DocumentKey,
+    FieldUpdateReport,
     PipelineEffects,
     ServerFacts,
     Shard,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from es_dedup.index.elastic.server import Server
     from es_dedup.index.elastic.source_facts import IndexFacts
-    from es_dedup.index.source_index import DedupField, FieldUpdateReport
+    from es_dedup.index.source_index import DedupField
 
 # unmapped: an index that has never had a document
 BY_SEQUENCE: Final = ({"_seq_no": {"order": "asc", "unmapped_type": "long"}},)
@@ -108,12 +108,26 @@ class SourceIndex(SourceWrites):
         self._prepare(self._checked(indices))
 
     def _prepare(self, found: Mapping[str, IndexFacts]) -> None:
-        for name, facts in found.items():
-            if conflicts := _conflicts(facts):
-                raise MappingConflict(name, conflicts)
-        wanted = [name for name, facts in found.items() if not _prepared(facts)]
+        for problem in self._unprepared(found).values():
+            raise problem
+
+    def _unprepared(self, found: Mapping[str, IndexFacts]) -> dict[str, IndexRefused]:
+        """Put the mapping of ``dedup`` on indices; those that cannot have it, and why."""
+        conflicts = {name: _conflicts(facts) for name, facts in found.items()}
+        refused: dict[str, IndexRefused] = {
+            name: MappingConflict(name, problem) for name, problem in conflicts.items() if problem
+        }
+        wanted = [name for name, facts in found.items() if not (conflicts[name] or _prepared(facts))]
         for some in chunked(wanted, INDICES_AT_A_TIME):
-            self._server.call(partial(_put_mapping, some), writing=True)
+            try:
+                self._server.call(partial(_put_mapping, some), writing=True)
+            except IndexRefused as problem:
+                if len(some) == 1:
+                    refused[some[0]] = problem
+                    continue
+                for name in some:  # one of them may be the reason
+                    refused |= self._unprepared({name: found[name]})
+        return refused
 
     def pipeline_effects(self, index: str, source: Mapping[str, Any], content: str) -> PipelineEffects:
         """What the default and the final pipeline of a concrete index do with a document, which is not written.
@@ -304,23 +318,31 @@ class SourceIndex(SourceWrites):
             dedup_fields: by page id.
             checked: a ``check`` or ``write_target`` of all their indices within the last second counts as the check of this call.
 
+        Returns:
+            What became of each; fields of an index on which the mapping of ``dedup`` cannot be put are not written, and failed.
+
         Raises:
             SourceIncomplete: see ``check``; no document was changed.
         """
         keys = {page_id: document_key(page_id) for page_id in dedup_fields}
         there = (self._just_checked if checked else self._checked)(key.index for key in keys.values())
-        if any(dedup_fields.values()):
-            with suppress(IndexRefused):  # each document says what is wrong
-                self._prepare(there)  # an index that a rollover has made may lack the mapping
-        results = dict.fromkeys(dedup_fields, Result(NOT_FOUND, "there is no such index"))
-        wanted = [page_id for page_id, key in keys.items() if key.index in there]  # others would be created
+        # an index that a rollover has made may lack the mapping, and must not get a dynamic one
+        refused = self._unprepared(there) if any(dedup_fields.values()) else {}
+        unmapped = {
+            page_id: f"mapping: {refused[key.index]}"
+            for page_id, key in keys.items()
+            if dedup_fields[page_id] and key.index in refused
+        }
+        mapped = [page_id for page_id in dedup_fields if page_id not in unmapped]
+        results = dict.fromkeys(mapped, Result(NOT_FOUND, "there is no such index"))
+        wanted = [page_id for page_id in mapped if keys[page_id].index in there]  # others would be created
         done = self._write(_write(keys[page_id], dedup_fields[page_id]) for page_id in wanted)
         results |= dict(zip(wanted, done, strict=True))
         unscripted = [name for name in wanted if dedup_fields[name] is None and _no_script(results[name])]
         emptied = self._write(write_to(keys[name], "update", EMPTY, retries=RETRIES) for name in unscripted)
         results |= dict(zip(unscripted, emptied, strict=True))
         self._wrote({page_id: results[page_id] for page_id in wanted})
-        return report_of(results)
+        return report_of(results) + FieldUpdateReport(failed=unmapped)
 
     def refresh(self, target: str) -> None:
         """Make earlier writes to a target visible to searches."""
