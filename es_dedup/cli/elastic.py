@@ -75,7 +75,7 @@ def attach(
         done = attach_(site, target, fields, dry_run=dry_run, force=force)
     facts = {"indices": done.indices, "documents": done.documents}
     if done.indices != (target,):
-        facts["for index templates"] = json.dumps({"mappings": {"properties": done.mapping}})
+        facts["add to your index template"] = json.dumps({"mappings": {"properties": done.mapping}})
     head = "would be attached" if dry_run else "attached"
     session.output.result({head: target, **facts}, {"dry_run": dry_run, **asdict(done)})
     for warning in done.warnings:

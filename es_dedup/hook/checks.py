@@ -80,7 +80,7 @@ def _uuid_in(state: Any) -> str:
     return uuid
 
 
-EXTERNAL: Final = "the action has an external version, which each write of the field dedup would raise"
+EXTERNAL: Final = "the action uses external versioning: updating `dedup` would increment `_version`, and later writes would conflict"
 REFUSALS: Final = (IndexRefused, SourceIncomplete)
 """Errors after which no document may be written to an index; after others the write itself returns the error."""
 

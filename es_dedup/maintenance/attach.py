@@ -44,7 +44,8 @@ class Attached:
         target: as given.
         indices: concrete indices that have the mapping now.
         documents: in them.
-        mapping: of ``dedup``, for ``mappings.properties`` of the templates that make later indices of the target.
+        mapping: of ``dedup``, for ``mappings.properties`` of the templates that make later indices of the target; whether these have it
+            is not checked.
         warnings: what a sample of the documents says against the fields.
     """
 
@@ -198,8 +199,9 @@ def check_fields(
         own = next((each for each in documents if each.external), None)
         if own is not None:
             problems.append(
-                f"documents of {index} have external versions ({own.key.id} has version {own.version}): writing dedup raises the version, and "
-                f"a write of its owner that follows may conflict"
+                f"documents of {index} have external versions ({own.key.id} has version {own.version}): updating `dedup` increments `_version`, "
+                "and later writes with version_type may conflict; let their writer leave out version_type, or use --force where nothing "
+                "writes these documents any more"
             )
     if not indices:
         problems = [f"no index matches {target} yet: the fields cannot be checked"]
