@@ -167,6 +167,8 @@ class Watched:
 
 def _wrong(scope: Any) -> DedupError | None:
     """Why a request is ambiguous; None of one that is not."""
+    if sum(name == b"authorization" for name, _ in scope["headers"]) > 1:
+        return problems.RepeatedAuthorization()
     try:
         unquote_to_bytes(scope["raw_path"] + b"?" + scope["query_string"]).decode()
     except UnicodeDecodeError:  # else all such bytes would be one character, and different ids one page

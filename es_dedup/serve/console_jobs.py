@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi import APIRouter, Response
 
-from es_dedup.serve.bodies import JobBody
 from es_dedup.serve.browsers import SignedIn, Written, see
 from es_dedup.serve.problems import InvalidBody
 from es_dedup.views import jobs, tune
@@ -26,9 +25,9 @@ def listed(visit: SignedIn) -> Response:
 
 
 @router.post("/jobs")
-def start(visit: SignedIn, form: Written) -> Response:
+async def start(visit: SignedIn, form: Written) -> Response:
     """Begin a job, and show it."""
-    return _begin(visit, form, **{name: form[name] for name in ("what", "target") if name in form})
+    return await _begin(visit, form, **{name: form[name] for name in ("what", "target") if name in form})
 
 
 @router.get("/jobs/{job_id}")
@@ -62,16 +61,17 @@ async def try_settings(visit: SignedIn) -> Response:
 
 
 @router.post("/tune")
-def apply_settings(visit: SignedIn, form: Written) -> Response:
+async def apply_settings(visit: SignedIn, form: Written) -> Response:
     """Recluster with other settings, or count what that would change; shows the job."""
     try:
         settings = json.loads(form.get("settings", ""))
     except ValueError:
         raise InvalidBody(("settings: no JSON",)) from None
-    return _begin(visit, form, what="recluster", settings=settings)
+    return await _begin(visit, form, what="recluster", settings=settings)
 
 
-def _begin(visit: Visit, form: Written, **asked: Any) -> Response:
+async def _begin(visit: Visit, form: Written, **asked: Any) -> Response:
     """Begin a job with the boxes of a form that are ticked, and show it."""
     boxes = {name: name in form for name in ("force", "dry_run")}
-    return see("jobs", visit.service.jobs.start(JobBody.read(asked | boxes)).id)
+    job = await visit.service.start_job(asked | boxes)
+    return see("jobs", job.id)

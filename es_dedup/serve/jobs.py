@@ -56,7 +56,7 @@ class Jobs:
         self._thread.shutdown(wait=True, cancel_futures=True)
 
     def start(self, body: JobBody) -> JobStatus:
-        """Begin a job; one on attached indices that is under way is returned.
+        """Begin a job; the same one that is under way is returned.
 
         Raises:
             NotOnThisIndex: it needs attached indices.
@@ -175,7 +175,12 @@ class Jobs:
 
     def _recluster(self, body: JobBody) -> JobStatus:
         settings = self._workers.writer.settings_with(body.settings) if body.settings else None
-        note = ", ".join(f"{name} = {value}" for name, value in body.settings.items())
+        note = ", ".join(
+            ["dry run"] * body.dry_run + [f"{name} = {value}" for name, value in body.settings.items()]
+        )
+        for known in tuple(self._own.values()):
+            if (known.what, known.note, known.state) == ("recluster", note, "running"):
+                return known
         job = self._own_job("recluster", note)
         self._workers.submit(self._noting, job.id, self._recluster_here, job.id, body.dry_run, settings)
         return job

@@ -77,6 +77,12 @@ class InvalidQuery(RequestError):
     message = "{problem}: see /openapi.json"
 
 
+class RepeatedAuthorization(RequestError):
+    """Who has sent the request is ambiguous."""
+
+    message = "the header Authorization came more than once, and a proxy may read another one: send it once"
+
+
 class WrongMediaType(RequestError, status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE):
     """The body is of another kind than the route takes."""
 
@@ -130,7 +136,7 @@ class Opening(RequestError, status=HTTPStatus.SERVICE_UNAVAILABLE):
     ready: int
     processes: int
     message = (
-        "the server is reading the index: {ready} of {processes} processes are ready; repeat the request"
+        "the server is loading the index: {ready} of {processes} processes are ready; repeat the request"
     )
 
 

@@ -21,7 +21,7 @@ from es_dedup.errors import DedupError, SettingsDiffer
 from es_dedup.model import Page
 from es_dedup.model.translations import ENGLISH
 from es_dedup.serve.calls import encoded
-from es_dedup.serve.problems import ReaderLost, as_problem
+from es_dedup.serve.problems import RETRY_SECONDS, ReaderLost, as_problem
 from es_dedup.views.templates import environment
 
 if TYPE_CHECKING:
@@ -74,10 +74,10 @@ class _Process:
         if self._writer is not None:
             self._writer.close()
 
-    def join(self) -> None:
-        """Wait until it has ended."""
+    def join(self, seconds: float = END_SECONDS) -> None:
+        """Wait until it has ended; after so long it is killed."""
         self._ours.close()
-        self._process.join(END_SECONDS)
+        self._process.join(seconds)
         self._process.kill()
 
 
@@ -92,27 +92,47 @@ class Readers:
 
     def __init__(self, place: str, settings: Settings, count: int) -> None:
         self._place, self._settings = place, settings
-        self._all = [_Process(place, settings) for _ in range(count)]
+        self._count, self._all = count, [_Process(place, settings) for _ in range(count)]
         self._idle: asyncio.LifoQueue[_Process] = asyncio.LifoQueue()  # the last one has its caches warm
-        self._connecting: dict[_Process, asyncio.Task[None]] = {}
+        self._connecting: set[asyncio.Task[None]] = set()
 
     @property
     def ready(self) -> tuple[int, int]:
         """How many processes have read the index, and how many there are."""
-        return len(self._all) - len(self._connecting), len(self._all)
+        return self._count - len(self._connecting), self._count
 
     def connect(self) -> None:
         """Take the processes into the running loop, in the background; before the first call, which waits for one of them."""
         for process in self._all:
             self._connect(process)
 
-    def _connect(self, process: _Process) -> None:
-        async def connected() -> None:
-            await process.connect()
-            del self._connecting[process]
-            self._idle.put_nowait(process)
+    def _connect(self, process: _Process | None) -> None:
+        task = asyncio.ensure_future(self._connected(process))
+        self._connecting.add(task)
+        task.add_done_callback(self._connecting.discard)
 
-        self._connecting[process] = asyncio.ensure_future(connected())
+    async def _connected(self, process: _Process | None) -> None:
+        """Make a process idle when it has read the index; in place of one that cannot be reached, or of none, start one."""
+        while True:
+            try:
+                if process is None:
+                    process = _Process(self._place, self._settings)
+                    self._all.append(process)
+                await process.connect()
+            except Exception:  # noqa: BLE001 - whatever it was, another process may do better
+                _LOG.exception("a process that answers requests cannot be reached; another one is started")
+                if process is not None:
+                    self._end(process)
+                    process = None
+                await asyncio.sleep(RETRY_SECONDS)
+            else:
+                self._idle.put_nowait(process)
+                return
+
+    def _end(self, process: _Process) -> None:
+        process.close()
+        process.join(0.0)  # the loop must not wait; what only reads can be killed
+        self._all.remove(process)
 
     async def ask(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> bytes:
         """The encoded answer of ``function(reader, *arguments, **options)`` in the next idle process. Must not be cancelled: shield it.
@@ -124,12 +144,10 @@ class Readers:
         process = await self._idle.get()
         try:
             found = await process.ask(call)
-        except (OSError, EOFError):
-            process.join()
-            self._all.remove(process)
-            self._all.append(_Process(self._place, self._settings))
-            self._connect(self._all[-1])
-            raise ReaderLost from None
+        except Exception as error:
+            self._end(process)
+            self._connect(None)
+            raise ReaderLost from error
         self._idle.put_nowait(process)
         if isinstance(found, DedupError):
             raise found
@@ -137,7 +155,7 @@ class Readers:
 
     def disconnect(self) -> None:
         """Let the processes end; in the loop."""
-        for task in self._connecting.values():
+        for task in self._connecting:
             task.cancel()
         for process in self._all:
             process.close()

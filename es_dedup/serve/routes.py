@@ -256,9 +256,9 @@ def jobs(service: Served) -> Response:
 
 
 @router.post("/v1/jobs", **_writes(JobStatus, bodies.JobBody))
-def start_job(service: Served, body: JsonBody) -> Response:
+async def start_job(service: Served, body: JsonBody) -> Response:
     """Begin a job: `recluster`, or `backfill` of attached indices on Elasticsearch."""
-    return Json(service.jobs.start(bodies.JobBody.read(body)))
+    return Json(await service.start_job(body))
 
 
 @router.get("/v1/jobs/{job_id}", **_reads(JobStatus))

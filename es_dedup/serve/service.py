@@ -10,16 +10,17 @@ from urllib.parse import unquote, urlsplit
 from fastapi import Depends, Request, Response
 
 from es_dedup.serve import problems
-from es_dedup.serve.bodies import JSON
+from es_dedup.serve.bodies import JSON, JobBody
 from es_dedup.serve.calls import encoded, prepare_search
 from es_dedup.serve.jobs import Jobs
 from es_dedup.serve.metrics import Metrics
 from es_dedup.serve.sessions import Reviews, Sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from concurrent.futures import Future
 
+    from es_dedup.maintenance.status import JobStatus
     from es_dedup.serve.tokens import Tokens
     from es_dedup.serve.workers import Workers
     from es_dedup.settings import Settings
@@ -126,6 +127,14 @@ class Service:
         answer = await self.workers.in_time(self.workers.write(call, *arguments))
         self.prepare_search()
         return answer
+
+    async def start_job(self, asked: bytes | Mapping[str, Any]) -> JobStatus:
+        """Begin a job, as ``Jobs.start`` does.
+
+        Raises:
+            InvalidBody, Slow: see there.
+        """
+        return await self.workers.in_time(asyncio.to_thread(self.jobs.start, JobBody.read(asked)))
 
     def prepare_search(self) -> None:
         """Begin to add new texts to the full-text index; ends early when somebody wants to write."""

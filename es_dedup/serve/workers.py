@@ -8,7 +8,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.serve.calls import encoded
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_PROCESSES: Final = 4  # where nothing else is set
 PARTS_AHEAD: Final = 2  # of one streamed request, per process
+Answer = TypeVar("Answer")
 
 
 class Gate:
@@ -123,7 +124,7 @@ class Workers:
                 yield await self.in_time(asyncio.shield(waiting.popleft()))
                 waiting.extend(islice(answers, 1))
 
-    async def in_time(self, answer: Awaitable[bytes]) -> bytes:
+    async def in_time(self, answer: Awaitable[Answer]) -> Answer:
         """An answer within ``serve.request_seconds``.
 
         Raises:

@@ -1,9 +1,12 @@
 """The REST API refuses what it should, with a problem that says what to do, and keeps what it has accepted."""
 
+import asyncio
 import base64
+import errno
 import gzip
 import json
 import os
+import pickle
 import signal
 import socket
 import sqlite3
@@ -15,13 +18,18 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any, NoReturn
 
 import httpx
 import pytest
 
 from es_dedup import Deduplicator, Page
+from es_dedup.deduplicator.index_reader import IndexReader
+from es_dedup.serve.problems import ReaderLost
+from es_dedup.serve.readers import Readers
+from es_dedup.settings import load_settings
 from tests.processes import PROGRAM, ended
-from tests.serving import OTHER, TEXT, Api, problem, serving
+from tests.serving import OTHER, TEXT, Api, browsing, problem, serving
 
 PAGE = {"id": "a", "text": TEXT}
 
@@ -73,6 +81,12 @@ def test_requests_need_a_token_of_their_scope(api: Api) -> None:
             problem(answer, 403, "not-allowed")
         else:
             assert answer.status_code not in (401, 403), path
+
+
+def test_two_tokens_are_refused_since_a_proxy_may_read_the_other(api: Api) -> None:
+    both = [("Authorization", f"Bearer {api.tokens[scope]}") for scope in ("write", "read")]
+    with httpx.Client(base_url=api.address, trust_env=False) as client:
+        problem(client.get("/v1/clusters", headers=both), 400, "repeated-authorization")
 
 
 def test_tokens_are_kept_from_others(api: Api) -> None:
@@ -341,9 +355,52 @@ def test_a_slow_answer_is_not_waited_for_and_its_write_is_kept(tmp_path: Path) -
     with serving(str(tmp_path / "pages.db"), tmp_path / "server", request_seconds=0.2) as api:
         answer = api.lines("/v1/pages", *many(8_000))
         assert problem(answer, 504, "slow")["retryable"]
+        sent: list[dict[str, object]] = [{}, {"force": True}, {"dry_run": True}]
+        jobs = [api.post("/v1/jobs", json={"what": "recluster", **each}).json()["id"] for each in sent]
+        assert jobs[0] == jobs[1] != jobs[2]  # they wait for the write
         end = time.monotonic() + 60
         while api.get("/v1/pages/m7999").status_code != 200:
             assert time.monotonic() < end
+
+
+def test_a_job_that_is_slow_to_begin_is_not_waited_for(tmp_path: Path) -> None:
+    with serving(str(tmp_path / "pages.db"), tmp_path / "server", request_seconds=1e-9) as api:
+        problem(api.post("/v1/jobs", json={"what": "recluster"}), 504, "slow")
+        with browsing(api) as client:
+            assert client.post("/console/jobs", data={"what": "recluster"}).status_code == 504
+
+
+def test_a_process_that_cannot_be_reached_or_understood_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    place, connect = str(tmp_path / "pages.db"), asyncio.open_connection
+    failures = [OSError(errno.EMFILE, "too many open files"), None, None]
+
+    async def connected(*arguments: Any, **options: Any) -> Any:
+        if failure := failures.pop(0):
+            raise failure
+        return await connect(*arguments, **options)
+
+    async def ask() -> None:
+        readers.connect()
+        assert await readers.ask(IndexReader.count) == b"0"
+        with monkeypatch.context() as patched:
+            patched.setattr("es_dedup.serve.readers.pickle.loads", unreadable)
+            with pytest.raises(ReaderLost):
+                await readers.ask(IndexReader.count)
+        assert await readers.ask(IndexReader.count) == b"0"
+        assert readers.ready == (1, 1)
+        readers.disconnect()
+
+    def unreadable(_: bytes) -> NoReturn:
+        raise pickle.UnpicklingError
+
+    monkeypatch.setattr("asyncio.open_connection", connected)
+    Deduplicator.open(place).close()
+    readers = Readers(place, load_settings(), 1)
+    asyncio.run(asyncio.wait_for(ask(), 60))
+    readers.close()
+    assert "too many open files" in caplog.text
 
 
 def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
