@@ -1,6 +1,8 @@
 """The full-text index of a file: not filled by writes, brought up to date by searches of writers, and never waited for by readers."""
 
 import stat
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -99,6 +101,10 @@ def test_a_writer_who_has_to_wait_answers_like_a_reader(path: Path) -> None:
     with Deduplicator.open(path, settings=ALONE) as first, Deduplicator.open(path, settings=ALONE) as second:
         with first._index.writing():
             assert found(second) == (0, 60)
+            with ThreadPoolExecutor(1) as other_thread:
+                began = time.monotonic()
+                assert other_thread.submit(found, first).result() == (0, 60)
+                assert time.monotonic() - began < ALONE.index.lock_seconds / 2
         assert found(second) == (60, 0)
 
 
