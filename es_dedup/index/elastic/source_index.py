@@ -319,7 +319,8 @@ class SourceIndex(SourceWrites):
             checked: a ``check`` or ``write_target`` of all their indices within the last second counts as the check of this call.
 
         Returns:
-            What became of each; fields of an index on which the mapping of ``dedup`` cannot be put are not written, and failed.
+            What became of each; fields of an index without a mapping of ``dedup``, on which none can be put, are not written, and failed.
+            Another mapping that is there stays, and each document says what is wrong.
 
         Raises:
             SourceIncomplete: see ``check``; no document was changed.
@@ -331,7 +332,9 @@ class SourceIndex(SourceWrites):
         unmapped = {
             page_id: f"mapping: {refused[key.index]}"
             for page_id, key in keys.items()
-            if dedup_fields[page_id] and key.index in refused
+            if dedup_fields[page_id]
+            and key.index in refused
+            and not isinstance(refused[key.index], MappingConflict)
         }
         mapped = [page_id for page_id in dedup_fields if page_id not in unmapped]
         results = dict.fromkeys(mapped, Result(NOT_FOUND, "there is no such index"))
