@@ -31,7 +31,7 @@ _STDIN: Final = Path("-")
 def output_target(
     name: str | Path, session: Session, option: str, inputs: Iterable[str | Path] = ()
 ) -> Named:
-    """The file or address that an output is written to, by ``open_target``, which replaces what is there when all is written.
+    """The file or address of an output; ``open_target`` writes it, and replaces an existing file once all is written.
 
     Args:
         name: as given.

@@ -30,7 +30,7 @@ PASSAGE_UNITS: Final = 250  # more than two articles have in common by a form
 
 @dataclass(frozen=True, slots=True)
 class PairFacts(PairContext):
-    """Facts about pairs, beside those of ``PairContext``; every array has shape (pairs,).
+    """Facts that the rules ask of pairs, in addition to those inherited from ``PairContext``; every array has shape (pairs,).
 
     Attributes:
         left_cover, right_cover: weighted cover, in [0, 1]; ``better_cover`` is the greater one, ``lesser_cover`` the lesser one.

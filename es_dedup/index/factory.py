@@ -258,7 +258,7 @@ def reach_source(path: str | Path, seconds: float, settings: Settings) -> None:
 
 
 def watch_answers(path: str | Path, watcher: Callable[[str, int], None]) -> Callable[[], None]:
-    """Have a function told of each answer to requests for an index on Elasticsearch; what is returned ends that, see ``index.elastic.server.watch``."""
+    """Call a function for each answer to requests for an index on Elasticsearch, until the returned function is called; see ``index.elastic.server.watch``."""
     return elastic.server.watch(watcher, shown(path))
 
 

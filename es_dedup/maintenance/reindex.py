@@ -257,6 +257,6 @@ def _changed(context: MaintenanceContext, page_id: str, read: Sequence[SourceDoc
 
 
 def _carry_over(old: Index, dedup: Deduplicator) -> None:
-    """Give a new generation, which ``dedup`` works on, what the old one has beside pages: overrides and annotations."""
+    """Copy overrides and annotations of the generation in use to the new one, which ``dedup`` has open."""
     dedup.import_overrides(load_overrides(old).values())
     dedup.import_annotations(load_annotations(old, removed=True))

@@ -67,7 +67,7 @@ _watchers: Final[list[tuple[str | None, Callable[[str, int], None]]]] = []
 
 
 def watch(watcher: Callable[[str, int], None], name: str | None = None) -> Callable[[], None]:
-    """Have a function told of each answer in this process; what is returned ends that.
+    """Call a function for each answer of a server in this process, until the returned function is called.
 
     Args:
         watcher: takes ``request`` or ``item`` (of a bulk request), and the HTTP status: ``NO_ANSWER`` for none, 200 for any success.
@@ -311,7 +311,7 @@ class Server:
             raise ServerTooOld(self.name, f"{product} {oldest}", ".".join(map(str, needed)))
 
     def oldest_version(self) -> str:
-        """The lowest version of the nodes; empty where none is told."""
+        """The lowest version of the nodes; empty where no node states one."""
         nodes = self.call(lambda client: client.nodes.info(metric="os", filter_path="nodes.*.version"))
         versions = [str(node["version"]) for node in nodes.get("nodes", {}).values()]
         return min(versions, key=version_numbers, default="")
