@@ -19,7 +19,7 @@ from es_dedup.text.ragged import gather, heads, offsets_of, rank_within
 from es_dedup.text.words import distinct_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -110,7 +110,7 @@ class Merger:
 
     def codes(self, words: WordBatch) -> NDArray[np.uint64]:
         """Code of each distinct word's meaning: of its first group of synonyms, else the word's own hash."""
-        codes: NDArray[np.uint64] = words.lexicon.column(self._synonyms.code, np.uint64)[words.numbers]
+        codes: NDArray[np.uint64] = words.lexicon.column(self._synonyms.codes, np.uint64)[words.numbers]
         return codes
 
     def code(self, word: str) -> int:
@@ -166,9 +166,9 @@ class Merger:
         """Con(p): a word with its synonyms (formula 5)."""
         return self._synonyms.concept(word, self._senses)
 
-    def _place(self, word: str) -> int:
-        """Place of a word in the list of synonyms; -1 where it is one concept with no other word."""
-        return self._order[word] if word in self._order and self.related(word) else -1
+    def _list_places(self, words: Sequence[str]) -> list[int]:
+        """Places of words in the list of synonyms; -1 where one is one concept with no other word."""
+        return [self._order[word] if word in self._order and self.related(word) else -1 for word in words]
 
     def _related_places(self, word: str) -> NDArray[np.int64]:
         found = self._places.get(word)
@@ -179,7 +179,7 @@ class Merger:
 
     def pairs(self, words: WordBatch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Places of words that are one concept with a later one of the vocabulary, ascending, and of these."""
-        places = words.lexicon.column(self._place)[words.numbers]
+        places = words.lexicon.column(self._list_places)[words.numbers]
         at = np.flatnonzero(places >= 0)
         related = [self._related_places(words.vocabulary[number]) for number in at.tolist()]
         in_batch = np.full(len(self._order), -1, dtype=np.int64)

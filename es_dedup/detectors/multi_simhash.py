@@ -169,7 +169,7 @@ class MultiSimhash(Detector[TwoFingerprints]):
 
     def _codes(self, words: WordBatch) -> NDArray[np.uint64]:
         """Hash of each distinct word, or the code of its meaning where it has synonyms."""
-        codes: NDArray[np.uint64] = words.lexicon.column(self._synonyms.code, np.uint64)[words.numbers]
+        codes: NDArray[np.uint64] = words.lexicon.column(self._synonyms.codes, np.uint64)[words.numbers]
         return codes
 
     def featurise_many(self, contents: Sequence[Content]) -> list[TwoFingerprints | Skipped]:

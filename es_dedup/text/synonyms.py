@@ -59,6 +59,10 @@ class Synonyms:
         senses = self.senses.get(word)
         return _group_code(self.groups[senses[0]]) if senses else hash64(word)
 
+    def codes(self, words: Sequence[str]) -> list[int]:
+        """``code`` of each word."""
+        return list(map(self.code, words))
+
     def concept(self, word: str, senses: int) -> frozenset[str]:
         """Con(t): the word and all its synonyms in its first ``senses`` meanings.
 

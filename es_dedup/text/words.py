@@ -85,30 +85,43 @@ class Lexicon:
             found[at] = self.number(words[at])
         return found
 
-    def column(self, fact: Callable[[str], int], kind: type[np.generic] = np.int64) -> NDArray[Any]:
+    def column(
+        self, facts: Callable[[Sequence[str]], Sequence[int]], kind: type[np.generic] = np.int64
+    ) -> NDArray[Any]:
         """A fact of all words by number, found once a word; room for further words may follow."""
         with self._lock:
-            values, filled = self._columns.pop(fact, (np.empty(0, kind), 0))
-            while filled < len(self.words):  # to find a fact may add words
-                new = [fact(word) for word in self.words[filled:]]
+            values, filled = self._columns.pop(facts, (np.empty(0, kind), 0))
+            while filled < len(self.words):  # to find facts may add words
+                new = facts(self.words[filled:])
                 if filled + len(new) > len(values):
                     values = np.concatenate((values[:filled], np.empty(filled + 2 * len(new), kind)))
                 values[filled : filled + len(new)] = new
                 filled += len(new)
-            self._columns[fact] = values, filled  # in the order of their last use
+            self._columns[facts] = values, filled  # in the order of their last use
             if len(self._columns) > KEPT_COLUMNS:
                 del self._columns[next(iter(self._columns))]
             return values
 
-    def stem(self, word: str) -> int:
-        """Number of a word's stem; -1 for a function word and for what holds no letter or digit."""
-        if word in STOP_WORDS or not (character_kinds(encode([word])[0]) > 0).any():
-            return -1
-        return self.number(stem(word))
+    def stems(self, words: Sequence[str]) -> list[int]:
+        """Numbers of the stems of words; -1 for a function word and for what holds no letter or digit."""
+        codes, offsets = encode(words)
+        letters = np.append(0, np.cumsum(character_kinds(codes) > 0))[offsets]
+        return [
+            -1 if empty or word in STOP_WORDS else self.number(stem(word))
+            for word, empty in zip(words, (np.diff(letters) == 0).tolist(), strict=True)
+        ]
 
-    def speech(self, word: str) -> int:
-        """Part of speech of a word, see ``Speech``."""
-        return int(speech_of(self._segmenter.tag(word)))
+    def speech(self, words: Sequence[str]) -> list[Speech]:
+        """Parts of speech of words."""
+        return list(map(speech_of, map(self._segmenter.tag, words)))
+
+
+def _hashes(words: Sequence[str]) -> list[int]:
+    return list(map(hash64, words))
+
+
+def _sizes(words: Sequence[str]) -> list[int]:
+    return list(map(len, words))
 
 
 _lexicons: dict[str, Lexicon] = {}
@@ -192,7 +205,7 @@ def content_words(batch: TextBatch, by: str = DEFAULT) -> WordBatch:
     edges = batch.offsets + np.arange(len(batch) + 1)
     cut, lexicon = segmenter(by).cut_codes(codes), _lexicon(by)
     number = lexicon.numbers(cut.distinct)
-    stems = lexicon.column(lexicon.stem)[number]
+    stems = lexicon.column(lexicon.stems)[number]
     kept = stems[stems >= 0]
     first = np.empty(len(lexicon.words), dtype=np.int64)
     first[kept[::-1]] = np.arange(len(kept))[::-1]  # several words may have one stem
@@ -204,9 +217,9 @@ def content_words(batch: TextBatch, by: str = DEFAULT) -> WordBatch:
     marks = np.concatenate(([0], np.cumsum(sentence_ends(codes))))
     return WordBatch(
         vocabulary=tuple(map(lexicon.words.__getitem__, numbers.tolist())),
-        hashes=lexicon.column(hash64, np.uint64)[numbers],
+        hashes=lexicon.column(_hashes, np.uint64)[numbers],
         speech=lexicon.column(lexicon.speech)[numbers],
-        sizes=lexicon.column(len)[numbers],
+        sizes=lexicon.column(_sizes)[numbers],
         ids=place[first[stem_of[content]]],
         offsets=np.searchsorted(starts, edges),
         sentence=marks[starts],
