@@ -242,11 +242,16 @@ class IndexLocked(IndexError_, retryable=True):
     )
 
 
-class RootsChanged(IndexError_, retryable=True):
-    """Another process has recorded roots of page files; the ids at hand may be given to other files."""
+class OtherRoot(IndexError_):
+    """The ids of page files in an index are relative to another folder, which is still there."""
 
     index: str
-    message = "{index}: another process has recorded input folders in the meantime; nothing was stored: run the command again"
+    recorded: str
+    root: str
+    message = (
+        "{index}: ids of page files are relative to {recorded}, which is still there, and not to {root}; nothing was stored: "
+        "run the command again without --root, or scan into another index"
+    )
 
 
 class IndexUnavailable(IndexProblem, retryable=True):

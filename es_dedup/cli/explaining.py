@@ -15,7 +15,8 @@ from es_dedup.cli.output import Output, clean, show_pair
 from es_dedup.cli.session import Session
 from es_dedup.errors import InputError, UnknownPage
 from es_dedup.model import Page
-from es_dedup.readers import InputFailure, ReadOptions, Roots, read_pages
+from es_dedup.readers import InputFailure, ReadOptions, read_pages
+from es_dedup.readers.file_ids import common_folder
 from es_dedup.readers.streams import STDIN, is_pipe
 
 if TYPE_CHECKING:
@@ -107,8 +108,8 @@ def _sides(session: Session, dedup: Deduplicator, names: Sequence[str]) -> list[
     Raises:
         UnknownPage, InputError: none of them; the file has no page or several.
     """
-    roots = dedup.roots().covering([name for name in names if Path(name).is_file()])
-    return [_page_on_stdin(session) if name == STDIN else _page_or_id(dedup, name, roots) for name in names]
+    root = dedup.root() or common_folder(name for name in names if Path(name).is_file())
+    return [_page_on_stdin(session) if name == STDIN else _page_or_id(dedup, name, root) for name in names]
 
 
 def _page_on_stdin(session: Session) -> Page:
@@ -119,13 +120,13 @@ def _page_on_stdin(session: Session) -> Page:
     return Page(id=STDIN, text=data.decode("utf-8-sig", "replace"))
 
 
-def _page_or_id(dedup: Deduplicator, name: str, roots: Roots) -> str | Page:
+def _page_or_id(dedup: Deduplicator, name: str, root: str | None) -> str | Page:
     try:
         return dedup.record(name).page_id
     except UnknownPage:
         if not Path(name).is_file() and not is_pipe(name):
             return dedup.record(dedup.ids_of([name])[name][0]).page_id
-    items = list(islice(read_pages([name], ReadOptions(roots=roots)), 2))
+    items = list(islice(read_pages([name], ReadOptions(root=root)), 2))
     if not items:
         raise InputError(name, None, "holds no page")
     if isinstance(items[0], InputFailure):

@@ -14,9 +14,10 @@ import typer
 from es_dedup.cli.output import clean
 from es_dedup.cli.session import Session
 from es_dedup.model import Page
-from es_dedup.readers import Fields, InputFailure, ReadOptions, Roots, read_pages
+from es_dedup.readers import Fields, InputFailure, ReadOptions, read_pages
 from es_dedup.readers.locations import located, missing
 from es_dedup.readers.port import FORMATS, KEPT_FAILURES
+from es_dedup.readers.reading import is_page_file
 from es_dedup.readers.streams import STDIN, is_pipe
 
 if TYPE_CHECKING:
@@ -49,8 +50,7 @@ def read_options(
     format_: Literal[*FORMATS] | None = None,  # type: ignore[valid-type]
     encoding: str = "utf-8",
     warc_id: Literal["url", "record"] = "url",
-    root: Path | None = None,
-    namespace: str | None = None,
+    root: Annotated[Path | None, typer.Option(exists=True, file_okay=False)] = None,
 ) -> ReadOptions:
     """How input is read.
 
@@ -65,8 +65,7 @@ def read_options(
         format_: Kind of the files, pipes or standard input (else by the suffix, of pipes by the content).
         encoding: Encoding of JSONL, CSV and TSV files.
         warc_id: What becomes the page id in WARC files: url or record.
-        root: Folder that ids of page files are relative to (else see Page ids of files).
-        namespace: Namespace of the root: a new one, or that of a root whose folder has moved here.
+        root: Folder that ids of page files are relative to, or to which that of the index has moved (else see Page ids of files).
     """
     try:
         codecs.lookup(encoding)
@@ -79,7 +78,6 @@ def read_options(
         encoding=encoding,
         warc_id=warc_id,
         root=root,
-        namespace=namespace,
     )
 
 
@@ -111,21 +109,21 @@ class Intake:
         if absent := missing(located(path for path in paths if path != STDIN)):
             raise typer.BadParameter(f"there is no {', '.join(map(clean, absent))}", param_hint="PATH")
         most = session.settings.extraction.max_bytes
-        try:
-            self._source = read_pages(paths, replace(options, max_page_bytes=most, leave=leave))
-        except ValueError as error:
-            raise typer.BadParameter(str(error), param_hint="--root, --namespace") from error
+        self._source = read_pages(paths, replace(options, max_page_bytes=most, leave=leave))
         self._output = session.output
-        if options.root is None and options.namespace is None:
-            self._advise_on_moved_roots()
+        moved = options.root is not None and not Path(options.root).is_dir()
+        if moved and any(is_page_file(Path(path)) or Path(path).is_dir() for path in paths):
+            self._output.note(
+                f"the recorded root {options.root} is not there: if it has moved, end this command and add --root FOLDER, so that its pages keep their ids"
+            )
         self._explained_pipes = False
         self.failures: list[InputFailure] = []
         self.failed = 0
 
     @property
-    def roots(self) -> Roots:
+    def root(self) -> str | None:
         """What the ids of page files are relative to."""
-        return self._source.roots
+        return self._source.root
 
     def pages(self) -> Iterator[Page]:
         """The pages; failures are taken out and noted."""
@@ -147,17 +145,6 @@ class Intake:
             "ignored": dict(self._source.ignored),
             "no_page": dict(self._source.no_page),
         }
-
-    def _advise_on_moved_roots(self) -> None:
-        """A folder that was moved, or is mounted elsewhere, would be stored a second time."""
-        missing = self.roots.missing()
-        new = [root for root in self.roots.roots if root not in self.roots.recorded]
-        if missing and new:
-            old = missing[0]
-            self._output.note(
-                f"{new[0].folder} is a new root. The recorded folder {old.folder} is not there: if it was moved here, "
-                f'end this command and add --namespace "{old.namespace}", so that its pages keep their ids'
-            )
 
     def _note(self, failure: InputFailure) -> None:
         self.failed += 1

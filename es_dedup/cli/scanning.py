@@ -57,7 +57,7 @@ def scan(
         raise typer.BadParameter("a dry run stores nothing that could be shown", param_hint="--report")
     target = output_target(report, session, "--report", paths) if report else None
     leave = Path(report) if report else None
-    intake = Intake(paths, replace(options, roots=session.roots()), session, leave=leave)
+    intake = Intake(paths, replace(options, root=options.root or session.root()), session, leave=leave)
     facts: dict[str, Any] = {}
     if native.core is None:
         session.output.note(
@@ -94,7 +94,7 @@ def add(
     Args:
         policy: What to do with a page that is a duplicate of, or contained in, a stored page.
     """
-    intake = Intake(paths, replace(options, roots=session.roots()), session)
+    intake = Intake(paths, replace(options, root=options.root or session.root()), session)
     with _storing(session, paths, intake, dry_run=dry_run) as work:
         done = work.dedup.add_many(work.pages, policy=policy, progress=work.progress, dry_run=dry_run)
     for page_id, decision in done.decisions.items():
@@ -118,7 +118,7 @@ def check(session: Session, paths: Paths, *, options: ReadOptions, evidence: boo
     output = session.output
     known = checked = 0
     with session.read() as dedup:
-        intake = Intake(paths, replace(options, roots=dedup.roots()), session)
+        intake = Intake(paths, replace(options, root=options.root or dedup.root()), session)
         if dedup.clusters_pending:
             output.warn(UNCLUSTERED)
         for batch in chunked(intake.pages(), _BATCH):
@@ -185,7 +185,7 @@ def _storing(
         session.progress() as progress,
     ):
         if not dry_run and not empty:
-            dedup.record_roots(intake.roots)
+            dedup.record_root(intake.root)
         progress.expect("features", estimated_pages(paths))
         try:
             yield _Work(chain(() if first is None else (first,), pages), dedup, progress, empty)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +14,6 @@ from es_dedup.cli.group import CommandFailed
 from es_dedup.cli.output import Output
 from es_dedup.cli.progress import ProgressDisplay
 from es_dedup.errors import ConfigError, DedupError, IndexError_, MissingExtra, NotAnIndex, SettingsDiffer
-from es_dedup.readers import Roots
 
 if TYPE_CHECKING:
     from es_dedup.deduplicator.deduplicator import Deduplicator
@@ -149,13 +148,10 @@ class Session:
         self.writing = True
         return self._open(whole=whole)
 
-    def roots(self) -> Roots:
-        """The roots that the index has recorded; none where there is no index yet."""
-        dedup = self._if_there(quiet=True)
-        if dedup is None:
-            return Roots()
-        with dedup:
-            return dedup.roots()
+    def root(self) -> str | None:
+        """The root that the index has recorded; None where there is none, or no index yet."""
+        with self._if_there(quiet=True) or nullcontext() as dedup:
+            return dedup.root() if dedup else None
 
     def _if_there(self, *, whole: bool = False, quiet: bool = False) -> Deduplicator | None:
         """The index, opened for reading; None where there is none yet."""

@@ -22,7 +22,7 @@ from es_dedup.batch.whole_corpus import ReclusterReport, decide_corpus, recluste
 from es_dedup.clustering import cluster_all
 from es_dedup.decision.page_decisions import stored_decision, with_overridden
 from es_dedup.deduplicator.index_reader import IndexReader
-from es_dedup.deduplicator.stored_reader import ROOTS
+from es_dedup.deduplicator.stored_reader import ROOT
 from es_dedup.errors import IndexLocked, InvalidAnnotation, InvalidOverride, NotAnIndex
 from es_dedup.index import factory
 from es_dedup.index.texts import compress_text
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from es_dedup.batch.featurise import Chunk
     from es_dedup.clustering import Constraints
     from es_dedup.decision.candidate_search import CandidateSearchResult
-    from es_dedup.readers import Roots
     from es_dedup.settings import Settings
 
 REMOVED_AT_A_TIME: Final = 500
@@ -343,21 +342,22 @@ class Deduplicator(IndexReader):
         with write_session(self._index):
             return add_override(self._index, self._settings, new)
 
-    def record_roots(self, roots: Roots) -> None:
-        """Record the roots of an input before its pages are stored, so that files below them keep their ids.
+    def record_root(self, root: str | None) -> None:
+        """Record the root of an input before its pages are stored, so that files below it keep their ids.
 
         Args:
-            roots: made of those that ``roots()`` gave, as ``read_pages`` does: ``read_pages(…).roots``.
+            root: of ``read_pages(…)``; None: the input has no page files. It takes the place of a recorded one that is not there any more.
 
         Raises:
-            RootsChanged: another process has recorded roots since; read the input again.
+            OtherRoot: the index has another one, which is still there.
         """
-        if roots.roots == roots.recorded:
+        if root in (None, self.root()):
             return
         with write_session(self._index):
-            if self.roots().roots not in (roots.recorded, roots.roots):
-                raise errors.RootsChanged(self._name)
-            self._index.set_note(ROOTS, roots.as_json())
+            recorded = self.root()
+            if recorded is not None and recorded != root and Path(recorded).is_dir():
+                raise errors.OtherRoot(self._name, recorded, str(root))
+            self._index.set_note(ROOT, root)
 
     def recluster(
         self,

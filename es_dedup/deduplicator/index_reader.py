@@ -436,7 +436,7 @@ class IndexReader(StoredReader):
             },
             "settings": {**self._index.features, **decision_settings(self._settings)},
             "settings_not_in_force": [] if differ is None else [*differ.features, *differ.decisions],
-            "roots": {root.namespace: root.folder for root in self.roots().roots},
+            "root": self.root() or "",
         }
 
     def _statistics(self) -> Statistics:

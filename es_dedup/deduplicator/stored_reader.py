@@ -16,7 +16,6 @@ from es_dedup.index.closing import Closing
 from es_dedup.model import RemoveReport
 from es_dedup.model.batches import chunked
 from es_dedup.model.cluster_changes import Cursor
-from es_dedup.readers import Roots
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
 
 IDS_AT_A_TIME: Final = 500
 """Names of notes of programs that use the library begin with it."""
-ROOTS = "roots"
-"""The note that has the roots of page files."""
+ROOT = "root"
+"""The note that has the root of page files."""
 
 
 class StoredReader(Closing):
@@ -50,9 +49,9 @@ class StoredReader(Closing):
         """Whether pages are stored that are not clustered yet: a writer was stopped half-way, or is at work."""
         return self._index.note(CLUSTERS_PENDING) is not None
 
-    def roots(self) -> Roots:
-        """The folders that ids of page files are relative to; for ``ReadOptions(roots=…)``."""
-        return Roots.from_json(self._index.note(ROOTS))
+    def root(self) -> str | None:
+        """The folder that ids of page files are relative to, for ``ReadOptions(root=…)``; None: no page files are stored."""
+        return self._index.note(ROOT)
 
     def overrides(self, *, undone: bool = False) -> list[Override]:
         """Decisions of people that go before the rules, by time; with ``undone`` also those that were undone."""

@@ -6,9 +6,8 @@ Traps:
 - a reader never raises for bad input, only for a missing optional package (``MissingExtra``);
 - nothing is read ahead: a file is open while its pages are taken, so pages should not be kept in a list;
 - ids may repeat: who stores pages keeps the last page of an id, who copies rows tells them apart by their place;
-- ids of page files are relative to a root, see ``Roots``. Who reads into an index more than once gives the roots that it has
-  recorded, and records those of the call: ``pages = read_pages(paths, ReadOptions(roots=dedup.roots()))``, then
-  ``dedup.record_roots(pages.roots)``.
+- ids of page files are paths below a root. Who reads into an index more than once gives the root that it has recorded, and records
+  that of the call: ``pages = read_pages(paths, ReadOptions(root=dedup.root()))``, then ``dedup.record_root(pages.root)``.
 """
 
 from typing import TYPE_CHECKING
@@ -18,9 +17,8 @@ from es_dedup import lazy
 if TYPE_CHECKING:
     from es_dedup.readers.port import Fields, InputFailure, ReadOptions
     from es_dedup.readers.reading import InputPages, read_pages
-    from es_dedup.readers.roots import Root, Roots
 
-__all__ = ["Fields", "InputFailure", "InputPages", "ReadOptions", "Root", "Roots", "read_pages"]
+__all__ = ["Fields", "InputFailure", "InputPages", "ReadOptions", "read_pages"]
 
 if not TYPE_CHECKING:
     __getattr__ = lazy.attributes(
@@ -28,6 +26,5 @@ if not TYPE_CHECKING:
         {
             "port": ("Fields", "InputFailure", "ReadOptions"),
             "reading": ("InputPages", "read_pages"),
-            "roots": ("Root", "Roots"),
         },
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import io
 import re
+from collections.abc import Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -16,10 +17,9 @@ from typing import IO, TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
 from es_dedup.errors import MissingExtra
-from es_dedup.readers.roots import path_list
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
     Source: TypeAlias = "Path | OtherFile"
@@ -164,6 +164,21 @@ class Address:
         return [_remote_file(filesystem, name, url) for name, url in urls.items()], True
 
 
+def path_list(paths: Iterable[str | Path]) -> list[str | Path]:
+    """The paths as they are, each checked: a single string would be taken for a list of its characters.
+
+    Raises:
+        TypeError: something else was given.
+    """
+    if isinstance(paths, (str, bytes, Path)) or not isinstance(paths, Iterable):
+        raise TypeError(f"paths must be a list of paths, got {paths!r}; for one path write [path]")
+    named = list(paths)
+    for path in named:
+        if not isinstance(path, (str, Path)):
+            raise TypeError(f"a path must be a string or a Path, got {path!r}")
+    return named
+
+
 def located(paths: Iterable[str | Path]) -> list[Named]:
     """Paths and addresses; patterns are left as they are.
 
@@ -197,7 +212,7 @@ def is_pattern(path: Path) -> bool:
 
 
 def pattern_folder(pattern: Path) -> Path:
-    """The folder before the first part of a pattern that is one; ids of page files are relative to it unless a root holds it."""
+    """The folder before the first part of a pattern that is one; ids of page files are relative to it unless the index has a root."""
     parts = pattern.parts
     first = next(place for place, part in enumerate(parts) if glob.has_magic(part))
     return Path(*parts[:first])

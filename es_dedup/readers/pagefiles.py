@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.model import Page, fitted_id, id_problem
+from es_dedup.readers.file_ids import file_id
 from es_dedup.readers.port import Problem, Record
 from es_dedup.readers.streams import BYTE_ORDER_MARKS, READ_ERRORS, open_unpacked, plain_problem, suffix_of
 
@@ -30,13 +31,14 @@ _FEW_CONTROLS: Final = 2  # are no sign however short the page is
 
 
 def page_record(source: Source, options: ReadOptions) -> Iterator[Record]:
-    """One HTML or text file; the page id is its path below a root, see ``Roots``."""
+    """One HTML or text file; the page id is see ``file_ids``."""
     yield Record(None, None, _page(source, options))
 
 
 def _page(source: Source, options: ReadOptions) -> Page | Problem:
-    page_id = fitted_id(options.roots.id_of(source) or "" if isinstance(source, Path) else str(source))
-    problem = id_problem(page_id) if page_id else "appeared, or was moved, while the input was read"
+    root = None if options.root is None else str(options.root)
+    page_id = fitted_id(file_id(source, root) if isinstance(source, Path) else str(source))
+    problem = id_problem(page_id)
     if not problem:
         try:
             with open_unpacked(source) as stream:

@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
-from es_dedup.readers.roots import Roots
 from es_dedup.readers.streams import suffix_of
 
 if TYPE_CHECKING:
@@ -131,9 +130,8 @@ class ReadOptions:
         max_page_bytes: bytes of one page that are read, at least 1; the rest is cut.
         max_record_bytes: longest line or record, at least 1; a longer one is a failure.
         leave: a file below an input folder that is no input, such as the report of this run.
-        roots: the roots of the index that the pages go into (``Deduplicator.roots``); none for a new index.
-        root: folder that page ids are relative to; None for that of the input (see ``Roots.covering``).
-        namespace: namespace of the root; None for an unused one.
+        root: folder that ids of page files are relative to, as the index has it (``Deduplicator.root``); None: the deepest one that holds
+            all page files and folders of the call.
         tally: filled while reading; ``read_pages`` gives every call its own.
 
     Raises:
@@ -148,14 +146,12 @@ class ReadOptions:
     max_page_bytes: int = MAX_PAGE_BYTES
     max_record_bytes: int = MAX_RECORD_BYTES
     leave: Path | None = None
-    roots: Roots = field(default_factory=Roots)
     root: str | Path | None = None
-    namespace: str | None = None
     tally: Tally = field(default_factory=Tally, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse what would fail, or be ignored, in the middle of the input."""
-        kinds = {"fields": Fields, "encoding": str, "roots": Roots, **dict.fromkeys(_LIMITS, int)}
+        kinds = {"fields": Fields, "encoding": str, **dict.fromkeys(_LIMITS, int)}
         for name, kind in kinds.items():
             value: object = getattr(self, name)
             if not isinstance(value, kind):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import MissingExtra
+from es_dedup.readers.file_ids import common_folder
 from es_dedup.readers.locations import Address, is_pattern, located, matches, pattern_folder
 from es_dedup.readers.pagefiles import PAGE_SUFFIXES, page_record
 from es_dedup.readers.port import InputFailure, ReadOptions, Tally, kind_of
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from es_dedup.model import Page
     from es_dedup.readers.locations import Named, Source
     from es_dedup.readers.port import Item, Items, Reader
-    from es_dedup.readers.roots import Roots
 
     Records = Iterator[tuple[Any, Item | None]]
     """Of each record of a file what is copied of it, as ``Record.raw``, and its page or failure; None: it is no page."""
@@ -62,13 +62,13 @@ class InputPages:
     """Pages and failures of several sources, read lazily.
 
     Attributes:
-        roots: what the ids of page files are relative to.
+        root: what the ids of page files are relative to, without symbolic links; None: they are whole paths.
         ignored: suffix to the number of files met in folders so far that are not read, because their kind is unknown.
         no_page: why records of archives read so far hold no page, to the number of these.
     """
 
-    def __init__(self, sources: Iterable[Items], roots: Roots, tally: Tally) -> None:
-        self.roots = roots
+    def __init__(self, sources: Iterable[Items], root: str | None, tally: Tally) -> None:
+        self.root = root
         self.ignored: Mapping[str, int] = tally.ignored
         self.no_page: Mapping[str, int] = tally.no_page
         self._sources = sources
@@ -86,21 +86,19 @@ def read_pages(paths: Iterable[str | Path], options: ReadOptions | None = None) 
         options: field names, format, encoding, limits.
 
     Returns:
-        A lazy iterator; its ``ignored`` counts files of folders that are of no known kind, and ``roots`` has the roots that the ids are
-        relative to.
+        A lazy iterator; its ``ignored`` counts files of folders that are of no known kind, and ``root`` is what the ids are relative to.
 
     Raises:
         TypeError: ``paths`` is not a list of paths, or ``options`` no ``ReadOptions``.
-        ValueError: ``options.root`` or ``options.namespace`` cannot be used, see ``Roots.covering``.
     """
     named = located(paths)
     options = ReadOptions() if options is None else options
     if not isinstance(options, ReadOptions):
         raise TypeError(f"options must be a ReadOptions object, got a {type(options).__name__}")
-    roots = options.roots.covering(_with_path_ids(named), root=options.root, namespace=options.namespace)
-    options = replace(options, roots=roots, tally=Tally())
+    root = common_folder(_with_path_ids(named)) if options.root is None else os.path.realpath(options.root)
+    options = replace(options, root=root, tally=Tally())
     sources = chain((_read(each, options) for each in named), [fields_in_no_record(options)])
-    return InputPages(sources, roots, options.tally)
+    return InputPages(sources, root, options.tally)
 
 
 def _with_path_ids(named: Iterable[Named]) -> list[Path]:

@@ -85,7 +85,7 @@ class TestAddresses:
         ids = [item.id for item in pages if isinstance(item, Page)]
         assert ids == ["memory://bucket/day/a.html", "line"]
         assert dict(pages.ignored) == {".json": 1, ".png": 1}
-        assert pages.roots.roots == ()
+        assert pages.root is None
 
     def test_of_files_in_an_archive(self, tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from es_dedup.cli.main import app
 from es_dedup.model import Page
-from es_dedup.readers import Fields, ReadOptions, Roots, read_pages
+from es_dedup.readers import Fields, ReadOptions, read_pages
 from tests.reading import LINE, PACKERS, read
 
 ROOT = Path(__file__).parents[2]
@@ -159,7 +159,6 @@ def test_arguments_of_a_wrong_type_raise_at_once() -> None:
             read_pages([], wrong_options)
     wrong: list[tuple[dict[str, Any], type[Exception], str]] = [
         ({"fields": {"id": "a"}}, TypeError, "takes a Fields object, got a dict"),
-        ({"roots": "a"}, TypeError, "takes a Roots object"),
         ({"encoding": "nope"}, ValueError, "unknown encoding"),
         ({"encoding": None}, TypeError, "encoding"),
         ({"warc_id": "urls"}, ValueError, "'url' or 'record'"),
@@ -171,5 +170,3 @@ def test_arguments_of_a_wrong_type_raise_at_once() -> None:
             ReadOptions(**options)
     with pytest.raises(TypeError, match="name of a field as a string, got 5"):
         Fields(text=5)  # type: ignore[arg-type]  # what is tested
-    with pytest.raises(TypeError, match="a string or a Path"):
-        Roots().covering([5])  # type: ignore[list-item]  # what is tested
