@@ -14,7 +14,7 @@ from es_dedup.batch.clusters import (
     QUICK_PAGES,
     ClusterCache,
     attached,
-    page_keys,
+    distinct,
     place,
     records_of,
 )
@@ -22,7 +22,7 @@ from es_dedup.batch.corpus import Corpus, corpus_of
 from es_dedup.batch.decisions import AddCounts, StoredBatch, apply_policy, clustered_by_policy, not_unique
 from es_dedup.batch.featurise import CHUNK_PAGES, changed, day_of, joined, keys_of, last_of_each, without
 from es_dedup.batch.memory import collector_paused, release_memory
-from es_dedup.batch.overrides import decided_edges, load_constraints
+from es_dedup.batch.overrides import decided_edges
 from es_dedup.batch.stored_pages import loose_clusters
 from es_dedup.batch.whole_corpus import (
     IN_MEMORY_PAGES,
@@ -33,7 +33,6 @@ from es_dedup.batch.whole_corpus import (
     recluster_corpus,
     silent,
 )
-from es_dedup.clustering import Neighbourhood, repair
 from es_dedup.decision.comparison import Pages
 from es_dedup.errors import IndexError_
 from es_dedup.model import Progress, WritePolicy
@@ -47,10 +46,9 @@ if TYPE_CHECKING:
     from es_dedup.clustering import PageKey
     from es_dedup.decision.candidate_search import CandidateSearch, CandidateSearchResult
     from es_dedup.detectors.features import FeatureTable
-    from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import Index
     from es_dedup.index.records import FeatureRecord
-    from es_dedup.model import AddReport, Edge, Page
+    from es_dedup.model import AddReport, Decision, Edge, Page
     from es_dedup.settings import Settings
 
 WRITE_PAGES: Final = 18_432  # written at a time, and at most lost when the process is killed
@@ -196,6 +194,31 @@ class Ingest:
             notes.append(OUTDATED)
         return self.counts.report(self._settings.decision.summary, notes)
 
+    def preview(self, made: Sequence[Chunk]) -> AddReport:
+        """The report that a call with these features would give; nothing is written.
+
+        Where nothing is stored yet, the statistics are those of the given pages.
+        """
+        counts = self.counts
+        for each in made:
+            counts.add_read(each)
+        if made:
+            chunk, counts.superseded, counts.repeated = last_of_each(joined(made))
+            stored = self._index.get_many(chunk.records.ids)
+            chunk, counts.unchanged = changed(chunk, stored)
+            replaced = stored.keys() & chunk.records.ids
+            counts.add_stored(chunk.records, replaced)
+            corpus = corpus_of(keys_of(chunk.records), chunk.table, chunk.records.named)
+            known = self._lookup().statistics if self._before else None
+            among = decide_corpus(corpus, self._settings, self._report_progress, known)
+            *_, decisions = self._clustered(chunk, replaced, among.edges)
+            counts.add_decided(decisions, {})
+            counts.truncated = 0
+            counts.pairs += among.compared
+            counts.capped_terms = among.capped_terms
+            counts.use = counts.use if counts.use.notes() else among.use
+        return counts.report(self._settings.decision.summary)
+
     def _flush_soon(self, waiting: list[Chunk]) -> None:
         """Store what can be stored in a short time: somebody waits for the end."""
         end = time.monotonic() + self._interrupted_seconds
@@ -312,29 +335,50 @@ class Ingest:
 
     def _decide(self, chunk: Chunk, replaced: set[str]) -> None:
         """Compare pages that were just stored with all others, and cluster them."""
-        lookup, new = self._lookup(), list(chunk.records.ids)
-        days = np.array([day_of(when) for when in chunk.records.published], dtype=np.int64)
-        pages = Pages(new, chunk.table, days, chunk.records.named)
-        edges: dict[tuple[str, str], Edge] = {}
-        at_hand = records_of(chunk.records)
-        clusters = ClusterCache(self._index)
-        clusters.learn({}, {}, at_hand.keys() - replaced)
+        clusters, stored, edges, decisions = self._clustered(chunk, replaced)
+        clusters.store({} if self._unfinished else {CLUSTERS_PENDING: None})
+        self._noted = self._noted and self._unfinished
+        lookup = self._lookup()
+        done = apply_policy(self._policy, stored, edges, decisions, self._index, lookup, self.counts.new)
+        self.counts.add_decided(*done)
+
+    def _clustered(
+        self, chunk: Chunk, replaced: set[str], among: Iterable[Edge] | None = None
+    ) -> tuple[ClusterCache, StoredBatch, list[Edge], dict[str, Decision]]:
+        """Compare pages with all that are stored, and cluster them in a cache.
+
+        Args:
+            chunk: the pages.
+            replaced: those of which an earlier version was stored.
+            among: edges between these pages, which are not stored; None: they are stored.
+
+        Returns:
+            The cache, the batch, all edges that touch it, and decisions on those of its pages that are not unique.
+        """
+        lookup, records, new = self._lookup(), chunk.records, dict.fromkeys(chunk.records.ids)
+        days = np.array([day_of(when) for when in records.published], dtype=np.int64)
+        pages = Pages(list(new), chunk.table, days, records.named)
+        at_hand = records_of(records) if among is None else {}
+        clusters, edges = ClusterCache(self._index), list(among or ())
+        clusters.learn({}, {}, new.keys() - replaced)
         for start in range(0, len(new), LOOKUP_PAGES):
             some = pages.between(start, start + LOOKUP_PAGES)
             compared = lookup.of(some, assigned=True, at_hand=at_hand)
             clusters.learn(compared.stored, compared.assigned, compared.stored.keys() - at_hand)
-            edges.update(((edge.left, edge.right), edge) for edge in compared.edges())
+            edges += (
+                edge  # none with an earlier version of one of the pages
+                for edge in compared.edges()
+                if among is None or not {edge.left, edge.right} <= new.keys()
+            )
             self.counts.add_compared(compared)
             self._report_progress(Progress("verify", start + len(some.ids), len(new)))
             self.compared = compared
-        place(clusters, chunk.records, replaced, list(edges.values()), lookup)
-        stored = StoredBatch(dict.fromkeys(new), replaced, self.counts.inconclusive)
-        known = decided_edges(clusters, edges.values(), new)
-        decisions = not_unique(stored.decisions(new, known, clusters.assignments(new)))
-        clusters.store({} if self._unfinished else {CLUSTERS_PENDING: None})
-        self._noted = self._noted and self._unfinished
-        done = apply_policy(self._policy, stored, known, decisions, self._index, lookup, self.counts.new)
-        self.counts.add_decided(*done)
+        edges = distinct(edges)
+        place(clusters, records, replaced, edges, lookup)
+        stored = StoredBatch(new, replaced, self.counts.inconclusive)
+        edges = decided_edges(clusters, edges, new)
+        decisions = not_unique(stored.decisions(new, edges, clusters.assignments(new)))
+        return clusters, stored, edges, decisions
 
     def _decide_all(self) -> None:
         """Cluster the whole index anew, and decide on the pages of the call."""
@@ -366,71 +410,3 @@ class Ingest:
 
 def _bytes(chunk: Chunk) -> int:
     return sum(map(len, chunk.records.payloads)) + sum(map(len, chunk.records.texts))
-
-
-def dry_run_report(
-    made: Sequence[Chunk],
-    index: Index,
-    settings: Settings,
-    lookup: CandidateSearch,
-    report_progress: Callable[[Progress], None],
-) -> AddReport:
-    """The report that adding would give, but that stored canonical documents are taken to stay.
-
-    Args:
-        made: features of all pages.
-        index: what is stored; it is only read.
-        settings: detectors and canonical order.
-        lookup: finds and compares stored pages. Those of the given pages are learned where nothing is stored.
-        report_progress: called with the progress.
-    """
-    counts = AddCounts()
-    if not made:
-        return counts.report(settings.decision.summary)
-    for each in made:
-        counts.add_read(each)
-    chunk, counts.superseded, counts.repeated = last_of_each(joined(made))
-    known = index.get_many(chunk.records.ids)
-    chunk, counts.unchanged = changed(chunk, known)
-    counts.add_stored(chunk.records, known.keys() & chunk.records.ids)
-    corpus = corpus_of(keys_of(chunk.records), chunk.table, chunk.records.named)
-    new = counts.new
-    among = decide_corpus(corpus, settings, report_progress, lookup.statistics if index.count() else None)
-    edges = [*among.edges, *_beside(corpus.pages, lookup, counts)]
-    counts.truncated = 0
-    counts.pairs += among.compared
-    counts.capped_terms = among.capped_terms
-    counts.use = counts.use if counts.use.notes() else among.use
-    assigned = _assigned(corpus.keys, edges, index, settings)
-    edges = decided_edges(index, edges, new, new)
-    stored = StoredBatch(new, known, counts.inconclusive)
-    counts.add_decided(not_unique(stored.decisions(new, edges, assigned)), {})
-    return counts.report(settings.decision.summary)
-
-
-def _beside(pages: Pages, lookup: CandidateSearch, counts: AddCounts) -> list[Edge]:
-    """Edges to stored pages that are not replaced; what is compared is counted."""
-    edges: list[Edge] = []
-    for start in range(0, len(pages.ids), LOOKUP_PAGES):
-        results = lookup.of(pages.between(start, start + LOOKUP_PAGES))
-        edges += (
-            edge for edge in results.edges() if edge.left not in counts.new or edge.right not in counts.new
-        )
-        counts.add_compared(results)
-    return edges
-
-
-def _assigned(
-    keys: Sequence[PageKey], edges: Sequence[Edge], index: Index, settings: Settings
-) -> dict[str, Assignment]:
-    """Where the pages would be placed, each at the canonical document it agrees with most; stored pages stay."""
-    constraints = load_constraints(index)
-    new = {key.page_id for key in keys}
-    others = {name for edge in edges for name in (edge.left, edge.right)} | constraints.with_units(new)
-    others |= {name for page_id in new for name in constraints.apart.get(page_id, ())}
-    current = index.assignments(others - new)
-    current |= index.assignments({each.canonical for each in current.values()} - new)
-    keys = [*keys, *page_keys(index, current).values()]
-    near = Neighbourhood(tuple(keys), tuple(edges), current, constraints)
-    change = repair(near, settings.cluster, loose=new)
-    return {each.page_id: each for each in change.assignments}

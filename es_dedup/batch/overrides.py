@@ -93,16 +93,13 @@ def load_ignored(index: ClusterUpdates, *, undone: bool = False) -> Ignored:
     return recorded.ever_ignored if undone else recorded.ignored
 
 
-def decided_edges(
-    index: ClusterUpdates, edges: Iterable[Edge], page_ids: Collection[str], new: Collection[str] = ()
-) -> list[Edge]:
+def decided_edges(index: ClusterUpdates, edges: Iterable[Edge], page_ids: Collection[str]) -> list[Edge]:
     """Edges as people have decided: none that calls two pages the same that must be apart, and one for each two that were decided same.
 
     Args:
         index: has the overrides, and knows which pages are stored.
         edges: those that touch the pages.
         page_ids: pages whose decided pairs are wanted.
-        new: pages that count as stored.
     """
     constraints = load_constraints(index)
     accepted = constraints.accepted(edges)
@@ -110,7 +107,7 @@ def decided_edges(
     if not units:
         return accepted
     named = {name for unit in units.values() for name in unit}
-    stored = {*index.assignments(named), *named.intersection(new)}
+    stored = set(index.assignments(named))
     decided_same = {
         (min(name, other), max(name, other))
         for name, unit in units.items()

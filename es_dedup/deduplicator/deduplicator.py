@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +15,7 @@ from es_dedup.batch import annotations as labels
 from es_dedup.batch.clusters import CLUSTERS_PENDING, QUICK_PAGES, attached, remove_pages, write_session
 from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.featurise import checked_id, checked_ids, checked_page, checked_pages, chunks, name_of
-from es_dedup.batch.ingest import INTERRUPTED_SECONDS, Ingest, PageInput, dry_run_report
+from es_dedup.batch.ingest import INTERRUPTED_SECONDS, Ingest, PageInput
 from es_dedup.batch.override_changes import add_override, apply_ignored, end_override, merge_overrides
 from es_dedup.batch.overrides import load_constraints, load_ignored
 from es_dedup.batch.stored_pages import ForgetReport, erase
@@ -468,8 +469,8 @@ class Deduplicator(IndexReader):
             made = list(self._chunks(reading, settings, dry_run=dry_run))
             if reading.error is not None:
                 raise reading.error
-            lookup = self._lookup(settings)
-            report = dry_run_report(made, self._index, settings, lookup, progress or silent)
+            lookup, before = partial(self._lookup, settings), self._index.count()
+            report = Ingest(self._index, settings, lookup, progress, before).preview(made)
             for page_id, decision in report.decisions.items():
                 if policy is WritePolicy.FAIL and decision.duplicate_of:
                     raise errors.DuplicatePage(page_id, decision.duplicate_of)
@@ -482,7 +483,7 @@ class Deduplicator(IndexReader):
             before = self._stored if alone and self._stored else self._index.count()
             self._stored = None
             ingest = Ingest(
-                self._index, settings, lambda: self._lookup(settings), progress, before, policy, whole=whole,
+                self._index, settings, partial(self._lookup, settings), progress, before, policy, whole=whole,
                 again=whole and other, interrupted_seconds=0 if self._temporary else INTERRUPTED_SECONDS,
             )  # fmt: skip
             try:
