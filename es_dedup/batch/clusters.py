@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from es_dedup.batch.corpus import key_of
 from es_dedup.batch.featurise import keys_of
 from es_dedup.batch.overrides import OVERRIDES, load_constraints
-from es_dedup.clustering import PageKey, same_neighbours, update_clusters
+from es_dedup.clustering import same_neighbours, update_clusters
 from es_dedup.index.cluster_changes import Assignment, ClusterChanges, grouped
 from es_dedup.index.records import FeatureRecord
 from es_dedup.index.source_index import ATTACHMENTS
@@ -259,7 +257,7 @@ def repair_around(
     pages, clusters = set[str](), set[str]()
 
     def cluster_around(some: Collection[str]) -> Sequence[Assignment]:
-        change = update_clusters(index, partial(page_keys, index), some, settings.cluster, constraints)
+        change = update_clusters(index, some, settings.cluster, constraints)
         pages.update(_pages_of(index, change))
         index.assign_many(still_outdated(index, change, decided))
         clusters.update((each.cluster_id for each in change.assignments), change.retired)
@@ -298,11 +296,6 @@ def still_outdated(
 def attached(index: Index) -> bool:
     """Whether source indices are attached, whose documents have to follow each change of clusters."""
     return index.note(ATTACHMENTS) not in (None, "[]")
-
-
-def page_keys(index: ClusterUpdates, page_ids: Iterable[str]) -> dict[str, PageKey]:
-    """Sort keys of the canonical order, of the stored ones among these pages."""
-    return {page_id: key_of(record) for page_id, record in index.get_many(page_ids).items()}
 
 
 class Placed(NamedTuple):

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from es_dedup.decision.statistics import Statistics
     from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.index.port import Index
-    from es_dedup.index.records import FeatureRecord
     from es_dedup.settings.loading import ClusterConfig
 
     Rows = NDArray[np.int64]
@@ -208,11 +207,6 @@ class Weighing:
             return self._last[1]
 
 
-def key_of(record: FeatureRecord) -> PageKey:
-    """Sort key of the canonical order of a stored page."""
-    return PageKey(record.page_id, record.published, record.site, record.url, record.length)
-
-
 def load_corpus(
     index: Index,
     folder: Path | None = None,
@@ -227,7 +221,7 @@ def load_corpus(
         read = 0
         for records in index.scan(batch=SCANNED):
             payloads = [record.payload for record in records]
-            yield [key_of(record) for record in records], unpack(payloads), payloads
+            yield list(map(PageKey.of, records)), unpack(payloads), payloads
             read += len(records)
             report_progress(Progress("read", read, total))
 

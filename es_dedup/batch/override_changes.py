@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import secrets
 from dataclasses import replace
-from functools import partial
 from sys import maxsize
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.batch.clusters import CLUSTERS_PENDING, ClusterCache, attached, page_keys, still_outdated
+from es_dedup.batch.clusters import CLUSTERS_PENDING, ClusterCache, attached, still_outdated
 from es_dedup.batch.featurise import changed, make_chunk
 from es_dedup.batch.overrides import (
     JOURNAL,
@@ -102,9 +101,7 @@ def change_overrides(
     clusters = ClusterCache(index)
     clusters.read_pages(touched)
     clusters.read_around(clusters.with_clusters(touched))
-    change = update_clusters(
-        clusters, partial(page_keys, clusters), touched, settings.cluster, constraints, limit=maxsize
-    )
+    change = update_clusters(clusters, touched, settings.cluster, constraints, limit=maxsize)
     moved = [each.page_id for each in change.assignments]
     left = clusters.members(each.cluster_id for each in clusters.assignments(moved).values())
     before = {each.page_id for group in left.values() for each in group}
@@ -132,8 +129,7 @@ def follow_overrides(index: Index, settings: Settings) -> None:
     touched = {*constraints.units, *constraints.apart, *constraints.canonical}
     if touched:
         index.refresh_clusters()
-        keys_of = partial(page_keys, index)
-        change = update_clusters(index, keys_of, touched, settings.cluster, constraints, limit=maxsize)
+        change = update_clusters(index, touched, settings.cluster, constraints, limit=maxsize)
         index.assign_many(change.assignments)
 
 

@@ -14,10 +14,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from es_dedup.batch.clusters import LOOKUP_PAGES, ClusterCache, repair_around
-from es_dedup.batch.corpus import SCANNED, Corpus, key_of
+from es_dedup.batch.corpus import SCANNED, Corpus
 from es_dedup.batch.learning import EffectiveSettings, store_statistics
 from es_dedup.batch.whole_corpus import IN_MEMORY_PAGES, decide_corpus
-from es_dedup.clustering import same_neighbours
+from es_dedup.clustering import PageKey, same_neighbours
 from es_dedup.clustering.star import weakness
 from es_dedup.detectors.features import unpack
 from es_dedup.errors import IndexError_
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
-    from es_dedup.clustering import PageKey
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.index.port import Index
     from es_dedup.index.records import FeatureRecord
@@ -238,7 +237,7 @@ def _read(
     for records in index.scan(batch=SCANNED):
         lease.renew()
         versions.update((record.page_id, _version(record)) for record in records)
-        yield [key_of(record) for record in records], unpack([record.payload for record in records]), []
+        yield list(map(PageKey.of, records)), unpack([record.payload for record in records]), []
 
 
 def _version(record: FeatureRecord) -> Version:

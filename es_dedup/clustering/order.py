@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.settings.loading import ClusterConfig
 
 NEVER: Final = 2**63 - 1
@@ -36,6 +37,11 @@ class PageKey:
     site: str = ""
     url: str = ""
     length: int = 0
+
+    @classmethod
+    def of(cls, record: FeatureRecord) -> Self:
+        """The key of a stored page."""
+        return cls(record.page_id, record.published, record.site, record.url, record.length)
 
 
 def sort_key(config: ClusterConfig) -> Callable[[PageKey], tuple[int, int, int, str]]:

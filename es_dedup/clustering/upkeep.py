@@ -6,18 +6,17 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.clustering.constraints import UNCONSTRAINED
+from es_dedup.clustering.order import PageKey
 from es_dedup.clustering.repair import Change, Neighbourhood, repair, same_neighbours
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable
 
     from es_dedup.clustering.constraints import Constraints
-    from es_dedup.clustering.order import PageKey
     from es_dedup.index.port import ClusterUpdates
     from es_dedup.model import Edge
     from es_dedup.settings.loading import ClusterConfig
 
-    KeysOf = Callable[[Iterable[str]], Mapping[str, PageKey]]
     EdgesOf = Callable[[Iterable[str]], list[Edge]]
 
 MAX_COMPONENT_PAGES: Final = 2000
@@ -26,7 +25,6 @@ MAX_COMPONENT_PAGES: Final = 2000
 
 def update_clusters(
     store: ClusterUpdates,
-    keys_of: KeysOf,
     touched: Collection[str],
     config: ClusterConfig,
     constraints: Constraints = UNCONSTRAINED,
@@ -42,7 +40,6 @@ def update_clusters(
 
     Args:
         store: with the new edges in it and those of removed pages gone.
-        keys_of: keys of stored pages; unknown ids are absent from its answer.
         touched: pages that are new or updated, and stored pages that had an exact or duplicate edge to a page
             that was updated or removed (read ``same_neighbours`` before the change). Removed pages have to be named,
             too, where an override concerns them.
@@ -50,13 +47,13 @@ def update_clusters(
         constraints: the demands of overrides.
         limit: pages of a component, at least 1.
     """
-    stored = set(keys_of(constraints.with_units(touched)))
+    stored = set(store.get_many(constraints.with_units(touched)))
     # A deleted page's cluster keeps its id; pages that come under that id have to be named together with it.
     seeds = stored.union(each.page_id for group in store.members(stored).values() for each in group)
     pages, edges, large = _components(seeds, store.edges_of, constraints, limit)
     if large:
-        return _place_loose(store, keys_of, pages, large, config, constraints)
-    near = Neighbourhood(tuple(keys_of(pages).values()), tuple(edges), store.assignments(pages), constraints)
+        return _place_loose(store, pages, large, config, constraints)
+    near = Neighbourhood(_keys(store, pages), tuple(edges), store.assignments(pages), constraints)
     return repair(near, config)
 
 
@@ -116,7 +113,6 @@ def _components(
 
 def _place_loose(
     store: ClusterUpdates,
-    keys_of: KeysOf,
     pages: Collection[str],
     large: Collection[str],
     config: ClusterConfig,
@@ -130,5 +126,10 @@ def _place_loose(
     current.update((each.page_id, each) for group in groups.values() for each in group)
     loose = touched - {each.canonical for name, each in current.items() if name not in touched}
     names = {*loose, *same_neighbours(edges, loose)}
-    near = Neighbourhood(tuple(keys_of(names).values()), tuple(edges), current, constraints)
+    near = Neighbourhood(_keys(store, names), tuple(edges), current, constraints)
     return repair(near, config, loose=loose)
+
+
+def _keys(store: ClusterUpdates, page_ids: Iterable[str]) -> tuple[PageKey, ...]:
+    """Keys of those of the pages that are stored."""
+    return tuple(map(PageKey.of, store.get_many(page_ids).values()))

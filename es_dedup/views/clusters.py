@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from es_dedup.batch.corpus import key_of
-from es_dedup.clustering.order import Criterion, decisive
+from es_dedup.clustering.order import Criterion, PageKey, decisive
 from es_dedup.model import Relation
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery
 from es_dedup.model.overrides import OverrideKind
@@ -161,7 +160,7 @@ def _because(
             template = "decided by {author}: {reason}"
             given = {"author": short(override.author), "reason": short(override.reason)}
             return Reason(translate(language, template, **given))
-    keys = {name: key_of(record) for name, record in records.items()}
+    keys = {name: PageKey.of(record) for name, record in records.items()}
     config = reader.settings_with({}).cluster
     criterion, name = decisive(keys.pop(found.canonical), keys.values(), config)
     own, following = records[found.canonical], records[name]

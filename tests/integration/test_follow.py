@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
-from es_dedup.batch.clusters import CLUSTERS_PENDING, page_keys, write_session
+from es_dedup.batch.clusters import CLUSTERS_PENDING, write_session
 from es_dedup.batch.overrides import load_constraints
 from es_dedup.clustering import update_clusters
 from es_dedup.errors import IndexUnavailable, NotAttached
@@ -109,7 +108,6 @@ def test_documents_follow_the_clusters_that_are_made_after_a_death() -> None:
                 site.index.drop_edges(ids)
                 alone = update_clusters(
                     site.index,
-                    partial(page_keys, site.index),
                     ids,
                     site.settings.cluster,
                     load_constraints(site.index),

@@ -88,7 +88,7 @@ class Store(PlainIndex):
         """The assignments of all pages."""
         return self._assignments
 
-    def keys_of(self, page_ids: Iterable[str]) -> dict[str, PageKey]:
+    def get_many(self, page_ids: Iterable[str]) -> dict[str, PageKey]:  # type: ignore[override] # what is read of records
         return {name: self.keys[name] for name in page_ids if name in self.keys}
 
     def put(self, page: PageKey, edges: Iterable[Edge]) -> Change:
@@ -118,7 +118,7 @@ class Store(PlainIndex):
 
     def _update(self, touched: set[str]) -> Change:
         constraints = constraints_of(self.overrides)
-        change = update_clusters(self, self.keys_of, touched, self.config, constraints, limit=self.limit)
+        change = update_clusters(self, touched, self.config, constraints, limit=self.limit)
         self.assign_many(change.assignments)
         return change
 
