@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import time
-from contextlib import asynccontextmanager
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote_to_bytes
@@ -30,8 +29,6 @@ from es_dedup.serve.service import Json
 from es_dedup.views.frame import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from es_dedup.serve.metrics import Metrics
     from es_dedup.serve.service import Service
 
@@ -67,16 +64,7 @@ class Application(FastAPI):
 
 def create_app(service: Service) -> Watched:
     """The application, as ASGI has it; who calls it closes the service."""
-
-    @asynccontextmanager
-    async def running(_: FastAPI) -> AsyncIterator[None]:
-        service.workers.readers.connect()
-        service.prepare_search()
-        yield
-        service.workers.readers.disconnect()
-
     app = Application(
-        lifespan=running,
         title="es-dedup",
         version=__version__,
         summary="Near-duplicate web pages",

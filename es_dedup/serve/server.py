@@ -58,7 +58,7 @@ def serve(place: str, settings: Settings, tell: Callable[[str, Tokens | None], N
             server = uvicorn.Server(
                 uvicorn.Config(
                     create_app(service),
-                    lifespan="on",
+                    lifespan="off",
                     log_level="warning",
                     access_log=False,
                     server_header=False,

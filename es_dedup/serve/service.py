@@ -56,6 +56,7 @@ class Service:
         self.metrics = Metrics(workers, place, settings)
         self.sessions, self.reviews = Sessions(), Reviews()
         self._preparing: Future[None] | None = None
+        self.prepare_search()
 
     def close(self) -> None:
         """Finish what was accepted and let go of the index."""

@@ -5,6 +5,7 @@ import base64
 import errno
 import gzip
 import json
+import multiprocessing
 import os
 import pickle
 import signal
@@ -17,8 +18,9 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import httpx
 import pytest
@@ -373,41 +375,49 @@ def test_a_job_that_is_slow_to_begin_is_not_waited_for(tmp_path: Path) -> None:
 def test_a_process_that_cannot_be_reached_or_understood_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    place, connect = str(tmp_path / "pages.db"), asyncio.open_connection
+    place, start = str(tmp_path / "pages.db"), SpawnProcess.start
     failures = [OSError(errno.EMFILE, "too many open files"), None, None]
 
-    async def connected(*arguments: Any, **options: Any) -> Any:
+    def started(process: SpawnProcess) -> None:
         if failure := failures.pop(0):
             raise failure
-        return await connect(*arguments, **options)
+        start(process)
 
     async def ask() -> None:
-        readers.connect()
         assert await readers.ask(IndexReader.count) == b"0"
         with monkeypatch.context() as patched:
-            patched.setattr("es_dedup.serve.readers.pickle.loads", unreadable)
+            patched.setattr("multiprocessing.connection.Connection.recv", unreadable)
             with pytest.raises(ReaderLost):
                 await readers.ask(IndexReader.count)
         assert await readers.ask(IndexReader.count) == b"0"
         assert readers.ready == (1, 1)
-        readers.disconnect()
 
-    def unreadable(_: bytes) -> NoReturn:
+    def unreadable(_: object) -> NoReturn:
         raise pickle.UnpicklingError
 
-    monkeypatch.setattr("asyncio.open_connection", connected)
+    monkeypatch.setattr(SpawnProcess, "start", started)
+    monkeypatch.setattr("es_dedup.serve.readers.RETRY_SECONDS", 0.5)
     Deduplicator.open(place).close()
     readers = Readers(place, load_settings(), 1)
     asyncio.run(asyncio.wait_for(ask(), 60))
     readers.close()
     assert "too many open files" in caplog.text
+    assert not multiprocessing.active_children()
+
+
+def children_of(process: int) -> list[str]:
+    """Processes that any thread of a process has started."""
+    return [
+        child
+        for task in Path(f"/proc/{process}/task").iterdir()
+        for child in (task / "children").read_text().split()
+    ]
 
 
 def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
     with serving(str(tmp_path / "pages.db"), tmp_path / "server") as api:
         assert api.post("/v1/check", json=PAGE).status_code == 200
-        children = Path(f"/proc/{api.process.pid}/task/{api.process.pid}/children").read_text().split()
-        for child in map(int, children):
+        for child in map(int, children_of(api.process.pid)):
             if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
                 os.kill(child, signal.SIGKILL)
         end = time.monotonic() + 60
@@ -420,7 +430,7 @@ def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
 def test_processes_end_with_a_server_that_is_killed(tmp_path: Path) -> None:
     with serving(str(tmp_path / "pages.db"), tmp_path / "server") as api:
         assert api.get("/readyz").status_code == 200
-        children = Path(f"/proc/{api.process.pid}/task/{api.process.pid}/children").read_text().split()
+        children = children_of(api.process.pid)
         assert children
         api.process.kill()
         api.process.wait()
