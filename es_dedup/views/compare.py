@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from es_dedup.decision.alignment import distinguishing_words
 from es_dedup.model.explanation import thresholds_of_coverage
-from es_dedup.model.translations import ENGLISH, translate, translate_filled
+from es_dedup.model.translations import translate, translate_filled
 from es_dedup.views.evidence import measures, rule_rows
+from es_dedup.views.features import compared_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from es_dedup.decision.alignment import AlignedRow, Piece
+    from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.index.records import FeatureRecord
     from es_dedup.model import PairDecision, Verdict
     from es_dedup.views.evidence import Measure
     from es_dedup.views.features import FieldPair
 
+CHARS: Final = 100_000
+"""Characters of a text that are shown."""
 _INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 Pieces: TypeAlias = "list[tuple[str, str]]"
 """Parts of a text, each with the name of its element: ``mark`` of what only one text has, ``s`` of template text; else empty."""
@@ -41,16 +45,6 @@ class PageView:
     def language(self) -> str | None:
         """Of its text; None where it is not known."""
         return known_language(self.record)
-
-
-@dataclass(frozen=True, slots=True)
-class MemberComparison:
-    """A member beside its canonical document: ``rows`` of both texts and named ``fields``, the canonical document's on the left."""
-
-    page: PageView
-    decision: PairDecision
-    rows: Sequence[AlignedRow]
-    fields: Sequence[FieldPair] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,26 +94,38 @@ class PairView:
     fields: Sequence[FieldPair]
 
 
-def pair_view(
-    left: PageView, right: MemberComparison, chars: int, names: tuple[str, str], language: str = ENGLISH
+def pair_of(
+    reader: IndexReader,
+    left: str,
+    right: str,
+    language: str,
+    *,
+    features: bool = False,
+    names: tuple[str, str] = ("the left page", "the right page"),
+    chars: int = CHARS,
 ) -> PairView:
-    """What is shown of a pair.
+    """What is shown of two stored pages beside each other.
 
     Args:
-        left: the left page.
-        right: the right page, and what was decided of the pair.
-        chars: of each text at most so many characters are shown.
-        names: what the pages are called in the sentence on them, in English.
+        reader: an open index.
+        left, right: ids of the pages.
         language: of all words around the pages.
+        features: with their named features.
+        names: what the pages are called in the sentence on them, in English.
+        chars: of each text at most so many characters are shown.
+
+    Raises:
+        UnknownPage: an id that is not stored.
     """
-    decision = right.decision
-    named = replace(decision, left=translate(language, names[0]), right=translate(language, names[1]))
-    terms = distinguishing_words((left.record.title, right.page.record.title), right.rows)
-    rows, more = _cut_rows(right.rows, chars)
+    ours, theirs = (PageView(reader.record(name), reader.text(name)) for name in (left, right))
+    decision, aligned = reader.explain(left, right), reader.aligned(left, right)
+    called = [translate(language, name) for name in names]
+    terms = distinguishing_words((ours.record.title, theirs.record.title), aligned)
+    rows, more = _cut_rows(aligned, chars)
     return PairView(
-        sides=(left, right.page),
+        sides=(ours, theirs),
         relation=str(decision.relation),
-        lines=named.explained(language),
+        lines=replace(decision, left=called[0], right=called[1]).explained(language),
         bars=_bars(decision),
         rows=rows,
         more=more,
@@ -129,7 +135,7 @@ def pair_view(
             *_skipped(decision.skipped, language),
         ],
         rules=rule_rows(decision.rules, language),
-        fields=right.fields,
+        fields=compared_fields(reader.features(left), reader.features(right)) if features else (),
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from es_dedup.views import overrides
-from es_dedup.views.compare import MemberComparison, PageView, PairView, pair_view
-from es_dedup.views.features import compared_fields, feature_rows
+from es_dedup.views.compare import CHARS, PageView, pair_of
+from es_dedup.views.features import feature_rows
 from es_dedup.views.frame import path
 from es_dedup.views.templates import console_page
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 CANDIDATES: Final = 20
 """Candidates of a page that are decided and shown."""
-CHARS: Final = 100_000
-"""Characters of a text that are shown."""
 
 
 class CandidateRow(NamedTuple):
@@ -55,18 +53,6 @@ def pair(
         notice=overrides.just_decided(reader, done),
         back=path("compare", left=left, right=right),
     )
-
-
-def pair_of(reader: IndexReader, left: str, right: str, language: str, *, features: bool = False) -> PairView:
-    """Two stored pages beside each other, on request with their named features.
-
-    Raises:
-        UnknownPage: an id that is not stored.
-    """
-    ours, theirs = (PageView(reader.record(name), reader.text(name)) for name in (left, right))
-    fields = compared_fields(reader.features(left), reader.features(right)) if features else ()
-    compared = MemberComparison(theirs, reader.explain(left, right), reader.aligned(left, right), fields)
-    return pair_view(ours, compared, CHARS, ("the left page", "the right page"), language)
 
 
 def page(reader: IndexReader, visitor: Visitor, page_id: str, done: str, features: bool) -> bytes:  # noqa: FBT001 - sent to a process by position

@@ -1,31 +1,88 @@
-"""The report of a scan, one HTML page that works offline, without files beside it."""
+"""The report of a scan, one HTML page that works offline, without files beside it; gathered in one pass over the clusters."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import heapq
+from collections import Counter
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from es_dedup.model.translations import ENGLISH
 from es_dedup.views.charts import month_axis, score_bars, site_bars, size_bars
-from es_dedup.views.compare import pair_view
+from es_dedup.views.compare import PairView, pair_of
 from es_dedup.views.evidence import share_spans, shares_in_words
 from es_dedup.views.frame import STYLE, file_text
-from es_dedup.views.report_data import ReportLimits, gather
 from es_dedup.views.templates import render
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from es_dedup.deduplicator.index_reader import IndexReader
-    from es_dedup.views.report_data import ReportData
+    from es_dedup.index.records import FeatureRecord
+    from es_dedup.model import Cluster
 
 SCRIPT: Final = "report.js"
 LISTED_MEMBERS: Final = 100
 """Members of a cluster that are shown at once."""
 ROWS_AT_ONCE: Final = 15
 """Rows of the table of clusters that are shown at once."""
+SIDES: Final = ("the canonical document", "the member")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportLimits:
+    """How much of a large result is written out.
+
+    Attributes:
+        clusters: largest clusters shown with texts, at least 0.
+        listed: largest clusters in the table, at least 0.
+        members: members of one cluster compared side by side, the least similar first, at least 0.
+        chars: characters of each text that are shown, at least 1.
+    """
+
+    clusters: int = 50
+    listed: int = 200
+    members: int = 3
+    chars: int = 6000
+
+
+class Counts:
+    """Counts over all clusters of two pages or more.
+
+    Attributes:
+        sizes: clusters by their number of pages.
+        scores: members by the share of the less covered page of canonical document and member, in whole percents, rounded down.
+        relations: members by their relation to the canonical document.
+        contained: canonical documents that stand in a longer page.
+    """
+
+    def __init__(self) -> None:
+        self.sizes, self.scores, self.relations = Counter[int](), Counter[int](), Counter[str]()
+        self.contained = 0
+
+    def counted(self, clusters: Iterator[Cluster]) -> Iterator[Cluster]:
+        """The clusters of two pages or more, each counted."""
+        for cluster in clusters:
+            self.contained += bool(cluster.contained_in)
+            if cluster.members:
+                self.sizes[cluster.size] += 1
+                for member in cluster.members:
+                    least = member.score if member.shares is None else min(member.shares)
+                    self.scores[min(100, max(0, int(least * 100 + 1e-9)))] += 1
+                    self.relations[str(member.relation)] += 1
+                yield cluster
+
+
+class ClusterView(NamedTuple):
+    """A cluster with its canonical document, some members beside this, and title, site and URL of all members by id."""
+
+    cluster: Cluster
+    canonical: FeatureRecord
+    pairs: Sequence[PairView]
+    names: Mapping[str, tuple[str, str, str]]
 
 
 def report_page(
@@ -36,7 +93,7 @@ def report_page(
     run: Mapping[str, object] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> bytes:
-    """The report of an index.
+    """The report of an index; memory grows with the limits, not with the number of clusters.
 
     Args:
         source: an open ``Deduplicator``.
@@ -45,9 +102,19 @@ def report_page(
         run: counts of the scan that the index does not hold, by name; shown as totals when above 0.
         progress: called with clusters done and to do.
     """
-    data = gather(source, limits or ReportLimits(), run=run, progress=progress)
+    limits, counts = limits or ReportLimits(), Counts()
+    most = max(limits.clusters, limits.listed)
+    # at least one, since none would leave the clusters uncounted
+    found = counts.counted(source.clusters())
+    largest = heapq.nlargest(max(most, 1), found, key=lambda cluster: cluster.size)[:most]
+    detailed = []
+    for done, cluster in enumerate(largest[: limits.clusters], 1):
+        detailed.append(_view(source, cluster, limits))
+        if progress is not None:
+            progress(done, min(limits.clusters, len(largest)))
+    stats, (sites, months) = source.stats(), source.duplicate_counts()
     style = file_text(STYLE)
-    script = file_text(SCRIPT) if data.listed or data.detailed else ""
+    script = file_text(SCRIPT) if largest else ""
     policy = f"default-src 'none'; style-src {_source(style)}; base-uri 'none'; form-action 'none'"
     if script:
         policy += f"; script-src {_source(script)}"
@@ -59,15 +126,16 @@ def report_page(
         style=style,
         script=script,
         written=f"{datetime.now().astimezone():%Y-%m-%d %H:%M}",
-        data=data,
-        run=[(name, count) for name, count in data.run.items() if isinstance(count, int) and count > 0],
-        facts={name: value for name, value in data.stats.items() if isinstance(value, (int, float, str))},
-        places={view.cluster.id: place for place, view in enumerate(data.detailed, 1)},
-        sizes=size_bars(data.totals.sizes),
-        scores=score_bars(data.totals.scores),
-        sites=site_bars(data.sites),
-        months=month_axis(data.months),
-        pairs=_pairs(data),
+        counts=counts,
+        listed=[(cluster, source.record(cluster.canonical)) for cluster in largest[: limits.listed]],
+        detailed=detailed,
+        run=[(name, count) for name, count in (run or {}).items() if isinstance(count, int) and count > 0],
+        facts={name: value for name, value in stats.items() if isinstance(value, (int, float, str))},
+        places={view.cluster.id: place for place, view in enumerate(detailed, 1)},
+        sizes=size_bars(counts.sizes),
+        scores=score_bars(counts.scores),
+        sites=site_bars(sites),
+        months=month_axis(months),
         share_spans=share_spans,
         shares_in_words=shares_in_words,
         listed_members=LISTED_MEMBERS,
@@ -76,15 +144,17 @@ def report_page(
     return shown.encode("utf-8", "replace")
 
 
-def _pairs(data: ReportData) -> dict[str, list[Any]]:
-    """The compared pairs of each cluster that is written out."""
-    return {
-        view.cluster.id: [
-            pair_view(view.canonical, each, data.limits.chars, ("the canonical document", "the member"))
-            for each in view.comparisons
-        ]
-        for view in data.detailed
-    }
+def _view(source: IndexReader, cluster: Cluster, limits: ReportLimits) -> ClusterView:
+    chosen = sorted(cluster.members, key=lambda member: (member.score, member.page_id))[: limits.members]
+    pairs = [
+        pair_of(
+            source, cluster.canonical, each.page_id, ENGLISH, features=True, names=SIDES, chars=limits.chars
+        )
+        for each in chosen
+    ]
+    records = source.records_of(member.page_id for member in cluster.members)
+    names = {name: (record.title, record.site, record.url) for name, record in records.items()}
+    return ClusterView(cluster, source.record(cluster.canonical), pairs, names)
 
 
 def _source(text: str) -> str:

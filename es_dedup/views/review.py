@@ -12,7 +12,7 @@ from es_dedup.evaluation.labels import UNDECIDED
 from es_dedup.evaluation.rule_thresholds import deciding_conditions
 from es_dedup.evaluation.uncertain import sampled, uncertain_pairs
 from es_dedup.model.annotations import Label
-from es_dedup.views.pages import pair_of
+from es_dedup.views.compare import pair_of
 from es_dedup.views.templates import console_page
 
 if TYPE_CHECKING:
