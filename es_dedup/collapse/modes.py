@@ -1,4 +1,4 @@
-"""The modes as plans: the searches of each mode and how their responses are read."""
+"""The modes as plans: the searches of each mode and how their responses are read; and all pages of one cluster."""
 
 from __future__ import annotations
 
@@ -7,16 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.collapse import search_bodies, totals
 from es_dedup.collapse.facets import by_document, count_groups, read_groups
-from es_dedup.collapse.grouped_hits import GroupedHits, HitGroup
-from es_dedup.collapse.hit_reading import cluster_of, hits_of, more_of
-from es_dedup.collapse.model import Mode
-from es_dedup.collapse.operations import (
-    MultiSearch,
-    checked,
-    lacks_only_unmapped,
-    not_mapped,
-    problems_of,
-)
+from es_dedup.collapse.hits import GroupedHits, HitGroup, cluster_of, hits_of, more_of, unsorted
+from es_dedup.collapse.model import Expansion, Mode, Total
+from es_dedup.collapse.operations import MultiSearch, checked, lacks_only_unmapped, not_mapped, problems_of
+from es_dedup.errors import SearchRefused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +18,7 @@ if TYPE_CHECKING:
     from es_dedup.collapse.model import Body, Hit, SearchOptions
     from es_dedup.collapse.operations import Answer, Plan
     from es_dedup.collapse.search_request import Request
+
 
 ANY: Final = {"track_total_hits": 1}
 FACETS: Final = "facets"
@@ -198,3 +193,22 @@ def notes_on(request: Request) -> tuple[str, ...]:
 def problems_in(answers: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Why these responses may lack hits, each reason once."""
     return tuple(dict.fromkeys(problem for answer in answers for problem in problems_of(answer)))
+
+
+NOT_EXPANDED: Final = ("aggs", "aggregations", "suggest", "profile")
+
+
+def expand(request: Request, cluster_id: str) -> Plan[Expansion]:
+    """The pages of a cluster that match the body: the canonical document first, unless the body has a sort."""
+    options = request.options
+    if wrong := [name for name in NOT_EXPANDED if name in request.body]:
+        raise SearchRefused(
+            f"the pages of a cluster come without {', '.join(wrong)}", "leave that out of the body"
+        )
+    body = search_bodies.filtered(request.body, {"term": {options.cluster_field: cluster_id}})
+    body = {**search_bodies.canonical_first(options), "track_total_hits": True, **body}
+    (answer,) = yield MultiSearch([body], request.index, request.header)
+    problems = problems_in([checked(answer)])
+    total = totals.documents_in(answer, whole=not problems) or Total(0)
+    hits = hits_of(answer) if "sort" in request.body else unsorted(hits_of(answer))
+    return Expansion(cluster_id, tuple(hits), total, problems)

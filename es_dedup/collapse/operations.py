@@ -1,24 +1,28 @@
 """Requests to the server as values: a plan is a generator that yields them and receives the responses.
 
-The sync and the async client therefore run the same plans.
+The sync and the async client therefore run the same plans (``run``, ``run_async``); their errors are translated.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from es_dedup.errors import CursorLost, IndexUnavailable, SearchRefused
+from es_dedup.errors import CursorLost, DedupError, IndexUnavailable, SearchRefused
+from es_dedup.index.elastic.server import BUSY, NOT_FOUND, is_engine_error, reading, status_of
+from es_dedup.index.elastic.server import reason_of as reason_of_error
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
+
+    from elasticsearch import AsyncElasticsearch, Elasticsearch
 
     from es_dedup.collapse.model import Body
 
     Answer = Mapping[str, Any]
     Result = TypeVar("Result")
 
-BUSY: Final = 429
 SERVER_ERRORS: Final = 500
 NOT_MAPPED: Final = "no mapping found for"
 
@@ -77,7 +81,7 @@ def checked(answer: Answer) -> Answer:
     reason, status = reason_of(answer["error"]), int(answer.get("status", SERVER_ERRORS))
     if "search_context_missing_exception" in reason:
         raise CursorLost(reason)
-    if status == BUSY or status >= SERVER_ERRORS:
+    if status in BUSY or status >= SERVER_ERRORS:
         raise IndexUnavailable("search", reason)
     raise SearchRefused(reason, advice_for(reason))
 
@@ -135,3 +139,83 @@ def advice_for(reason: str) -> str:
     if NOT_MAPPED in reason:
         return "attach the index first, so that its mapping has the dedup object"
     return "check the search body"
+
+
+def run(plan: Plan[Result], client: Elasticsearch) -> Result:
+    """Run a plan to its end.
+
+    Raises:
+        SearchRefused: the search is wrong, or the server does not allow it.
+        CursorLost: the point in time is gone.
+        IndexUnavailable: no good answer.
+    """
+    try:
+        run_async(plan, client).send(None)  # which never waits on this client
+    except StopIteration as stop:
+        result: Result = stop.value
+        return result
+    raise TypeError("the client is an async one: use AsyncDedupSearch")
+
+
+async def run_async(plan: Plan[Result], client: Elasticsearch | AsyncElasticsearch) -> Result:
+    """The same, also on an async client."""
+    try:
+        call = next(plan)
+        while True:
+            try:
+                answer = await _asked(call, client)
+            except DedupError as error:
+                call = plan.throw(error)
+            else:
+                with reading("search"):
+                    call = plan.send(answer)
+    except StopIteration as stop:
+        result: Result = stop.value
+        return result
+
+
+async def _asked(call: Call, client: Elasticsearch | AsyncElasticsearch) -> Any:
+    method, arguments = _request(call)
+    try:
+        with reading("search"):
+            response = getattr(client, method)(**arguments)
+            return _answer(call, (await response if isawaitable(response) else response).body)
+    except Exception as error:
+        if not is_engine_error(error):
+            raise
+        return _failed(call, error)
+
+
+def _request(call: Call) -> tuple[str, dict[str, Any]]:
+    """The client's method and its arguments."""
+    if isinstance(call, OpenPointInTime):
+        return "open_point_in_time", {"index": call.index, "keep_alive": call.keep_alive, **call.header}
+    if isinstance(call, ClosePointInTime):
+        return "close_point_in_time", {"id": call.id}
+    searches: list[dict[str, Any]] = []
+    for body in call.bodies:
+        searches += [{} if "pit" in body else {"index": call.index, **call.header}, body]
+    more: dict[str, Any] = {"pre_filter_shard_size": 1} if call.skip_unmatched else {}
+    if call.filter_path:
+        more["filter_path"] = call.filter_path
+    return "msearch", {"searches": searches, **more}
+
+
+def _answer(call: Call, body: Any) -> Any:
+    if isinstance(call, MultiSearch):
+        return body["responses"]
+    if isinstance(call, ClosePointInTime):
+        return None
+    if not isinstance(body["id"], str) or not body["id"]:
+        raise TypeError("the id of a point in time is no text")
+    return body["id"]
+
+
+def _failed(call: Call, error: Exception) -> None:
+    """Raise the es-dedup error for one of the client's; a point in time that no longer exists counts as closed."""
+    status, reason = status_of(error), reason_of_error(error)
+    if isinstance(call, ClosePointInTime) and status == NOT_FOUND:
+        return
+    if status is None or status in BUSY or status >= SERVER_ERRORS:
+        raise IndexUnavailable("search", reason) from error
+    raise SearchRefused(reason, advice_for(reason)) from error

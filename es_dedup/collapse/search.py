@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.collapse import cursor_paging, expansion, offset_paging
-from es_dedup.collapse.execution import run, run_async
+from es_dedup.collapse import cursor_paging, group_pages, modes
 from es_dedup.collapse.model import START, SearchOptions
+from es_dedup.collapse.operations import run, run_async
 from es_dedup.collapse.search_request import request_of
 from es_dedup.errors import wrong_type
 from es_dedup.index.opensearch import as_elasticsearch, is_opensearch
@@ -61,10 +61,10 @@ class _Searching:
 
     def _search(self, body: Body | None, cursor: str | None, overrides: OptionOverrides) -> Plan[GroupPage]:
         request = self._request(body, overrides)
-        return offset_paging.search(request) if cursor is None else cursor_paging.next_page(request, cursor)
+        return group_pages.search(request) if cursor is None else cursor_paging.next_page(request, cursor)
 
     def _expand(self, cluster_id: str, body: Body | None, overrides: OptionOverrides) -> Plan[Expansion]:
-        return expansion.expand(self._request(body, overrides), cluster_id)
+        return modes.expand(self._request(body, overrides), cluster_id)
 
 
 class DedupSearch(_Searching):

@@ -142,7 +142,7 @@ def these(hits: Iterable[Hit]) -> Body:
 
 
 def named_fields(body: Body, options: SearchOptions, *, containment: bool) -> Body:
-    """The body, asking also for what is needed of each hit; ``es_dedup.collapse.hit_reading`` takes it out again."""
+    """The body, asking also for what is needed of each hit; ``es_dedup.collapse.hits`` takes it out again."""
     given = list(body.get("docvalue_fields", ()))
     names = [each.get("field") if isinstance(each, dict) else each for each in given]
     # OpenSearch gives the values of a field that is named twice twice

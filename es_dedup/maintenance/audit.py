@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.batch.clusters import CLUSTERS_PENDING
 from es_dedup.index.source_index import dedup_fields_of_groups
 from es_dedup.maintenance.backfill import outdated
-from es_dedup.maintenance.documents import (
+from es_dedup.maintenance.context import (
     GROUP_PAGES,
     forget_gone,
     ingest,
@@ -23,7 +23,7 @@ from es_dedup.model.batches import chunked, chunked_by_size
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from es_dedup.index.cluster_changes import Assignment
+    from es_dedup.index.records import Assignment
     from es_dedup.index.source_index import DedupField, SourceDocument, SourceFields
     from es_dedup.maintenance.context import MaintenanceContext
 

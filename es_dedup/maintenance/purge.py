@@ -25,15 +25,15 @@ from es_dedup.index.source_index import (
     index_of,
 )
 from es_dedup.maintenance.backfill import outdated
-from es_dedup.maintenance.documents import GROUP_PAGES, forget_gone, ingest_documents, read_documents
+from es_dedup.maintenance.context import GROUP_PAGES, forget_gone, ingest_documents, read_documents
 from es_dedup.maintenance.stage import throttle
 from es_dedup.model.batches import chunked, chunked_by_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import Index
+    from es_dedup.index.records import Assignment
     from es_dedup.index.source_index import DedupField, SourceDocument, SourceFields
     from es_dedup.maintenance.context import MaintenanceContext
 

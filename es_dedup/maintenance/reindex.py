@@ -20,8 +20,7 @@ from es_dedup.batch.overrides import load_overrides
 from es_dedup.errors import ConfigError, DedupError
 from es_dedup.index import factory
 from es_dedup.index.jobs import JobState
-from es_dedup.maintenance.context import load_attachments, open_context, pages_of, save_attachments
-from es_dedup.maintenance.documents import gone
+from es_dedup.maintenance.context import gone, load_attachments, open_context, pages_of, save_attachments
 from es_dedup.maintenance.follow import follow, note_positions
 from es_dedup.maintenance.runner import KINDS, Runner
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from elasticsearch import Elasticsearch
 
 from es_dedup.collapse import DedupSearch, SearchOptions
-from es_dedup.collapse.cursor_encoding import Cursor, pack
+from es_dedup.collapse.cursor_paging import Cursor, pack
 from es_dedup.collapse.model import Bound, Total
 from es_dedup.errors import IndexUnavailable, UnreadableAnswer
 from tests.fuzz.harness import Target

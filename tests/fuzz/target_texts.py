@@ -7,7 +7,7 @@ import zlib
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from es_dedup.collapse.cursor_encoding import Cursor, pack, unpack
+from es_dedup.collapse.cursor_paging import Cursor, pack, unpack
 from es_dedup.collapse.model import Bound, Total
 from es_dedup.evaluation.labels import read_labels
 from es_dedup.index.elastic.address import is_address, parse_address

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from es_dedup.index.cluster_changes import Assignment
-    from es_dedup.index.records import FeatureRecord
+    from es_dedup.index.records import Assignment, FeatureRecord
 
 
 _PART_OF: Final = {

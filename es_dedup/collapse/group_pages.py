@@ -1,0 +1,222 @@
+"""From grouped hits to the page of groups, and a search with ``from`` and ``size`` that does so.
+
+Groups that are contained in others are nested under them; groups get their size, a head by another sort, and their first pages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.collapse import modes, search_bodies, totals
+from es_dedup.collapse.hits import cluster_of, group_of, hits_of, key_of, page_id_of, unsorted, values_of
+from es_dedup.collapse.model import MAX_WINDOW, Bound, GroupPage, MembersOf, Mode, Total
+from es_dedup.collapse.operations import MultiSearch, checked, problems_of
+from es_dedup.errors import SearchRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from es_dedup.collapse.hits import GroupedHits, HitGroup
+    from es_dedup.collapse.model import Body, SearchOptions
+    from es_dedup.collapse.operations import Plan
+    from es_dedup.collapse.search_request import Request
+
+
+FINDERS: Final = {
+    Mode.CANONICAL: modes.plain,
+    Mode.OFF: modes.plain,
+    Mode.COLLAPSE: modes.collapse,
+    Mode.GROUP: modes.group,
+}
+
+
+def search(request: Request) -> Plan[GroupPage]:
+    """The requested page of groups."""
+    options = request.options
+    windowed = options.nest_contained or options.mode is Mode.GROUP
+    if not windowed:
+        found = yield from FINDERS[Mode(options.mode)](request)
+        return (yield from page_of(request, found, found.groups))
+    last = request.first + request.size
+    wide = request.paged(0, min(max(options.window, last), MAX_WINDOW))
+    found = yield from FINDERS[Mode(options.mode)](wide)
+    groups = nest_under_containers(found.groups, options) if options.nest_contained else found.groups
+    total = Total(len(groups), Bound.EXACT if found.complete else Bound.AT_LEAST)
+    found = replace(found, total_groups=totals.as_lower_bound(total) if found.problems else total)
+    return (yield from page_of(request, found, groups[request.first : last]))
+
+
+def page_of(request: Request, found: GroupedHits, groups: Sequence[HitGroup]) -> Plan[GroupPage]:
+    """The page with these groups; their sizes, heads and members as asked for."""
+    counts, problems = yield from other_page_counts(request, groups)
+    groups, more = yield from with_members(request, groups)
+    problems = [*problems, *more]
+    return GroupPage(
+        groups=tuple(group_of(group, request, counts) for group in groups),
+        total_documents=found.total_documents,
+        total_groups=found.total_groups,
+        facets=found.facets,
+        problems=tuple(dict.fromkeys([*found.problems, *problems])),
+        notes=found.notes,
+        took_ms=found.took_ms,
+        **found.more,
+    )
+
+
+def nest_under_containers(groups: Sequence[HitGroup], options: SearchOptions) -> list[HitGroup]:
+    """The groups with contained ones nested under their containers, at any depth, in rank order.
+
+    A group takes the rank of the best group nested in it. Of several containers the best ranked one is taken; of groups that
+    contain each other in a cycle the best ranked stays on top.
+    """
+    place: dict[str, int] = {}
+    for at, group in enumerate(groups):
+        for name in _names(group, options):
+            place.setdefault(name, at)
+    parent = {
+        at: found for at, group in enumerate(groups) if (found := _container(at, group, place, options))
+    }
+    roots = [_root(at, parent) for at in range(len(groups))]
+    under: dict[int, list[int]] = {}
+    for at, root in enumerate(roots):
+        under.setdefault(root, []).append(at)
+    # In the order in which the first of each lot comes.
+    return [
+        replace(groups[root], contained=tuple(groups[at] for at in lot if at != root))
+        for root, lot in under.items()
+    ]
+
+
+def _names(group: HitGroup, options: SearchOptions) -> list[str]:
+    """Names by which ``contained_in`` may refer to a group: page ids, cluster id, canonical page."""
+    found = [group.cluster_id] if group.cluster_id is not None else []
+    for hit in group.hits:
+        found += [page_id_of(hit), *values_of(hit, f"{options.field}.duplicate_of")]
+    return found
+
+
+def _container(at: int, group: HitGroup, place: dict[str, int], options: SearchOptions) -> tuple[int, ...]:
+    """Positions of the containers of a group, best first; empty without any."""
+    wanted = (name for hit in group.hits for name in values_of(hit, f"{options.field}.contained_in"))
+    return tuple(sorted({place[name] for name in wanted if place.get(name, at) != at}))
+
+
+def _root(at: int, parent: dict[int, tuple[int, ...]]) -> int:
+    """The outermost container of a group; in a cycle its best ranked member."""
+    way = [at]
+    while way[-1] in parent:
+        onward = parent[way[-1]][0]
+        if onward in way:
+            return min(way[way.index(onward) :])
+        way.append(onward)
+    return way[-1]
+
+
+CLUSTERS: Final = "es_dedup_clusters"
+SIZE: Final = "es_dedup_size"
+
+
+def other_page_counts(request: Request, groups: Sequence[HitGroup]) -> Plan[tuple[dict[str, int], list[str]]]:
+    """Number of other pages by cluster id, and problems; no request where the heads of all groups say it themselves."""
+    options = request.options
+    shown = [each for group in groups for each in (group, *group.contained) if each.cluster_id]
+    sizes = ((each.cluster_id, values_of(each.head, options.size_field)) for each in shown)
+    known = {name: max(int(size[0]) - 1, 0) for name, size in sizes if name and size}
+    ids = sorted({each.cluster_id for each in shown if each.cluster_id} - known.keys())
+    if not ids:
+        return known, []
+    of_each: dict[str, Any] = {
+        "terms": {"field": options.cluster_field, "size": len(ids)},
+        "aggs": {SIZE: {"max": {"field": options.size_field}}},
+    }
+    wanted = {"query": {"bool": {"filter": [search_bodies.in_clusters(ids, options)]}}, "size": 0}
+    body = wanted | {"aggs": {CLUSTERS: of_each}, "track_total_hits": False}
+    (answer,) = yield MultiSearch([body], request.index, request.header)
+    buckets = checked(answer)["aggregations"][CLUSTERS]["buckets"]
+    # The canonical document, which knows the size, may be in an index that is not searched.
+    found = {each["key"]: int(each[SIZE]["value"] or each["doc_count"]) for each in buckets}
+    return known | {name: size - 1 for name, size in found.items()}, problems_of(answer)
+
+
+HEAD: Final = "head"
+MEMBERS: Final = "members"
+SHOWN: Final = frozenset(
+    "_source fields docvalue_fields stored_fields script_fields highlight explain version seq_no_primary_term".split()
+)
+"""Parts of a body that say what is shown of a hit, which a head has as the hit in whose place it comes."""
+
+
+def with_members(request: Request, groups: Sequence[HitGroup]) -> Plan[tuple[list[HitGroup], list[str]]]:
+    """The groups with the head and the pages that the options ask for, by one more request; and problems.
+
+    A group without cluster id, and one of which the index has no page with this id, stays as it is.
+    """
+    options = request.options
+    ids = sorted({each.cluster_id for each in _every(groups) if each.cluster_id})
+    if (options.head_sort is None and options.members is None) or not ids:
+        return list(groups), []
+    (answer,) = yield MultiSearch([_body(request, ids)], request.index, request.header)
+    found = {cluster_of(hit, options): hit["inner_hits"] for hit in hits_of(checked(answer))}
+    problems = problems_of(answer)
+    return [_with(group, found, request, whole=not problems) for group in groups], problems
+
+
+def _every(groups: Iterable[HitGroup]) -> Iterator[HitGroup]:
+    for group in groups:
+        yield group
+        yield from _every(group.contained)
+
+
+def _body(request: Request, ids: Sequence[str]) -> Body:
+    """One search of which every hit is a cluster, with its pages as ``inner_hits``."""
+    options, given = request.options, request.body
+    kept = ("pit", "runtime_mappings", "timeout")
+    body: dict[str, Any] = {name: given[name] for name in kept if name in given}
+    inside = search_bodies.in_clusters(ids, options)
+    if options.members_of is MembersOf.MATCHING:
+        if search_bodies.has_vectors(given) or "min_score" in given:
+            raise SearchRefused("members_of 'matching' with vectors or min_score", "choose members_of 'all'")
+        body |= search_bodies.filtered({name: given[name] for name in ("query",) if name in given}, inside)
+        body |= {name: given[name] for name in ("post_filter",) if name in given}
+    else:  # the query finds nothing here, but scores and highlights
+        scored = [given["query"]] if "query" in given and not search_bodies.has_vectors(given) else []
+        body["query"] = {"bool": {"filter": [inside], "should": scored, "minimum_should_match": 0}}
+    return body | {
+        "size": len(ids),
+        "_source": False,
+        "track_total_hits": False,
+        "docvalue_fields": [options.cluster_field],
+        "collapse": {"field": options.cluster_field, "inner_hits": list(_inner_hits(request))},
+    }
+
+
+def _inner_hits(request: Request) -> Iterator[Body]:
+    options = request.options
+    if options.head_sort is not None:
+        shown = {name: value for name, value in request.fetched.items() if name in SHOWN}
+        yield {"name": HEAD, "size": 1, "sort": options.head_sort, "track_scores": True, **shown}
+    if options.members is not None:
+        yield {**search_bodies.canonical_first(options), **options.members, "name": MEMBERS}
+
+
+def _with(
+    group: HitGroup, found: Mapping[str | None, Mapping[str, Any]], request: Request, *, whole: bool
+) -> HitGroup:
+    contained = tuple(_with(each, found, request, whole=whole) for each in group.contained)
+    inner = found.get(group.cluster_id) if group.cluster_id else None
+    if inner is None:
+        return replace(group, contained=contained)
+    hits = group.hits
+    if HEAD in inner and (heads := hits_of(inner[HEAD])):
+        others = hits if request.options.mode is Mode.GROUP else []
+        (head,) = unsorted(heads[:1])
+        hits = [head, *(hit for hit in others if key_of(hit) != key_of(head))]
+    if MEMBERS not in inner:
+        return replace(group, hits=hits, contained=contained)
+    members, total = hits_of(inner[MEMBERS]), inner[MEMBERS]["hits"]["total"]
+    if "sort" not in (request.options.members or {}):
+        members = unsorted(members)
+    exact = whole and total["relation"] == "eq"
+    counted = Total(total["value"], Bound.EXACT if exact else Bound.AT_LEAST)
+    return replace(group, hits=hits, contained=contained, members=tuple(members), members_total=counted)
