@@ -48,7 +48,6 @@ def eval_(
     corpus: Corpus,
     options: ReadOptions,
     method: list[str] | None = None,
-    without: Annotated[list[str] | None, typer.Option(metavar="RULE")] = None,
 ) -> ExitCode:
     """Measure candidates, decisions and clusters against labelled pairs; the corpus is scanned in memory.
 
@@ -56,28 +55,19 @@ def eval_(
 
     Args:
         method: Method to report in addition to the decision rules (default: all).
-        without: Also decide without this rule or group of rules; may be repeated.
     """
     from es_dedup.decision.voting import decided_by
-    from es_dedup.evaluation.runner import merged_without, report
+    from es_dedup.evaluation.runner import report
 
     _check_methods(session, method or ())
-    _check_rules(session, without or (), "--without")
-    ground = _measure(session, labels, corpus, options, without or ())
+    ground = _measure(session, labels, corpus, options)
     found = report(ground.measured, ground.labels, method or None)
     decider = decided_by(session.settings)
-    changed = merged_without(ground.measured, ground.labels)
-    merged = {
-        name: [[each.left, each.right, str(each.label)] for each in pairs] for name, pairs in changed.items()
-    }
     session.output.emit(
         found.as_dict()
         | {"decided_by": decider, "missing_pages": ground.measured.missing, "left_out": ground.left_out}
-        | {"merged_without": merged}
     )
     show_report(session.output, found)
-    for name, pairs in changed.items():
-        show_pairs(session.output, f"merged by {name}", pairs)
     show_decider(session.output, decider)
     return name_missing(session, ground.measured.missing, ground.left_out)
 
@@ -102,7 +92,7 @@ def tune(
         rule: Sweep each threshold of this decision rule or group of rules; may be repeated.
         max_merged_diff: Best threshold: highest recall with at most this share of merged diff pairs.
     """
-    _check_rules(session, rule or (), "--rule")
+    _check_rules(session, rule or ())
     ground = _measure(session, labels, corpus, options)
     thresholds = ground.measured.thresholds
     sweep = _Sweep(ground.labels, folds, max_merged_diff)
@@ -155,9 +145,7 @@ class _Ground:
     left_out: int
 
 
-def _measure(
-    session: Session, labels: Path, corpus: list[str], options: ReadOptions, without: Iterable[str] = ()
-) -> _Ground:
+def _measure(session: Session, labels: Path, corpus: list[str], options: ReadOptions) -> _Ground:
     """Measure the index on the labelled pairs."""
     from es_dedup.evaluation import read_labels
     from es_dedup.evaluation.runner import measure
@@ -166,7 +154,7 @@ def _measure(
     intake = Intake(corpus, options, session, leave=labels)
     with session.scratch() as dedup, session.progress() as progress:
         done = dedup.scan(intake.pages(), progress=progress)
-        measured = measure(dedup, pairs, progress.counter("verify"), without)
+        measured = measure(dedup, pairs, progress.counter("verify"))
     check_labels(labels, pairs, measured.missing)
     return _Ground(pairs, measured, intake.failed + len(done.failed))
 
@@ -204,14 +192,14 @@ def _check_methods(session: Session, methods: Iterable[str]) -> None:
             raise typer.BadParameter(problem, param_hint="--method")
 
 
-def _check_rules(session: Session, names: Iterable[str], option: str) -> None:
+def _check_rules(session: Session, names: Iterable[str]) -> None:
     from es_dedup.decision.rules import without_rules
     from es_dedup.decision.thresholds import thresholds_of
     from es_dedup.decision.voting import decided_by, voters_of
 
     if names and voters_of(session.settings):
         problem = f"no rule is asked, {decided_by(session.settings)} decides"
-        raise typer.BadParameter(problem, param_hint=option)
+        raise typer.BadParameter(problem, param_hint="--rule")
     without_rules(thresholds_of(session.settings.decision), names)  # raises ConfigError for an unknown one
 
 

@@ -6,18 +6,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.evaluation.report import EvaluationReport, evaluate
-from es_dedup.model import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.evaluation.labels import LabelledPair, Pair
-    from es_dedup.model import Number, PairDecision
+    from es_dedup.model import Number, PairDecision, Relation
     from es_dedup.model.explanation import RuleResult
 
 BY_RULES: Final = "rules"
-WITHOUT: Final = f"{BY_RULES} without "
 INDEX: Final = "index"
 """Source of candidates: the candidate queries of all detectors together."""
 
@@ -42,8 +40,7 @@ class Measured:
     """Results of an index on labelled pairs.
 
     Attributes:
-        decisions: method (also ``rules`` and ``rules without NAME``) to pair to its decision; pairs with a missing page
-            are absent.
+        decisions: method (also ``rules``) to pair to its decision; pairs with a missing page are absent.
         candidates: source to the labelled pairs of which either page has the other as a candidate.
         clusters: labelled page to its cluster.
         measures: pair to ``method.measure`` to value; the score of a method is ``method.score``.
@@ -93,9 +90,7 @@ def report(
     """The same report from measurements."""
     wanted = None if methods is None else {BY_RULES, *methods}
     decisions = {
-        name: pairs
-        for name, pairs in measured.decisions.items()
-        if wanted is None or name in wanted or name.startswith(WITHOUT)
+        name: pairs for name, pairs in measured.decisions.items() if wanted is None or name in wanted
     }
     return evaluate(labels, decisions, measured.candidates, measured.clusters)
 
@@ -104,7 +99,6 @@ def measure(
     dedup: IndexReader,
     labels: Sequence[LabelledPair],
     progress: Callable[[int, int], None] | None = None,
-    without: Iterable[str] = (),
 ) -> Measured:
     """Results of the index on every labelled pair.
 
@@ -112,16 +106,11 @@ def measure(
         dedup: an index whose pages are clustered (after ``scan``).
         labels: labelled pairs.
         progress: called with pairs done and all pairs, after each pair.
-        without: decision rules, or groups of them; the pairs are also decided with each left out, and with all of them left out.
-
-    Raises:
-        ConfigError: an unknown rule.
     """
-    variants = left_out(without)
     pages = dict.fromkeys(page for each in labels for page in each.pair)
     clusters = dedup.cluster_ids(pages)
     measured = Measured(
-        decisions={name: {} for name in (BY_RULES, *variants)},
+        decisions={BY_RULES: {}},
         candidates={},
         clusters=clusters,
         measures={},
@@ -130,12 +119,7 @@ def measure(
     )
     for done, each in enumerate(labels, 1):
         if each.left in clusters and each.right in clusters:
-            pair = dedup.explain(each.left, each.right)
-            measured.add(pair)
-            for name, names in variants.items():
-                rejected = pair.relation is Relation.DIFFERENT  # an accepted pair stays accepted
-                other = dedup.explain(each.left, each.right, without=names) if rejected else pair
-                measured.decisions[name][each.pair] = other.relation
+            measured.add(dedup.explain(each.left, each.right))
         if progress is not None:
             progress(done, len(labels))
     candidates_of = {page: set(dedup.candidates(page)) for page in clusters}
@@ -145,31 +129,6 @@ def measure(
         if each.right in candidates_of.get(each.left, ()) or each.left in candidates_of.get(each.right, ())
     )
     return measured
-
-
-def left_out(rules: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Each rule to leave out, and of several all together, by the name under which they are reported."""
-    names = tuple(dict.fromkeys(rules))
-    variants: dict[str, tuple[str, ...]] = {f"{WITHOUT}{name}": (name,) for name in names}
-    if len(names) > 1:
-        variants[f"{WITHOUT}these {len(names)}"] = names
-    return variants
-
-
-def merged_without(measured: Measured, labels: Sequence[LabelledPair]) -> dict[str, list[LabelledPair]]:
-    """Labelled pairs that are merged only with rules left out, by the name under which that is reported."""
-    every = measured.decisions[BY_RULES]
-    return {
-        name: [
-            each
-            for each in labels
-            if each.pair in pairs
-            and every[each.pair] is Relation.DIFFERENT
-            and pairs[each.pair] is not Relation.DIFFERENT
-        ]
-        for name, pairs in measured.decisions.items()
-        if name.startswith(WITHOUT)
-    }
 
 
 def _numbers_of(method: str, evidence: Mapping[str, Number]) -> dict[str, float]:

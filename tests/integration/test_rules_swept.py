@@ -1,4 +1,4 @@
-"""``eval --without RULE`` and ``tune --rule RULE``: labelled pairs without a rule, and with other thresholds of it."""
+"""``tune --rule RULE``: labelled pairs with other thresholds of a rule."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from es_dedup.decision.match_rules import RULES
 from tests.commands import ran, rows
 from tests.unit.decision.decision_cases import lines, numbered
 
-NUMBERS, TITLE = "numbers differ throughout", "same title on another day with other numbers"
+NUMBERS = "numbers differ throughout"
 STORY = lines(1, 12)
 
 
@@ -30,44 +30,23 @@ def given(tmp_path: Path) -> tuple[str, ...]:
     ]
     pages.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     labels.write_text("id_a\tid_b\tlabel\na\tb\tdiff\nc\td\tdup\n", encoding="utf-8")
-    return ("quality", "eval", str(labels), "--corpus", str(pages), "--method", "coverage")
-
-
-def test_a_rule_left_out_is_reported_beside_all_rules(given: tuple[str, ...]) -> None:
-    (found,) = rows(*given, "--without", NUMBERS)
-    merged = {
-        name: (each["pairs"]["recall"], each["pairs"]["merged_diff"]["value"])
-        for name, each in found["methods"].items()
-    }
-    assert merged == {"rules": (1.0, 0.0), f"rules without {NUMBERS}": (1.0, 1.0), "coverage": (1.0, 1.0)}
-    assert found["merged_without"] == {f"rules without {NUMBERS}": [["a", "b", "diff"]]}
-    assert f"merged by rules without {NUMBERS}: a ~ b (diff)" in ran(*given, "--without", NUMBERS).stdout
-
-
-def test_several_are_left_out_one_by_one_and_together(given: tuple[str, ...]) -> None:
-    (found,) = rows(*given, "--without", TITLE, "--without", "series", "--without", TITLE)
-    assert {name: len(pairs) for name, pairs in found["merged_without"].items()} == {
-        f"rules without {TITLE}": 0,
-        "rules without series": 1,
-        "rules without these 2": 1,
-    }
+    return ("quality", "tune", str(labels), "--corpus", str(pages))
 
 
 def test_an_unknown_rule_is_rejected_with_the_known_ones(given: tuple[str, ...]) -> None:
-    said = " ".join(ran(*given, "--without", "no such rule", code=2).stderr.replace("│", " ").split())
+    said = " ".join(ran(*given, "--rule", "no such rule", code=2).stderr.replace("│", " ").split())
     assert "'no such rule'" in said
     assert f"'{NUMBERS}'" in said
     assert "'series'" in said
 
 
-def test_rules_cannot_be_left_out_where_methods_decide(given: tuple[str, ...]) -> None:
-    refused = ran("--preset", "papers", *given[:-1], "ccdet", "--without", NUMBERS, code=2)
+def test_rules_are_not_swept_where_methods_decide(given: tuple[str, ...]) -> None:
+    refused = ran("--preset", "papers", *given, "--rule", NUMBERS, code=2)
     assert "no rule is asked" in refused.stderr
 
 
 def test_tune_sweeps_each_threshold_of_a_rule(given: tuple[str, ...]) -> None:
-    _, _, labels, *corpus = given[:5]
-    told = rows("quality", "tune", labels, *corpus, "--rule", NUMBERS, "--folds", "2")
+    told = rows(*given, "--rule", NUMBERS, "--folds", "2")
     found = {each["measures"][0]: each for each in told}
     (rule,) = (each for each in RULES if each.name == NUMBERS)
     swept = [each for part in (rule.applies_if, *rule.rejects_if) for each in part if each.sign != IS]
@@ -77,4 +56,3 @@ def test_tune_sweeps_each_threshold_of_a_rule(given: tuple[str, ...]) -> None:
     assert numbers["current"]["merged_diff"]["value"] == 0.0
     assert numbers["settings"] == []
     assert found[f"{NUMBERS}: better_cover <"]["settings"] == ["decision.thresholds.near_copy"]
-    ran("quality", "tune", labels, *corpus, "--rule", "no such rule", code=2)
