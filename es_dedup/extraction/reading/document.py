@@ -29,6 +29,7 @@ _OPEN_TITLE: Final = re.compile(
     rb"(<title(?:\s[^>]{0,500}+)?>[^<]{0,2000}+)(?=<(?:body|link|meta|script|style|/head)[\s>])",
     re.IGNORECASE,
 )
+_OF_HEAD: Final = frozenset("title meta link base script style noscript template object".split())
 _PARSER_DEPTH: Final = 250  # libxml2 reads 256 levels, and 2,048 when it is asked to
 MOST_DEPTH: Final = 2_000
 """No page has a use for more, whatever the settings allow."""
@@ -214,7 +215,18 @@ def parse(data: bytes, config: ExtractionConfig, deadline: Deadline) -> tuple[_E
             markup = tags.sub(instead, markup)
             root = _parse(markup, depth)
     deadline.check()
+    if root is not None:
+        _end_head(root)
     return root, notes
+
+
+def _end_head(root: _Element) -> None:
+    """Move what is no part of a head to the body: before the tag of a body, libxml2 leaves tags that it does not know, such as ``article``, in the head."""
+    head = root.find("head")
+    others = [] if head is None else [element for element in head if element.tag not in _OF_HEAD]
+    if others:
+        body = root.find("body")
+        (etree.SubElement(root, "body") if body is None else body)[:0] = others
 
 
 def _parse(data: bytes, max_depth: int) -> _Element | None:

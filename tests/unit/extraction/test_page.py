@@ -37,6 +37,15 @@ def test_every_method_reads_the_page(name: str) -> None:
     assert found.text == LINE
 
 
+@pytest.mark.parametrize("part", ["article", "main", "section", "my-story", "p"])
+@pytest.mark.parametrize("start", ["", "<!doctype html><html><head>", "<head><base href=/>"])
+def test_a_page_may_leave_out_the_tags_of_its_head_and_body(start: str, part: str) -> None:
+    found = extract(
+        f"{start}<title>标题</title><{part}><h1>标题</h1><div>{LINE}</div></{part}><footer>完</footer>"
+    )
+    assert (found.title, found.text) == ("标题", LINE)
+
+
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
