@@ -57,7 +57,6 @@ SAME_CLAUSES: Final = Fact("clauses_with_same_numbers", "clauses with numbers th
 NUMBERS_AGREE: Final = Fact(
     "numbers_agree", "numbers of the common clauses agree", "numbers of the common clauses do not agree"
 )
-RENAMED: Final = Fact("renamed", "titles differ in a name only", "titles do not differ in a name only")
 DUPLICATES: Final = Fact(
     "would_be_duplicates",
     "both pages are covered enough for duplicates",
@@ -144,13 +143,6 @@ RULES: Final = (
         (DAYS >= 1, BETTER < NEAR_COPY),
         ((TITLE_OVERLAP >= SAME_TITLE, NUMBERS >= 2, NUMBERS_AGREE.no),),
         "the next issue of the same column; if both report the same figures, it is an update instead",
-        SERIES,
-    ),
-    Rule(
-        "titles differ in a name, and a number differs",
-        (RENAMED.yes, BETTER < NEAR_COPY),
-        ((NUMBERS >= 1,),),
-        "the same template, filled in for another place",
         SERIES,
     ),
     Rule(

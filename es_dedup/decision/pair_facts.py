@@ -47,7 +47,6 @@ class PairFacts(PairContext):
             numbers.
         numbers_agree: three clauses or more of both pages have the same numbers, and at most one in seven other ones: what else differs
             was added or left out, not replaced.
-        renamed: the titles are the same but for a name, which stands only in what is not shared.
         template: most clauses in common are boilerplate.
         would_be_duplicates: both pages are covered enough for duplicates, whatever their lengths.
         copy: exact pairs whose titles are the same, or of which one has none: an equal body under two titles may be a site's notice.
@@ -71,7 +70,6 @@ class PairFacts(PairContext):
     clauses_with_same_numbers: NDArray[np.int64]
     clauses_with_other_numbers: NDArray[np.int64]
     numbers_agree: Mask
-    renamed: Mask
     template: Mask
     would_be_duplicates: Mask
     quotation: Mask
@@ -112,7 +110,6 @@ def facts_of(measures: PairMeasures, known: PairContext, thresholds: Thresholds)
         clauses_with_same_numbers=measures.same_numbers,
         clauses_with_other_numbers=measures.other_numbers,
         numbers_agree=_numbers_agree(measures),
-        renamed=_renamed(measures),
         template=2 * measures.discounted_clauses > measures.shared_clauses,
         would_be_duplicates=lesser >= least_lesser,
         quotation=quotation,
@@ -160,19 +157,11 @@ def _own(side: Side, terms: NDArray[np.int64]) -> Floats:
 
 
 def _distinguishing(side: Side) -> Floats:
-    """Share of the words that only this title has which occur only in text that the other page lacks; 0 for a single word."""
-    return np.where(side.foreign_terms >= 2, side.foreign_lost / np.maximum(side.foreign_terms, 1), 0.0)  # noqa: PLR2004
+    """Share of the terms that only this title has which occur only in text that the other page lacks; 0 without any in the body."""
+    return side.foreign_lost / np.maximum(side.foreign_terms, 1)
 
 
 def _numbers_agree(measures: PairMeasures) -> Mask:
     same, other = measures.same_numbers, measures.other_numbers
     agree: Mask = (same >= SEVERAL) & (other * AGREEING_FOLD <= same)
     return agree
-
-
-def _renamed(measures: PairMeasures) -> Mask:
-    overlap = measures.title_overlap
-    renamed = np.ones(len(overlap), dtype=np.bool_)
-    for side in (measures.left, measures.right):
-        renamed &= (side.foreign_terms >= 1) & (side.foreign_lost == side.foreign_terms)
-    return renamed & (overlap >= SAME_TITLE) & (overlap < 1.0)
