@@ -13,7 +13,7 @@ Traps:
 """
 
 from es_dedup.evaluation.groups import BCubed
-from es_dedup.evaluation.labels import LabelledPair, LabelsError, labelled, parse_labels, read_labels
+from es_dedup.evaluation.labels import LabelledPair, labelled, parse_labels, read_labels
 from es_dedup.evaluation.metrics import (
     PairScores,
     RelationScores,
@@ -32,7 +32,6 @@ __all__ = [
     "Goal",
     "Label",
     "LabelledPair",
-    "LabelsError",
     "MethodReport",
     "PairScores",
     "RelationScores",

@@ -14,12 +14,10 @@ from es_dedup.model.annotations import Label
 from es_dedup.settings.loading import read_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 MAX_LABEL_BYTES: Final = 256 * 2**20
 """Bytes of a file of labels."""
-NAMED_PROBLEMS: Final = 20
-"""Different problems of a file that are named."""
 Pair = tuple[str, str]
 """Two page ids, the smaller one first."""
 
@@ -56,35 +54,6 @@ class LabelledPair:
         return self.left, self.right
 
 
-class LabelsError(InputError):
-    """A file of labels that cannot be used; all its problems are named at once.
-
-    Attributes:
-        problems: pairs of line number (from 1) and problem.
-    """
-
-    def __init__(self, source: str, problems: tuple[tuple[int, str], ...]) -> None:
-        super().__init__(
-            source, None, f"{len(problems)} problem(s), correct these lines:\n{_listed(source, problems)}"
-        )
-        self.args = (source, problems)
-        self.problems = problems
-
-
-def _listed(source: str, problems: Sequence[tuple[int, str]]) -> str:
-    """Each problem once, with the first line that has it and how many others do."""
-    lines: dict[str, list[int]] = {}
-    for line, problem in problems:
-        lines.setdefault(problem, []).append(line)
-    messages = [
-        f"  - {source}:{places[0]}: {problem}"
-        + (f" (and {len(places) - 1:,} more lines)" if places[1:] else "")
-        for problem, places in lines.items()
-    ]
-    more = len(messages) - NAMED_PROBLEMS
-    return "\n".join(messages[:NAMED_PROBLEMS] + ([f"  - and {more:,} other problems"] if more > 0 else []))
-
-
 def ordered_pair(left: str, right: str) -> Pair:
     """The two ids, the smaller one first."""
     return (left, right) if left < right else (right, left)
@@ -114,8 +83,7 @@ def read_labels(path: str | Path) -> tuple[LabelledPair, ...]:
     over. Blank lines are allowed.
 
     Raises:
-        InputError: the file cannot be read, is not UTF-8, or has no usable header.
-        LabelsError: lines are wrong, or a pair occurs twice; all are named.
+        InputError: the file cannot be read, is not UTF-8, has no usable header, or a line is wrong or has a pair again.
     """
     source = str(path)
     try:
@@ -129,23 +97,27 @@ def read_labels(path: str | Path) -> tuple[LabelledPair, ...]:
 
 def parse_labels(text: str, source: str, *, jsonl: bool) -> tuple[LabelledPair, ...]:
     """The same for text at hand; ``source`` is the name that problems are reported under."""
-    rows = _json_rows(text) if jsonl else _tsv_rows(text, source)
-    pairs: list[LabelledPair] = []
-    problems: list[tuple[int, str]] = []
+    lines = [line.removesuffix("\r") for line in text.split("\n")]  # JSON strings may hold other separators
+    header = [] if jsonl else lines[0].split("\t")
+    if missing := [name for name in _REQUIRED if not jsonl and name not in header]:
+        problem = f"the header lacks {', '.join(missing)}: name the columns in the first line"
+        raise InputError(source, 1, problem)
     line_of: dict[Pair, int] = {}
-    for line, row in rows:
-        if not isinstance(row, str) and row.get("label") == UNDECIDED:
+    pairs: list[LabelledPair] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or (header and number == 1):
             continue
         try:
+            row = _tsv_row(header, line) if header else _json_row(line)
+            if row.get("label") == UNDECIDED:
+                continue
             pair = pair_of(row)
-        except ValueError as error:
-            problems.append((line, str(error)))
-            continue
-        if (first := line_of.setdefault(pair.pair, line)) != line:
-            problems.append((line, f"the pair {pair.left!r}, {pair.right!r} stands in line {first} already"))
+        except (ValueError, RecursionError) as error:
+            raise InputError(source, number, str(error)) from error
+        if (first := line_of.setdefault(pair.pair, number)) != number:
+            problem = f"the pair {pair.left!r}, {pair.right!r} stands in line {first} already"
+            raise InputError(source, number, problem)
         pairs.append(pair)
-    if problems:
-        raise LabelsError(source, tuple(problems))
     return tuple(pairs)
 
 
@@ -155,14 +127,12 @@ def digest(labels: Iterable[LabelledPair]) -> str:
     return hashlib.sha256(json.dumps(rows, ensure_ascii=True).encode()).hexdigest()
 
 
-def pair_of(row: Mapping[str, Any] | str) -> LabelledPair:
+def pair_of(row: Mapping[str, Any]) -> LabelledPair:
     """The pair of a row of a file of labels.
 
     Raises:
-        ValueError: it is none; a text is the problem itself.
+        ValueError: it is none.
     """
-    if isinstance(row, str):
-        raise ValueError(row)  # noqa: TRY004 - a row that is a text is the problem itself
     missing = [name for name in _REQUIRED if row.get(name) in (None, "")]
     if missing:
         raise ValueError(f"no {', '.join(missing)}")
@@ -181,35 +151,15 @@ def _relation(value: object) -> Relation | None:
         raise ValueError(f"relation {value!r} is none of {', '.join(Relation)}") from None
 
 
-def _tsv_rows(text: str, source: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
-    lines = [line.removesuffix("\r") for line in text.split("\n")]
-    header = lines[0].split("\t")
-    missing = [name for name in _REQUIRED if name not in header]
-    if missing:
-        raise InputError(
-            source, 1, f"the header lacks {', '.join(missing)}: name the columns in the first line"
-        )
-    for number, line in enumerate(lines[1:], 2):
-        cells = line.split("\t")
-        if not line.strip():
-            continue
-        if len(cells) != len(header):
-            yield number, f"{len(cells)} columns, the header has {len(header)}"
-        else:
-            yield number, dict(zip(header, cells, strict=True))
+def _tsv_row(header: Sequence[str], line: str) -> dict[str, Any]:
+    cells = line.split("\t")
+    if len(cells) != len(header):
+        raise ValueError(f"{len(cells)} columns, the header has {len(header)}")
+    return dict(zip(header, cells, strict=True))
 
 
-def _json_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
-    # Only newlines end a line: JSON strings may hold other separators.
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except RecursionError:
-            yield number, "JSON nested too deeply"
-            continue
-        except ValueError as error:
-            yield number, f"no JSON: {error}"
-            continue
-        yield number, row if isinstance(row, dict) else "no JSON object"
+def _json_row(line: str) -> dict[str, Any]:
+    row = json.loads(line)
+    if not isinstance(row, dict):
+        raise ValueError("no JSON object")  # noqa: TRY004 - a wrong line
+    return row

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_dedup.errors import InputError
-from es_dedup.evaluation import Label, LabelledPair, LabelsError, labelled, parse_labels, read_labels
+from es_dedup.evaluation import Label, LabelledPair, labelled, parse_labels, read_labels
 from es_dedup.evaluation.labels import digest
 from es_dedup.model import Relation
 
@@ -56,42 +56,30 @@ def test_an_undecided_pair_is_left_out() -> None:
     assert parse_labels('{"id_a": "a", "id_b": "b", "label": "?"}', "p", jsonl=True) == ()
 
 
-def test_all_problems_are_named_with_their_lines() -> None:
-    text = (
-        HEADER
-        + "a\tb\t0\tdup\t\na\tb\n\nb\ta\t0\tdiff\t\na\ta\t0\tdup\t\na\tc\t0\tmaybe\t\n\td\t0\t\t\na\te\t0\tdup\tnear\n"
-    )
-    with pytest.raises(LabelsError) as caught:
-        parse_labels(text, "pairs.tsv", jsonl=False)
-    assert [line for line, _ in caught.value.problems] == [3, 5, 6, 7, 8, 9]
-    said = str(caught.value)
-    assert "pairs.tsv:3: 2 columns, the header has 5" in said
-    assert "pairs.tsv:5: the pair 'a', 'b' stands in line 2 already" in said
-    assert "pairs.tsv:6: page 'a' is paired with itself" in said
-    assert "pairs.tsv:7: label 'maybe' is none of dup, contain, partial, diff, 0, 1, 2, 3" in said
-    assert "pairs.tsv:8: no id_a, label" in said
-    assert "pairs.tsv:9: relation 'near' is none of" in said
-    assert isinstance(caught.value, InputError)
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("a\tb", "2 columns, the header has 5"),
+        ("d\tc\t0\tdiff\t", "the pair 'c', 'd' stands in line 2 already"),
+        ("a\ta\t0\tdup\t", "page 'a' is paired with itself"),
+        ("a\tc\t0\tmaybe\t", "label 'maybe' is none of dup, contain, partial, diff, 0, 1, 2, 3"),
+        ("\td\t0\t\t", "no id_a, label"),
+        ("a\te\t0\tdup\tnear", "relation 'near' is none of"),
+    ],
+)
+def test_a_wrong_line_is_named(line: str, problem: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_labels(f"{HEADER}c\td\t0\tdup\t\n\n{line}\n", "pairs.tsv", jsonl=False)
+    assert str(caught.value).startswith(f"pairs.tsv:4: {problem}")
 
 
-def test_a_problem_of_many_lines_is_said_once_with_their_number() -> None:
-    with pytest.raises(LabelsError) as caught:
-        parse_labels("id_a\tid_b\tlabel\n" + "a\tb\n" * 200 + "a\tb\tmaybe\n", "pairs.tsv", jsonl=False)
-    assert len(caught.value.problems) == 201
-    assert str(caught.value).splitlines() == [
-        "pairs.tsv: 201 problem(s), correct these lines:",
-        "  - pairs.tsv:2: 2 columns, the header has 3 (and 199 more lines)",
-        "  - pairs.tsv:202: label 'maybe' is none of dup, contain, partial, diff, 0, 1, 2, 3",
-    ]
-
-
-def test_json_problems_are_named_with_their_lines() -> None:
-    with pytest.raises(LabelsError) as caught:
-        parse_labels(
-            '{"id_a": "a"}\n[1]\n{\n{"id_a": "a", "id_b": "b", "label": true}\n', "p.jsonl", jsonl=True
-        )
-    lines = [line for line, _ in caught.value.problems]
-    assert lines == [1, 2, 3, 4]
+@pytest.mark.parametrize(
+    "line", ['{"id_a": "a"}', "[1]", "{", "[" * 100_000, '{"id_a": "a", "id_b": "b", "label": true}']
+)
+def test_a_wrong_line_of_json_is_named(line: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_labels(f"\n{line}\n", "p.jsonl", jsonl=True)
+    assert caught.value.line == 2
 
 
 def test_a_file_without_a_usable_header_or_text_is_refused(tmp_path: Path) -> None:
