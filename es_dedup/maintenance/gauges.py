@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from prometheus_client.core import GaugeMetricFamily
 
+from es_dedup.errors import DedupError
 from es_dedup.maintenance.status import follow_status, last_times, source_counts
 from es_dedup.settings.recorded import STATISTICS, pages_learned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from es_dedup.maintenance.context import MaintenanceContext
 
@@ -57,8 +58,15 @@ def _labelled(name: str, text: str, label: str, values: Mapping[str, float]) -> 
     return family
 
 
-def up_family(servers: Mapping[str, bool]) -> GaugeMetricFamily:
-    """Whether servers answer."""
-    return _labelled(
-        "es_dedup_up", "Whether a server answers", "server", {name: int(up) for name, up in servers.items()}
-    )
+def answered(servers: Mapping[str, Callable[[], Iterable[GaugeMetricFamily]]]) -> Iterator[GaugeMetricFamily]:
+    """Families of gauges that each server gives, and whether it answers: of one that does not, nothing else is told."""
+    up: dict[str, float] = {}
+    for server, ask in servers.items():
+        try:
+            families = list(ask())
+        except (DedupError, OSError):
+            up[server] = 0
+        else:
+            up[server] = 1
+            yield from families
+    yield _labelled("es_dedup_up", "Whether a server answers", "server", up)

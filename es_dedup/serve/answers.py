@@ -192,12 +192,6 @@ class Labels(BaseModel):
     labels: list[LabelRecord]
 
 
-class LabelsImported(BaseModel):
-    """How many labels were new."""
-
-    imported: int
-
-
 class LabelsRemoved(BaseModel):
     """How many labels were taken back."""
 

@@ -6,7 +6,6 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.batch.annotations import read_jsonl
 from es_dedup.batch.overrides import PAGES
 from es_dedup.errors import DedupError
 from es_dedup.maintenance.context import overridden
@@ -100,25 +99,10 @@ def labels(reader: IndexReader) -> dict[str, Any]:
     return {"labels": reader.annotations()}
 
 
-def label_lines(reader: IndexReader) -> bytes:
-    """What readers said of pairs as NDJSON, with what they took back, to be imported elsewhere."""
-    return b"".join(encoded(each) + b"\n" for each in reader.annotations(removed=True))
-
-
 def add_label(dedup: Deduplicator, body: bytes) -> Annotation:
     """Keep what a reader says of two stored pages."""
     asked = LabelBody.read(body)
     return dedup.annotate(asked.id_a, asked.id_b, asked.label, reader=asked.reader)
-
-
-def import_labels(dedup: Deduplicator, body: bytes) -> dict[str, int]:
-    """Take over labels of another index or a file: all lines or, where one is none, nothing.
-
-    Raises:
-        InputError: a line that is no label.
-    """
-    lines = body.decode("utf-8", "surrogateescape").split("\n")
-    return {"imported": dedup.import_annotations(list(read_jsonl(lines, "line")))}
 
 
 def remove_label(dedup: Deduplicator, left: str, right: str, reader: str) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from prometheus_client import (
@@ -13,10 +14,10 @@ from prometheus_client import (
     generate_latest,
 )
 
-from es_dedup.errors import DedupError, NotAnIndex
+from es_dedup.errors import NotAnIndex
 from es_dedup.index.factory import is_remote
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.gauges import stored_families, up_family
+from es_dedup.maintenance.gauges import answered, stored_families
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,18 +35,13 @@ class StoredGauges:
         self._place, self._settings = place, settings
 
     def collect(self) -> Iterator[Any]:
-        """Families of gauges; a server that does not answer gives ``es_dedup_up`` 0 and no figures."""
-        if not is_remote(self._place):
-            return
-        try:
-            with open_context(self._place, self._settings, read_only=True) as context:
-                yield from list(stored_families(context)) if context.attachments else ()
-        except NotAnIndex:
-            return
-        except DedupError:
-            yield up_family({"elasticsearch": False})
-        else:
-            yield up_family({"elasticsearch": True})
+        """Families of gauges, see ``answered``."""
+        if is_remote(self._place):
+            yield from answered({"elasticsearch": self._stored})
+
+    def _stored(self) -> Iterator[Any]:
+        with suppress(NotAnIndex), open_context(self._place, self._settings, read_only=True) as context:
+            yield from stored_families(context) if context.attachments else ()
 
 
 class Metrics:

@@ -98,7 +98,7 @@ router = APIRouter(
 
 
 def _route(
-    scope: Scope, answer: Any, body: type[BaseModel] | None = None, line: type[BaseModel] | None = None
+    scope: Scope, answer: Any, body: type[BaseModel] | None = None, *, lines: bool = False
 ) -> dict[str, Any]:
     """Arguments of a route.
 
@@ -106,13 +106,13 @@ def _route(
         scope: what the token must allow.
         answer: the type of its answer.
         body: the type of its body, which the route reads by itself; None: there is none.
-        line: the type of a line of the body in NDJSON; None: it must be JSON.
+        lines: whether the body may be such lines in NDJSON.
     """
     content: dict[str, Any] = {}
     if body is not None:
         content[JSON] = {"schema": {"$ref": REF.format(model=body.__name__)}}
-    if line is not None:
-        content[NDJSON] = {"schema": {"type": "string", "description": f"a {line.__name__} a line"}}
+        if lines:
+            content[NDJSON] = {"schema": {"type": "string", "description": f"a {body.__name__} a line"}}
     return {
         "dependencies": [Security(Allowed(scope))],
         "response_model": answer,
@@ -127,7 +127,7 @@ _LINES: Final[dict[int | str, Any]] = {
 }
 
 
-@router.post("/v1/check", **_reads(answers.Decision, bodies.PageBody, bodies.PageBody), responses=_LINES)
+@router.post("/v1/check", **_reads(answers.Decision, bodies.PageBody, lines=True), responses=_LINES)
 async def check(service: Served, sent: LinesOrJson) -> Response:
     """Decide whether a page is stored already; nothing is written. NDJSON is answered line by line."""
     if not sent.is_lines:
@@ -143,7 +143,7 @@ async def check(service: Served, sent: LinesOrJson) -> Response:
     return StreamingResponse(all_lines(), media_type=NDJSON)
 
 
-@router.post("/v1/pages", **_writes(answers.Report, bodies.PageBody, bodies.PageBody))
+@router.post("/v1/pages", **_writes(answers.Report, bodies.PageBody, lines=True))
 async def add(service: Served, sent: LinesOrJson, policy: Policy = WritePolicy.MARK) -> Response:
     """Store one page or, in NDJSON, several, and say what they are; a page of a known id replaces that one."""
     call = calls.add_lines if sent.is_lines else calls.add_page
@@ -225,22 +225,16 @@ async def undo_override(service: Served, override_id: str, body: JsonBody) -> Re
     return Json(await service.write(calls.undo_override, override_id, body, *service.where))
 
 
-@router.get("/v1/labels", **_reads(answers.Labels), responses=_LINES)
-async def labels(request: Request, service: Served) -> Response:
-    """What readers said of pairs of pages, by time. `Accept: application/x-ndjson` gives lines that can be imported, with labels taken back."""
-    if NDJSON in request.headers.get("accept", "").lower():
-        return Response(await service.workers.read(calls.label_lines), media_type=NDJSON)
+@router.get("/v1/labels", **_reads(answers.Labels))
+async def labels(service: Served) -> Response:
+    """What readers said of pairs of pages, by time."""
     return await service.read(calls.labels)
 
 
-@router.post(
-    "/v1/labels",
-    **_writes(answers.LabelRecord | answers.LabelsImported, bodies.LabelBody, answers.LabelRecord),
-)
-async def label(service: Served, sent: LinesOrJson) -> Response:
-    """Keep what a reader says of two stored pages, in place of what the same reader said before; in NDJSON, import labels with their times."""
-    call = calls.import_labels if sent.is_lines else calls.add_label
-    return Json(await service.write(call, sent.body))
+@router.post("/v1/labels", **_writes(answers.LabelRecord, bodies.LabelBody))
+async def label(service: Served, body: JsonBody) -> Response:
+    """Keep what a reader says of two stored pages, in place of what the same reader said before."""
+    return Json(await service.write(calls.add_label, body))
 
 
 @router.delete("/v1/labels", **_writes(answers.LabelsRemoved))

@@ -9,9 +9,8 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, start_http_
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from es_dedup.errors import DedupError
 from es_dedup.index.elastic.server import watch
-from es_dedup.maintenance.gauges import stored_families, up_family
+from es_dedup.maintenance.gauges import answered, stored_families
 from es_dedup.model import Outcome
 from es_dedup_tasks.dispatch import CeleryDispatcher, OpenContext
 
@@ -96,17 +95,8 @@ class QueueGauges:
         self._queues = CeleryDispatcher(place, settings)
 
     def collect(self) -> Iterator[Any]:
-        """Families of gauges; a server that does not answer gives ``es_dedup_up`` 0 and no figures of its own."""
-        up: dict[str, bool] = {}
-        for server, ask in (("redis", self._depths), ("elasticsearch", self._stored)):
-            try:
-                families = list(ask())
-            except (DedupError, OSError):
-                up[server] = False
-            else:
-                up[server] = True
-                yield from families
-        yield up_family(up)
+        """Families of gauges, see ``answered``."""
+        return answered({"redis": self._depths, "elasticsearch": self._stored})
 
     def _depths(self) -> Iterator[Any]:
         family = GaugeMetricFamily("es_dedup_queue_depth", "Messages that wait", labels=("queue",))
