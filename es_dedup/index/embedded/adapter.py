@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.index.embedded import candidates, fulltext, tables
-from es_dedup.index.embedded.candidates import insert_postings, remove_postings
+from es_dedup.index.embedded.candidates import insert_postings, post, remove_postings, terms_by_doc
 from es_dedup.index.embedded.clusters import ClusterTables
-from es_dedup.index.embedded.connection import Connection, online_copy
+from es_dedup.index.embedded.connection import MEMORY, Connection, online_copy
 from es_dedup.index.embedded.fulltext import TextSearch
 from es_dedup.index.embedded.tables import (
     NAMED,
@@ -103,6 +103,8 @@ class EmbeddedIndex(TextSearch, ClusterTables):
             IndexLocked: another process is making the same file.
         """
         self._connection = Connection(path, features=features, lock_seconds=lock_seconds, read_only=read_only)
+        # Of an index in memory postings come when candidates are asked for: a scan asks for none.
+        self._posted = 0 if self._connection.name == MEMORY else None
         self._segment = segment or characters_apart
 
     @property
@@ -146,7 +148,7 @@ class EmbeddedIndex(TextSearch, ClusterTables):
             fresh = iter(range(first, first + len(places)))
             docs = [known.get(page_id) or next(fresh) for page_id in last]
             _put_pages(connection, batch, places, docs)
-            _put_features(connection, batch, places, docs)
+            _put_features(connection, batch, places, docs, self._posted)
             _put_texts(connection, batch, places, docs)
         return WriteReport(len(places), {batch.ids[place]: reason for place, reason in failed.items()})
 
@@ -181,6 +183,8 @@ class EmbeddedIndex(TextSearch, ClusterTables):
         select = f"SELECT content_hash, page_id FROM pages WHERE state = {STORED} AND content_hash IN"
         copies: dict[int, list[str]] = {}
         with self._connection.reading() as connection:
+            if self._posted is not None:
+                self._posted = post(connection, self._posted)
             for stored, page_id in sorted(tables.rows_by_number(connection, select, wanted)):
                 copies.setdefault(unsigned_hash(stored), []).append(page_id)
             found = candidates.candidates_many(connection, candidate_queries)
@@ -308,8 +312,13 @@ def _put_pages(
 
 
 def _put_features(
-    connection: sqlite3.Connection, batch: RecordBatch, places: list[int], docs: list[int]
+    connection: sqlite3.Connection,
+    batch: RecordBatch,
+    places: list[int],
+    docs: list[int],
+    posted: int | None,
 ) -> None:
+    """Features of pages, and their postings; of documents above ``posted`` these come later."""
     packed = pack_terms(batch.terms)
     bounds = (batch.term_offsets * TERM_BYTES).tolist()
     rows = (
@@ -321,6 +330,8 @@ def _put_features(
     owners[places] = docs
     term_docs = np.repeat(owners, np.diff(batch.term_offsets))
     kept = term_docs > 0  # records that failed, or were repeated later in the batch, have no document
+    if posted is not None:
+        kept &= term_docs <= posted
     insert_postings(connection, batch.terms[kept], term_docs[kept])
 
 
@@ -336,12 +347,7 @@ def _put_texts(
 
 def _remove_features(connection: sqlite3.Connection, docs: list[int]) -> None:
     found = tables.rows_by_number(connection, "SELECT doc, terms FROM features WHERE doc IN", docs)
-    if found:
-        terms = unpack_terms(b"".join(packed for _, packed in found))
-        counts = [len(packed) // TERM_BYTES for _, packed in found]
-        remove_postings(
-            connection, terms, np.repeat(np.array([doc for doc, _ in found], dtype=np.int64), counts)
-        )
+    remove_postings(connection, *terms_by_doc(found))
     for table in ("features", "texts"):
         connection.executemany(f"DELETE FROM {table} WHERE doc = ?", ((doc,) for doc in docs))
 

@@ -28,6 +28,8 @@ _DOCS_WHERE: Final = "SELECT p.doc FROM json_each(?2) AS d CROSS JOIN pages AS p
 ROWS_PER_INSERT: Final = 128  # 2.4 million rows/s against 1.0 million one by one; more gains little
 _INSERTS_PER_CALL: Final = 1024
 _TERMS_PER_QUERY: Final = 8192
+POSTED_PAGES: Final = 1 << 16  # whose postings are sorted together: 50 MB
+_LATER: Final = "SELECT doc, terms FROM features WHERE doc > ? ORDER BY doc LIMIT ?"
 _EMPTY: Final = np.empty(0, dtype=np.int64)
 _INSERT: Final = "INSERT OR IGNORE INTO postings (term, doc) VALUES "
 _INSERT_ONE: Final = _INSERT + "(?, ?)"
@@ -160,6 +162,21 @@ def insert_postings(
         rows = pairs[start : min(whole, start + step)].reshape(-1, 2 * ROWS_PER_INSERT)
         connection.executemany(_INSERT_MANY, rows.tolist())
     connection.executemany(_INSERT_ONE, pairs[whole:].tolist())
+
+
+def post(connection: sqlite3.Connection, last: int) -> int:
+    """Store the postings of all documents above ``last``, those of many pages sorted together; gives the last one."""
+    while rows := connection.execute(_LATER, (last, POSTED_PAGES)).fetchall():
+        insert_postings(connection, *terms_by_doc(rows))
+        last = rows[-1][0]
+    return last
+
+
+def terms_by_doc(rows: Sequence[tuple[int, bytes]]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """The terms of some rows of ``features``, and the document that carries each."""
+    terms = tables.unpack_terms(b"".join(packed for _, packed in rows))
+    counts = [len(packed) // tables.TERM_BYTES for _, packed in rows]
+    return terms, np.repeat(np.array([doc for doc, _ in rows], dtype=np.int64), counts)
 
 
 def remove_postings(
