@@ -66,7 +66,7 @@ class Lexicon:
         self._segmenter = segmenter(by)
         self.words: list[str] = []
         self._numbers: dict[str, int] = {}
-        self._columns: dict[Callable[[str], int], tuple[NDArray[Any], int]] = {}
+        self._columns: dict[Callable[[Sequence[str]], Sequence[int]], tuple[NDArray[Any], int]] = {}
         self._lock = RLock()
 
     def number(self, word: str) -> int:
