@@ -70,6 +70,10 @@ class WritePolicy(StrEnum):
     OVERWRITE = "overwrite"
     FAIL = "fail"
 
+    @classmethod
+    def _missing_(cls, value: object) -> WritePolicy:
+        raise ValueError(f"policy must be one of {', '.join(cls)}, not {value!r}")
+
 
 _KINDS: Final[dict[str, tuple[type, ...]]] = {"html": (bytes, str), "published": (str, datetime)}
 

@@ -100,6 +100,15 @@ def test_a_wrong_type_is_refused_with_advice(case: str) -> None:
         assert dedup.stats()["pages"] == 0
 
 
+@pytest.mark.parametrize("policy", ["replace", 5])
+def test_an_unknown_policy_is_refused_with_those_that_exist(policy: Any) -> None:
+    with (
+        Deduplicator.open(":memory:") as dedup,
+        pytest.raises(ValueError, match="one of mark, skip, overwrite, fail, not "),
+    ):
+        dedup.add_many([Page("a", text="x")], policy=policy)
+
+
 def test_pages_before_a_wrong_value_are_stored() -> None:
     pages: Any = [Page("a", text="one. two."), "b"]
     with Deduplicator.open(":memory:") as dedup:
