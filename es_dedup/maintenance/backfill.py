@@ -47,7 +47,7 @@ from es_dedup.model.batches import chunked
 from es_dedup.settings.recorded import decision_settings, with_recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from es_dedup.index.jobs import Job, Partition
     from es_dedup.index.source_index import SourceDocument
@@ -155,9 +155,10 @@ def store_features(
 
 def outdated(
     context: MaintenanceContext, fields: SourceFields, documents: Sequence[SourceDocument]
-) -> Collection[str]:
-    """Page ids of documents whose features are stored and are not those of what they hold now."""
-    return context.decider.changed(pages_of(fields, documents).pages)
+) -> dict[str, int]:
+    """Sequence numbers, by page id, of documents whose features are stored and are not those of what they hold now."""
+    late = context.decider.changed(pages_of(fields, documents).pages)
+    return {each.key.page_id: each.seq_no for each in documents if each.key.page_id in late}
 
 
 def _plan_ignored(context: MaintenanceContext, _job: Job) -> list[PartitionPlan]:
@@ -350,18 +351,17 @@ def _outdated_since(
         suspects: dict[str, int] = {}
         writes = context.source_index.writes([index])
         for each in changes(context, {index: fields}, positions, writes, batch=batch):
-            late = set(outdated(context, fields, each.documents))
-            suspects |= {one.key.page_id: one.seq_no for one in each.documents if one.key.page_id in late}
+            suspects |= outdated(context, fields, each.documents)
             positions.advance(index, each.shard, each.history, each.reached)
             if not suspects or len(suspects) >= batch:
-                yield (documents := _still_outdated(context, fields, suspects))
+                yield (documents := still_outdated(context, fields, suspects))
                 found, suspects = found or bool(documents), {}
-        yield (documents := _still_outdated(context, fields, suspects))
+        yield (documents := still_outdated(context, fields, suspects))
         if not (found or documents):
             return
 
 
-def _still_outdated(
+def still_outdated(
     context: MaintenanceContext, fields: SourceFields, suspects: Mapping[str, int]
 ) -> list[SourceDocument]:
     """Those of some outdated documents that were not written again since they were read, after a hook's time.
@@ -379,7 +379,7 @@ def _still_outdated(
         for each in context.source_index.read(list(suspects), fields.names).values()
         if each.seq_no == suspects[each.key.page_id]
     ]
-    late = set(outdated(context, fields, documents))
+    late = outdated(context, fields, documents)
     return [each for each in documents if each.key.page_id in late]
 
 

@@ -20,16 +20,16 @@ from es_dedup.batch.overrides import load_overrides
 from es_dedup.errors import ConfigError, DedupError
 from es_dedup.index import factory
 from es_dedup.index.jobs import JobState
-from es_dedup.maintenance.context import gone, load_attachments, open_context, pages_of, save_attachments
+from es_dedup.maintenance.backfill import outdated, still_outdated
+from es_dedup.maintenance.context import gone, load_attachments, open_context, save_attachments
 from es_dedup.maintenance.follow import follow, note_positions
 from es_dedup.maintenance.runner import KINDS, Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.index.port import Index
-    from es_dedup.index.source_index import SourceDocument
     from es_dedup.maintenance.context import Attachment, MaintenanceContext
     from es_dedup.settings import Settings
 
@@ -236,20 +236,10 @@ def _sampled(context: MaintenanceContext) -> int:
         for shard in context.source_index.shards(index):
             start = generator.randrange(max(1, shard.last + 1))
             found = next(context.source_index.scan(shard, fields.names, above=start - 1, batch=SAMPLES), [])
-            records = context.decider.featurise(pages_of(fields, found).pages, named=False).records
-            stored = context.index.get_many(records.ids)
-            for row, name in enumerate(records.ids):
-                other = name in stored and stored[name].content != records.content(row)
-                if other and not _changed(context, name, found):
-                    raise NotVerified(f"features of {name} are not those of its document")
-            compared += len(records.ids)
+            for other in still_outdated(context, fields, outdated(context, fields, found)):
+                raise NotVerified(f"features of {other.key.page_id} are not those of its document")
+            compared += len(found)
     return compared
-
-
-def _changed(context: MaintenanceContext, page_id: str, read: Sequence[SourceDocument]) -> bool:
-    """Whether a document has been written again since it was read."""
-    now = context.source_index.read([page_id], ()).get(page_id)
-    return now is None or any(each.key.page_id == page_id and each.seq_no != now.seq_no for each in read)
 
 
 # From one generation to the other

@@ -240,12 +240,8 @@ class ClusterDocuments(Store):
         """See ``Index.list_clusters``."""
         self._show_pages()
         self._catch_up(self._clusters)
-        if query.order is ClusterOrder.NEWEST:
-            found = self._newest(query, after, limit)
-        elif query.scope != Scope():
-            found = self._in_scope(query, after)
-        else:
-            found = self._ordered(query, after, limit)
+        by_pages = query.order is ClusterOrder.NEWEST or query.scope != Scope()
+        found = (self._of_pages if by_pages else self._ordered)(query, after, limit)
         found.sort(key=lambda each: each.id)
         found.sort(key=lambda each: query.place_of(each)[0], reverse=query.order.descending)
         return self._with_pages(found[:limit])
@@ -287,30 +283,26 @@ class ClusterDocuments(Store):
                 )
             size = min(8 * size, MOST_LISTED)
 
-    def _in_scope(self, query: ClusterQuery, after: Place | None) -> list[ClusterSummary]:
-        """All clusters that follow and have a page in the scope."""
-        pages = self._pages.pages(_filter(query.scope), BY_PAGE, fields=False)
-        ids = {name: "" for hits in pages for name in self._clusters_of({hit["sort"][0]: "" for hit in hits})}
-        return [each for each in self._counted(ids, query) if query.follows(query.place_of(each), after)]
-
-    def _newest(self, query: ClusterQuery, after: Place | None, limit: int) -> list[ClusterSummary]:
-        """Clusters that follow by time, from the pages of the scope, the latest first, until there are enough."""
+    def _of_pages(self, query: ClusterQuery, after: Place | None, limit: int) -> list[ClusterSummary]:
+        """Clusters that follow and have a page in the scope: all of them or, by time, those of the latest pages, until there are enough."""
+        newest = query.order is ClusterOrder.NEWEST
         known: set[str] = set()
         found: list[ClusterSummary] = []
         last: list[Any] | None = None
-        size = FIRST
+        size = FIRST if newest else WINDOW
         while True:
             pages = self._pages.pages(_filter(query.scope), BY_TIME, after=last, size=size, fields=False)
             hits = next(pages, ())
             met = self._clusters_of({hit["sort"][1]: hit["sort"][0] or "" for hit in hits})
-            summaries = self._counted({name: time for name, time in met.items() if name not in known}, query)
+            fresh = {name: time if newest else "" for name, time in met.items() if name not in known}
+            summaries = self._counted(fresh, query)
             found += (each for each in summaries if query.follows(query.place_of(each), after))
             known |= met.keys()
             if len(hits) < size:
                 return found
             last, size = hits[-1]["sort"], WINDOW
             # those of the last time may be followed by others of that time with lesser ids
-            if sum(each.newest > (last[0] or "") for each in found) >= limit:
+            if newest and sum(each.newest > (last[0] or "") for each in found) >= limit:
                 return found
 
     def _clusters_of(self, times: Mapping[str, str]) -> dict[str, str]:
