@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from es_dedup.batch import featurise, overrides, stored_pages
+from es_dedup.batch.corpus import EffectiveSettings
 from es_dedup.batch.featurise import checked_id, day_of
-from es_dedup.batch.learning import EffectiveSettings
 from es_dedup.decision.alignment import aligned
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages, compare, pair_decisions

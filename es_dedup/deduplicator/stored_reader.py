@@ -12,7 +12,7 @@ from es_dedup.batch.clusters import CLUSTERS_PENDING
 from es_dedup.batch.featurise import checked_id
 from es_dedup.batch.stored_pages import traces
 from es_dedup.errors import UnknownPage
-from es_dedup.index.closing import Closing
+from es_dedup.index.port import Closing
 from es_dedup.model import RemoveReport
 from es_dedup.model.batches import chunked
 from es_dedup.model.cluster_changes import Cursor

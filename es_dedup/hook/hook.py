@@ -24,7 +24,7 @@ from es_dedup.hook.document_updates import DocumentUpdates
 from es_dedup.hook.documents import INCONCLUSIVE, PENDING, Batch, items_of, waiting_field
 from es_dedup.hook.report import HookReport
 from es_dedup.index import factory
-from es_dedup.index.closing import Closing
+from es_dedup.index.port import Closing
 from es_dedup.index.source_index import ATTACHMENTS, checked_fields, documents_of, text_of
 from es_dedup.model import WritePolicy
 from es_dedup.model.batches import chunked
