@@ -115,7 +115,7 @@ class GroupPage:
             of which any page matches; ``group``: groups within the window, exact when all matches lie in it; ``off``:
             documents. None when it was not asked for.
         facets: the aggregations' answers, each bucket's ``doc_count`` being its number of groups; see
-            ``es_dedup.collapse.facets``.
+            ``es_dedup.collapse.totals``.
         cursor: to ask for the next page with; None on the last one, and when no cursor was asked for.
         problems: why hits may be missing: shards that failed. Totals are then lower bounds.
         notes: further remarks as messages.

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.collapse import search_bodies, totals
-from es_dedup.collapse.facets import by_document, count_groups, read_groups
 from es_dedup.collapse.hits import GroupedHits, HitGroup, cluster_of, hits_of, more_of, unsorted
 from es_dedup.collapse.model import Expansion, Mode, Total
 from es_dedup.collapse.operations import MultiSearch, checked, lacks_only_unmapped, not_mapped, problems_of
+from es_dedup.collapse.totals import by_document, count_groups, read_groups
 from es_dedup.errors import SearchRefused
 
 if TYPE_CHECKING:

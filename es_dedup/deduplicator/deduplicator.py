@@ -22,8 +22,7 @@ from es_dedup.batch.stored_pages import ForgetReport, erase
 from es_dedup.batch.whole_corpus import ReclusterReport, decide_corpus, recluster, silent
 from es_dedup.clustering import cluster_all
 from es_dedup.decision.page_decisions import stored_decision, with_overridden
-from es_dedup.deduplicator.index_reader import IndexReader
-from es_dedup.deduplicator.stored_reader import ROOT
+from es_dedup.deduplicator.index_reader import ROOT, IndexReader
 from es_dedup.errors import IndexLocked, InvalidAnnotation, InvalidOverride, NotAnIndex
 from es_dedup.index import factory
 from es_dedup.index.texts import compress_text

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from es_dedup.collapse import Bound, DedupSearch, SearchOptions, Total, search_bodies
 from es_dedup.collapse.cursor_paging import Cursor, digest_of, pack, unpack
-from es_dedup.collapse.facets import by_document, count_groups, read_groups
 from es_dedup.collapse.group_pages import nest_under_containers
 from es_dedup.collapse.hits import HitGroup, cleaned
 from es_dedup.collapse.modes import group_hits
 from es_dedup.collapse.operations import checked, not_mapped, problems_of
 from es_dedup.collapse.search_request import request_of
+from es_dedup.collapse.totals import by_document, count_groups, read_groups
 from es_dedup.errors import CursorLost, IndexUnavailable, SearchRefused, UnreadableAnswer
 
 OPTIONS = SearchOptions()
