@@ -16,7 +16,7 @@ from es_dedup.cli.inputs import Intake
 from es_dedup.cli.session import Session
 from es_dedup.decision.voting import decided_by
 from es_dedup.detectors.registry import create_detectors, detector_names
-from es_dedup.evaluation import Goal, read_labels
+from es_dedup.evaluation import read_labels
 from es_dedup.evaluation.runner import BY_RULES
 from es_dedup.extraction import create_extractor
 from es_dedup.readers import ReadOptions
@@ -75,7 +75,7 @@ def compare(
     missing = sorted({page for each in pairs for page in each.pair} - {page.id for page in pages})
     check_labels(labels, pairs, missing)
     runs = _run(session, names, pages, pairs)
-    found = side_by_side(runs, pairs, len(pages), folds=folds, goal=Goal(max_merged_diff)).as_dict()
+    found = side_by_side(runs, pairs, len(pages), folds=folds, max_merged_diff=max_merged_diff).as_dict()
     decider = decided_by(session.settings)
     found |= {"decided_by": decider, "missing_pages": missing, "left_out": intake.failed}
     session.output.emit(found)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.evaluation.labels import digest
 from es_dedup.evaluation.metrics import PairScores, Share, candidate_recall, pair_scores
-from es_dedup.evaluation.tune import Axis, Goal, TuneReport, tune
+from es_dedup.evaluation.tune import Axis, TuneReport, tune
 from es_dedup.model import Relation
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class MethodFigures:
     @property
     def threshold(self) -> float | None:
         """The best threshold on all labels."""
-        return self.tuned.chosen[SCORE] if self.tuned else None
+        return self.tuned.chosen if self.tuned else None
 
     def merges(self, pair: Pair) -> bool:
         """Whether it merges this pair under its best threshold, or under its configured thresholds where there is none."""
@@ -94,7 +94,7 @@ class MethodComparison:
 
     labels: tuple[LabelledPair, ...]
     pages: int
-    goal: Goal
+    max_merged_diff: float | None
     methods: Mapping[str, MethodFigures]
     alone: tuple[Alone, ...]
 
@@ -104,7 +104,7 @@ class MethodComparison:
             "pages": self.pages,
             "pairs": len(self.labels),
             "labels_sha256": digest(self.labels),
-            "max_merged_diff": self.goal.max_merged_diff,
+            "max_merged_diff": self.max_merged_diff,
             "methods": {name: _method_dict(figures) for name, figures in self.methods.items()},
             "alone": [_alone_dict(each, self.methods) for each in self.alone],
         }
@@ -116,7 +116,7 @@ def compare(
     pages: int,
     *,
     folds: int = 5,
-    goal: Goal | None = None,
+    max_merged_diff: float | None = None,
 ) -> MethodComparison:
     """Compare methods on the same corpus and labelled pairs.
 
@@ -125,14 +125,15 @@ def compare(
         labels: labelled pairs, each once.
         pages: size of the corpus.
         folds: parts of the cross-validation, at least 2.
-        goal: objective of the best threshold; best F1 when None.
+        max_merged_diff: share of ``diff`` pairs that the best threshold may merge; None: the best F1.
     """
-    goal = goal or Goal()
-    methods = {run.name: _figures(run, tuple(labels), folds, goal) for run in runs}
-    return MethodComparison(tuple(labels), pages, goal, methods, _alone(methods, labels))
+    methods = {run.name: _figures(run, tuple(labels), folds, max_merged_diff) for run in runs}
+    return MethodComparison(tuple(labels), pages, max_merged_diff, methods, _alone(methods, labels))
 
 
-def _figures(run: MethodRun, labels: tuple[LabelledPair, ...], folds: int, goal: Goal) -> MethodFigures:
+def _figures(
+    run: MethodRun, labels: tuple[LabelledPair, ...], folds: int, max_merged_diff: float | None
+) -> MethodFigures:
     scores = {each.pair: run.score(each.pair) for each in labels}
     measures = {pair: {SCORE: score} for pair, score in scores.items() if score is not None}
     own = {pair: verdict.relation for pair, verdict in run.verdicts.items() if pair in run.candidates}
@@ -140,14 +141,17 @@ def _figures(run: MethodRun, labels: tuple[LabelledPair, ...], folds: int, goal:
         run=run,
         candidates=candidate_recall(labels, run.candidates),
         own=pair_scores(labels, own),
-        tuned=_tuned(labels, measures, folds, goal),
+        tuned=_tuned(labels, measures, folds, max_merged_diff),
         average_precision=_average_precision(labels, scores),
         chances=_chances(run),
     )
 
 
 def _tuned(
-    labels: tuple[LabelledPair, ...], measures: Mapping[Pair, Mapping[str, float]], folds: int, goal: Goal
+    labels: tuple[LabelledPair, ...],
+    measures: Mapping[Pair, Mapping[str, float]],
+    folds: int,
+    max_merged_diff: float | None,
 ) -> TuneReport | None:
     values = sorted({round(found[SCORE], 12) for found in measures.values()} - {0.0})
     if not values:
@@ -158,7 +162,7 @@ def _tuned(
     # above every score: a method whose every threshold breaks the bound may merge nothing
     axis = Axis(SCORE, (*values, values[-1] + 2 * _SLACK))
     try:
-        return tune(labels, tolerant, [axis], folds=folds, goal=goal)
+        return tune(labels, tolerant, axis, folds=folds, max_merged_diff=max_merged_diff)
     except ValueError:
         return None
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -29,9 +30,7 @@ if TYPE_CHECKING:
     from es_dedup.evaluation.tune import Measures
 
 MAX_VALUES: Final = 40
-"""Values tried on one axis: those that pairs have, thinned out evenly."""
-MAX_VALUES_TOGETHER: Final = 15
-"""The same where several axes are swept together."""
+"""Values tried: those that pairs have, thinned out evenly."""
 SHOWN_MISSING: Final = 5
 SHOWN_PAIRS: Final = 10
 LABELS_HELP: Final = "TSV with a header, or JSONL: id_a, id_b, label (dup, contain, partial, diff)."
@@ -88,28 +87,33 @@ def tune(
     Without --measure and --rule the main measure of each method is swept by itself.
 
     Args:
-        measure: Sweep method.measure (as named by `explain`); several are swept together.
+        measure: Sweep method.measure (as named by `explain`); may be repeated.
         rule: Sweep each threshold of this decision rule or group of rules; may be repeated.
         max_merged_diff: Best threshold: highest recall with at most this share of merged diff pairs.
     """
     _check_rules(session, rule or ())
     ground = _measure(session, labels, corpus, options)
-    thresholds = ground.measured.thresholds
-    sweep = _Sweep(ground.labels, folds, max_merged_diff)
-    for names in [tuple(measure)] if measure else [] if rule else _main_measures(ground.measured):
-        found = sweep.measures(ground.measured, names)
-        session.output.emit({"measures": names, **found.as_dict()})
-        today = {
-            name: f"{thresholds[name].value:g} ({name.partition('.')[0]}.{thresholds[name].key})"
-            for name in names
-            if name in thresholds
-        }
-        show_sweep(session.output, found, today)
-    _sweep_rules(session, ground.measured, rule or (), sweep)
-    return name_missing(session, ground.measured.missing, ground.left_out)
+    measured = ground.measured
+    sweep = partial(_swept, ground.labels, folds=folds, max_merged_diff=max_merged_diff)
+    for name in measure or ([] if rule else _main_measures(measured)):
+        threshold = measured.thresholds.get(name)
+        current = threshold.value if threshold else None
+        found = sweep(measured.measures, _axis_of(measured, name), current)
+        session.output.emit({"measure": name, **found.as_dict()})
+        method = name.partition(".")[0]
+        show_sweep(
+            session.output,
+            name,
+            found,
+            f"{threshold.value:g} ({method}.{threshold.key})" if threshold else "",
+        )
+    _sweep_rules(session, measured, rule or (), sweep)
+    return name_missing(session, measured.missing, ground.left_out)
 
 
-def _sweep_rules(session: Session, measured: Measured, names: Iterable[str], sweep: _Sweep) -> None:
+def _sweep_rules(
+    session: Session, measured: Measured, names: Iterable[str], sweep: Callable[..., TuneReport]
+) -> None:
     """Sweep each threshold of these rules, with all others at their current values."""
     from es_dedup.decision.match_rules import RULES
     from es_dedup.evaluation.rule_thresholds import sweeps_of
@@ -120,7 +124,7 @@ def _sweep_rules(session: Session, measured: Measured, names: Iterable[str], swe
     for rule, each in sweeps:
         said = {
             "rule": rule,
-            "measures": [each.name],
+            "measure": each.name,
             "rejects": each.rejects,
             "now": each.threshold,
             "settings": each.settings,
@@ -129,11 +133,11 @@ def _sweep_rules(session: Session, measured: Measured, names: Iterable[str], swe
             output.emit({**said, "chosen": None})
             output.line(f"{each.name}: no labelled pair depends on it\n")
             continue
-        found = sweep.axes(each.measures, [each.axis], {each.name: each.current})
+        found = sweep(each.measures, each.axis, each.current)
         output.emit({**said, **found.as_dict()})
         origin = f"set by {', '.join(each.settings)}" if each.settings else "fixed"
         now = f"{each.threshold or 0:g} (rejects {each.rejects} the threshold; {origin})"
-        show_sweep(output, found, {each.name: now})
+        show_sweep(output, each.name, found, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +207,7 @@ def _check_rules(session: Session, names: Iterable[str]) -> None:
     without_rules(thresholds_of(session.settings.decision), names)  # raises ConfigError for an unknown one
 
 
-def _main_measures(measured: Measured) -> list[tuple[str, ...]]:
+def _main_measures(measured: Measured) -> list[str]:
     """The score of the decision rules; of each method the first measure that has a threshold, or its score."""
     from es_dedup.evaluation.runner import BY_RULES
 
@@ -212,47 +216,32 @@ def _main_measures(measured: Measured) -> list[tuple[str, ...]]:
         first.setdefault(name.partition(".")[0], name)
     for method in measured.decisions:
         first.setdefault(method, f"{method}.score")
-    return [(name,) for name in first.values()]
+    return list(first.values())
 
 
-@dataclass(frozen=True, slots=True)
-class _Sweep:
-    """How thresholds are swept: on which labels, in how many folds, for at most which share of merged diff pairs."""
+def _axis_of(measured: Measured, name: str) -> Axis:
+    """The values of a measure, thinned out where there are many."""
+    from es_dedup.evaluation import Axis
 
-    labels: tuple[LabelledPair, ...]
-    folds: int
-    max_merged_diff: float
-
-    def measures(self, measured: Measured, names: tuple[str, ...]) -> TuneReport:
-        """Sweep these measures together, against their current thresholds where all have one."""
-        from es_dedup.evaluation import Axis
-
-        most = MAX_VALUES if len(names) == 1 else MAX_VALUES_TOGETHER
-        axes = []
-        for name in names:
-            values = sorted({found[name] for found in measured.measures.values() if name in found})
-            if not values:
-                known = ", ".join(sorted({name for found in measured.measures.values() for name in found}))
-                raise typer.BadParameter(f"no pair has {name!r}; known are {known}", param_hint="--measure")
-            threshold = measured.thresholds.get(name)
-            axes.append(Axis(name, _thinned(values, most), threshold is None or threshold.at_least))
-        found = {name: each.value for name, each in measured.thresholds.items() if name in names}
-        return self.axes(measured.measures, axes, found if len(found) == len(names) else None)
-
-    def axes(self, measures: Measures, axes: list[Axis], current: Mapping[str, float] | None) -> TuneReport:
-        from es_dedup.evaluation import Goal, tune
-
-        goal = Goal(self.max_merged_diff)
-        try:
-            return tune(self.labels, measures, axes, current=current, folds=self.folds, goal=goal)
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from error
+    values = sorted({found[name] for found in measured.measures.values() if name in found})
+    if not values:
+        known = ", ".join(sorted({name for found in measured.measures.values() for name in found}))
+        raise typer.BadParameter(f"no pair has {name!r}; known are {known}", param_hint="--measure")
+    if len(values) > MAX_VALUES:
+        values = [values[place * (len(values) - 1) // (MAX_VALUES - 1)] for place in range(MAX_VALUES)]
+    threshold = measured.thresholds.get(name)
+    return Axis(name, tuple(values), threshold is None or threshold.at_least)
 
 
-def _thinned(values: list[float], most: int) -> tuple[float, ...]:
-    if len(values) <= most:
-        return tuple(values)
-    return tuple(values[place * (len(values) - 1) // (most - 1)] for place in range(most))
+def _swept(
+    labels: Sequence[LabelledPair], measures: Measures, axis: Axis, current: float | None, **how: Any
+) -> TuneReport:
+    from es_dedup.evaluation import tune
+
+    try:
+        return tune(labels, measures, axis, current=current, **how)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 def show_decider(output: Output, decided_by: str) -> None:
@@ -308,14 +297,13 @@ def _figure(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def show_sweep(output: Output, found: TuneReport, today: Mapping[str, str]) -> None:
-    """Show the best thresholds of one sweep, their figures and the pairs that would change; ``today``: measure to its current threshold in words."""
-    for name, value in found.chosen.items():
-        now = f", now {today[name]}" if name in today else ""
-        spread = sorted(fold.thresholds[name] for fold in found.folds)
-        output.line(
-            f"{name}: best threshold {value:.4g}{now}; between folds {spread[0]:.4g} to {spread[-1]:.4g}"
-        )
+def show_sweep(output: Output, name: str, found: TuneReport, today: str) -> None:
+    """Show the best threshold of a measure, its figures and the pairs that would change; ``today``: the current one in words."""
+    now = f", now {today}" if today else ""
+    spread = sorted(fold.threshold for fold in found.folds)
+    output.line(
+        f"{name}: best threshold {found.chosen:.4g}{now}; between folds {spread[0]:.4g} to {spread[-1]:.4g}"
+    )
     if not found.bound_kept:
         output.line("no threshold keeps the bound on merged diff pairs; this one merges the fewest of them")
     rows: list[tuple[Any, ...]] = [

@@ -1,7 +1,7 @@
 """Labelled pairs, metrics, threshold sweeps.
 
 ``read_labels`` reads what people labelled, ``evaluate`` measures methods, candidates and clusters against it,
-``tune`` chooses thresholds with cross-validation.
+``tune`` chooses a threshold with cross-validation.
 
 Traps:
 
@@ -21,7 +21,7 @@ from es_dedup.evaluation.metrics import (
     wilson,
 )
 from es_dedup.evaluation.report import EvaluationReport, MethodReport, evaluate
-from es_dedup.evaluation.tune import Axis, Fold, Goal, TuneReport, tune
+from es_dedup.evaluation.tune import Axis, Fold, TuneReport, tune
 from es_dedup.model.annotations import Label
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "BCubed",
     "EvaluationReport",
     "Fold",
-    "Goal",
     "Label",
     "LabelledPair",
     "MethodReport",

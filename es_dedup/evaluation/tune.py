@@ -1,10 +1,9 @@
-"""Thresholds chosen on labelled pairs and evaluated by cross-validation."""
+"""A threshold chosen on labelled pairs and evaluated by cross-validation."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, fields, replace
-from itertools import product
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -14,7 +13,7 @@ from es_dedup.evaluation.metrics import PairScores, Share
 from es_dedup.model.plain import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
     Measures = Mapping[Pair, Mapping[str, float]]
-
-MAX_COMBINATIONS: Final = 200_000
-"""Most combinations of thresholds in one sweep; for a larger grid, sweep fewer axes or values."""
 
 _MIN_FOLDS: Final = 2  # one to choose on, one to measure on
 _POSITIVE, _DIFF, _PARTIAL = range(3)
@@ -46,24 +42,10 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
-    """Objective of a sweep.
-
-    Attributes:
-        max_merged_diff: None for the best F1; a share in [0, 1] for the best recall among thresholds that merge
-            at most this share of the ``diff`` pairs.
-
-    Ties go to thresholds that merge fewer ``diff`` pairs, then fewer ``partial`` pairs, then to the middle one.
-    """
-
-    max_merged_diff: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Fold:
-    """Thresholds chosen on all other folds, and their figures on this one."""
+    """The threshold chosen on all other folds, and its figures on this one."""
 
-    thresholds: Mapping[str, float]
+    threshold: float
     held_out: PairScores
 
 
@@ -72,22 +54,22 @@ class TuneReport:
     """Result of a sweep.
 
     Attributes:
-        current: figures of the current thresholds on all labels; None when not given.
-        gained, lost: pairs that the chosen thresholds merge and the current ones do not, and the reverse.
-        chosen: best thresholds on all labels: the ones to use.
-        in_sample: figures of the chosen thresholds on the same labels; biased upwards.
-        out_of_fold: sum over all folds of the figures under the thresholds chosen without the fold; not biased by the choice.
+        current: figures of the current threshold on all labels; None when not given.
+        gained, lost: pairs that the chosen threshold merges and the current one does not, and the reverse.
+        chosen: best threshold on all labels: the one to use.
+        in_sample: figures of the chosen threshold on the same labels; biased upwards.
+        out_of_fold: sum over all folds of the figures under the threshold chosen without the fold; not biased by the choice.
         folds: results by fold; where thresholds vary much between folds, the labels do not determine them.
         groups: number of connected groups of labelled pages; a group is never split between folds.
         largest_group: pairs of the largest group; when it holds most pairs, folds differ much in size.
-        bound_kept: False when no threshold keeps the goal's bound on merged ``diff`` pairs; the chosen one then merges
+        bound_kept: False when no threshold keeps the bound on merged ``diff`` pairs; the chosen one then merges
             the fewest of them and, among equals, has the highest recall.
     """
 
     current: PairScores | None
     gained: tuple[LabelledPair, ...]
     lost: tuple[LabelledPair, ...]
-    chosen: Mapping[str, float]
+    chosen: float
     in_sample: PairScores
     out_of_fold: PairScores
     folds: tuple[Fold, ...]
@@ -107,56 +89,61 @@ class TuneReport:
 def tune(
     labels: Iterable[LabelledPair],
     measures: Measures,
-    axes: Sequence[Axis],
+    axis: Axis,
     *,
-    current: Mapping[str, float] | None = None,
+    current: float | None = None,
     folds: int = 5,
-    goal: Goal | None = None,
+    max_merged_diff: float | None = None,
 ) -> TuneReport:
-    """Sweep thresholds over a grid, with cross-validation over groups of connected pages.
+    """Sweep a threshold, with cross-validation over groups of connected pages.
 
-    A pair is merged when it satisfies the thresholds of all axes; a missing pair or measure satisfies none.
+    A pair is merged when its measure satisfies the threshold; a missing pair or measure satisfies none. Ties go to thresholds that merge
+    fewer ``diff`` pairs, then fewer ``partial`` pairs, then to the middle one.
 
     Args:
         labels: labelled pairs, each once.
         measures: pair (ids in order) to its measures by name.
-        axes: thresholds to sweep, at least one.
-        current: axis name to the current threshold, for every axis.
+        axis: threshold to sweep.
+        current: the current threshold.
         folds: at least 2; fewer are made when the labels have fewer groups.
-        goal: objective; best F1 when left out.
+        max_merged_diff: None for the best F1; a share in [0, 1] for the best recall among thresholds that merge at most this share of the
+            ``diff`` pairs.
 
     Raises:
-        ValueError: the grid is empty or too large, the labels are one group, or ``current`` lacks an axis.
+        ValueError: there is no value to try, or the labels are one group.
     """
-    labels, goal = tuple(labels), goal or Goal()
-    if missing := [axis.name for axis in axes if current is not None and axis.name not in current]:
-        raise ValueError(f"the current thresholds lack {', '.join(missing)}: name one for every axis")
-    grid = [dict(zip((axis.name for axis in axes), values, strict=True)) for values in _grid(axes)]
+    labels = tuple(labels)
+    if not axis.values:
+        raise ValueError(f"no value of {axis.name} to try")
     folds_of_pairs, sizes = fold_of(labels, folds)
     classes = np.array([_class_of(each) for each in labels])
-    counts, totals = _count(_merged(labels, measures, axes), classes, np.array(folds_of_pairs))
-    best = _best(counts.sum(axis=1), totals.sum(axis=0), goal)
-    picks = _picks(counts, totals, goal)
+    found = [measures.get(each.pair, {}).get(axis.name, np.nan) for each in labels]
+    values = np.array(found, dtype=np.float64)
+    merged = [values >= value if axis.at_least else values <= value for value in axis.values]
+    counts, totals = _count(merged, classes, np.array(folds_of_pairs))
+    best = _best(counts.sum(axis=1), totals.sum(axis=0), max_merged_diff)
+    picks = [
+        _best(counts[:, rest].sum(axis=1), totals[rest].sum(axis=0), max_merged_diff)
+        for rest in (np.arange(len(totals)) != fold for fold in range(len(totals)))
+    ]
     out_of_fold = sum((counts[pick, fold] for fold, pick in enumerate(picks)), np.zeros(3, dtype=np.int64))
-    gained: tuple[LabelledPair, ...] = ()
-    lost: tuple[LabelledPair, ...] = ()
-    scores_now = None
+    now, scores_now = merged[best], None
     if current is not None:
-        now, then = (_merged_at(labels, measures, axes, each) for each in (current, grid[best]))
-        gained = tuple(labels[place] for place in np.flatnonzero(then & ~now))
-        lost = tuple(labels[place] for place in np.flatnonzero(now & ~then))
+        now = values >= current if axis.at_least else values <= current
         scores_now = _scores(np.bincount(classes[now], minlength=3), totals.sum(axis=0))
     return TuneReport(
         current=scores_now,
-        gained=gained,
-        lost=lost,
-        chosen=grid[best],
+        gained=tuple(labels[place] for place in np.flatnonzero(merged[best] & ~now)),
+        lost=tuple(labels[place] for place in np.flatnonzero(now & ~merged[best])),
+        chosen=axis.values[best],
         in_sample=_scores(counts[best].sum(axis=0), totals.sum(axis=0)),
         out_of_fold=_scores(out_of_fold, totals.sum(axis=0)),
-        folds=tuple(Fold(grid[at], _scores(counts[at, fold], totals[fold])) for fold, at in enumerate(picks)),
+        folds=tuple(
+            Fold(axis.values[at], _scores(counts[at, fold], totals[fold])) for fold, at in enumerate(picks)
+        ),
         groups=len(sizes),
         largest_group=sizes[0],
-        bound_kept=bool(_allowed(counts.sum(axis=1), totals.sum(axis=0), goal).any()),
+        bound_kept=bool(_allowed(counts.sum(axis=1), totals.sum(axis=0), max_merged_diff).any()),
     )
 
 
@@ -184,45 +171,10 @@ def fold_of(labels: Sequence[LabelledPair], folds: int) -> tuple[list[int], list
     return [fold_of_group[root[each.left]] for each in labels], sorted(sizes.values(), reverse=True)
 
 
-def _grid(axes: Sequence[Axis]) -> list[tuple[float, ...]]:
-    size = int(np.prod([len(axis.values) for axis in axes])) if axes else 0
-    if not 0 < size <= MAX_COMBINATIONS:
-        raise ValueError(
-            f"the grid has {size} combinations, allowed are 1 to {MAX_COMBINATIONS}: change the axes"
-        )
-    return list(product(*(axis.values for axis in axes)))
-
-
-def _satisfied(labels: Sequence[LabelledPair], measures: Measures, axis: Axis) -> list[NDArray[np.bool_]]:
-    """For each value of an axis, which pairs satisfy it as a threshold."""
-    found = np.array(
-        [measures.get(each.pair, {}).get(axis.name, np.nan) for each in labels], dtype=np.float64
-    )
-    return [found >= value if axis.at_least else found <= value for value in axis.values]
-
-
-def _merged(
-    labels: Sequence[LabelledPair], measures: Measures, axes: Sequence[Axis]
-) -> Iterator[NDArray[np.bool_]]:
-    """For each combination in the order of the grid, which pairs are merged."""
-    for satisfied in product(*(_satisfied(labels, measures, axis) for axis in axes)):
-        yield np.logical_and.reduce(satisfied)
-
-
-def _merged_at(
-    labels: Sequence[LabelledPair],
-    measures: Measures,
-    axes: Sequence[Axis],
-    thresholds: Mapping[str, float],
-) -> NDArray[np.bool_]:
-    """Which pairs are merged under one combination of thresholds."""
-    return next(_merged(labels, measures, [replace(axis, values=(thresholds[axis.name],)) for axis in axes]))
-
-
 def _count(
     merged: Iterable[NDArray[np.bool_]], classes: NDArray[np.int64], folds: NDArray[np.int64]
 ) -> tuple[Counts, Counts]:
-    """Merged pairs by combination, fold and class, and all pairs by fold and class."""
+    """Merged pairs by threshold, fold and class, and all pairs by fold and class."""
     count = int(folds.max()) + 1
     cells = np.eye(count * 3, dtype=np.int64)[folds * 3 + classes]
     counts = np.array([each @ cells for each in merged], dtype=np.int64)
@@ -235,29 +187,23 @@ def _class_of(pair: LabelledPair) -> int:
     return _DIFF if pair.label == "diff" else _PARTIAL
 
 
-def _picks(counts: Counts, totals: Counts, goal: Goal) -> list[int]:
-    """For each fold the best combination on all other folds."""
-    training = [np.arange(len(totals)) != fold for fold in range(len(totals))]
-    return [_best(counts[:, rest].sum(axis=1), totals[rest].sum(axis=0), goal) for rest in training]
-
-
-def _allowed(merged: Counts, totals: Counts, goal: Goal) -> NDArray[np.bool_]:
-    """Which combinations keep the goal's bound; all of them without one."""
-    if goal.max_merged_diff is None:
+def _allowed(merged: Counts, totals: Counts, max_merged_diff: float | None) -> NDArray[np.bool_]:
+    """Which thresholds keep the bound; all of them without one."""
+    if max_merged_diff is None:
         return np.ones(len(merged), dtype=np.bool_)
-    return np.asarray(merged[:, _DIFF] <= goal.max_merged_diff * totals[_DIFF] + 1e-9, dtype=np.bool_)
+    return np.asarray(merged[:, _DIFF] <= max_merged_diff * totals[_DIFF] + 1e-9, dtype=np.bool_)
 
 
-def _best(merged: Counts, totals: Counts, goal: Goal) -> int:
-    """Place of the best combination; of equals the middle one, which is farthest from worse ones."""
+def _best(merged: Counts, totals: Counts, max_merged_diff: float | None) -> int:
+    """Place of the best threshold; of equals the middle one, which is farthest from worse ones."""
     hits, wrong, partial = merged[:, _POSITIVE], merged[:, _DIFF], merged[:, _PARTIAL]
-    if goal.max_merged_diff is None:
+    if max_merged_diff is None:
         value = 2 * hits / np.maximum(totals[_POSITIVE] + hits + wrong, 1)
     else:
-        # Where no combination keeps the bound, the one that breaks it least comes nearest.
-        value = np.where(_allowed(merged, totals, goal), hits, -1 - wrong)
-    # Among combinations that break the bound equally, those that find more; elsewhere this decides nothing.
-    most = np.zeros_like(hits) if goal.max_merged_diff is None else -hits
+        # Where no threshold keeps the bound, the one that breaks it least comes nearest.
+        value = np.where(_allowed(merged, totals, max_merged_diff), hits, -1 - wrong)
+    # Among thresholds that break the bound equally, those that find more; elsewhere this decides nothing.
+    most = np.zeros_like(hits) if max_merged_diff is None else -hits
     ranked = np.stack((-np.round(value, 12), wrong, most, partial))
     first = np.lexsort(ranked[::-1])[0]
     tied = np.flatnonzero((ranked == ranked[:, [first]]).all(axis=0))

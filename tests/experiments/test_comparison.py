@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.detectors.registry import create_detectors, detector_names
-from es_dedup.evaluation import Goal, labelled
+from es_dedup.evaluation import labelled
 from es_dedup.evaluation.labels import LabelledPair
 from es_dedup.model import CandidateQuery, Page, Relation, TermGroup, Verdict
 from es_dedup.model.annotations import Label
@@ -107,7 +107,7 @@ def test_threshold_and_area_by_hand() -> None:
     assert (figures.candidates.hits, figures.candidates.total) == (3, 4)
     assert (figures.own.positive.hits, figures.own.diff.hits, figures.own.partial.hits) == (3, 1, 1)
     assert figures.threshold == 0.6
-    bounded = compare([run], labels, 12, folds=3, goal=Goal(0.0)).methods["m"]
+    bounded = compare([run], labels, 12, folds=3, max_merged_diff=0.0).methods["m"]
     assert bounded.threshold == 0.9
     assert bounded.tuned is not None
     assert bounded.tuned.in_sample.diff.hits == 0

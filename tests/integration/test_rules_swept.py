@@ -47,7 +47,7 @@ def test_rules_are_not_swept_where_methods_decide(given: tuple[str, ...]) -> Non
 
 def test_tune_sweeps_each_threshold_of_a_rule(given: tuple[str, ...]) -> None:
     told = rows(*given, "--rule", NUMBERS, "--folds", "2")
-    found = {each["measures"][0]: each for each in told}
+    found = {each["measure"]: each for each in told}
     (rule,) = (each for each in RULES if each.name == NUMBERS)
     swept = [each for part in (rule.applies_if, *rule.rejects_if) for each in part if each.sign != IS]
     assert len(found) == len(swept) >= 3

@@ -316,7 +316,7 @@ class TestEvaluate:
         assert "ccdet.ccs: best threshold 1, now 0.6 (ccdet.min_ccs)" in result.stdout
         found = lines(self.quality("tune --folds 2 --json"))
         measures = ["rules.score", "ccdet.ccs", "simhash.hamming_distance", "coverage.score"]
-        assert [sweep["measures"] for sweep in found] == [[name] for name in measures]
+        assert [sweep["measure"] for sweep in found] == measures
 
     def test_what_cannot_be_measured_is_refused(self) -> None:
         unknown = self.quality("tune --measure ccdet.cls")

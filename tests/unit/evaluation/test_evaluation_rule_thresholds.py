@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from es_dedup.evaluation import Goal, Label, LabelledPair, tune
+from es_dedup.evaluation import Label, LabelledPair, tune
 from es_dedup.evaluation.labels import Pair
 from es_dedup.evaluation.rule_thresholds import deciding_conditions, sweeps_of
 from es_dedup.model import Number
@@ -110,8 +110,6 @@ def test_tune_finds_the_threshold_that_the_labels_want() -> None:
     ]
     _, sweep = sweeps_of(PAIRS, "numbers", 40)
     assert sweep.axis is not None
-    found = tune(
-        labels, sweep.measures, [sweep.axis], current={sweep.name: sweep.current}, folds=2, goal=Goal(0.0)
-    )
-    assert found.chosen == {sweep.name: 4.0}
+    found = tune(labels, sweep.measures, sweep.axis, current=sweep.current, folds=2, max_merged_diff=0.0)
+    assert found.chosen == 4.0
     assert [each.pair for each in found.gained] == [("c", "d")]
