@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from es_dedup.evaluation.metrics import PairScores, Share
-    from es_dedup.evaluation.report import EvaluationReport, MethodReport
+    from es_dedup.evaluation.runner import EvaluationReport, MethodReport
 
 CEILINGS: Final = frozenset({"max_merged_diff"})
 """Figures that are bounded from above; all others are bounded from below."""

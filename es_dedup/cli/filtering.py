@@ -14,13 +14,12 @@ import typer
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import SHOWN_FAILURES, kinds_of
 from es_dedup.cli.session import Session
-from es_dedup.cli.targets import output_target
+from es_dedup.cli.targets import open_target, output_target
 from es_dedup.readers import ReadOptions
 from es_dedup.readers.dump_filter import DUMPS
 from es_dedup.readers.locations import Address, located
 from es_dedup.readers.port import kind_of
 from es_dedup.readers.streams import PACKED, is_pipe, suffix_of
-from es_dedup.views.target import open_target
 
 if TYPE_CHECKING:
     from es_dedup.dumps import FilterReport

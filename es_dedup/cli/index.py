@@ -20,11 +20,10 @@ from es_dedup.cli.checks import all_checks
 from es_dedup.cli.group import ExitCode
 from es_dedup.cli.inputs import PAGE_IDS, given_ids
 from es_dedup.cli.session import Session
-from es_dedup.cli.targets import OutputFile, output_target
+from es_dedup.cli.targets import OutputFile, open_target, output_target
 from es_dedup.errors import MissingExtra, NotAnIndex
 from es_dedup.model import RemoveReport
 from es_dedup.model.batches import chunked
-from es_dedup.views.target import open_target
 
 if TYPE_CHECKING:
     from es_dedup.deduplicator.deduplicator import Deduplicator

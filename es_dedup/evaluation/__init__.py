@@ -20,7 +20,7 @@ from es_dedup.evaluation.metrics import (
     Share,
     wilson,
 )
-from es_dedup.evaluation.report import EvaluationReport, MethodReport, evaluate
+from es_dedup.evaluation.runner import EvaluationReport, MethodReport, evaluate
 from es_dedup.evaluation.tune import Axis, Fold, TuneReport, tune
 from es_dedup.model.annotations import Label
 

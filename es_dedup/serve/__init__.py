@@ -6,7 +6,7 @@ function of ``calls`` or the library run by ``workers``: in a process that reads
 Modules:
     app: the application; ``server``: sockets, start and end.
     routes: of the REST API; ``bodies``, ``answers``: models of the JSON of requests and answers.
-    browsers: sessions and forms of the console; ``console``, ``console_jobs``, ``console_review``: its routes.
+    browsers: sessions and forms of the console; ``console``: its routes.
     service: what all routes share; ``sessions``: what it remembers of browsers; ``cluster_queries``: parameters of both kinds of routes.
     calls: what routes ask the library where that is more than one method.
     readers: the processes that read; ``workers``: these, the thread that writes, and how many requests may wait for them.

@@ -20,8 +20,6 @@ from es_dedup.serve import (
     bodies,
     browsers,
     console,
-    console_jobs,
-    console_review,
     problems,
     routes,
 )
@@ -40,7 +38,7 @@ HEADERS: Final = [
     (b"cache-control", b"no-store"),
 ]
 """Headers of every answer that does not have them otherwise."""
-ROUTERS: Final = (routes.router, console.router, console_jobs.router, console_review.router)
+ROUTERS: Final = (routes.router, console.router)
 
 
 class Application(FastAPI):

@@ -1,19 +1,21 @@
-"""The routes of the console: signing in, views, overrides, files."""
+"""The routes of the console: views, overrides, files, signing in, jobs and tuning, reviewing pairs."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
+from es_dedup.batch.journal import MAX_CHARS
 from es_dedup.model.cluster_lists import ClusterOrder
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.model.translations import translate
 from es_dedup.serve import calls
+from es_dedup.serve.bodies import ReviewBody
 from es_dedup.serve.browsers import (
     COOKIE,
     SEE_OTHER,
@@ -27,9 +29,10 @@ from es_dedup.serve.browsers import (
     see_done,
 )
 from es_dedup.serve.cluster_queries import Listed  # noqa: TC001 - FastAPI reads it
-from es_dedup.serve.problems import RETRY_SECONDS, InvalidQuery, NoSuchRoute, Opening
-from es_dedup.views import clusters, jobs, overrides, pages
+from es_dedup.serve.problems import RETRY_SECONDS, InvalidBody, InvalidQuery, NoSuchRoute, Opening
+from es_dedup.views import clusters, jobs, overrides, pages, tune
 from es_dedup.views import overview as overviews
+from es_dedup.views import review as reviewing
 from es_dedup.views import search as searches
 from es_dedup.views.frame import FILES, ROOT, file_text, path
 from es_dedup.views.templates import console_page
@@ -160,6 +163,120 @@ def _sign_in(visit: Visit, to: str, *, wrong: bool = False) -> Response:
     file = visit.service.token_file
     body = console_page("sign_in", visit.visitor, to=to, wrong=wrong, file=file)
     return visit.html(body, 403 if wrong else 200)
+
+
+@router.get("/jobs")
+def listed_jobs(visit: SignedIn) -> Response:
+    """All jobs, and dead letters."""
+    return visit.html(jobs.listed(visit.visitor, visit.service.jobs.state()))
+
+
+@router.post("/jobs")
+async def start_job(visit: SignedIn, form: Written) -> Response:
+    """Begin a job, and show it."""
+    return await _begin_job(visit, form, **{name: form[name] for name in ("what", "target") if name in form})
+
+
+@router.get("/jobs/{job_id}")
+def job(visit: SignedIn, job_id: str) -> Response:
+    """One job."""
+    all_jobs = visit.service.jobs
+    steered = visit.writes and not all_jobs.is_own(job_id)
+    return visit.html(jobs.one(visit.visitor, all_jobs.one(job_id), steered=steered))
+
+
+@router.post("/jobs/{job_id}/{action}")
+def change_job(
+    visit: SignedIn, _: Written, job_id: str, action: Literal["pause", "resume", "cancel"]
+) -> Response:
+    """Pause, resume or cancel a job."""
+    visit.service.jobs.change(job_id, action)
+    return see("jobs", job_id)
+
+
+@router.post("/dead-letters")
+def replay(visit: SignedIn, form: Written) -> Response:
+    """Process dead letters again: those of the pages named, or all."""
+    return see("jobs", visit.service.jobs.replay(form.getlist("page")).id)
+
+
+@router.get("/tune")
+async def try_settings(visit: SignedIn) -> Response:
+    """What other settings would change."""
+    changes = tune.changes_of(visit.request.query_params)
+    return await visit.show(tune.tune, changes)
+
+
+@router.post("/tune")
+async def apply_settings(visit: SignedIn, form: Written) -> Response:
+    """Recluster with other settings, or count what that would change; shows the job."""
+    try:
+        settings = json.loads(form.get("settings", ""))
+    except ValueError:
+        raise InvalidBody(("settings: no JSON",)) from None
+    return await _begin_job(visit, form, what="recluster", settings=settings)
+
+
+async def _begin_job(visit: Visit, form: Written, **asked: Any) -> Response:
+    """Begin a job with the boxes of a form that are ticked, and show it."""
+    boxes = {name: name in form for name in ("force", "dry_run")}
+    begun = await visit.service.start_job(asked | boxes)
+    return see("jobs", begun.id)
+
+
+@router.get("/review")
+async def review(
+    visit: SignedIn,
+    reader: Annotated[str, Query(max_length=MAX_CHARS)] = "",
+    left: str = "",
+    right: str = "",
+    *,
+    second: bool = False,
+) -> Response:
+    """The next pair for a reader; without one, who has labelled what."""
+    if not reader.strip() or not visit.writes:
+        return await visit.show(reviewing.begin)
+    reviews = visit.service.reviews
+    queue = await reviews.queue(visit.service.workers)
+    wanted = (left, right) if left and right else None
+    return await visit.show(reviewing.ask, reader, second, queue, reviews.skipped(reader), wanted)
+
+
+@router.post("/review")
+async def answer(visit: SignedIn, form: Written) -> Response:
+    """Keep an answer, or undo the last one, and go on."""
+    reviews, reader = visit.service.reviews, form.get("reader", "")
+    if form.get("answer") == reviewing.UNDO:
+        undone = await visit.write(calls.undo_review, reader, reviews.last_skip(reader))
+        pair = json.loads(undone) or reviews.unskip(reader)
+        return _next_pair(form, left=pair[0], right=pair[1]) if pair else _next_pair(form)
+    names = ("left", "right", "reader", "answer", "reason")
+    given = {name: form.get(name, "") for name in names}
+    asked = ReviewBody.read({**given, "override": "override" in form})
+    if asked.answer == reviewing.SKIP:
+        reviews.skip(reader, (asked.left, asked.right))
+    else:
+        await visit.write(calls.review, asked)
+    return visit.remember(_next_pair(form), reader)
+
+
+@router.post("/review/draw")
+async def draw(visit: SignedIn, form: Written) -> Response:
+    """Draw other pairs."""
+    visit.service.reviews.draw_again()
+    return _next_pair(form)
+
+
+@router.get("/review/labels.jsonl")
+async def labels(visit: SignedIn) -> Response:
+    """All labels, to be saved as a file."""
+    body = await visit.service.workers.read(reviewing.labels)
+    headers = {"Content-Disposition": 'attachment; filename="labels.jsonl"'}
+    return Response(body, 200, headers, "application/x-ndjson")
+
+
+def _next_pair(form: Written, **pair: Any) -> Response:
+    return see("review", reader=form.get("reader", ""), second=form.get("second", ""), **pair)
 
 
 def problem(request: Request, error: DedupError, status: int) -> Response:
