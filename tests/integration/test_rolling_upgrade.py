@@ -57,7 +57,6 @@ def place(name: str) -> str:
         ("features", "payload_version", None),
         ("features", "payload", {"type": "binary"}),
         ("clusters", "score", {"type": "double", "index": False, "doc_values": False}),
-        ("meta", "parts", {"type": "integer", "index": False, "doc_values": False}),
     ],
 )
 def test_an_index_with_earlier_mappings_is_refused(

@@ -45,10 +45,6 @@ NAMED_FIELDS: Final = "named_fields"
 """Beside the schema in the mapping of features: whether people can read them."""
 
 
-DROPPED: Final = {META: {"parts": {"type": "integer", "index": False, "doc_values": False}}}
-"""Fields of earlier mappings, by which an index that was made with them is known."""
-
-
 class Schema:
     """The indices of one name: made when they are not there, checked against version and settings."""
 
@@ -177,9 +173,7 @@ class Schema:
             raise SchemaMismatch(self._server.name, SCHEMA_VERSION, version)
         fields = load_mapping(kind)["mappings"]["properties"]
         # There may be more: settings choose named fields, and templates of the user add others.
-        there, dropped = mapping["properties"], DROPPED.get(kind, {})
-        earlier = [name for name in fields if there.get(name) != fields[name]]
-        earlier += [name for name in dropped.keys() - fields if there.get(name) == dropped[name]]
+        earlier = [name for name in fields if mapping["properties"].get(name) != fields[name]]
         if earlier:
             found = f"{version} as it was before the field {kind}.{earlier[0]} became what it is"
             raise SchemaMismatch(self._server.name, SCHEMA_VERSION, found)
