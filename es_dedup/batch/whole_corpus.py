@@ -27,7 +27,7 @@ from es_dedup.batch.candidate_pairs import CorpusJoin
 from es_dedup.batch.corpus import Corpus, Weighing, learn, load_corpus, store_statistics
 from es_dedup.batch.memory import release_memory
 from es_dedup.batch.overrides import load_constraints
-from es_dedup.clustering import Neighbourhood, cluster_all, repair
+from es_dedup.clustering import cluster_all, repair
 from es_dedup.decision.comparison import compare, decide_rows
 from es_dedup.decision.method_rules import decided
 from es_dedup.decision.rules import BY_RULES, RELATIONS
@@ -330,8 +330,7 @@ def _repaired(
 ) -> Iterable[Assignment]:
     """Assignments of the pages of whole components, the changed and the unchanged."""
     current = index.assignments([key.page_id for key in keys])
-    near = Neighbourhood(tuple(keys), tuple(edges), current, constraints)
-    change = repair(near, settings.cluster)
+    change = repair(keys, edges, current, settings.cluster, constraints)
     return {**current, **{each.page_id: each for each in change.assignments}}.values()
 
 

@@ -21,7 +21,7 @@ from es_dedup.clustering.constraints import (
     deciding,
 )
 from es_dedup.clustering.order import NEVER, PageKey, canonical_order, instant, sort_key
-from es_dedup.clustering.repair import Change, Neighbourhood, repair, same_neighbours
+from es_dedup.clustering.repair import Change, repair, same_neighbours
 from es_dedup.clustering.star import Stars, build_clusters, cluster_all, containment, join_stars
 from es_dedup.clustering.upkeep import MAX_COMPONENT_PAGES, component, update_clusters
 
@@ -31,7 +31,6 @@ __all__ = [
     "UNCONSTRAINED",
     "Change",
     "Constraints",
-    "Neighbourhood",
     "PageKey",
     "Stars",
     "build_clusters",

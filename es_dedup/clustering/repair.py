@@ -23,29 +23,12 @@ from es_dedup.clustering.star import join_stars
 from es_dedup.index.records import Assignment
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping
 
     from es_dedup.clustering.constraints import Constraints
     from es_dedup.clustering.order import PageKey
     from es_dedup.model import Edge
     from es_dedup.settings.loading import ClusterConfig
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbourhood:
-    """The part of the store that a change can touch.
-
-    Attributes:
-        pages: keys of stored pages, each once.
-        edges: edges between them; others are passed over.
-        current: stored assignments by page id, of ``pages`` and possibly of more; a new page has none.
-        constraints: the demands of overrides.
-    """
-
-    pages: tuple[PageKey, ...]
-    edges: tuple[Edge, ...]
-    current: Mapping[str, Assignment]
-    constraints: Constraints = UNCONSTRAINED
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +45,26 @@ class Change:
     retired: Mapping[str, str] = field(default_factory=dict)
 
 
-def repair(near: Neighbourhood, config: ClusterConfig, *, loose: Collection[str] | None = None) -> Change:
-    """Cluster a neighbourhood again and keep cluster ids stable by the rules of this module.
+def repair(
+    pages: Iterable[PageKey],
+    edges: Iterable[Edge],
+    current: Mapping[str, Assignment],
+    config: ClusterConfig,
+    constraints: Constraints = UNCONSTRAINED,
+    *,
+    loose: Collection[str] | None = None,
+) -> Change:
+    """Cluster the part of the store that a change can touch again and keep cluster ids stable by the rules of this module.
 
     With ``loose`` left out the result equals a full run, if the pages are whole components: with a page,
     every page that it has an exact or duplicate edge to, every page of its cluster, and every page of its unit.
 
     Args:
-        near: the neighbourhood.
+        pages: keys of stored pages, each once.
+        edges: edges between them; others are passed over.
+        current: stored assignments by page id, of ``pages`` and possibly of more; a new page has none.
         config: the canonical order.
+        constraints: the demands of overrides.
         loose: pages to place anew, in canonical order, each at the canonical document it agrees with most,
             among the present ones and those that have become one. All other pages stay where they are. None of the loose pages may be the canonical document of a page that is not loose. ``current``
             has to hold all pages of each cluster that a loose page is in or gives its name to.
@@ -78,31 +72,29 @@ def repair(near: Neighbourhood, config: ClusterConfig, *, loose: Collection[str]
     Raises:
         ValueError: a page id occurs twice, or a page that is not loose has no assignment.
     """
-    ordered = [page.page_id for page in canonical_order(near.pages, config, near.constraints.canonical)]
+    ordered = [page.page_id for page in canonical_order(pages, config, constraints.canonical)]
     free = set(ordered) if loose is None else set(loose) & set(ordered)
-    if any(name not in free and name not in near.current for name in ordered):
+    if any(name not in free and name not in current for name in ordered):
         raise ValueError(
             "a page that is to stay where it is has no assignment: name it among the loose pages"
         )
-    present = [name for name in ordered if name not in free and near.current[name].canonical == name]
+    present = [name for name in ordered if name not in free and current[name].canonical == name]
     names = present + [name for name in ordered if name in free]
-    edges: Sequence[Edge] = near.edges
-    constraints = near.constraints
     if loose is not None:
         edges = _touching(edges, free)
-        stay_at = {name: each.canonical for name, each in near.current.items() if name not in free}
+        stay_at = {name: each.canonical for name, each in current.items() if name not in free}
         constraints = constraints.seen_at(stay_at) if constraints.touch(free) else constraints
     stars = join_stars(names, edges, constraints)
     star_of = dict(zip(names, stars.canonical, strict=True))
-    ids, retired = _cluster_ids(star_of, near.current, free)
+    ids, retired = _cluster_ids(star_of, current, free)
     fresh = [
         Assignment(name, ids[star_of[name]], star_of[name], relation, score)
         for name, relation, score in zip(names, stars.relation, stars.score, strict=True)
         if name in free
     ]
-    stay = [each for name, each in near.current.items() if name not in free]
+    stay = [each for name, each in current.items() if name not in free]
     fresh += [replace(each, cluster_id=ids.get(each.canonical, each.cluster_id)) for each in stay]
-    changed = [each for each in fresh if near.current.get(each.page_id) != each]
+    changed = [each for each in fresh if current.get(each.page_id) != each]
     return Change(tuple(sorted(changed, key=lambda each: each.page_id)), retired)
 
 

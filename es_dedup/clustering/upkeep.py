@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup.clustering.constraints import UNCONSTRAINED
 from es_dedup.clustering.order import PageKey
-from es_dedup.clustering.repair import Change, Neighbourhood, repair, same_neighbours
+from es_dedup.clustering.repair import Change, repair, same_neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -53,8 +53,7 @@ def update_clusters(
     pages, edges, large = _components(seeds, store.edges_of, constraints, limit)
     if large:
         return _place_loose(store, pages, large, config, constraints)
-    near = Neighbourhood(_keys(store, pages), tuple(edges), store.assignments(pages), constraints)
-    return repair(near, config)
+    return repair(_keys(store, pages), edges, store.assignments(pages), config, constraints)
 
 
 def component(
@@ -126,10 +125,9 @@ def _place_loose(
     current.update((each.page_id, each) for group in groups.values() for each in group)
     loose = touched - {each.canonical for name, each in current.items() if name not in touched}
     names = {*loose, *same_neighbours(edges, loose)}
-    near = Neighbourhood(_keys(store, names), tuple(edges), current, constraints)
-    return repair(near, config, loose=loose)
+    return repair(_keys(store, names), edges, current, config, constraints, loose=loose)
 
 
-def _keys(store: ClusterUpdates, page_ids: Iterable[str]) -> tuple[PageKey, ...]:
+def _keys(store: ClusterUpdates, page_ids: Iterable[str]) -> Iterable[PageKey]:
     """Keys of those of the pages that are stored."""
-    return tuple(map(PageKey.of, store.get_many(page_ids).values()))
+    return map(PageKey.of, store.get_many(page_ids).values())

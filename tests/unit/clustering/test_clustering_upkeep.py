@@ -8,7 +8,6 @@ import pytest
 from clustering_cases import EARLIEST, Store, override, partition, random_edges, random_pages, slow_partition
 
 from es_dedup.clustering import (
-    Neighbourhood,
     PageKey,
     cluster_all,
     component,
@@ -57,8 +56,8 @@ def test_any_history_gives_the_full_run_on_what_is_left(seed: int) -> None:
         if store.limit == 2000:
             assert partition(store.stored) == store.full()
     if not store.overrides:
-        near = Neighbourhood(tuple(store.keys.values()), tuple(store.edges_of(store.keys)), store.stored)
-        store.assign_many(repair(near, store.config).assignments)
+        edges = store.edges_of(store.keys)
+        store.assign_many(repair(store.keys.values(), edges, store.stored, store.config).assignments)
         store.check()
         assert partition(store.stored) == store.full()
     edges = random_edges(draw, [*store.keys.values()], 30)
@@ -152,7 +151,7 @@ def test_when_clusters_merge_the_smaller_id_wins() -> None:
 
 def test_a_page_that_stays_needs_an_assignment() -> None:
     with pytest.raises(ValueError, match="no assignment"):
-        repair(Neighbourhood((PageKey("a"), PageKey("b")), (), {}), EARLIEST, loose={"a"})
+        repair([PageKey("a"), PageKey("b")], [], {}, EARLIEST, loose={"a"})
 
 
 def test_a_component_is_read_to_its_bound() -> None:
