@@ -81,7 +81,7 @@ class Found:
     note: str | None
     number: int
     session: int
-    state: object
+    state: int | None
     stored: Mapping[str, FeatureRecord]
     assigned: Mapping[str, Assignment]
     failed: Mapping[str, str]
@@ -103,7 +103,7 @@ class Compared:
     found: Found
     pairs: CandidateSearchResult
     lookup: CandidateSearch
-    state: object
+    state: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,25 +136,11 @@ class Concluded:
     truncated: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Session:
-    """A write session of ours.
-
-    Attributes:
-        alone: no other session came between this one and our last one.
-        before, after: states of the clusters, see ``BatchDecider``.
-    """
-
-    alone: bool
-    before: object
-    after: object = field(default_factory=object)
-
-
 class BatchDecider:
     """Stores batches of pages in one index and decides on them.
 
     Threads may ``find`` and ``compare`` at once; ``conclude`` is for one at a time. The state of the clusters, as far as sessions of this object
-    change them, is an object of its own between two sessions and during each.
+    change them, is a number that rises at the begin and at the end of each.
 
     Args:
         index: the index.
@@ -174,7 +160,7 @@ class BatchDecider:
         self._mostly_new = True  # the pages of the last batch
         self.session = 0
         self._shared = time.monotonic()  # when it last rose
-        self._state = object()
+        self._state = 0
         self._numbers = count()  # of batches that are begun; threads may take them at once
         self._begun: dict[int, frozenset[str]] = {}  # pages of those that are not concluded
         self._arrived = 0  # pages decided on, new or changed
@@ -279,13 +265,13 @@ class BatchDecider:
         if (
             outdated := fresh & assigned.keys()
         ):  # before their features: if we are killed, who meets them decides on them
-            with self._writing() as own:
+            with self._writing() as (_, before):
                 marked = {
                     name: replace(each, score=0.0) for name, each in index.assignments(outdated).items()
                 }
                 index.assign_many(marked.values())
             assigned |= marked
-            state = own.after if state is own.before else object()
+            state = before + 2 if state == before else -1
         decided = {name for name, each in assigned.items() if not (again or each.outdated)} - fresh
         todo = without(known, decided)
         if todo.records.ids:
@@ -354,13 +340,13 @@ class BatchDecider:
         self._begun.pop(found.number, None)
         if not found.order:
             return Concluded(failed=found.failed, session=self.session)
-        with self._writing() as own:
-            alone = own.alone and found.session == self.session
+        with self._writing() as (sole, before):
+            alone = sole and found.session == self.session
             # Statistics and settings in force change in sessions only: without another session they are those read before.
             latest = self.lookup(self._in_force.note) if alone and self._in_force else self.lookup()
             if latest.settings != batch.lookup.settings or latest.statistics is not batch.lookup.statistics:
                 batch = replace(batch, pairs=self._again(found, latest), lookup=latest)
-            unchanged = alone and batch.state is own.before
+            unchanged = alone and batch.state == before
             replaced = None if unchanged else _replaced_meanwhile(batch.pairs, index)
             if replaced and (lost := self._lost(todo, replaced)).records.ids:
                 index.put_batch(lost.records)
@@ -520,19 +506,19 @@ class BatchDecider:
     # Sessions, and comparing once more
 
     @contextmanager
-    def _writing(self) -> Iterator[_Session]:
-        """A write session that sees what others have written."""
+    def _writing(self) -> Iterator[tuple[bool, int]]:
+        """A write session that sees what others have written; whether none came between it and our last one, and the state of the clusters before."""
         with self._index.writing() as alone:
-            own = _Session(alone, self._state)
-            self._state = object()
+            before = self._state
+            self._state += 1
             if not alone:
                 self._index.refresh_clusters()
                 self.session += 1
                 self._shared = time.monotonic()
             try:
-                yield own
+                yield alone, before
             finally:
-                self._state = own.after
+                self._state = before + 2
 
     def _lost(self, todo: Chunk, replaced: Collection[str]) -> Chunk:
         """Pages that another process has removed, as it found no documents of them: these are yet to be written."""
