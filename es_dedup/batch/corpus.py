@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -56,21 +56,6 @@ if TYPE_CHECKING:
 SCANNED: Final = 1_000  # records read at a time
 ROWS: Final = 2_000  # rows of a corpus in files whose features are in memory at a time
 _KEY_VALUES: Final = attrgetter(*PageKey.__dataclass_fields__)
-
-
-class PairRows(NamedTuple):
-    """Both sides of some pairs.
-
-    Attributes:
-        pages: have the features of all these rows.
-        left, right: rows of ``pages``.
-        rows: row of the corpus of each row of ``pages``; None: they are the same.
-    """
-
-    pages: Pages
-    left: Rows
-    right: Rows
-    rows: Rows | None
 
 
 class Corpus:
@@ -156,13 +141,18 @@ class Corpus:
         """Features of these rows of a corpus in files, in their order."""
         return unpack(_bytes_of(self._payloads, rows))
 
-    def of_pairs(self, left: Rows, right: Rows) -> PairRows:
-        """The pages of some pairs; those of a corpus in files have no ids, which decision rules do not need."""
+    def of_pairs(self, left: Rows, right: Rows) -> tuple[Pages, Rows, Rows, Rows | None]:
+        """Both sides of some pairs; pages of a corpus in files have no ids, which decision rules do not need.
+
+        Returns:
+            Pages with the features of all these rows; the left and the right rows of these; and the row of the corpus of each, None
+            where it is the same.
+        """
         if self.folder is None:
-            return PairRows(self.pages, left, right, None)
+            return self.pages, left, right, None
         rows, at = np.unique(np.concatenate((left, right)), return_inverse=True)
         pages = Pages([""] * len(rows), self.features(rows), self.days[rows])
-        return PairRows(pages, at[: len(left)], at[len(left) :], rows)
+        return pages, at[: len(left)], at[len(left) :], rows
 
     def keys_of(self, rows: Rows) -> list[PageKey]:
         """Sort keys of the canonical order of these rows."""

@@ -239,13 +239,14 @@ class DedupField:
 class SourceDocument:
     """A document as read: its key, the fields that were asked for, its ``dedup`` object (None: it has none), and its place.
 
-    ``term`` is 0 where it was not asked for; with ``seq_no`` it tells versions of a document apart. ``version`` is the ``_version``.
+    ``term`` is 0 where it was not asked for; with ``seq_no`` it tells versions of a document apart. ``version`` is the ``_version``. One that is to be written
+    back has neither, and the index of its key may be a data stream.
     """
 
     key: DocumentKey
     source: Mapping[str, Any]
-    dedup: Mapping[str, Any] | None
-    seq_no: int
+    dedup: Mapping[str, Any] | None = None
+    seq_no: int = -1
     term: int = 0
     version: int = 0
 
@@ -258,16 +259,6 @@ class SourceDocument:
     def waits(self) -> bool:
         """Whether it waits for a decision."""
         return bool(self.dedup and self.dedup.get("waiting"))
-
-
-@dataclass(frozen=True, slots=True)
-class RestoredDocument:
-    """A document to be written back: its index or data stream, ``_id``, routing, and fields."""
-
-    index: str
-    id: str
-    routing: str
-    source: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +18,7 @@ from es_dedup.errors import InputError, reading_stored
 from es_dedup.index.source_index import (
     DEDUP,
     DocumentKey,
-    RestoredDocument,
+    SourceDocument,
     dedup_fields_of_groups,
     document_key,
     documents_of,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from es_dedup.index.port import Index
     from es_dedup.index.records import Assignment
-    from es_dedup.index.source_index import DedupField, SourceDocument, SourceFields
+    from es_dedup.index.source_index import DedupField, SourceFields
     from es_dedup.maintenance.context import MaintenanceContext
 
 BATCH: Final = 256  # documents read and deleted at a time
@@ -269,16 +269,12 @@ def restore(
     return report
 
 
-def _present(context: MaintenanceContext, documents: Sequence[RestoredDocument]) -> list[RestoredDocument]:
+def _present(context: MaintenanceContext, documents: Sequence[SourceDocument]) -> list[SourceDocument]:
     """Documents that are there where `create` would not see it: of a data stream it looks only into the index that takes new ones."""
-    indices = {name: context.source_index.indices(name) for name in {each.index for each in documents}}
+    indices = {name: context.source_index.indices(name) for name in {each.key.index for each in documents}}
     places = [
-        [
-            DocumentKey(index, each.id, each.routing).page_id
-            for index in indices[each.index]
-            if index != each.index
-        ]
-        for each in documents
+        [replace(key, index=index).page_id for index in indices[key.index] if index != key.index]
+        for key in (each.key for each in documents)
     ]
     found = context.source_index.read(chain.from_iterable(places), ()) if any(places) else {}
     return [each for each, names in zip(documents, places, strict=True) if not found.keys().isdisjoint(names)]
@@ -329,7 +325,7 @@ def _line(value: Any) -> bytes:
     )
 
 
-def documents_in(path: Path) -> Iterator[tuple[RestoredDocument, int]]:
+def documents_in(path: Path) -> Iterator[tuple[SourceDocument, int]]:
     """Documents of a restore file with their length in bytes; one that was not written to its end is left out.
 
     Raises:
@@ -342,29 +338,28 @@ def documents_in(path: Path) -> Iterator[tuple[RestoredDocument, int]]:
                 return
             try:
                 place = json.loads(head)["create"]
-                document = RestoredDocument(
-                    place["_index"], place["_id"], place.get("routing", ""), json.loads(body)
-                )
+                key = DocumentKey(place["_index"], place["_id"], place.get("routing", ""))
+                document = SourceDocument(key, json.loads(body))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 problem = "not a restore file of `es-dedup elastic purge`"
                 raise InputError(str(path), 2 * number + 1, problem) from error
             yield document, len(head) + len(body)
 
 
-def read_versions(path: Path) -> Iterator[tuple[RestoredDocument, int, bool]]:
+def read_versions(path: Path) -> Iterator[tuple[SourceDocument, int, bool]]:
     """As ``documents_in``, and whether it is the last version of the document: each run of ``purge`` appends what it finds.
 
     Raises:
         InputError: the file is none.
     """
-    last = {_digest(document): number for number, (document, _) in enumerate(documents_in(path))}
+    last = {_digest(document.key): number for number, (document, _) in enumerate(documents_in(path))}
     for number, (document, length) in enumerate(documents_in(path)):
-        yield document, length, last[_digest(document)] == number
+        yield document, length, last[_digest(document.key)] == number
 
 
-def _digest(document: RestoredDocument) -> int:
+def _digest(key: DocumentKey) -> int:
     """Identifies a document by 128 bits, so that a file of many millions is read in little memory."""
-    place = json.dumps([document.index, document.id, document.routing])
+    place = json.dumps(astuple(key))
     return xxhash.xxh3_128_intdigest(place.encode())
 
 
@@ -377,14 +372,14 @@ def remove_documents(path: Path, page_ids: Collection[str], *, dry_run: bool = F
         InputError: the file is none.
     """
     keys = {
-        (_stream_of(key.index), key.id, key.routing) for key in map(document_key, filter(index_of, page_ids))
+        replace(key, index=_stream_of(key.index)) for key in map(document_key, filter(index_of, page_ids))
     }
     taken = 0
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     with path.open("rb") as stream, (Path(os.devnull) if dry_run else part).open("wb") as rest:
         for document, length in documents_in(path):
             lines = stream.read(length)
-            if (document.index, document.id, document.routing) in keys:
+            if document.key in keys:
                 taken += 1
             else:
                 rest.write(lines)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.index.elastic.server import Server
-    from es_dedup.index.source_index import RestoredDocument, SourceDocument
+    from es_dedup.index.source_index import SourceDocument
 
 NOWHERE: Final = ("index_not_found_exception", "routing_missing_exception")
 """Errors that say that a document cannot be there."""
@@ -221,21 +221,21 @@ class SourceWrites:
         )
         return {each.key.page_id: _outcome(result) for each, result in zip(given, results, strict=True)}
 
-    def create(self, documents: Iterable[RestoredDocument]) -> list[tuple[str, str]]:
+    def create(self, documents: Iterable[SourceDocument]) -> list[tuple[str, str]]:
         """Write documents that are not there; for each its page id, and why it was not written, empty where it was.
 
         The reason is ``conflict`` where a document of that id is there, or what the server said.
         """
-        given = [(DocumentKey(each.index, each.id, each.routing), each) for each in documents]
+        given = list(documents)
         results = self._write(
-            write_to(key, "create", dict(each.source), pipeline="_none") for key, each in given
+            write_to(each.key, "create", dict(each.source), pipeline="_none") for each in given
         )
         return [
             (
-                replace(key, index=result.index or key.index).page_id,
+                replace(each.key, index=result.index or each.key.index).page_id,
                 DROPPED if result.noop else _outcome(result),
             )
-            for (key, _), result in zip(given, results, strict=True)
+            for each, result in zip(given, results, strict=True)
         ]
 
     def _write(self, writes: Iterable[Write]) -> list[Result]:

@@ -34,7 +34,7 @@ from es_dedup.index.elastic.documents import (
 from es_dedup.index.elastic.server import Server
 from es_dedup.index.elastic.source_writes import DROPPED, SourceWrites
 from es_dedup.index.factory import beside, elastic_options, shown
-from es_dedup.index.source_index import RestoredDocument
+from es_dedup.index.source_index import DocumentKey, SourceDocument
 from es_dedup.settings.loading import describe, load_settings
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def test_errors_survive_pickling_and_say_what_to_do(kind: Callable[[str, str], I
 
 
 def test_a_document_that_a_pipeline_drops_is_not_restored() -> None:
-    documents = [RestoredDocument("pages", name, "", {}) for name in ("kept", "dropped", "there")]
+    documents = [SourceDocument(DocumentKey("pages", name), {}) for name in ("kept", "dropped", "there")]
     results = [
         Result(201, index="pages", version=1),
         Result(200, noop=True, index="pages", version=-3),
