@@ -32,7 +32,7 @@ COMMANDS: Final = {
         *("elastic.recluster", "elastic.audit", "elastic.jobs", "elastic.purge", "elastic.worker"),
     ),
     "dead": ("elastic.list_", "elastic.replay", "elastic.drop"),
-    "quality": ("evaluating.eval_", "evaluating.tune", "labelling.labels", "extracting.extract"),
+    "quality": ("evaluating.eval_", "evaluating.tune", "evaluating.labels", "extracting.extract"),
     "override": (
         *("overriding.different", "overriding.same", "overriding.canonical", "overriding.ignore"),
         *("overriding.undo", "overriding.list_", "overriding.export", "overriding.import_"),

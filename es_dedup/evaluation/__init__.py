@@ -12,9 +12,9 @@ Traps:
 - B-cubed knows only the labelled pages and takes unlabelled pairs of a group's different pages as different.
 """
 
-from es_dedup.evaluation.groups import BCubed
 from es_dedup.evaluation.labels import LabelledPair, labelled, parse_labels, read_labels
 from es_dedup.evaluation.metrics import (
+    BCubed,
     PairScores,
     RelationScores,
     Share,

@@ -6,9 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
-from es_dedup.evaluation.groups import bcubed, label_groups
 from es_dedup.evaluation.labels import digest
-from es_dedup.evaluation.metrics import candidate_recall, pair_scores, relation_scores
+from es_dedup.evaluation.metrics import bcubed, candidate_recall, label_groups, pair_scores, relation_scores
 from es_dedup.model.annotations import Label
 from es_dedup.model.plain import plain
 
@@ -17,9 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from es_dedup.deduplicator.index_reader import IndexReader
-    from es_dedup.evaluation.groups import BCubed
     from es_dedup.evaluation.labels import LabelledPair, Pair
-    from es_dedup.evaluation.metrics import PairScores, RelationScores, Share
+    from es_dedup.evaluation.metrics import BCubed, PairScores, RelationScores, Share
     from es_dedup.model import Number, PairDecision, Relation
     from es_dedup.model.explanation import RuleResult
 

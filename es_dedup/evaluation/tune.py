@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.evaluation.groups import connected
-from es_dedup.evaluation.metrics import PairScores, Share
+from es_dedup.evaluation.metrics import PairScores, Share, connected
 from es_dedup.model.plain import plain
 
 if TYPE_CHECKING:

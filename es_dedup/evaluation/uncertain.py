@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.evaluation.labels import ordered_pair
@@ -24,19 +23,6 @@ PAGES: Final = 16  # whose candidates are compared together
 MIDDLE: Final = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Uncertain:
-    """A decided pair and how much in doubt it is, in [0, 1]."""
-
-    decision: PairDecision
-    doubt: float
-
-    @property
-    def pair(self) -> Pair:
-        """The two ids, the smaller one first."""
-        return ordered_pair(self.decision.left, self.decision.right)
-
-
 def doubt_of(decision: PairDecision) -> float:
     """How far the methods disagree, and how near the pair is to being decided otherwise: the mean of both, in [0, 1].
 
@@ -54,7 +40,7 @@ def doubt_of(decision: PairDecision) -> float:
 
 def uncertain_pairs(
     dedup: IndexReader, pages: Iterable[str], *, count: int, known: AbstractSet[Pair], seed: int = 1
-) -> list[Uncertain]:
+) -> list[Pair]:
     """The pairs most in doubt, from a random draw of pages and their candidates.
 
     Args:
@@ -70,17 +56,17 @@ def uncertain_pairs(
     ids = sorted(pages)
     random.Random(seed).shuffle(ids)  # noqa: S311 - a seeded draw, no secrets
     compared = set(known)
-    uncertain: list[Uncertain] = []
+    uncertain: list[tuple[float, Pair]] = []
     for some in chunked(ids, PAGES):
         for decision in dedup.candidate_decisions(some):
-            each = Uncertain(decision, doubt_of(decision))
-            is_new = each.pair not in compared and not decision.overrides
+            pair = ordered_pair(decision.left, decision.right)
+            is_new = pair not in compared and not decision.overrides
             if is_new and decision.relation is not Relation.EXACT:
-                uncertain.append(each)
-            compared.add(each.pair)
+                uncertain.append((doubt_of(decision), pair))
+            compared.add(pair)
         if len(uncertain) >= POOL * count:
             break
-    return sorted(uncertain, key=lambda each: (-each.doubt, each.pair))[:count]
+    return [pair for _, pair in sorted(uncertain, key=lambda each: (-each[0], each[1]))[:count]]
 
 
 def sampled(dedup: IndexReader, count: int, seed: int) -> list[str]:

@@ -43,7 +43,7 @@ def draw(reader: IndexReader, seed: int) -> bytes:
     known = {each.pair for each in reader.annotations()}
     pages = sampled(reader, DRAWN_PAGES, seed)
     found = uncertain_pairs(reader, pages, count=DRAWN_PAIRS, known=known, seed=seed)
-    return json.dumps([each.pair for each in found]).encode()
+    return json.dumps(found).encode()
 
 
 def labels(reader: IndexReader) -> bytes:

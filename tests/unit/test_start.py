@@ -72,7 +72,6 @@ def test_a_check_of_text_loads_no_parser_of_pages_and_no_other_command(tmp_path:
         "es_dedup.cli.elastic",
         "es_dedup.cli.evaluating",
         "es_dedup.cli.index",
-        "es_dedup.cli.labelling",
     }
     assert not modules & (HEAVY | {"rich"} | others)
     assert len(modules) <= 640

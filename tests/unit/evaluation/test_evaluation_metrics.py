@@ -15,8 +15,7 @@ from es_dedup.evaluation import (
     evaluate,
     wilson,
 )
-from es_dedup.evaluation.groups import bcubed, connected
-from es_dedup.evaluation.metrics import candidate_recall, pair_scores, relation_scores
+from es_dedup.evaluation.metrics import bcubed, candidate_recall, connected, pair_scores, relation_scores
 from es_dedup.model import Relation
 
 DUP, CONTAIN, PARTIAL, DIFF = Label
