@@ -22,7 +22,7 @@ from es_dedup.batch.memory import release_memory
 from es_dedup.decision.term_use import TermUse
 from es_dedup.detectors.packed_features import packed_detectors, packed_query_terms, packed_stored_terms
 from es_dedup.text.hashing import TERM_BITS
-from es_dedup.text.ragged import owners_of
+from es_dedup.text.ragged import owners_of, sorted_distinct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -63,7 +63,7 @@ class PairBlocks:
         block = first // QUERY_ROWS
         order = np.argsort(block, kind="stable")
         pairs, block = pairs[order], block[order]
-        for each in np.unique(block).tolist():
+        for each in sorted_distinct(block).tolist():
             start, end = np.searchsorted(block, [each, each + 1])
             with (self._folder / f"{self._name}-{each}").open("ab") as file:
                 file.write(pairs[start:end].tobytes())
@@ -145,7 +145,7 @@ class CorpusJoin:
             self._join_by_queries(detectors)
         self._keep(rules.equal_pairs(self._corpus.hashes, self._rows.ranks))
         for keys in self._candidates.take():
-            yield rules.rows_of(np.unique(keys))
+            yield rules.rows_of(sorted_distinct(keys))
 
     def _keep(self, keys: Keys) -> None:
         self._candidates.add(keys, rules.rows_of(keys)[0])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup import native
-from es_dedup.text.ragged import gather, owners_of
+from es_dedup.text.ragged import gather, owners_of, sorted_distinct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -153,7 +153,7 @@ def value_ranges(columns: Sequence[Column], most: int | None, unit: int = 1) -> 
         return
     spread = np.concatenate([_weighted(column, total) for column in columns])
     spread.sort()
-    cuts = np.unique(spread[np.arange(1, count) * len(spread) // count] // np.uint64(unit))
+    cuts = sorted_distinct(spread[np.arange(1, count) * len(spread) // count] // np.uint64(unit))
     yield from pairwise([0, *(int(cut) * unit for cut in cuts if cut), EVERY_VALUE[1]])
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import os
 import signal
 import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -38,6 +37,8 @@ from es_dedup.text.passages import without_passages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing.context import BaseContext
 
     from es_dedup.extraction.port import Extractor
     from es_dedup.index.records import FeatureRecord
@@ -144,6 +145,8 @@ def _threads(workers: int) -> Iterator[Executor]:
 @contextmanager
 def _processes(workers: int, given: Mapping[str, Any]) -> Iterator[Executor]:
     """Worker processes; what leaves the block early, an interrupt too, does not wait for work that was submitted."""
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - most processes start none
+
     extraction.create_extractor(given["settings"].extraction)  # what it loads is shared by forked processes
     pool = ProcessPoolExecutor(
         workers, mp_context=_context(), initializer=_prepare, initargs=(given, os.getpid())
@@ -417,8 +420,10 @@ def page_groups(pages: Iterator[Page]) -> Iterator[list[Page]]:
     return chunked_by_size(pages, CHUNK_CHARS, size, count=CHUNK_PAGES)
 
 
-def _context() -> multiprocessing.context.BaseContext:
+def _context() -> BaseContext:
     """Forking is fastest, but not safe beside other threads."""
+    import multiprocessing  # noqa: PLC0415 - as above
+
     if "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1:
         return multiprocessing.get_context("fork")
     return multiprocessing.get_context("spawn")

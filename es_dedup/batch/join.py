@@ -18,7 +18,7 @@ from es_dedup import native
 from es_dedup.detectors import coverage, fingerprint, simhash
 from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.text.hashing import HASH_BITS_IN_TERM, TERM_BITS
-from es_dedup.text.ragged import find, owners_of
+from es_dedup.text.ragged import find, owners_of, sorted_distinct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,7 +96,7 @@ def equal_pairs(hashes: NDArray[np.uint64], ranks: Rows) -> NDArray[np.uint64]:
     hashes = hashes[order]
     leader = order[np.searchsorted(hashes, hashes)]  # the first of equal hashes
     keep = (leader != order) & (hashes != 0)
-    return np.unique(pair_keys(order[keep], leader[keep]))
+    return sorted_distinct(pair_keys(order[keep], leader[keep]))
 
 
 class TermJoin:

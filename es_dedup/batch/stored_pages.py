@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, replace
-from statistics import median
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -214,7 +213,7 @@ def loose_clusters(index: Index) -> tuple[str, ...]:
     loose = [
         group[0].cluster_id
         for group in index.clusters(min_size=LARGE)
-        if median(each.score for each in group) < LOOSE
+        if np.median([each.score for each in group]) < LOOSE
     ]
     if not loose:
         return ()

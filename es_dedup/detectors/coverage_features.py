@@ -14,7 +14,7 @@ import numpy as np
 
 from es_dedup.text.normalise import TextBatch, normalise_many
 from es_dedup.text.numbers import masked_clause_hashes, number_runs, number_tokens
-from es_dedup.text.ragged import offsets_of, owners_of, rank_within
+from es_dedup.text.ragged import offsets_of, owners_of, rank_within, sorted_distinct
 from es_dedup.text.titles import term_masks, title_terms
 from es_dedup.text.tokens import (
     TokenBatch,
@@ -222,7 +222,7 @@ def _sample(
     hashes: NDArray[np.uint64], owners: NDArray[np.int64], pages: int, most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]:
     """The smallest distinct hashes of each page, offsets and thresholds."""
-    key = np.unique((owners.astype(np.uint64) << np.uint64(32)) | (hashes >> np.uint64(32)))
+    key = sorted_distinct((owners.astype(np.uint64) << np.uint64(32)) | (hashes >> np.uint64(32)))
     owners = (key >> np.uint64(32)).astype(np.int64)
     keep = rank_within(owners, pages) < most
     cut = np.bincount(owners, minlength=pages) > most

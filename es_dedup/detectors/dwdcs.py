@@ -20,6 +20,7 @@ from es_dedup.detectors.port import Detector
 from es_dedup.model import CandidateQuery, Relation, Skipped, TermGroup, Verdict
 from es_dedup.settings.sections import ROUNDING
 from es_dedup.text.hashing import tagged_terms
+from es_dedup.text.ragged import sorted_distinct
 from es_dedup.text.segment import DEFAULT
 from es_dedup.text.synonyms import NONE
 from es_dedup.text.words import words_of_pages
@@ -246,7 +247,7 @@ class Dwdcs(Detector[KeyConcepts]):
         counts = np.frombuffer(payload, "<u4", concepts, at).astype(np.int64)
         places = np.frombuffer(payload, kind, positions, at + 4 * concepts).astype(np.int64)
         found = codes.view("<u8").ravel().astype(np.uint64)
-        if int(counts.sum()) != positions or not counts.all() or len(np.unique(found)) < concepts:
+        if int(counts.sum()) != positions or not counts.all() or len(sorted_distinct(found)) < concepts:
             raise ValueError("key concepts are damaged: concepts or counts do not fit")
         offsets = np.concatenate(([0], np.cumsum(counts)))
         return KeyConcepts(length, nodes, found & MASK, tuple(words), offsets, places)

@@ -31,7 +31,7 @@ from es_dedup.text.characters import PLANE, tables
 from es_dedup.text.content import content_form
 from es_dedup.text.hashing import hash64, tagged_terms
 from es_dedup.text.normalise import normalise_many, normalised_pages
-from es_dedup.text.ragged import concatenate, offsets_of, owners_of, take
+from es_dedup.text.ragged import concatenate, offsets_of, owners_of, sorted_distinct, take
 from es_dedup.text.titles import function_words, headline
 from es_dedup.text.tokens import character_kinds, tokenise
 
@@ -167,7 +167,7 @@ class _Language:
     @classmethod
     def of(cls, *batches: TextBatch) -> _Language:
         """For some texts."""
-        astral = np.unique(np.concatenate([batch.codes[batch.codes >= PLANE] for batch in batches]))
+        astral = sorted_distinct(np.concatenate([batch.codes[batch.codes >= PLANE] for batch in batches]))
         return cls(tables().kind, astral, character_kinds(astral), function_words())
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.extraction.blocks import LINK_END, LINK_START
+from es_dedup.text.ragged import sorted_distinct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -258,4 +259,4 @@ def hashed_bigrams(text: str) -> NDArray[np.uint64]:
     codes = code_points(text)
     kinds = kinds_of(codes)
     plain = _small(codes, kinds)[(kinds != SPACE) & (kinds != MARK)]
-    return np.unique((plain[:-1] << np.uint64(21)) | plain[1:])
+    return sorted_distinct((plain[:-1] << np.uint64(21)) | plain[1:])

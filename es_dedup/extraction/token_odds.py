@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from es_dedup.text.ragged import sorted_distinct
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -87,7 +89,7 @@ class Odds:
             if found := self._of_part(part):
                 listed |= found
         names = [value for value in listed.values() if value]
-        words = self.of_words(np.unique(hashes[self.of_words(hashes) != 0])).astype(np.float64)
+        words = self.of_words(sorted_distinct(hashes[self.of_words(hashes) != 0])).astype(np.float64)
         best = sorted([*names, *words.tolist()])[-_BEST:]
         return (
             sum(names) / max(len(names), 1) ** 0.5,

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,6 +52,10 @@ def file_of_jieba(name: str) -> Path:
     return Path(found.origin).parent / name if found and found.origin else Path(name)
 
 
+def _median(values: Mapping[str, float]) -> float:
+    return float(np.median(np.fromiter(values.values(), dtype=np.float64, count=len(values))))
+
+
 @cache
 def general() -> Idf:
     """Idf of general Chinese: the list that jieba contains (about 260,000 words); unknown words get its median.
@@ -65,7 +68,7 @@ def general() -> Idf:
     if not path.is_file():
         return Idf({}, 1.0, "none")
     values, _ = _parsed(path.read_text(encoding="utf-8"))
-    return Idf(values, median(values.values()), "jieba")
+    return Idf(values, _median(values), "jieba")
 
 
 def chosen(path: str) -> Idf:
@@ -103,7 +106,7 @@ def _load(path: Path, modified: int, size: int) -> Idf:  # noqa: ARG001 - a chan
     values, unknown = _parsed(raw.decode("utf-8-sig"))
     if not values:
         raise ValueError("holds no line with a word and its number")
-    return Idf(values, unknown or median(values.values()), f"file-{xxhash.xxh3_64_hexdigest(raw)}")
+    return Idf(values, unknown or _median(values), f"file-{xxhash.xxh3_64_hexdigest(raw)}")
 
 
 def _parsed(text: str) -> tuple[dict[str, float], float | None]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from es_dedup.text.hashing import mix64
 from es_dedup.text.normalise import normalise_many
-from es_dedup.text.ragged import heads, offsets_of, owners_of, rank_within
+from es_dedup.text.ragged import heads, offsets_of, owners_of, rank_within, sorted_distinct
 from es_dedup.text.tokens import tokenise
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _term_hashes(tokens: TokenBatch) -> tuple[NDArray[np.uint64], NDArray[np.int
 @cache
 def function_words() -> NDArray[np.uint64]:
     """Hashes of words that do not name a title's subject, ascending."""
-    return np.unique(tokenise(normalise_many([_FUNCTION_WORDS])).hashes)
+    return sorted_distinct(tokenise(normalise_many([_FUNCTION_WORDS])).hashes)
 
 
 def _head_terms(body: TokenBatch, titled: NDArray[np.bool_]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:

@@ -21,6 +21,7 @@ from es_dedup.index.elastic.read_your_writes import NEWEST, newest_of, postings_
 from es_dedup.index.elastic.server import pauses, reason_in
 from es_dedup.model import Candidate, CandidateResult
 from es_dedup.model.batches import chunked
+from es_dedup.text.ragged import sorted_distinct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -113,7 +114,7 @@ class CandidateSearcher:
         bodies = _bodies(candidate_queries, terms, values, weighed, counts)
         # What seems common may be rare, when pages were deleted: it is counted beside the candidate queries that take it for that.
         is_doubtful = (weighed.weights < terms.weights) & self.one_shard
-        doubtful = np.unique(terms.places[is_doubtful])
+        doubtful = sorted_distinct(terms.places[is_doubtful])
         counting = _counts(values, doubtful.tolist())
         newest = [NEWEST] if parts else []
         sent = [body for body in bodies if body is not None]
@@ -131,7 +132,7 @@ class CandidateSearcher:
         found = [None if body is None else next(replies) for body in bodies]
         if counting:
             certain = terms.weighed(counts + postings_of(unseen, terms.distinct).counts)
-            again = np.unique(terms.rows[certain.weights != weighed.weights]).tolist()
+            again = sorted_distinct(terms.rows[certain.weights != weighed.weights]).tolist()
             bodies, weighed = _bodies(candidate_queries, terms, values, certain, counts), certain
             replies = iter(self._search([body for row in again if (body := bodies[row]) is not None]))
             for row in again:

@@ -13,6 +13,7 @@ from es_dedup.index.embedded import tables
 from es_dedup.index.embedded.clusters import scope_tests
 from es_dedup.model import Candidate, CandidateResult
 from es_dedup.model.batches import chunked
+from es_dedup.text.ragged import sorted_distinct
 
 if TYPE_CHECKING:
     import sqlite3
@@ -76,7 +77,7 @@ def _answer(
         one = np.zeros(stop - start, dtype=np.int64)  # query by query: their postings together may be many
         _, docs, sums = shared_terms(one, terms.places[start:stop], weights[start:stop], found)
         ranked.append(_rank(connection, query, docs, sums, excluded.get(query.exclude or "", -1)))
-    docs = np.unique(np.concatenate([each.docs for each in ranked]))
+    docs = sorted_distinct(np.concatenate([each.docs for each in ranked]))
     page_ids = dict(zip(docs.tolist(), tables.ids_by_doc(connection, docs.tolist()), strict=True))
     return [
         _cut(each, query.limit, page_ids, terms.capped(row, left_out))
