@@ -15,6 +15,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
+from unittest.mock import patch
 
 from bench_check import edited
 from compaction import compact
@@ -39,6 +40,7 @@ from es_dedup.batch.featurise import chunks
 from es_dedup.hook import DedupHook, HookReport, SourceFields, dedup_bulk, dedup_streaming_bulk
 from es_dedup.hook.documents import item_of
 from es_dedup.index.elastic.adapter import ElasticIndex
+from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.index.factory import open_index, open_source_index
 from es_dedup.index.records import Assignment
 
@@ -189,7 +191,8 @@ def measured(
         made = {
             items[at].page_id: hook.featurise(items[at : at + BATCH]) for at in range(0, len(items), BATCH)
         }
-    with timed(hook, ends, made), watched.batch(-(-len(sent) // BATCH)):
+    held: list[float] = []
+    with timed(hook, ends, made), timed_lock(held), watched.batch(-(-len(sent) // BATCH)):
         begun = time.perf_counter()
         if watched.whole:  # what each request costs can be told only while there is one at a time
             list(dedup_streaming_bulk(client, actions, BATCH, hook=hook, report=said))
@@ -212,6 +215,7 @@ def measured(
         "server CPU ms a page": round(1000 * watched.server / len(sent), 2),
         "of it compiling": round(1000 * watched.compiling / len(sent), 2),
         "requests a batch": round(watched.requests / watched.batches, 1),
+        "lock held, share": round(sum(held) / sum(times), 3),
         "copies marked": marked,
         "re-checked": cut,
         "decide s": round(said.seconds["decide"], 1),
@@ -304,6 +308,25 @@ def timed(hook: DedupHook, ends: list[float], made: Mapping[str, Chunk | None]) 
         yield
     finally:
         hook.finish, hook.featurise = finish, featurise  # type: ignore[method-assign]
+
+
+@contextmanager
+def timed_lock(held: list[float]) -> Iterator[None]:
+    """Note for how long the writer lock is held each time."""
+    take = WriterLock.held
+
+    @contextmanager
+    def taken(lock: WriterLock, seconds: float) -> Iterator[None]:
+        with take(lock, seconds):
+            begun, outermost = time.perf_counter(), lock._depth == 1  # noqa: SLF001
+            try:
+                yield
+            finally:
+                if outermost:
+                    held.append(time.perf_counter() - begun)
+
+    with patch.object(WriterLock, "held", taken):
+        yield
 
 
 def without(new: Sequence[Page], client: Elasticsearch, name: str) -> Row:
