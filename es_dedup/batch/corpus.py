@@ -56,6 +56,9 @@ if TYPE_CHECKING:
 SCANNED: Final = 1_000  # records read at a time
 ROWS: Final = 2_000  # rows of a corpus in files whose features are in memory at a time
 _KEY_VALUES: Final = attrgetter(*PageKey.__dataclass_fields__)
+MOST_IN_MEMORY: Final = (
+    1_000_000  # features that the Python form weighs at a time, about 150 bytes each; the native core takes 8
+)
 
 
 class Corpus:
@@ -242,11 +245,6 @@ def corpus_of(
 ) -> Corpus:
     """A corpus in memory of rows at hand."""
     return Corpus([(keys, table, ())], named=named)
-
-
-MOST_IN_MEMORY: Final = (
-    1_000_000  # features that the Python form weighs at a time, about 150 bytes each; the native core takes 8
-)
 
 
 def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES) -> Statistics:

@@ -36,6 +36,11 @@ if TYPE_CHECKING:
 MOST_BYTES: Final = 1_000_000
 """Of an unpacked cursor; a longer one was not made here."""
 _PAGING: Final = frozenset({"from", "size", "pit", "search_after"})
+TIE_BREAK: Final = "_shard_doc"
+OPENSEARCH_TIE_BREAK: Final = ("_id", "_index")  # up to 3.2 it has nothing cheaper that is unique
+UNSUPPORTED: Final = ("retriever", "search_after", "pit", "rescore", "collapse", "profile")
+SPARE: Final = 8
+"""Hits fetched beside a third more than wanted, because some of them are not the first of their group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +96,6 @@ def digest_of(request: Request) -> str:
         [request.index, request.options.mode, dict(request.header), parts], sort_keys=True, default=str
     )
     return hashlib.sha256(said.encode()).hexdigest()[:16]
-
-
-TIE_BREAK: Final = "_shard_doc"
-OPENSEARCH_TIE_BREAK: Final = ("_id", "_index")  # up to 3.2 it has nothing cheaper that is unique
-UNSUPPORTED: Final = ("retriever", "search_after", "pit", "rescore", "collapse", "profile")
-SPARE: Final = 8
-"""Hits fetched beside a third more than wanted, because some of them are not the first of their group."""
 
 
 @dataclass(slots=True)

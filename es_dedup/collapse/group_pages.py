@@ -29,6 +29,14 @@ FINDERS: Final = {
     Mode.COLLAPSE: modes.collapse,
     Mode.GROUP: modes.group,
 }
+CLUSTERS: Final = "es_dedup_clusters"
+SIZE: Final = "es_dedup_size"
+HEAD: Final = "head"
+MEMBERS: Final = "members"
+SHOWN: Final = frozenset(
+    "_source fields docvalue_fields stored_fields script_fields highlight explain version seq_no_primary_term".split()
+)
+"""Parts of a body that say what is shown of a hit, which a head has as the hit in whose place it comes."""
 
 
 def search(request: Request) -> Plan[GroupPage]:
@@ -113,10 +121,6 @@ def _root(at: int, parent: dict[int, tuple[int, ...]]) -> int:
     return way[-1]
 
 
-CLUSTERS: Final = "es_dedup_clusters"
-SIZE: Final = "es_dedup_size"
-
-
 def other_page_counts(request: Request, groups: Sequence[HitGroup]) -> Plan[tuple[dict[str, int], list[str]]]:
     """Number of other pages by cluster id, and problems; no request where the heads of all groups say it themselves."""
     options = request.options
@@ -137,14 +141,6 @@ def other_page_counts(request: Request, groups: Sequence[HitGroup]) -> Plan[tupl
     # The canonical document, which knows the size, may be in an index that is not searched.
     found = {each["key"]: int(each[SIZE]["value"] or each["doc_count"]) for each in buckets}
     return known | {name: size - 1 for name, size in found.items()}, problems_of(answer)
-
-
-HEAD: Final = "head"
-MEMBERS: Final = "members"
-SHOWN: Final = frozenset(
-    "_source fields docvalue_fields stored_fields script_fields highlight explain version seq_no_primary_term".split()
-)
-"""Parts of a body that say what is shown of a hit, which a head has as the hit in whose place it comes."""
 
 
 def with_members(request: Request, groups: Sequence[HitGroup]) -> Plan[tuple[list[HitGroup], list[str]]]:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from es_dedup.collapse.model import Body, Hit, SearchOptions, Total
     from es_dedup.collapse.search_request import Request
 
+ASKED: Final = ("docvalue_fields", "fields", "stored_fields")
+
 
 @dataclass(frozen=True, slots=True)
 class HitGroup:
@@ -52,9 +54,6 @@ class GroupedHits:
     took_ms: int = 0
     complete: bool = False
     more: Mapping[str, Any] = field(default_factory=dict)
-
-
-ASKED: Final = ("docvalue_fields", "fields", "stored_fields")
 
 
 def hits_of(answer: Mapping[str, Any]) -> list[Hit]:

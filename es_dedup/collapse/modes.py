@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 ANY: Final = {"track_total_hits": 1}
 FACETS: Final = "facets"
 COUNTS: Final = "counts"
+NOT_EXPANDED: Final = ("aggs", "aggregations", "suggest", "profile")
 
 
 def plain(request: Request) -> Plan[GroupedHits]:
@@ -193,9 +194,6 @@ def notes_on(request: Request) -> tuple[str, ...]:
 def problems_in(answers: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Why these responses may lack hits, each reason once."""
     return tuple(dict.fromkeys(problem for answer in answers for problem in problems_of(answer)))
-
-
-NOT_EXPANDED: Final = ("aggs", "aggregations", "suggest", "profile")
 
 
 def expand(request: Request, cluster_id: str) -> Plan[Expansion]:

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 MOST_DEPTH: Final = 200
 """Objects and lists within each other. Elasticsearch takes 30 nested ``bool`` queries, three levels each."""
 Object: TypeAlias = dict[str, Any]
+_NEVER: Final = {
+    "sub_searches": "use a retriever",
+    "rank": "use a retriever",
+    "scroll": "page with a cursor",
+}
+"""Keys of a body that searches which only count could not follow."""
 
 
 class Field(BaseModel):
@@ -81,14 +87,6 @@ def _too_deep(value: Any) -> bool:
         inner = (each.values() if isinstance(each, dict) else each for each in level)
         level = [each for some in inner for each in some if isinstance(each, dict | list | tuple)]
     return False
-
-
-_NEVER: Final = {
-    "sub_searches": "use a retriever",
-    "rank": "use a retriever",
-    "scroll": "page with a cursor",
-}
-"""Keys of a body that searches which only count could not follow."""
 
 
 @dataclass(frozen=True, slots=True)

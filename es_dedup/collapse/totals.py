@@ -44,6 +44,18 @@ BUCKETS: Final = RANKED | frozenset(
     "adjacency_matrix significant_terms global".split()
 )
 _NO_KIND: Final = frozenset({"aggs", "aggregations", "meta"})
+SEVERAL: Final = "es_dedup_several"
+WRAP: Final = "es_dedup_wrap"
+MOST_TAKEN: Final = 200_000
+"""Clusters of several pages that one shard counts at once; the server keeps some 100 bytes for each."""
+MOST_BUCKETS: Final = 50_000
+"""Clusters listed in a search; the server's own limit of 65,536 leaves some for facets."""
+MOST_PARTS: Final = 40
+"""MultiSearch that count a larger set in parts; beyond, the number is a bound."""
+PRECISION: Final = 40_000
+"""Of ``cardinality``; the most that Elasticsearch takes."""
+BULK: Final = f"-responses.**.{GROUPS}.buckets"
+"""What is left out of the answer to a count in parts: it would be a list of clusters."""
 
 
 def count_groups(facets: Body, options: SearchOptions) -> Body:
@@ -134,20 +146,6 @@ def _bucket(inner: Body, bucket: Mapping[str, Any]) -> dict[str, Any]:
         return made
     made["documents"], made["doc_count"] = made["doc_count"], groups
     return made
-
-
-SEVERAL: Final = "es_dedup_several"
-WRAP: Final = "es_dedup_wrap"
-MOST_TAKEN: Final = 200_000
-"""Clusters of several pages that one shard counts at once; the server keeps some 100 bytes for each."""
-MOST_BUCKETS: Final = 50_000
-"""Clusters listed in a search; the server's own limit of 65,536 leaves some for facets."""
-MOST_PARTS: Final = 40
-"""MultiSearch that count a larger set in parts; beyond, the number is a bound."""
-PRECISION: Final = 40_000
-"""Of ``cardinality``; the most that Elasticsearch takes."""
-BULK: Final = f"-responses.**.{GROUPS}.buckets"
-"""What is left out of the answer to a count in parts: it would be a list of clusters."""
 
 
 def documents_in(answer: Mapping[str, Any], *, whole: bool = True) -> Total | None:

@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 
 
 IDS_AT_A_TIME: Final = 500
-"""Names of notes of programs that use the library begin with it."""
 ROOT = "root"
 """The note that has the root of page files."""
 CLUSTERS_AT_A_TIME = 256  # whose evidence is computed together

@@ -26,6 +26,20 @@ if TYPE_CHECKING:
 
 MOST_DECISIONS: Final = 10_000
 _COUNTING: Final = threading.Lock()  # stages of one call count their seconds at once
+WRITES: Final = ("index", "create")
+"""Operations that bring a whole document."""
+CHANGES: Final = ("update", "delete")
+"""Operations after which the document is read again."""
+INCONCLUSIVE: Final = "inconclusive"
+"""``dedup.relation`` of a document that is to be decided on again."""
+UNCHECKED: Final = "unchecked"
+"""``dedup.relation`` of a document that cannot be a page."""
+PENDING: Final = "pending"
+"""``dedup.relation`` of a document that a later task decides on."""
+OF_DELETE: Final = ("_index", "_id", "routing", "if_seq_no", "if_primary_term")
+"""Parameters of an action that its delete takes over."""
+_NO_NAME: Final = re.compile(r"[*?,<>|\"\\/ ]|^[-+_]")
+Head = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -112,22 +126,6 @@ class HookReport:
         return values | {"outcomes": dict(self.outcomes), "seconds": seconds}
 
 
-WRITES: Final = ("index", "create")
-"""Operations that bring a whole document."""
-CHANGES: Final = ("update", "delete")
-"""Operations after which the document is read again."""
-INCONCLUSIVE: Final = "inconclusive"
-"""``dedup.relation`` of a document that is to be decided on again."""
-UNCHECKED: Final = "unchecked"
-"""``dedup.relation`` of a document that cannot be a page."""
-PENDING: Final = "pending"
-"""``dedup.relation`` of a document that a later task decides on."""
-OF_DELETE: Final = ("_index", "_id", "routing", "if_seq_no", "if_primary_term")
-"""Parameters of an action that its delete takes over."""
-
-_NO_NAME: Final = re.compile(r"[*?,<>|\"\\/ ]|^[-+_]")
-
-Head = dict[str, Any]
 if TYPE_CHECKING:
     Dumps = Callable[[Any], bytes | str]
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 DEDUP: Final = "dedup"
+"""Name of the field that es-dedup writes into a document."""
 ATTACHMENTS: Final = "attachments"
 """Note of the feature index: which source indices are attached."""
-"""Name of the field that es-dedup writes into a document."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

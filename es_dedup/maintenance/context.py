@@ -45,6 +45,11 @@ ALWAYS_ALLOWED: Final = 100
 ERROR_CHARS: Final = 200
 DIED: Final = "its worker ended without a word (killed, or out of memory)"
 NOT_READ: Final = SourceFields("")
+GROUP_PAGES: Final = 500
+"""Pages of clusters whose ``dedup`` fields are written together."""
+SENT_AT_A_TIME: Final = 100  # dead letters
+FOLLOWING: Final = "follow"
+"""Kind of the job without an end."""
 
 
 class Attachment(NamedTuple):
@@ -200,13 +205,6 @@ def open_context(place: str, settings: Settings, *, read_only: bool = False) -> 
             stores.enter_context(closing(factory.open_source_index(place, own))),
             stores.enter_context(closing(factory.open_jobs(place, own, read_only=read_only))),
         )
-
-
-GROUP_PAGES: Final = 500
-"""Pages of clusters whose ``dedup`` fields are written together."""
-SENT_AT_A_TIME: Final = 100  # dead letters
-FOLLOWING: Final = "follow"
-"""Kind of the job without an end."""
 
 
 def ingest(context: MaintenanceContext, page_ids: Iterable[str], *, again: bool = False) -> Mapping[str, int]:
