@@ -188,8 +188,8 @@ def _method(method: MethodReport) -> dict[str, Figure]:
         found["precision"] = Figure(pairs.precision, _flipped("precision", pairs))
     if pairs.f1 is not None:
         found["f1"] = Figure(pairs.f1, _flipped("f1", pairs))
-    if method.relations.correct.value is not None:
-        found["relation_accuracy"] = _share(method.relations.correct)
+    if method.relations.value is not None:
+        found["relation_accuracy"] = _share(method.relations)
     return found
 
 

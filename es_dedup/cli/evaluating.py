@@ -313,10 +313,7 @@ def show_report(output: Output, found: EvaluationReport) -> None:
     heads = ("method", "recall", "diff merged", "precision", "F1", "partial merged", "relation right")
     output.table(
         heads,
-        [
-            (name, *_scores(method.pairs), _share(method.relations.correct))
-            for name, method in found.methods.items()
-        ],
+        [(name, *_scores(method.pairs), _share(method.relations)) for name, method in found.methods.items()],
     )
     if found.clusters is not None:
         facts = {

@@ -16,7 +16,6 @@ from es_dedup.evaluation.labels import LabelledPair, labelled, parse_labels, rea
 from es_dedup.evaluation.metrics import (
     BCubed,
     PairScores,
-    RelationScores,
     Share,
     wilson,
 )
@@ -33,7 +32,6 @@ __all__ = [
     "LabelledPair",
     "MethodReport",
     "PairScores",
-    "RelationScores",
     "Share",
     "TuneReport",
     "evaluate",

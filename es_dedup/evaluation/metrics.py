@@ -75,23 +75,6 @@ class PairScores:
         return figures | {f"merged_{name}": share.as_dict() for name, share in shares.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class RelationScores:
-    """How often a method names the right relation.
-
-    Attributes:
-        correct: over all pairs, of the three classes ``dup``, ``contain`` and ``different`` (``partial`` and
-            ``diff``).
-        direction: of the pairs whose label says which page contains the other and that the method calls
-            containment, how many it turns the right way.
-        confusion: label's class to method's class to pairs; all nine cells.
-    """
-
-    correct: Share
-    direction: Share
-    confusion: Mapping[str, Mapping[str, int]]
-
-
 def wilson(hits: int, total: int, z: float = Z_95) -> tuple[float, float]:
     """Interval of a share: the range of true shares under which ``hits`` of ``total`` is no surprise.
 
@@ -141,33 +124,20 @@ def pair_scores(labels: Iterable[LabelledPair], decisions: Mapping[Pair, Relatio
     )
 
 
-def relation_scores(labels: Iterable[LabelledPair], decisions: Mapping[Pair, Relation]) -> RelationScores:
-    """Right relations and directions; a pair that is not in ``decisions`` counts as different."""
-    confusion = {truth: dict.fromkeys(_CLASSES, 0) for truth in _CLASSES}
-    right_direction: list[bool] = []
-    for each in labels:
-        relation = decisions.get(each.pair, Relation.DIFFERENT)
-        confusion[_truth(each)][_class(relation)] += 1
-        if each.relation in _DIRECTED and relation in _DIRECTED:
-            right_direction.append(relation == each.relation)
-    right = sum(confusion[name][name] for name in _CLASSES)
-    total = sum(sum(row.values()) for row in confusion.values())
-    direction = Share(sum(right_direction), len(right_direction))
-    return RelationScores(Share(right, total), direction, confusion)
-
-
-_CLASSES: Final = ("dup", "contain", "different")
-_DIRECTED: Final = (Relation.CONTAINS, Relation.CONTAINED)
+def right_relations(labels: Iterable[LabelledPair], decisions: Mapping[Pair, Relation]) -> Share:
+    """Share of the pairs whose relation is of the right class: ``dup``, ``contain``, or different (``partial`` and ``diff``); a pair that is not in ``decisions`` counts as different."""
+    right = [
+        _class(decisions.get(each.pair, Relation.DIFFERENT))
+        == (each.label if each.label.positive else "different")
+        for each in labels
+    ]
+    return Share(sum(right), len(right))
 
 
 def _class(relation: Relation) -> str:
     if relation.same:
         return "dup"
-    return "contain" if relation in _DIRECTED else "different"
-
-
-def _truth(pair: LabelledPair) -> str:
-    return str(pair.label) if pair.label.positive else "different"
+    return "contain" if relation in (Relation.CONTAINS, Relation.CONTAINED) else "different"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.evaluation.labels import digest
-from es_dedup.evaluation.metrics import bcubed, candidate_recall, label_groups, pair_scores, relation_scores
+from es_dedup.evaluation.metrics import bcubed, candidate_recall, label_groups, pair_scores, right_relations
 from es_dedup.model.annotations import Label
 from es_dedup.model.plain import plain
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.evaluation.labels import LabelledPair, Pair
-    from es_dedup.evaluation.metrics import BCubed, PairScores, RelationScores, Share
+    from es_dedup.evaluation.metrics import BCubed, PairScores, Share
     from es_dedup.model import Number, PairDecision, Relation
     from es_dedup.model.explanation import RuleResult
 
@@ -28,10 +28,10 @@ INDEX: Final = "index"
 
 @dataclass(frozen=True, slots=True)
 class MethodReport:
-    """Figures of one method, or of the decision rules: merged pairs and relations."""
+    """Figures of one method, or of the decision rules: merged pairs, and right relations."""
 
     pairs: PairScores
-    relations: RelationScores
+    relations: Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def evaluate(
     labels = tuple(labels)
     counts = Counter(each.label for each in labels)
     methods = {
-        name: MethodReport(pair_scores(labels, decided), relation_scores(labels, decided))
+        name: MethodReport(pair_scores(labels, decided), right_relations(labels, decided))
         for name, decided in decisions.items()
     }
     return EvaluationReport(

@@ -15,7 +15,7 @@ from es_dedup.evaluation import (
     evaluate,
     wilson,
 )
-from es_dedup.evaluation.metrics import bcubed, candidate_recall, connected, pair_scores, relation_scores
+from es_dedup.evaluation.metrics import bcubed, candidate_recall, connected, pair_scores, right_relations
 from es_dedup.model import Relation
 
 DUP, CONTAIN, PARTIAL, DIFF = Label
@@ -50,15 +50,8 @@ def test_pair_scores_keep_partial_pairs_apart() -> None:
     assert found.f1 == pytest.approx(8 / 9)
 
 
-def test_relations_and_their_direction() -> None:
-    found = relation_scores(LABELS, JUDGED)
-    assert found.confusion == {
-        "dup": {"dup": 1, "contain": 1, "different": 0},
-        "contain": {"dup": 0, "contain": 2, "different": 0},
-        "different": {"dup": 2, "contain": 0, "different": 2},
-    }
-    assert found.correct == Share(5, 8)
-    assert found.direction == Share(1, 2)
+def test_relations_are_right_by_class() -> None:
+    assert right_relations(LABELS, JUDGED) == Share(5, 8)
 
 
 def test_candidate_recall_looks_at_positive_pairs_only() -> None:
@@ -134,6 +127,6 @@ def test_a_report_holds_all_figures_and_is_json_ready() -> None:
     assert value["methods"]["rules"]["pairs"]["precision"] == 0.8
     assert value["methods"]["rules"]["pairs"]["merged_diff"]["hits"] == 1
     assert value["methods"]["simhash"]["pairs"]["precision"] is None
-    assert value["methods"]["rules"]["relations"]["correct"]["value"] == 0.625
+    assert value["methods"]["rules"]["relations"]["value"] == 0.625
     assert value["clusters"] == {"precision": 1.0, "recall": 1.0, "f1": 1.0, "pages": 8}
     assert evaluate(LABELS, {}).as_dict()["clusters"] is None
