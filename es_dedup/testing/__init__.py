@@ -1,1 +1,1 @@
-"""Contract suites and builders for those who add detectors or indexes."""
+"""The contract suite for those who add detectors."""
