@@ -166,16 +166,14 @@ def use_compare(at: Environment) -> None:
 
 
 def use_testing(at: Environment) -> None:
-    """The contract suite over a method."""
-    (at.folder / "test_method.py").write_text(
-        "import pytest\nfrom es_dedup.detectors.coverage import Coverage\n"
-        "from es_dedup.settings.sections import CoverageConfig\n"
-        "from es_dedup.testing.detector_contract import DetectorContract\n"
-        "class TestCoverage(DetectorContract):\n    @pytest.fixture\n    def detector(self):\n"
-        "        return Coverage(CoverageConfig())\n    @pytest.fixture\n    def tags(self):\n"
-        "        return frozenset({8, 9})\n"
+    """A contract suite over the embedded index."""
+    (at.folder / "test_index.py").write_text(
+        "import pytest\nfrom es_dedup.index.embedded import EmbeddedIndex\n"
+        "from es_dedup.testing.index_contract import FeatureIndexContract\n"
+        "class TestEmbedded(FeatureIndexContract):\n    @pytest.fixture\n    def index(self, tmp_path):\n"
+        "        with EmbeddedIndex(tmp_path / 'pages.db', features={}) as index:\n            yield index\n"
     )
-    at.run("pytest", "-q", "-p", "no:cacheprovider", "test_method.py")
+    at.run("pytest", "-q", "-p", "no:cacheprovider", "test_index.py")
 
 
 def use_elastic(at: Environment) -> None:

@@ -1,7 +1,7 @@
 """What an index must offer: feature records, postings by term, edges and clusters.
 
-Each sentence of a docstring of ``Index`` has a test in ``tests/contract/index_contract.py``; an adapter passes
-that suite.
+Each sentence of a docstring of ``Index`` has a test in ``es_dedup.testing.index_contract``; an adapter inherits that
+suite.
 No query language crosses this port: the only question is ``CandidateQuery``.
 
 Abstract methods are those that every adapter has to write. The others are built on them, for an adapter whose engine has nothing better: it

@@ -1,1 +1,1 @@
-"""The contract suite for those who add detectors."""
+"""Contract suites and builders for those who add detectors or indexes."""

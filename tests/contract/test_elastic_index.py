@@ -9,7 +9,7 @@ from es_dedup.index.elastic.adapter import ElasticIndex
 from es_dedup.index.elastic.address import parse_address
 from es_dedup.index.elastic.documents import TermFields
 from es_dedup.settings import Settings
-from tests.contract.index_contract import FeatureIndexContract
+from es_dedup.testing.index_contract import FeatureIndexContract
 from tests.servers import empty, fresh_name, remove, url_of
 
 FEATURES = {"ccdet.window": 10}

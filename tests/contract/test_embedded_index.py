@@ -14,8 +14,8 @@ from es_dedup.index.embedded import EmbeddedIndex, adapter, candidates, fulltext
 from es_dedup.index.records import RecordBatch
 from es_dedup.index.texts import compress_text, decompress_text
 from es_dedup.model import CandidateQuery, Edge, Relation, TermGroup
-from tests.contract.builders import full_record, random_records, record
-from tests.contract.index_contract import FeatureIndexContract
+from es_dedup.testing.builders import full_record, random_records, record
+from es_dedup.testing.index_contract import FeatureIndexContract
 from tests.plain_index import PlainIndex
 
 FEATURES = {"ccdet.window": 10}

@@ -3,7 +3,7 @@
 import pytest
 
 from es_dedup.index.port import Index
-from tests.contract.index_contract import FeatureIndexContract
+from es_dedup.testing.index_contract import FeatureIndexContract
 from tests.plain_index import PlainIndex
 
 

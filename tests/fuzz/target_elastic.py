@@ -19,7 +19,7 @@ from es_dedup.index.elastic.documents import TermFields
 from es_dedup.index.source_index import DedupField, Shard, SourceDocument, document_key
 from es_dedup.model import Page
 from es_dedup.settings import Settings
-from tests.contract.builders import assignment, candidate_query, copies, edge, record
+from es_dedup.testing.builders import assignment, candidate_query, copies, edge, record
 from tests.fuzz.harness import Target
 from tests.fuzz.node import DEAD, JOB, PART, Node
 from tests.fuzz.target_formats import contents, payloads

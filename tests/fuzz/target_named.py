@@ -14,8 +14,8 @@ from es_dedup.detectors.page_features import PageFeatures
 from es_dedup.index.elastic.documents import TermFields
 from es_dedup.index.records import RecordBatch
 from es_dedup.settings import Settings
+from es_dedup.testing.builders import record
 from es_dedup.views.features import compared_fields, feature_rows
-from tests.contract.builders import record
 from tests.fuzz.corpus import texts
 from tests.fuzz.harness import Target
 from tests.fuzz.mutate import damaged

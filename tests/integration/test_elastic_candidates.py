@@ -7,7 +7,7 @@ from es_dedup.index.elastic.address import parse_address
 from es_dedup.index.elastic.connecting import Options
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import CandidateQuery, TermGroup
-from tests.contract.builders import candidate_query, copies, random_records, record
+from es_dedup.testing.builders import candidate_query, copies, random_records, record
 
 FEATURES = {"ccdet.window": 10}
 

@@ -25,8 +25,8 @@ from es_dedup.index.elastic.connecting import Options
 from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.model import Outcome
 from es_dedup.settings import load_settings
+from es_dedup.testing.builders import assignment, candidate_query, copies, edge, random_records, record
 from scripts.serversupport.nodes import WORKER
-from tests.contract.builders import assignment, candidate_query, copies, edge, random_records, record
 from tests.proxy import Proxy
 from tests.servers import fresh_name, needs_elasticsearch, our_urls, remove, server_of, url_of
 

@@ -17,7 +17,7 @@ from es_dedup.index.elastic.connecting import Options
 from es_dedup.index.elastic.documents import TermValues
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import CandidateQuery, TermGroup
-from tests.contract.builders import (
+from es_dedup.testing.builders import (
     assignment,
     candidate_query,
     edge,

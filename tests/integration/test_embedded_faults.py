@@ -18,7 +18,7 @@ from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import IndexError_, IndexLocked, IndexUnavailable
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.model import Page
-from tests.contract.builders import candidate_query, posting_counts, random_records, record
+from es_dedup.testing.builders import candidate_query, posting_counts, random_records, record
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -27,7 +27,7 @@ PAGES_PER_BATCH = 40
 WRITER = f"""
 import sys
 from es_dedup.index.embedded import EmbeddedIndex
-from tests.contract.builders import record
+from es_dedup.testing.builders import record
 path, name, batches, hold = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "hold"
 with EmbeddedIndex(path, features={{"made": "f"}}, lock_seconds=60) as index:
     def write(number):

@@ -14,7 +14,7 @@ import pytest
 from es_dedup.errors import IndexUnavailable, NotAnIndex, SchemaMismatch
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.embedded.tables import SCHEMA_VERSION
-from tests.contract.builders import random_records, record
+from es_dedup.testing.builders import random_records, record
 
 
 def open_index(path: Path, *, read_only: bool = False) -> EmbeddedIndex:

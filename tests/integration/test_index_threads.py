@@ -22,7 +22,7 @@ from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.port import Index
 from es_dedup.index.records import ClusterChanges, RecordBatch
 from es_dedup.model.cluster_lists import ClusterQuery
-from tests.contract.builders import assignment, candidate_query, edge, record
+from es_dedup.testing.builders import assignment, candidate_query, edge, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

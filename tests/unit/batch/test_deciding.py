@@ -17,8 +17,8 @@ from es_dedup.decision.statistics import Statistics
 from es_dedup.index import factory
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.settings.recorded import STATISTICS
+from es_dedup.testing.builders import assignment
 from scripts.template_sets import function_calls
-from tests.contract.builders import assignment
 from tests.texts import article
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from es_dedup.index.elastic.documents import SEARCHED, SHOWN, TermFields
 from es_dedup.index.elastic.schema import KINDS, SCHEMA_VERSION, add_fields, body_of, load_mapping
 from es_dedup.index.records import RecordBatch
 from es_dedup.settings import Settings
-from tests.contract.builders import record
+from es_dedup.testing.builders import record
 
 ROOT = Path(__file__).parents[4]
 METHODS = Settings(detectors=("ccdet", "simhash", "coverage", "multi_simhash", "char_frequency", "dwdcs"))

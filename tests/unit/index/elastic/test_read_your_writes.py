@@ -20,7 +20,7 @@ from es_dedup.index.elastic.read_your_writes import (
 from es_dedup.index.elastic.server import Server
 from es_dedup.index.records import Assignment, ClusterChanges, RecordBatch
 from es_dedup.model import Edge, Relation
-from tests.contract.builders import random_records, record
+from es_dedup.testing.builders import random_records, record
 
 
 def written(first: int, count: int, status: int = 201) -> list[Result]:

@@ -11,8 +11,8 @@ import pytest
 from es_dedup.model import Relation, Scope
 from es_dedup.model.cluster_changes import Cursor
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery, ClusterSummary
-from tests.contract.builders import assignment, edge, record
-from tests.contract.contract_fixtures import IndexFixtures
+from es_dedup.testing.builders import assignment, edge, record
+from es_dedup.testing.contract_fixtures import IndexFixtures
 
 if TYPE_CHECKING:
     from es_dedup.index.port import Index

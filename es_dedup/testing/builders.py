@@ -44,7 +44,7 @@ def full_record(page_id: str) -> FeatureRecord:
 
 def random_records(count: int, *, seed: int, terms: int = 20, vocabulary: int = 500) -> list[FeatureRecord]:
     """Records ``page-0000`` … whose terms are drawn from few enough values that pages share some."""
-    source = random.Random(seed)
+    source = random.Random(seed)  # noqa: S311 - seeded, no secret
     return [
         record(
             f"page-{number:04}",

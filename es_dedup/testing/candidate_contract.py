@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_dedup.model import Candidate, CandidateQuery, Scope, TermGroup
-from tests.contract.builders import candidate_query, copies, record
-from tests.contract.contract_fixtures import IndexFixtures, ids
+from es_dedup.testing.builders import candidate_query, copies, record
+from es_dedup.testing.contract_fixtures import IndexFixtures, ids
 
 if TYPE_CHECKING:
     from es_dedup.index.port import Index

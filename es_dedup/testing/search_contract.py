@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.contract.builders import record
-from tests.contract.contract_fixtures import IndexFixtures
+from es_dedup.testing.builders import record
+from es_dedup.testing.contract_fixtures import IndexFixtures
 
 if TYPE_CHECKING:
     from es_dedup.index.port import Index

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_dedup.index.port import WriteReport
 from es_dedup.index.records import RecordBatch
-from tests.contract.builders import (
+from es_dedup.testing.builders import (
     candidate_query,
     copies,
     full_record,
@@ -19,10 +19,10 @@ from tests.contract.builders import (
     random_records,
     record,
 )
-from tests.contract.candidate_contract import CandidateContract
-from tests.contract.cluster_contract import ClusterContract
-from tests.contract.contract_fixtures import IndexFixtures, ids, same_record
-from tests.contract.search_contract import SearchContract
+from es_dedup.testing.candidate_contract import CandidateContract
+from es_dedup.testing.cluster_contract import ClusterContract
+from es_dedup.testing.contract_fixtures import IndexFixtures, ids, same_record
+from es_dedup.testing.search_contract import SearchContract
 
 if TYPE_CHECKING:
     from es_dedup.index.port import Index
