@@ -7,6 +7,7 @@ Each has a thread of the server, which sends it one call after the other over a 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import logging
 import multiprocessing
 import pickle
@@ -16,7 +17,7 @@ import warnings
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from queue import SimpleQueue
-from threading import Thread, current_thread
+from threading import Event, Thread, current_thread
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.deduplicator.deduplicator import Deduplicator
@@ -30,6 +31,7 @@ from es_dedup.views.templates import environment
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from multiprocessing.connection import Connection
+    from multiprocessing.context import SpawnProcess
 
     from es_dedup.model import Decision
     from es_dedup.settings import Settings
@@ -57,6 +59,9 @@ class Readers:
             Thread(target=self._work, args=(place, settings), daemon=True, name=NAME) for _ in range(count)
         ]
         self._loaded: set[Thread] = set()
+        self._processes: set[SpawnProcess] = set()
+        self._closing = Event()
+        atexit.register(self.close)  # processes that nobody has ended would keep this one from its end
         for each in self._threads:
             each.start()
 
@@ -67,26 +72,40 @@ class Readers:
 
     def _work(self, place: str, settings: Settings) -> None:
         """Have a process answer calls, and others after it, until no more calls will come."""
-        wanted: tuple[bytes, Future[Answer]] | None = None
-        while True:
+        while not self._closing.is_set():
             try:
-                with _process(place, settings) as answers:
+                with self._process(place, settings) as answers:
                     answers.recv()  # says that it has read the index, or could not
                     self._loaded.add(current_thread())
                     while wanted := self._calls.get():
-                        call, answer = wanted
-                        if answer.set_running_or_notify_cancel():
-                            answers.send_bytes(call)
-                            answer.set_result(answers.recv())
-            except Exception as error:  # noqa: BLE001 - whatever it was, another process may do better
+                        _ask(answers, *wanted)
+            except Exception:  # noqa: BLE001 - whatever it was, another process may do better
+                if self._closing.is_set():
+                    return
                 _LOG.exception("a process that answers requests cannot be reached; another one is started")
+                if current_thread() not in self._loaded:  # it was not even opened: try again later
+                    self._closing.wait(RETRY_SECONDS)
                 self._loaded.discard(current_thread())
-                if wanted:
-                    wanted[1].set_exception(error)
-                    wanted = None
-                time.sleep(RETRY_SECONDS)
             else:
                 return
+
+    @contextmanager
+    def _process(self, place: str, settings: Settings) -> Iterator[Connection]:
+        """The connection to a new process, which ends with the block."""
+        context = multiprocessing.get_context("spawn")  # no forked locks and connections
+        ours, theirs = context.Pipe()
+        process = context.Process(target=answer_calls, args=(place, settings, theirs), daemon=True, name=NAME)
+        try:
+            process.start()
+            self._processes.add(process)
+            theirs.close()
+            yield ours
+        finally:
+            ours.close()
+            if process.pid:
+                process.join(END_SECONDS)
+                process.kill()
+            self._processes.discard(process)
 
     async def ask(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> bytes:
         """The encoded answer of ``function(reader, *arguments, **options)`` in the next idle process.
@@ -95,6 +114,8 @@ class Readers:
             DedupError: what the function raised; ``ReaderLost`` when its process has ended.
         """
         answer: Future[Answer] = Future()
+        if self._closing.is_set():
+            raise ReaderLost
         self._calls.put((pickle.dumps((function, arguments, options)), answer))
         try:
             found = await asyncio.wrap_future(answer)
@@ -105,32 +126,36 @@ class Readers:
         return found
 
     def close(self) -> None:
-        """Let the processes end, and wait until they have; after ``END_SECONDS`` they are killed."""
+        """Let the processes end, and wait until they have; after ``END_SECONDS`` they are killed. May be called twice."""
+        atexit.unregister(self.close)
+        self._closing.set()
         for _ in self._threads:
             self._calls.put(None)
         end = time.monotonic() + END_SECONDS
         for thread in self._threads:
             thread.join(max(0.0, end - time.monotonic()))
-        for process in multiprocessing.active_children():
-            if process.name == NAME:
-                process.kill()
-
-
-@contextmanager
-def _process(place: str, settings: Settings) -> Iterator[Connection]:
-    """The connection to a new process, which ends with the block."""
-    context = multiprocessing.get_context("spawn")  # no forked locks and connections
-    ours, theirs = context.Pipe()
-    process = context.Process(target=answer_calls, args=(place, settings, theirs), daemon=True, name=NAME)
-    try:
-        process.start()
-        theirs.close()
-        yield ours
-    finally:
-        ours.close()
-        if process.pid:
-            process.join(END_SECONDS)
+        for process in list(self._processes):
             process.kill()
+        while not self._calls.empty():  # left by processes that did not answer
+            if wanted := self._calls.get():
+                wanted[1].cancel()
+
+
+def _ask(answers: Connection, call: bytes, answer: Future[Answer]) -> None:
+    """Have a call answered, unless nobody waits for it any more.
+
+    Raises:
+        OSError, EOFError: the process has ended, which who waits is told too.
+    """
+    if not answer.set_running_or_notify_cancel():
+        return
+    try:
+        answers.send_bytes(call)
+        found = answers.recv()
+    except Exception as error:
+        answer.set_exception(error)
+        raise
+    answer.set_result(found)
 
 
 def answer_calls(place: str, settings: Settings, server: Connection) -> None:

@@ -14,7 +14,7 @@ from es_dedup.index.embedded import EmbeddedIndex, adapter, candidates, fulltext
 from es_dedup.index.records import RecordBatch
 from es_dedup.index.texts import compress_text, decompress_text
 from es_dedup.model import CandidateQuery, Edge, Relation, TermGroup
-from es_dedup.testing.builders import full_record, random_records, record
+from es_dedup.testing.builders import full_record, posting_counts, random_records, record
 from es_dedup.testing.index_contract import FeatureIndexContract
 from tests.plain_index import PlainIndex
 
@@ -98,6 +98,15 @@ def test_same_answers(
                 pages is not second
             ):  # so that pages are replaced and deleted before and after their postings are made
                 assert index.candidates_many(candidate_queries) == plain.candidates_many(candidate_queries)
+
+
+def test_a_copy_of_an_index_in_memory_has_its_postings(tmp_path: Path) -> None:
+    with EmbeddedIndex(":memory:", features=FEATURES) as index:
+        index.put_many([record("a", [1])])
+        with index.copy_to(tmp_path / "copy.db"):
+            pass
+    with EmbeddedIndex(tmp_path / "copy.db", features=FEATURES) as copy:
+        assert posting_counts(copy, 1) == [1]
 
 
 class TestColumns:

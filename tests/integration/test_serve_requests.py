@@ -376,7 +376,7 @@ def test_a_process_that_cannot_be_reached_or_understood_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     place, start = str(tmp_path / "pages.db"), SpawnProcess.start
-    failures = [OSError(errno.EMFILE, "too many open files"), None, None]
+    failures = [None, OSError(errno.EMFILE, "too many open files"), None, None]
 
     def started(process: SpawnProcess) -> None:
         if failure := failures.pop(0):
@@ -385,6 +385,9 @@ def test_a_process_that_cannot_be_reached_or_understood_is_replaced(
 
     async def ask() -> None:
         assert await readers.ask(IndexReader.count) == b"0"
+        other.close()
+        with pytest.raises(ReaderLost):
+            await other.ask(IndexReader.count)
         with monkeypatch.context() as patched:
             patched.setattr("multiprocessing.connection.Connection.recv", unreadable)
             with pytest.raises(ReaderLost):
@@ -398,7 +401,7 @@ def test_a_process_that_cannot_be_reached_or_understood_is_replaced(
     monkeypatch.setattr(SpawnProcess, "start", started)
     monkeypatch.setattr("es_dedup.serve.readers.RETRY_SECONDS", 0.5)
     Deduplicator.open(place).close()
-    readers = Readers(place, load_settings(), 1)
+    other, readers = (Readers(place, load_settings(), 1) for _ in range(2))
     asyncio.run(asyncio.wait_for(ask(), 60))
     readers.close()
     assert "too many open files" in caplog.text

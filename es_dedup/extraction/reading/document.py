@@ -226,7 +226,10 @@ def _end_head(root: _Element) -> None:
     others = [] if head is None else [element for element in head if element.tag not in _OF_HEAD]
     if others:
         body = root.find("body")
-        (etree.SubElement(root, "body") if body is None else body)[:0] = others
+        body = etree.SubElement(root, "body") if body is None else body
+        others[-1].tail = (others[-1].tail or "") + (body.text or "")
+        body.text = None
+        body[:0] = others
 
 
 def _parse(data: bytes, max_depth: int) -> _Element | None:

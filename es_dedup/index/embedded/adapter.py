@@ -183,8 +183,7 @@ class EmbeddedIndex(TextSearch, ClusterTables):
         select = f"SELECT content_hash, page_id FROM pages WHERE state = {STORED} AND content_hash IN"
         copies: dict[int, list[str]] = {}
         with self._connection.reading() as connection:
-            if self._posted is not None:
-                self._posted = post(connection, self._posted)
+            self._post(connection)
             for stored, page_id in sorted(tables.rows_by_number(connection, select, wanted)):
                 copies.setdefault(unsigned_hash(stored), []).append(page_id)
             found = candidates.candidates_many(connection, candidate_queries)
@@ -276,7 +275,13 @@ class EmbeddedIndex(TextSearch, ClusterTables):
             IndexLocked: another process writes to what is there.
             NotAnIndex: this file is damaged.
         """
+        with self._connection.reading() as connection:
+            self._post(connection)
         return online_copy(self._connection, place)
+
+    def _post(self, connection: sqlite3.Connection) -> None:
+        if self._posted is not None:
+            self._posted = post(connection, self._posted)
 
     def erase(self, page_ids: Iterable[str]) -> str:
         """See ``Index.erase``: the file is written anew.

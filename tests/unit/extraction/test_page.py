@@ -46,6 +46,14 @@ def test_a_page_may_leave_out_the_tags_of_its_head_and_body(start: str, part: st
     assert (found.title, found.text) == ("标题", LINE)
 
 
+def test_text_after_elements_that_were_left_in_the_head_stays_after_them() -> None:
+    lines = [f"{LINE}第{number}段到此为止。" for number in "一二三"]
+    found = extract(
+        f"<title>标题</title><article><p>{lines[0]}</p></article><section><p>{lines[1]}</p></section>{lines[2]}"
+    )
+    assert found.text.split("\n") == lines
+
+
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
