@@ -16,6 +16,7 @@ import time
 import warnings
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection  # noqa: TC003 - what it registers for the exit then comes after ours
 from queue import SimpleQueue
 from threading import Event, Thread, current_thread
 from typing import TYPE_CHECKING, Any, Final
@@ -30,7 +31,6 @@ from es_dedup.views.templates import environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from multiprocessing.connection import Connection
     from multiprocessing.context import SpawnProcess
 
     from es_dedup.model import Decision

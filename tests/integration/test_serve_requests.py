@@ -13,6 +13,7 @@ import socket
 import sqlite3
 import stat
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -406,6 +407,17 @@ def test_a_process_that_cannot_be_reached_or_understood_is_replaced(
     readers.close()
     assert "too many open files" in caplog.text
     assert not multiprocessing.active_children()
+
+
+def test_a_process_ends_that_has_not_closed_those_that_read(tmp_path: Path) -> None:
+    script = tmp_path / "reading.py"
+    script.write_text(
+        "from es_dedup import Deduplicator\nfrom es_dedup.serve.readers import Readers\n"
+        "from es_dedup.settings import load_settings\n"
+        f"if __name__ == '__main__':\n    Deduplicator.open({str(tmp_path / 'pages.db')!r}).close()\n"
+        f"    Readers({str(tmp_path / 'pages.db')!r}, load_settings(), 2)\n"
+    )
+    subprocess.run([sys.executable, str(script)], check=True, timeout=60)
 
 
 def children_of(process: int) -> list[str]:
