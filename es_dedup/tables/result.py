@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 from weakref import finalize
 
@@ -11,25 +12,27 @@ from es_dedup.errors import UnknownPage
 from es_dedup.model import Member, Outcome, Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.model import AddReport, Cluster, PairDecision
     from es_dedup.tables.kinds import Rows
 
-COLUMNS: Final = (
-    "page_id",
-    "cluster_id",
-    "canonical",
-    "relation",
-    "score",
-    "duplicate_of",
-    "cover",
-    "canonical_cover",
-)
-"""Columns of all rows, as those of ``es_dedup.spark``."""
+COLUMNS: Final = {
+    "page_id": None,
+    "cluster_id": None,
+    "canonical": None,
+    "relation": "string",
+    "score": "double",
+    "duplicate_of": None,
+    "cover": "double",
+    "canonical_cover": "double",
+}
+"""Columns of the table of all rows, as those of ``es_dedup.spark``; None: the type of ids."""
 SAME: Final = {"left_cover": 1.0, "right_cover": 1.0}
 """Evidence of rows with equal content and metadata."""
+PANDAS: Final = {"int64": "Int64", "uint64": "UInt64", "string": "string", "double": "Float64"}
+"""Nullable types of pandas."""
 
 
 class DeduplicationResult:
@@ -127,7 +130,7 @@ class DeduplicationResult:
         """The columns ``page_id``, ``cluster_id``, ``canonical``, ``relation``, ``score``, ``duplicate_of``, ``cover`` and ``canonical_cover``.
 
         One entry a row. ``relation`` (exact or duplicate), ``score`` and the shares of each page that the other has, in [0, 1], are those
-        between a duplicate and its canonical document, else None. Every table library takes it: ``pandas.DataFrame(result.to_dict())``.
+        between a duplicate and its canonical document, else None.
         """
         rows: list[tuple[Any, ...]] = []
         for row, own in enumerate(self._names):
@@ -140,6 +143,28 @@ class DeduplicationResult:
             rows.append((own, canonical, canonical, kind, member.score, canonical, cover, canonical_cover))
         values = zip(*rows, strict=True) if rows else ((),) * len(COLUMNS)
         return {name: list(column) for name, column in zip(COLUMNS, values, strict=True)}
+
+    def to_arrow(self) -> Any:
+        """``to_dict`` as a ``pyarrow.Table``; ids are numbers where all are and fit into 64 bits, else texts."""
+        arrow = import_module("pyarrow")
+        return arrow.table({name: arrow.array(values, kind) for name, kind, values in self._typed_columns()})
+
+    def to_pandas(self) -> Any:
+        """``to_dict`` as a ``pandas.DataFrame`` with nullable types, which are those of ``to_arrow``."""
+        pandas = import_module("pandas")
+        return pandas.DataFrame(
+            {name: pandas.array(values, dtype=PANDAS[kind]) for name, kind, values in self._typed_columns()}
+        )
+
+    def _typed_columns(self) -> Iterator[tuple[str, str, list[Any]]]:
+        """Columns of ``to_dict`` with their types."""
+        ids = _type_of_ids(self._names)
+        for name, values in self.to_dict().items():
+            kind = COLUMNS[name]
+            if kind is None and ids == "string":
+                yield name, ids, [None if value is None else str(value) for value in values]
+            else:
+                yield name, kind or ids, values
 
     def _of_rows(self, cluster: Cluster) -> Cluster:
         """A cluster of pages as one of all rows with their content, under the ids of the rows."""
@@ -160,6 +185,15 @@ class DeduplicationResult:
         """Texts about pages, by the id of the first row of each, in the order of rows."""
         rows = sorted((self._equal_rows[page_id][0], text) for page_id, text in pages.items())
         return {str(self._names[row]): text for row, text in rows}
+
+
+def _type_of_ids(ids: Collection[Any]) -> str:
+    numbers = [int(each) for each in ids if not isinstance(each, str)]
+    if not numbers or len(numbers) < len(ids):
+        return "string"
+    if min(numbers) >= -(2**63) and max(numbers) < 2**63:
+        return "int64"
+    return "uint64" if min(numbers) >= 0 and max(numbers) < 2**64 else "string"
 
 
 def _counted(number: int, noun: str) -> str:

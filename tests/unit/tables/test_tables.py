@@ -132,7 +132,8 @@ def test_values_that_pandas_marks_as_missing_are_none() -> None:
     )
     result = deduplicate(frame, settings=SETTINGS)
     assert result.duplicates.equals(frame.iloc[[1]])
-    assert pandas.DataFrame(result.to_dict())["duplicate_of"].tolist()[1] == 0
+    assert result.to_pandas()["duplicate_of"].tolist()[1] == 0
+    assert result.to_arrow().schema.field("duplicate_of").type == "int64"
 
 
 def test_rows_of_a_dataset_are_those_that_were_selected() -> None:
@@ -228,11 +229,35 @@ def test_columns_are_found_by_their_names_alone() -> None:
             deduplicate(data, settings=SETTINGS)
 
 
-def test_rows_are_columns_that_tables_are_made_of() -> None:
-    found = deduplicate({"text": [FERRY, FERRY, MAYOR], "id": [1, 2, 3]}, settings=SETTINGS).to_dict()
-    table = library("pyarrow").table(found)
-    assert table["page_id"].to_pylist() == [1, 2, 3]
-    assert table.schema.field("duplicate_of").type == "int64"
+@pytest.mark.parametrize(
+    ("ids", "kind"),
+    [
+        ([1, 2, 3], "int64"),
+        ([1, 2, 2**64 - 1], "uint64"),
+        ([1, 2, 2**64], "string"),
+        ([-1, 2, 2**63], "string"),
+        ([1, 2, "c"], "string"),
+        (["a", "b", "c"], "string"),
+        ([], "string"),
+    ],
+)
+def test_types_of_the_table_of_rows_depend_on_ids_alone(ids: list[Any], kind: str) -> None:
+    pandas, arrow = library("pandas"), library("pyarrow")
+    texts = [FERRY, MAYOR, "One day."] if kind == "int64" else [FERRY, FERRY, MAYOR]
+    result = deduplicate({"text": texts[: len(ids)], "id": ids}, settings=SETTINGS)
+    table, frame = result.to_arrow(), result.to_pandas()
+    of_ids = ["page_id", "cluster_id", "canonical", "duplicate_of"]
+    assert {str(table.schema.field(name).type) for name in of_ids} == {kind}
+    assert {str(frame[name].dtype).lower() for name in of_ids} == {kind}
+    assert [str(frame[name].dtype) for name in ("relation", "score", "cover")] == [
+        "string",
+        "Float64",
+        "Float64",
+    ]
+    assert frame["page_id"].tolist() == table["page_id"].to_pylist()
+    assert frame["page_id"].tolist() == ([str(each) for each in ids] if kind == "string" else ids)
+    assert isinstance(frame, pandas.DataFrame)
+    assert isinstance(table, arrow.Table)
 
 
 @pytest.mark.parametrize(
