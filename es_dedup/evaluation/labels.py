@@ -112,7 +112,7 @@ def parse_labels(text: str, source: str, *, jsonl: bool) -> tuple[LabelledPair, 
             if row.get("label") == UNDECIDED:
                 continue
             pair = pair_of(row)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise InputError(source, number, str(error)) from error
         if (first := line_of.setdefault(pair.pair, number)) != number:
             problem = f"the pair {pair.left!r}, {pair.right!r} stands in line {first} already"
@@ -159,7 +159,12 @@ def _tsv_row(header: Sequence[str], line: str) -> dict[str, Any]:
 
 
 def _json_row(line: str) -> dict[str, Any]:
-    row = json.loads(line)
+    try:
+        row = json.loads(line)
+    except RecursionError:
+        raise ValueError("JSON nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"no JSON: {error.msg} at character {error.pos + 1}") from None
     if not isinstance(row, dict):
         raise ValueError("no JSON object")  # noqa: TRY004 - a wrong line
     return row

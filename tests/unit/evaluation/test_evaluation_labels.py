@@ -74,12 +74,19 @@ def test_a_wrong_line_is_named(line: str, problem: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ['{"id_a": "a"}', "[1]", "{", "[" * 100_000, '{"id_a": "a", "id_b": "b", "label": true}']
+    ("line", "problem"),
+    [
+        ('{"id_a": "a"}', "no id_b, label"),
+        ("[1]", "no JSON object"),
+        ('{"id_a": 1 2}', "no JSON: Expecting ',' delimiter at character 12"),
+        ("[" * 100_000, "JSON nested too deeply"),
+        ('{"id_a": "a", "id_b": "b", "label": true}', "label True is none of"),
+    ],
 )
-def test_a_wrong_line_of_json_is_named(line: str) -> None:
+def test_a_wrong_line_of_json_is_named(line: str, problem: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_labels(f"\n{line}\n", "p.jsonl", jsonl=True)
-    assert caught.value.line == 2
+    assert str(caught.value).startswith(f"p.jsonl:2: {problem}")
 
 
 def test_a_file_without_a_usable_header_or_text_is_refused(tmp_path: Path) -> None:
