@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from es_dedup.settings.loading import ClusterConfig
     from es_dedup.settings.sections import CcdetConfig
 
-
-if TYPE_CHECKING:
     Rows = NDArray[np.int64]
 
 SCANNED: Final = 1_000  # records read at a time

@@ -51,7 +51,7 @@ MOST_TAKEN: Final = 200_000
 MOST_BUCKETS: Final = 50_000
 """Clusters listed in a search; the server's own limit of 65,536 leaves some for facets."""
 MOST_PARTS: Final = 40
-"""MultiSearch that count a larger set in parts; beyond, the number is a bound."""
+"""Searches that count a larger set in parts; above that, the number is a bound."""
 PRECISION: Final = 40_000
 """Of ``cardinality``; the most that Elasticsearch takes."""
 BULK: Final = f"-responses.**.{GROUPS}.buckets"

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from es_dedup.model import Relation
 
+    Pair = tuple[str, str]
+
 
 _LARGEST: Final = (1 << 64) - 1
 _COLUMNS: Final = {
@@ -255,10 +257,6 @@ def encodable(word: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-if TYPE_CHECKING:
-    Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -354,14 +354,14 @@ def _outdated_since(
             suspects |= outdated(context, fields, each.documents)
             positions.advance(index, each.shard, each.history, each.reached)
             if not suspects or len(suspects) >= batch:
-                yield (documents := still_outdated(context, fields, suspects))
+                yield (documents := outdated_after_pause(context, fields, suspects))
                 found, suspects = found or bool(documents), {}
-        yield (documents := still_outdated(context, fields, suspects))
+        yield (documents := outdated_after_pause(context, fields, suspects))
         if not (found or documents):
             return
 
 
-def still_outdated(
+def outdated_after_pause(
     context: MaintenanceContext, fields: SourceFields, suspects: Mapping[str, int]
 ) -> list[SourceDocument]:
     """Those of some outdated documents that were not written again since they were read, after a hook's time.

@@ -20,7 +20,7 @@ from es_dedup.batch.overrides import load_overrides
 from es_dedup.errors import ConfigError, DedupError
 from es_dedup.index import factory
 from es_dedup.index.jobs import JobState
-from es_dedup.maintenance.backfill import outdated, still_outdated
+from es_dedup.maintenance.backfill import outdated, outdated_after_pause
 from es_dedup.maintenance.context import gone, load_attachments, open_context, save_attachments
 from es_dedup.maintenance.follow import follow, note_positions
 from es_dedup.maintenance.runner import KINDS, Runner
@@ -57,7 +57,7 @@ class Reindexed:
         generation: name of the new one.
         documents, pages: of the source indices; in the new generation.
         dead: documents that cannot be pages.
-        sampled: pages whose features were made again and found equal.
+        sampled: documents that were read again; where they are pages, their features were made again and found equal.
         updated: documents whose ``dedup`` field changed.
     """
 
@@ -202,7 +202,7 @@ def verify(context: MaintenanceContext) -> tuple[int, int, int, int]:
     """Compare a filled index with its source indices: as many pages as documents, and features of a sample made again.
 
     Returns:
-        Documents, pages, dead letters, pages sampled.
+        Documents, pages, dead letters, documents sampled.
 
     Raises:
         NotVerified: they do not agree.
@@ -236,7 +236,7 @@ def _sampled(context: MaintenanceContext) -> int:
         for shard in context.source_index.shards(index):
             start = generator.randrange(max(1, shard.last + 1))
             found = next(context.source_index.scan(shard, fields.names, above=start - 1, batch=SAMPLES), [])
-            for other in still_outdated(context, fields, outdated(context, fields, found)):
+            for other in outdated_after_pause(context, fields, outdated(context, fields, found)):
                 raise NotVerified(f"features of {other.key.page_id} are not those of its document")
             compared += len(found)
     return compared
