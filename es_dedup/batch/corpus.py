@@ -1,4 +1,4 @@
-"""A whole corpus as a run over it needs it, features and keys, row after row, in memory or in temporary files; and what clusters rest on: statistics of the corpus, and the decision settings in force.
+"""Features and keys of a whole corpus, in memory or in temporary files; corpus statistics, and the decision settings in force.
 
 A corpus in files is bounded: of every page some numbers are in memory (``Corpus``), all else is read some rows or some values at a time.
 """

@@ -83,7 +83,7 @@ def read_labels(path: str | Path) -> tuple[LabelledPair, ...]:
     over. Blank lines are allowed.
 
     Raises:
-        InputError: the file cannot be read, is not UTF-8, has no usable header, or a line is wrong or has a pair again.
+        InputError: the file cannot be read, is not UTF-8, has no usable header, or a line is wrong or repeats a pair.
     """
     source = str(path)
     try:

@@ -23,6 +23,7 @@ from es_dedup.model import Decision, Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    Dumps = Callable[[Any], bytes | str]
 
 MOST_DECISIONS: Final = 10_000
 _COUNTING: Final = threading.Lock()  # stages of one call count their seconds at once
@@ -124,10 +125,6 @@ class HookReport:
             values[name] = {page_id: each.as_dict() for page_id, each in values[name].items()}
         seconds = {stage: round(value, 4) for stage, value in self.seconds.items()}
         return values | {"outcomes": dict(self.outcomes), "seconds": seconds}
-
-
-if TYPE_CHECKING:
-    Dumps = Callable[[Any], bytes | str]
 
 
 @dataclass(slots=True)

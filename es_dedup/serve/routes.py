@@ -106,7 +106,7 @@ def _route(
         scope: what the token must allow.
         answer: the type of its answer.
         body: the type of its body, which the route reads by itself; None: there is none.
-        lines: whether the body may be such lines in NDJSON.
+        lines: whether the body may also be NDJSON, one such object per line.
     """
     content: dict[str, Any] = {}
     if body is not None:

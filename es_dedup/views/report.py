@@ -56,7 +56,7 @@ class Counts:
         sizes: clusters by their number of pages.
         scores: members by the share of the less covered page of canonical document and member, in whole percents, rounded down.
         relations: members by their relation to the canonical document.
-        contained: canonical documents that stand in a longer page.
+        contained: canonical documents that are contained in a longer page.
     """
 
     def __init__(self) -> None:

@@ -103,7 +103,7 @@ class EmbeddedIndex(TextSearch, ClusterTables):
             IndexLocked: another process is making the same file.
         """
         self._connection = Connection(path, features=features, lock_seconds=lock_seconds, read_only=read_only)
-        # Of an index in memory postings come when candidates are asked for: a scan asks for none.
+        # In-memory indices store postings when candidates are first requested; a scan requests none.
         self._posted = 0 if self._connection.name == MEMORY else None
         self._segment = segment or characters_apart
 
@@ -323,7 +323,7 @@ def _put_features(
     docs: list[int],
     posted: int | None,
 ) -> None:
-    """Features of pages, and their postings; of documents above ``posted`` these come later."""
+    """Features of pages, and their postings; those of documents numbered above ``posted`` are stored later."""
     packed = pack_terms(batch.terms)
     bounds = (batch.term_offsets * TERM_BYTES).tolist()
     rows = (

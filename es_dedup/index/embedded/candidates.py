@@ -166,7 +166,7 @@ def insert_postings(
 
 
 def post(connection: sqlite3.Connection, last: int) -> int:
-    """Store the postings of all documents above ``last``, those of many pages sorted together; gives the last one."""
+    """Store the postings of all documents above ``last``, those of many pages sorted together; returns the number of the last one."""
     while rows := connection.execute(_LATER, (last, POSTED_PAGES)).fetchall():
         insert_postings(connection, *terms_by_doc(rows))
         last = rows[-1][0]
