@@ -59,7 +59,7 @@ def _columns(pages: DataFrame) -> list[Column]:
     """The columns that pages are made from, under the names of ``COLUMNS``; Spark tells upper from lower case by its setting.
 
     Raises:
-        ConfigError: a column is missing, is there twice, or has another type than those of ``TYPES``.
+        ConfigError: a column is missing, is there twice, or has another type than those of ``KINDS``.
     """
     sensitive = pages.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
     usual = {name: role for role, name in usual_columns(pages.columns).items() if role in ("text", "html")}
