@@ -90,7 +90,7 @@ class IndexReader(Closing):
         return self._index.note(CLUSTERS_PENDING) is not None
 
     def root(self) -> str | None:
-        """The folder that ids of page files are relative to, for ``ReadOptions(root=…)``; None: no page files are stored."""
+        """The folder that ids of page files are relative to, for ``ReadOptions(root=…)``; None: none has been recorded."""
         return self._index.note(ROOT)
 
     def overrides(self, *, undone: bool = False) -> list[Override]:

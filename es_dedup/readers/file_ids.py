@@ -15,17 +15,16 @@ if TYPE_CHECKING:
 
 
 def common_folder(paths: Iterable[str | Path]) -> str | None:
-    """The deepest folder that holds some files and folders, without symbolic links; None where only a whole file system does.
+    """The deepest folder that holds some files and folders, without symbolic links; None where there is none.
 
     Args:
         paths: what does not exist is passed over.
     """
     places = [Path(path).resolve() for path in paths if os.path.lexists(path)]
     try:
-        common = Path(os.path.commonpath([each if each.is_dir() else each.parent for each in places]))
+        return os.path.commonpath([each if each.is_dir() else each.parent for each in places])
     except ValueError:  # nothing is there, or it is on several drives
         return None
-    return None if common == common.parent else str(common)
 
 
 def file_id(path: str | Path, root: str | None) -> str:

@@ -31,7 +31,7 @@ _FEW_CONTROLS: Final = 2  # are no sign however short the page is
 
 
 def page_record(source: Source, options: ReadOptions) -> Iterator[Record]:
-    """One HTML or text file; the page id is see ``file_ids``."""
+    """One HTML or text file; its page id is that of ``file_id``."""
     yield Record(None, None, _page(source, options))
 
 

@@ -62,7 +62,7 @@ class InputPages:
     """Pages and failures of several sources, read lazily.
 
     Attributes:
-        root: what the ids of page files are relative to, without symbolic links; None: they are whole paths.
+        root: what the ids of page files are relative to, without symbolic links; None: there are none.
         ignored: suffix to the number of files met in folders so far that are not read, because their kind is unknown.
         no_page: why records of archives read so far hold no page, to the number of these.
     """

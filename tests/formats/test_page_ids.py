@@ -91,11 +91,14 @@ def test_folders_named_together_are_below_the_folder_that_holds_them(tmp_path: P
     assert ids(tmp_path / "22/index.html", tmp_path / "21/index.html") == ["22/index.html", "21/index.html"]
 
 
-def test_files_that_only_a_file_system_holds_have_their_paths_as_ids(tmp_path: Path) -> None:
+def test_folders_that_only_a_file_system_holds_are_below_its_root(tmp_path: Path) -> None:
     pages_in(tmp_path, "a.html")
-    pages = read_pages([tmp_path, "/etc"])
-    assert pages.root is None
-    assert next(item.id for item in pages if isinstance(item, Page)) == str(tmp_path.resolve() / "a.html")
+    top = tmp_path.resolve().anchor
+    pages = read_pages([tmp_path, top])
+    assert pages.root == top
+    page_id = next(item.id for item in pages if isinstance(item, Page))
+    assert page_id == (tmp_path.resolve() / "a.html").relative_to(top).as_posix()
+    assert ids(tmp_path, root=Path(top)) == [page_id]
 
 
 def test_record_files_need_no_root(tmp_path: Path) -> None:
