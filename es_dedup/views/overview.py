@@ -47,7 +47,7 @@ def overview(reader: IndexReader, visitor: Visitor, jobs: Sequence[JobStatus]) -
         "overview",
         visitor,
         stats=stats,
-        facts={name: value for name, value in stats.items() if isinstance(value, int | float | str)},
+        facts={name: value for name, value in stats.items() if isinstance(value, int | float)},
         tasks=list(_tasks(reader, stats, jobs)),
         jobs=jobs,
         steered=(),

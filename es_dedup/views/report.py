@@ -130,7 +130,7 @@ def report_page(
         listed=[(cluster, source.record(cluster.canonical)) for cluster in largest[: limits.listed]],
         detailed=detailed,
         run=[(name, count) for name, count in (run or {}).items() if isinstance(count, int) and count > 0],
-        facts={name: value for name, value in stats.items() if isinstance(value, (int, float, str))},
+        facts={name: value for name, value in stats.items() if isinstance(value, (int, float))},
         places={view.cluster.id: place for place, view in enumerate(detailed, 1)},
         sizes=size_bars(counts.sizes),
         scores=score_bars(counts.scores),

@@ -72,6 +72,7 @@ def test_the_list_of_the_console(dedup: Deduplicator, query: ClusterQuery, expec
 def test_the_overview_has_the_newest_and_where_duplicates_come_from(dedup: Deduplicator) -> None:
     shown = overview.overview(dedup, READER, []).decode()
     assert re.findall(r"/console/clusters/(\w)", shown) == ["d", "a", "h"]
+    assert "<td>root</td>" not in shown
     assert "y.org: 1 duplicates" in shown
     assert "x.org: 2 duplicates" in shown
     assert "26-02: 2 duplicates" in shown

@@ -74,7 +74,7 @@ class FakeIndex:
         return {"a.cn": 3}, {"2026-01": 1, "2026-04": 2, "bad": 1}
 
     def stats(self) -> dict[str, object]:
-        return {"pages": 3 * len(self.all), "bytes": 1234, "nested": {"left": "out"}}
+        return {"pages": 3 * len(self.all), "bytes": 1234, "nested": {"left": "out"}, "root": "/crawl"}
 
 
 def clusters_of(count: int, members: int = 2) -> list[Cluster]:
@@ -128,6 +128,7 @@ def test_the_page_is_well_formed_and_shows_totals_and_evidence() -> None:
     assert "测试 &amp; run" in page
     assert ">10</b><span>duplicates</span><small>66.7% of all pages" in page
     assert ">3</b><span>left out</span>" in page
+    assert "<td>root</td>" not in page
     assert 'ccs <b>0.91</b> <i class="met" title="the threshold is met">≥ 0.6</i>' in page
     assert 'clr <b>0.3</b> <i class="unmet" title="the threshold is not met">≥ 0.5</i>' in page
     assert page.count("<figure>") == 4
