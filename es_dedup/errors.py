@@ -243,13 +243,13 @@ class IndexLocked(IndexError_, retryable=True):
 
 
 class OtherRoot(IndexError_):
-    """The ids of page files in an index are relative to another folder, which is still there."""
+    """The ids of page files in an index are relative to another folder, which still exists."""
 
     index: str
     recorded: str
     root: str
     message = (
-        "{index}: ids of page files are relative to {recorded}, which is still there, and not to {root}; nothing was stored: "
+        "{index}: page ids are relative to {recorded}, which still exists, so {root} was refused; nothing was stored: "
         "run the command again without --root, or scan into another index"
     )
 

@@ -114,7 +114,7 @@ class Intake:
         moved = options.root is not None and not Path(options.root).is_dir()
         if moved and any(is_page_file(Path(path)) or Path(path).is_dir() for path in paths):
             self._output.note(
-                f"the recorded root {options.root} is not there: if it has moved, end this command and add --root FOLDER, so that its pages keep their ids"
+                f"the recorded root {options.root} does not exist: if the folder was moved, stop this command and run it again with --root NEW_FOLDER to keep the page ids"
             )
         self._explained_pipes = False
         self.failures: list[InputFailure] = []

@@ -119,6 +119,7 @@ def check(session: Session, paths: Paths, *, options: ReadOptions, evidence: boo
     known = checked = 0
     with session.read() as dedup:
         intake = Intake(paths, replace(options, root=options.root or dedup.root()), session)
+        dedup.record_root(intake.root, dry_run=True)
         if dedup.clusters_pending:
             output.warn(UNCLUSTERED)
         for batch in chunked(intake.pages(), _BATCH):
@@ -184,8 +185,8 @@ def _storing(
         session.scratch() if empty else session.write(dry_run=dry_run, whole=whole) as dedup,
         session.progress() as progress,
     ):
-        if not dry_run and not empty:
-            dedup.record_root(intake.root)
+        if not empty:
+            dedup.record_root(intake.root, dry_run=dry_run)
         progress.expect("features", estimated_pages(paths))
         try:
             yield _Work(chain(() if first is None else (first,), pages), dedup, progress, empty)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -342,22 +342,25 @@ class Deduplicator(IndexReader):
         with write_session(self._index):
             return add_override(self._index, self._settings, new)
 
-    def record_root(self, root: str | None) -> None:
+    def record_root(self, root: str | None, *, dry_run: bool = False) -> None:
         """Record the root of an input before its pages are stored, so that files below it keep their ids.
 
         Args:
-            root: of ``read_pages(…)``; None: the input has no page files. It takes the place of a recorded one that is not there any more.
+            root: of ``read_pages(…)``; None: the input has no page files. It replaces a recorded one that does not exist
+                on this machine, or is a link to it.
+            dry_run: nothing is recorded.
 
         Raises:
-            OtherRoot: the index has another one, which is still there.
+            OtherRoot: the index has another one, which still exists.
         """
         if root in (None, self.root()):
             return
-        with write_session(self._index):
+        with nullcontext() if dry_run else write_session(self._index):
             recorded = self.root()
-            if recorded is not None and recorded != root and Path(recorded).is_dir():
+            if recorded and Path(recorded).is_dir() and str(Path(recorded).resolve()) != root:
                 raise errors.OtherRoot(self._name, recorded, str(root))
-            self._index.set_note(ROOT, root)
+            if not dry_run:
+                self._index.set_note(ROOT, root)
 
     def recluster(
         self,

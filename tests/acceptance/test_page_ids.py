@@ -85,8 +85,9 @@ def test_a_root_may_be_chosen(place: str, crawl: Path) -> None:
     run("scan", "--root", ".", "2026-11-21", place=place, folder=crawl)
     run("scan", "2026-11-22", place=place, folder=crawl)
     assert stored(place) == {"2026-11-21/index.html", "2026-11-22/index.html"}
-    _, done = run("scan", "--root", "pages", "pages", place=place, folder=crawl, code=1)
-    assert f"relative to {crawl.resolve()}, which is still there" in done.stderr
+    for command in (["scan"], ["scan", "--dry-run"], ["add"], ["add", "--dry-run"], ["check"]):
+        _, done = run(*command, "--root", "pages", "pages", place=place, folder=crawl, code=1)
+        assert f"relative to {crawl.resolve()}, which still exists" in done.stderr
     run("scan", "--root", "gone", "pages", place=place, folder=crawl, code=2)
 
 
@@ -105,8 +106,14 @@ def test_a_folder_that_has_moved_keeps_its_ids(place: str, crawl: Path) -> None:
     run("scan", "pages", place=place, folder=crawl)
     (crawl / "pages").rename(crawl / "moved")
     _, done = run("add", "moved", "--dry-run", place=place, folder=crawl)
-    assert "add --root FOLDER" in done.stderr
-    report, _ = run("scan", "moved", "--root", "moved", place=place, folder=crawl)
-    assert (report["stored"], report["unchanged"]) == (0, 2)
+    assert "run it again with --root NEW_FOLDER" in done.stderr
+    for more in (["--dry-run"], []):
+        report, _ = run("scan", "moved", "--root", "moved", *more, place=place, folder=crawl)
+        assert (report["stored"], report["unchanged"]) == (0, 2)
     report, _ = run("scan", "moved/finance", place=place, folder=crawl)
     assert (report["stored"], report["unchanged"]) == (0, 1)
+    (crawl / "moved").rename(crawl / "there")
+    (crawl / "moved").symlink_to("there")
+    run("check", "moved", place=place, folder=crawl)
+    report, _ = run("scan", "there", place=place, folder=crawl)
+    assert (report["stored"], report["unchanged"]) == (0, 2)
