@@ -235,6 +235,7 @@ def repair_around(
     lookup: CandidateSearch | None,
     settings: Settings,
     decided: Collection[str] = frozenset(),
+    unstored: frozenset[str] = frozenset(),
 ) -> tuple[set[str], int]:
     """Cluster stored pages around a change again.
 
@@ -247,6 +248,7 @@ def repair_around(
         lookup: finds and compares stored pages; None: all their edges are there.
         settings: canonical order.
         decided: pages whose edges are those of their stored version; other outdated ones stay outdated.
+        unstored: pages of a dry run; ``lookup`` finds earlier versions of them.
 
     Returns:
         Pages whose place has changed, with those that were in clusters with them before; and how many clusters have changed.
@@ -271,7 +273,8 @@ def repair_around(
     ]
     if lookup is not None and len(alone) > 1:
         for some in chunked(alone, LOOKUP_PAGES):
-            index.put_edges(lookup.of_stored(some).edges())
+            found = lookup.of_stored(some).edges()
+            index.put_edges(edge for edge in found if unstored.isdisjoint((edge.left, edge.right)))
         cluster_around(alone)
     return pages, len(clusters)
 
@@ -320,6 +323,8 @@ def place(
     edges: Sequence[Edge],
     lookup: CandidateSearch,
     compare_again: Callable[[Sequence[Edge]], CandidateSearchResult] | None = None,
+    *,
+    stored: bool = True,
 ) -> Placed:
     """Store the edges of new pages and cluster them: pages without relatives stand alone, around all others clusters are repaired.
 
@@ -331,6 +336,7 @@ def place(
         lookup: compares pages that lose the one page they were all compared with.
         compare_again: compares replaced pages with those that the dropped edges name; None: nobody can have stored others since candidates
             were searched.
+        stored: whether the new pages are; not in a dry run.
     """
     dropped, pairs = clusters.edges_of(replaced) if replaced else [], 0
     if dropped:
@@ -355,7 +361,8 @@ def place(
     clusters.put_edges(edges)
     clusters.assign_many(alone)
     if linked:
-        repair_around(clusters, linked, lookup, lookup.settings, {*records.ids})
+        new = frozenset(records.ids)
+        repair_around(clusters, linked, lookup, lookup.settings, new, frozenset() if stored else new)
     return Placed(alone, edges, dropped, pairs)
 
 

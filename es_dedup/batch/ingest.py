@@ -197,7 +197,7 @@ class Ingest:
     def preview(self, made: Sequence[Chunk]) -> AddReport:
         """The report that a call with these features would give; nothing is written.
 
-        Where nothing is stored yet, the statistics are those of the given pages.
+        Where nothing is stored yet, the statistics are those of the given pages. A call that learns statistics again may decide otherwise.
         """
         counts = self.counts
         for each in made:
@@ -374,7 +374,7 @@ class Ingest:
             self._report_progress(Progress("verify", start + len(some.ids), len(new)))
             self.compared = compared
         edges = distinct(edges)
-        place(clusters, records, replaced, edges, lookup)
+        place(clusters, records, replaced, edges, lookup, stored=among is None)
         stored = StoredBatch(new, replaced, self.counts.inconclusive)
         edges = decided_edges(clusters, edges, new)
         decisions = not_unique(stored.decisions(new, edges, clusters.assignments(new)))

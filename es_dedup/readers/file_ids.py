@@ -1,4 +1,4 @@
-"""Ids of page files: the path below one folder, the root, with ``/`` between names; the whole path of a file elsewhere.
+"""Ids of page files: the path below one folder, the root, with ``/`` between names; the absolute path of a file elsewhere.
 
 An index records its root, so that a file has one id, however it is reached: symbolic links, the working directory and the folder that a
 command names do not matter. Different files never share an id.

@@ -17,7 +17,7 @@ import warnings
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection  # noqa: TC003 - what it registers for the exit then comes after ours
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Event, Thread, current_thread
 from typing import TYPE_CHECKING, Any, Final
 
@@ -114,9 +114,9 @@ class Readers:
             DedupError: what the function raised; ``ReaderLost`` when its process has ended.
         """
         answer: Future[Answer] = Future()
-        if self._closing.is_set():
-            raise ReaderLost
         self._calls.put((pickle.dumps((function, arguments, options)), answer))
+        if self._closing.is_set():  # perhaps nobody takes it
+            raise ReaderLost
         try:
             found = await asyncio.wrap_future(answer)
         except Exception as error:
@@ -136,9 +136,10 @@ class Readers:
             thread.join(max(0.0, end - time.monotonic()))
         for process in list(self._processes):
             process.kill()
-        while not self._calls.empty():  # left by processes that did not answer
-            if wanted := self._calls.get():
-                wanted[1].cancel()
+        with suppress(Empty):
+            while True:  # left by processes that did not answer
+                if wanted := self._calls.get_nowait():
+                    wanted[1].set_exception(ReaderLost())
 
 
 def _ask(answers: Connection, call: bytes, answer: Future[Answer]) -> None:

@@ -1,6 +1,7 @@
 """Replacing, removing, browsing, dry runs and order: what is stored stays right."""
 
 import json
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from es_dedup import Deduplicator, Page, Settings
 from es_dedup.batch import stored_pages
+from es_dedup.batch.clusters import QUICK_PAGES
 from es_dedup.errors import UnknownPage
 from es_dedup.readers import read_pages
 from es_dedup.settings.loading import IndexConfig
@@ -108,6 +110,21 @@ class TestReplace:
             again = getattr(dedup, command)(given)
             assert (again.stored, again.repeated + again.unchanged) == (0, 351)
             assert dedup.stats()["pages"] == 300
+
+    def test_a_dry_run_names_the_duplicates_that_the_write_names(self) -> None:
+        """Versions before of replaced pages, which are still stored in a dry run, bring nothing together."""
+        source = random.Random(1)
+        with Deduplicator.open(":memory:", settings=ALONE) as dedup:
+            dedup.add_many(story(n) for n in range(QUICK_PAGES + 100))
+            for turn in range(40):
+                given = [
+                    story(source.choice([3000, 3001, 4000 + 100 * turn + name]), f"page-{name}")
+                    for name in source.sample(range(12), 6)
+                ]
+                told, done = dedup.add_many(given, dry_run=True), dedup.add_many(given)
+                assert {name: each.duplicate_of for name, each in told.decisions.items()} == {
+                    name: each.duplicate_of for name, each in done.decisions.items()
+                }
 
     def test_a_page_that_cannot_be_stored_leaves_the_old_one_in_its_cluster(
         self, dedup: Deduplicator
