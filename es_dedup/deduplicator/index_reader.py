@@ -29,7 +29,7 @@ from es_dedup.detectors.page_features import of_stored, of_text
 from es_dedup.detectors.registry import create_detectors
 from es_dedup.errors import ConfigError, NotAnIndex, SearchRefused, SettingsDiffer, UnknownPage, wrong_type
 from es_dedup.extraction.at_first_page import AtFirstPage
-from es_dedup.index.port import Closing
+from es_dedup.index.closing import Closing
 from es_dedup.model import Cluster, Content, Decision, Page, PairDecision, RemoveReport, SearchResult
 from es_dedup.model.batches import chunked
 from es_dedup.model.cluster_changes import Cursor

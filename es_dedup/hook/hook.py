@@ -23,7 +23,7 @@ from es_dedup.hook.checks import REFUSALS, ClusterCheck, PipelineCheck, Targets
 from es_dedup.hook.document_updates import DocumentUpdates
 from es_dedup.hook.documents import INCONCLUSIVE, PENDING, Batch, HookReport, items_of, waiting_field
 from es_dedup.index import factory
-from es_dedup.index.port import Closing
+from es_dedup.index.closing import Closing
 from es_dedup.index.source_index import ATTACHMENTS, checked_fields, documents_of, text_of
 from es_dedup.model import WritePolicy
 from es_dedup.model.batches import chunked

@@ -10,43 +10,24 @@ overrides them where it answers in fewer requests, or faster.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from es_dedup.index.closing import Closing
 from es_dedup.index.records import ClusterChanges, RecordBatch
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from types import TracebackType
 
     from es_dedup.index.records import Assignment, FeatureRecord
     from es_dedup.model import CandidateQuery, CandidateResult, Edge, Progress
     from es_dedup.model.cluster_changes import ClusterChange, Cursor
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary, Place
-
-
-class Closing(ABC):
-    """Gives what has ``close`` the ``with`` block."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Let go of what is held; may be called twice."""
-
-    def __enter__(self) -> Self:
-        """The object itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close it."""
-        self.close()
-
 
 NO_NOTES: Final[Mapping[str, str | None]] = MappingProxyType({})
 

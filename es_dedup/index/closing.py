@@ -1,0 +1,27 @@
+"""Objects that are let go of at the end of a ``with`` block."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+class Closing(ABC):
+    """Gives what has ``close`` the ``with`` block."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of what is held; may be called twice."""
+
+    def __enter__(self) -> Self:
+        """The object itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
