@@ -10,8 +10,8 @@ from es_dedup.hook.bulk import (
     dedup_parallel_bulk,
     dedup_streaming_bulk,
 )
-from es_dedup.hook.documents import HookReport
 from es_dedup.hook.hook import DedupHook, Dispatcher
+from es_dedup.hook.report import HookReport
 from es_dedup.hook.run import BulkResult
 from es_dedup.index.source_index import SourceFields
 

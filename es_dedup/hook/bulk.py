@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
     from opensearchpy import AsyncOpenSearch, OpenSearch
 
-    from es_dedup.hook.documents import HookReport, Item
+    from es_dedup.hook.documents import Item
     from es_dedup.hook.hook import DedupHook
+    from es_dedup.hook.report import HookReport
     from es_dedup.hook.run import BulkResult, Send
     from es_dedup.model import WritePolicy
 

@@ -21,7 +21,8 @@ from es_dedup.index.source_index import document_key, unread_problem, value_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from es_dedup.hook.documents import Batch, HookReport, Item
+    from es_dedup.hook.documents import Batch, Item
+    from es_dedup.hook.report import HookReport
     from es_dedup.index.factory import SourceIndex
     from es_dedup.index.source_index import SourceFields, WriteTarget
 

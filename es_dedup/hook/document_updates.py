@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from es_dedup.batch.deciding import BatchDecider
-    from es_dedup.hook.documents import Batch, HookReport
+    from es_dedup.hook.documents import Batch
+    from es_dedup.hook.report import HookReport
     from es_dedup.index.factory import SourceIndex
     from es_dedup.index.source_index import DedupField, SourceDocument, SourceFields
     from es_dedup.model import Decision

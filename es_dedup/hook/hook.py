@@ -21,7 +21,8 @@ from es_dedup.errors import (
 from es_dedup.hook import documents
 from es_dedup.hook.checks import REFUSALS, ClusterCheck, PipelineCheck, Targets
 from es_dedup.hook.document_updates import DocumentUpdates
-from es_dedup.hook.documents import INCONCLUSIVE, PENDING, Batch, HookReport, items_of, waiting_field
+from es_dedup.hook.documents import INCONCLUSIVE, PENDING, Batch, items_of, waiting_field
+from es_dedup.hook.report import HookReport
 from es_dedup.index import factory
 from es_dedup.index.closing import Closing
 from es_dedup.index.source_index import ATTACHMENTS, checked_fields, documents_of, text_of

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from es_dedup.errors import ContentMissing, DuplicatePage, IndexError_, wrong_type
-from es_dedup.hook.documents import HookReport, item_of
+from es_dedup.hook.documents import item_of
+from es_dedup.hook.report import HookReport
 from es_dedup.index.source_index import DEDUP, value_of
 from es_dedup.model import WritePolicy
 

@@ -21,7 +21,7 @@ from es_dedup.batch.refresh import refresh, refresh_is_due
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.errors import ConfigError, DedupError, MassChange, NotAttached, reading_stored
 from es_dedup.hook.document_updates import DocumentUpdates
-from es_dedup.hook.documents import HookReport
+from es_dedup.hook.report import HookReport
 from es_dedup.index import factory
 from es_dedup.index.jobs import DeadLetter
 from es_dedup.index.source_index import ATTACHMENTS, SourceFields, documents_of, index_of

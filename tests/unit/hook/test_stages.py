@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_dedup.hook.documents import HookReport
+from es_dedup.hook.report import HookReport
 from es_dedup.hook.stages import MOST, Stages
 
 if TYPE_CHECKING:
