@@ -140,7 +140,7 @@ class BatchDecider:
     """Stores batches of pages in one index and decides on them.
 
     Threads may ``find`` and ``compare`` at once; ``conclude`` is for one at a time. The state of the clusters, as far as sessions of this object
-    change them, is a number that rises at the begin and at the end of each.
+    change them, is a counter that is incremented at the beginning and at the end of each.
 
     Args:
         index: the index.
@@ -271,7 +271,7 @@ class BatchDecider:
                 }
                 index.assign_many(marked.values())
             assigned |= marked
-            state = before + 2 if state == before else -1
+            state = before + 2 if state == before else -1  # the state after our session; -1 equals none
         decided = {name for name, each in assigned.items() if not (again or each.outdated)} - fresh
         todo = without(known, decided)
         if todo.records.ids:

@@ -211,7 +211,7 @@ class Ingest:
             corpus = corpus_of(keys_of(chunk.records), chunk.table, chunk.records.named)
             known = self._lookup().statistics if self._before else None
             among = decide_corpus(corpus, self._settings, self._report_progress, known)
-            *_, decisions = self._clustered(chunk, replaced, among.edges)
+            *_, decisions = self._compared_and_clustered(chunk, replaced, among.edges)
             counts.add_decided(decisions, {})
             counts.truncated = 0
             counts.pairs += among.compared
@@ -335,14 +335,14 @@ class Ingest:
 
     def _decide(self, chunk: Chunk, replaced: set[str]) -> None:
         """Compare pages that were just stored with all others, and cluster them."""
-        clusters, stored, edges, decisions = self._clustered(chunk, replaced)
+        clusters, stored, edges, decisions = self._compared_and_clustered(chunk, replaced)
         clusters.store({} if self._unfinished else {CLUSTERS_PENDING: None})
         self._noted = self._noted and self._unfinished
         lookup = self._lookup()
         done = apply_policy(self._policy, stored, edges, decisions, self._index, lookup, self.counts.new)
         self.counts.add_decided(*done)
 
-    def _clustered(
+    def _compared_and_clustered(
         self, chunk: Chunk, replaced: set[str], among: Iterable[Edge] | None = None
     ) -> tuple[ClusterCache, StoredBatch, list[Edge], dict[str, Decision]]:
         """Compare pages with all that are stored, and cluster them in a cache.

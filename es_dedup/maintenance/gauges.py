@@ -58,7 +58,9 @@ def _labelled(name: str, text: str, label: str, values: Mapping[str, float]) -> 
     return family
 
 
-def answered(servers: Mapping[str, Callable[[], Iterable[GaugeMetricFamily]]]) -> Iterator[GaugeMetricFamily]:
+def server_families(
+    servers: Mapping[str, Callable[[], Iterable[GaugeMetricFamily]]],
+) -> Iterator[GaugeMetricFamily]:
     """Families of gauges that each server gives, and whether it answers: of one that does not, nothing else is told."""
     up: dict[str, float] = {}
     for server, ask in servers.items():

@@ -17,7 +17,7 @@ from prometheus_client import (
 from es_dedup.errors import NotAnIndex
 from es_dedup.index.factory import is_remote
 from es_dedup.maintenance.context import open_context
-from es_dedup.maintenance.gauges import answered, stored_families
+from es_dedup.maintenance.gauges import server_families, stored_families
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,9 +35,9 @@ class StoredGauges:
         self._place, self._settings = place, settings
 
     def collect(self) -> Iterator[Any]:
-        """Families of gauges, see ``answered``."""
+        """Families of gauges, see ``server_families``."""
         if is_remote(self._place):
-            yield from answered({"elasticsearch": self._stored})
+            yield from server_families({"elasticsearch": self._stored})
 
     def _stored(self) -> Iterator[Any]:
         with suppress(NotAnIndex), open_context(self._place, self._settings, read_only=True) as context:

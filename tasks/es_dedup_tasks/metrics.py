@@ -10,7 +10,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from es_dedup.index.elastic.server import watch
-from es_dedup.maintenance.gauges import answered, stored_families
+from es_dedup.maintenance.gauges import server_families, stored_families
 from es_dedup.model import Outcome
 from es_dedup_tasks.dispatch import CeleryDispatcher, OpenContext
 
@@ -95,8 +95,8 @@ class QueueGauges:
         self._queues = CeleryDispatcher(place, settings)
 
     def collect(self) -> Iterator[Any]:
-        """Families of gauges, see ``answered``."""
-        return answered({"redis": self._depths, "elasticsearch": self._stored})
+        """Families of gauges, see ``server_families``."""
+        return server_families({"redis": self._depths, "elasticsearch": self._stored})
 
     def _depths(self) -> Iterator[Any]:
         family = GaugeMetricFamily("es_dedup_queue_depth", "Messages that wait", labels=("queue",))
