@@ -10,8 +10,7 @@ from typing import Any
 from celery.signals import task_postrun
 from es_dedup_tasks import main
 
-from es_dedup.maintenance import backfill
-from es_dedup.maintenance import context as maintenance
+from es_dedup.maintenance import backfill, documents
 
 if CLOCK := float(os.environ.get("FAULTY_CLOCK", "0")):  # seconds by which this machine's clock is wrong
     _right = time.time
@@ -39,7 +38,7 @@ def _deadly(documents: Sequence[Any]) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-_store, _decide = backfill.store_features, maintenance.ingest_documents
+_store, _decide = backfill.store_features, documents.ingest_documents
 
 
 def _store_features(context: Any, fields: Any, documents: Sequence[Any]) -> Any:
@@ -54,4 +53,4 @@ def _ingest_documents(context: Any, fields: Any, documents: Sequence[Any], *, ag
 
 backfill.store_features = _store_features
 setattr(backfill, "ingest_documents", _ingest_documents)  # noqa: B010 - a name that it only imports
-maintenance.ingest_documents = _ingest_documents
+documents.ingest_documents = _ingest_documents

@@ -495,7 +495,7 @@ def replay(session: Session, ids: Ids = None, *, inline: Inline = False) -> None
 
     A page leaves the list after it was processed, or after Redis has taken its message; without Redis the list stays as it is.
     """
-    from es_dedup.maintenance.context import replay as replay_
+    from es_dedup.maintenance.documents import replay as replay_
 
     with session.site() as site:
         if inline:
@@ -509,7 +509,7 @@ def replay(session: Session, ids: Ids = None, *, inline: Inline = False) -> None
 
 def drop(session: Session, ids: Ids = None) -> None:
     """Delete dead letters; their documents have no `dedup` field until they are changed or backfilled."""
-    from es_dedup.maintenance.context import dead_letters
+    from es_dedup.maintenance.documents import dead_letters
 
     with session.site() as site:
         dropped = site.jobs.drop_dead(dead_letters(site, ids))

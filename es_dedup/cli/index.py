@@ -93,7 +93,7 @@ def _removed(
     if dry_run:
         return dedup.would_remove([*ids, *(dedup.pages_before(first_day) if first_day else ())])
     if attached:
-        from es_dedup.maintenance.context import remove_pages
+        from es_dedup.maintenance.documents import remove_pages
 
         report, _ = remove_pages(attached, ids)
         removed = attached.documents_of(name for name in ids if name not in report.unknown)

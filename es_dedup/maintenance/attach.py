@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from es_dedup.errors import ConfigError, PreflightFailed
 from es_dedup.index.source_index import FieldUpdateReport, index_of, value_of
-from es_dedup.maintenance.context import Attachment, remove_pages, save_attachments
+from es_dedup.maintenance.context import Attachment, save_attachments
+from es_dedup.maintenance.documents import remove_pages
 from es_dedup.model.batches import chunked
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.batch.clusters import CLUSTERS_PENDING
 from es_dedup.index.source_index import dedup_fields_of_groups
 from es_dedup.maintenance.backfill import outdated
-from es_dedup.maintenance.context import (
+from es_dedup.maintenance.documents import (
     GROUP_PAGES,
     forget_gone,
     ingest,

@@ -21,12 +21,12 @@ from es_dedup.batch.whole_corpus import recluster
 from es_dedup.errors import ConfigError
 from es_dedup.index.source_index import Shard, SourceFields
 from es_dedup.maintenance.attach import check_fields
-from es_dedup.maintenance.context import (
+from es_dedup.maintenance.context import pages_of
+from es_dedup.maintenance.documents import (
     GROUP_PAGES,
     forget_gone,
     ingest,
     ingest_documents,
-    pages_of,
     read_documents,
     refresh_statistics,
     update_all_dedup_fields,

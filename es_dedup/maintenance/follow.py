@@ -19,7 +19,8 @@ from pydantic import BaseModel, Field, RootModel
 
 from es_dedup.errors import reading_stored
 from es_dedup.index.source_index import Shard
-from es_dedup.maintenance.context import FOLLOWING, forget_gone, ingest_documents, pages_of, tend_statistics
+from es_dedup.maintenance.context import pages_of
+from es_dedup.maintenance.documents import FOLLOWING, forget_gone, ingest_documents, tend_statistics
 from es_dedup.maintenance.stage import PartitionPlan, Stage, Step, batch_of, give_up, gives_up, repeats
 
 if TYPE_CHECKING:

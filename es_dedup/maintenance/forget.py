@@ -12,7 +12,7 @@ from es_dedup.batch.stored_pages import erase
 from es_dedup.batch.stored_pages import traces as stored_traces
 from es_dedup.errors import NotAnIndex
 from es_dedup.index import factory
-from es_dedup.maintenance.context import remove_pages, update_dedup_fields
+from es_dedup.maintenance.documents import remove_pages, update_dedup_fields
 from es_dedup.maintenance.purge import remove_documents, restore_files
 from es_dedup.maintenance.reindex import PREVIOUS
 from es_dedup.maintenance.runner import parts_by_stage

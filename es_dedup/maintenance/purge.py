@@ -25,7 +25,7 @@ from es_dedup.index.source_index import (
     index_of,
 )
 from es_dedup.maintenance.backfill import outdated
-from es_dedup.maintenance.context import GROUP_PAGES, forget_gone, ingest_documents, read_documents
+from es_dedup.maintenance.documents import GROUP_PAGES, forget_gone, ingest_documents, read_documents
 from es_dedup.maintenance.stage import throttle
 from es_dedup.model.batches import chunked, chunked_by_size
 

@@ -21,7 +21,8 @@ from es_dedup.errors import ConfigError, DedupError
 from es_dedup.index import factory
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.backfill import outdated, outdated_after_pause
-from es_dedup.maintenance.context import gone, load_attachments, open_context, save_attachments
+from es_dedup.maintenance.context import load_attachments, open_context, save_attachments
+from es_dedup.maintenance.documents import gone
 from es_dedup.maintenance.follow import follow, note_positions
 from es_dedup.maintenance.runner import KINDS, Runner
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from es_dedup.errors import DedupError, UnknownJob
 from es_dedup.index.factory import is_remote
 from es_dedup.index.jobs import JobState
-from es_dedup.maintenance.context import open_context, replay
+from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.documents import replay
 from es_dedup.maintenance.runner import Runner, new_id, preview
 from es_dedup.maintenance.status import JobStatus, job_status
 from es_dedup.serve.problems import NotOnThisIndex

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from celery.exceptions import Reject
 
 from es_dedup.errors import DedupError, UnknownJob
-from es_dedup.maintenance.context import finish_overrides, tend_statistics
+from es_dedup.maintenance.documents import finish_overrides, tend_statistics
 from es_dedup.maintenance.runner import KINDS, Runner, Turn, start_recheck, start_recluster
 from es_dedup.maintenance.status import BEAT
 from es_dedup_tasks.dispatch import OpenContext, depths, send, sent_now

@@ -22,12 +22,8 @@ from es_dedup.index.source_index import DedupField
 from es_dedup.maintenance import follow
 from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import (
-    MaintenanceContext,
-    ingest_documents,
-    open_context,
-    update_all_dedup_fields,
-)
+from es_dedup.maintenance.context import MaintenanceContext, open_context
+from es_dedup.maintenance.documents import ingest_documents, update_all_dedup_fields
 from es_dedup.maintenance.follow import Positions, changes
 from es_dedup.maintenance.runner import Runner, _Lease, start_follow, start_recluster
 from es_dedup.maintenance.status import follow_status, followed_until, overdue, site_status

@@ -14,7 +14,8 @@ from es_dedup.index.jobs import DeadLetter
 from es_dedup.index.source_index import DedupField
 from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import MaintenanceContext, ingest, open_context, replay
+from es_dedup.maintenance.context import MaintenanceContext, open_context
+from es_dedup.maintenance.documents import ingest, replay
 from es_dedup.maintenance.reindex import abandon, reindex
 from tests.servers import async_client_of, client_of, fresh_name, needs_elasticsearch, url_of
 from tests.source_indices import canonical_counts, count_with_dedup_field, settings

@@ -14,7 +14,8 @@ from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.attach import detach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import finish_clusters, open_context
+from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.documents import finish_clusters
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner, preview
 from es_dedup.maintenance.status import job_status

@@ -11,7 +11,8 @@ import pytest
 import redis
 
 from es_dedup.index.jobs import DeadLetter, JobState
-from es_dedup.maintenance.context import MaintenanceContext, replay
+from es_dedup.maintenance.context import MaintenanceContext
+from es_dedup.maintenance.documents import replay
 from es_dedup.maintenance.runner import Runner
 from scripts.serversupport.running import free_ports
 from tests.processes import PROGRAM, ended

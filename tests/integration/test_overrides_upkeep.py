@@ -10,7 +10,8 @@ from es_dedup import Deduplicator
 from es_dedup.errors import ConfigError
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import MaintenanceContext, finish_overrides, open_context, overridden
+from es_dedup.maintenance.context import MaintenanceContext, open_context
+from es_dedup.maintenance.documents import finish_overrides, overridden
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.model.annotations import Label
 from es_dedup.model.overrides import OverrideReport

@@ -19,7 +19,7 @@ from es_dedup.index.factory import open_index
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
 from es_dedup.maintenance.backfill import CLUSTER
-from es_dedup.maintenance.context import tend_statistics
+from es_dedup.maintenance.documents import tend_statistics
 from es_dedup.maintenance.runner import KINDS, Runner, start_follow
 from es_dedup.settings.recorded import STATISTICS, pages_learned
 from tests.hooked import FIELDS, action_of, clusters

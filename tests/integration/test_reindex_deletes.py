@@ -13,7 +13,8 @@ from elasticsearch.helpers import bulk
 from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index.jobs import JobState
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_context, remove_pages
+from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.documents import remove_pages
 from es_dedup.maintenance.reindex import reindex, roll_back
 from es_dedup.maintenance.runner import Runner
 from es_dedup.settings import Settings

@@ -11,7 +11,8 @@ from es_dedup.hook import DedupHook, dedup_bulk
 from es_dedup.index import factory
 from es_dedup.maintenance.attach import attach, detach
 from es_dedup.maintenance.audit import audit
-from es_dedup.maintenance.context import open_context, remove_pages
+from es_dedup.maintenance.context import open_context
+from es_dedup.maintenance.documents import remove_pages
 from es_dedup.settings import Settings, load_settings
 from scripts.serversupport.nodes import WORKER
 from tests.hooked import FIELDS, STORIES, action_of, clusters, five
