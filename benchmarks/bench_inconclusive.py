@@ -16,8 +16,8 @@ from elasticsearch import Elasticsearch
 from harness import Row, data_file, page_of, parser_of, report, rows_of, server_url, temporary_index
 from traced import Trace
 
-from es_dedup.batch.corpus import EffectiveSettings
 from es_dedup.batch.featurise import day_of
+from es_dedup.batch.learning import EffectiveSettings
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.hook import DedupHook, HookReport, dedup_bulk
 from es_dedup.index.factory import open_index

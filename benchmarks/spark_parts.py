@@ -12,8 +12,9 @@ from harness import Row, expect
 from w1 import documents
 
 from es_dedup import Page
-from es_dedup.batch.corpus import corpus_of, learn
+from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.featurise import make_chunk
+from es_dedup.batch.learning import learn
 from es_dedup.batch.whole_corpus import Components
 from es_dedup.clustering import PageKey
 from es_dedup.detectors.features import unpack

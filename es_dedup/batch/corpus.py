@@ -1,4 +1,4 @@
-"""Features and keys of a whole corpus, in memory or in temporary files; corpus statistics, and the decision settings in force.
+"""A whole corpus as a run over it needs it: features and keys, row after row, in memory or in temporary files.
 
 A corpus in files is bounded: of every page some numbers are in memory (``Corpus``), all else is read some rows or some values at a time.
 """
@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import json
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from operator import attrgetter
@@ -17,23 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup import native
-from es_dedup.batch.columns import Column, value_ranges
+from es_dedup.batch.columns import Column
 from es_dedup.batch.featurise import day_of
 from es_dedup.batch.memory import release_memory
 from es_dedup.clustering import PageKey, sort_key
 from es_dedup.decision.comparison import Pages
-from es_dedup.decision.statistics import LEARN_PAGES, MASK_BITS, PostingSample, Statistics, weigh
-from es_dedup.detectors.ccdet import PeriodTable, learn_noise
 from es_dedup.detectors.features import FeatureTable, unpack
 from es_dedup.model import Progress
-from es_dedup.settings.recorded import (
-    STATISTICS,
-    clustered_with,
-    decision_differences,
-    decisions_in,
-    with_recorded,
-)
 from es_dedup.text.hashing import hash64
 
 if TYPE_CHECKING:
@@ -42,21 +29,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from es_dedup.decision.statistics import Statistics
     from es_dedup.detectors.coverage_pairs import Weights
-    from es_dedup.errors import Difference
     from es_dedup.index.port import Index
-    from es_dedup.settings import Settings
     from es_dedup.settings.loading import ClusterConfig
-    from es_dedup.settings.sections import CcdetConfig
 
     Rows = NDArray[np.int64]
 
 SCANNED: Final = 1_000  # records read at a time
 ROWS: Final = 2_000  # rows of a corpus in files whose features are in memory at a time
 _KEY_VALUES: Final = attrgetter(*PageKey.__dataclass_fields__)
-MOST_IN_MEMORY: Final = (
-    1_000_000  # features that the Python form weighs at a time, about 150 bytes each; the native core takes 8
-)
 
 
 class Corpus:
@@ -243,119 +225,3 @@ def corpus_of(
 ) -> Corpus:
     """A corpus in memory of rows at hand."""
     return Corpus([(keys, table, ())], named=named)
-
-
-def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES) -> Statistics:
-    """The statistics of a corpus; the same pages in any order give the same.
-
-    Args:
-        corpus: its pages; features of those that are learned from are read a range of values at a time where it is in files.
-        config: pruning of period signatures.
-        most_pages: of more pages those with the smallest place keys are learned from.
-    """
-    learned_from = np.zeros(len(corpus), dtype=np.bool_)
-    learned_from[np.argsort(corpus.place_keys, kind="stable")[:most_pages]] = True
-    samples = [PostingSample.of(unpack([]), corpus.place_keys[:0], corpus.days[:0])]
-    with ExitStack() as stack:
-        grams, clauses, periods = (
-            stack.enter_context(closing(Column(corpus.folder, name, np.uint64)))
-            for name in ("grams", "clauses", "periods")
-        )
-        for first, whole in corpus.batches():
-            rows = np.flatnonzero(learned_from[first : first + len(whole)])
-            table = whole if len(rows) == len(whole) else whole.take(rows)
-            cover = table.coverage
-            grams.add(_with_masks(cover.grams, cover.gram_masks), np.diff(cover.gram_offsets))
-            clauses.add(_with_masks(cover.clauses, cover.clause_masks), np.diff(cover.clause_offsets))
-            periods.add(table.periods.signatures, np.diff(table.periods.offsets))
-            samples.append(
-                PostingSample.of(table, corpus.place_keys[first + rows], corpus.days[first + rows])
-            )
-        sample = PostingSample.joined(samples)
-        sites = [corpus.sites[row] for row in np.flatnonzero(learned_from).tolist()]
-        # Arrays are worked on outside the interpreter's lock; of a corpus in files one column at a time is in memory.
-        pool = stack.enter_context(ThreadPoolExecutor(1 if corpus.folder else 2))
-        most = corpus.most or (None if native.core else MOST_IN_MEMORY)
-        of_grams = pool.submit(_weights, grams, sample, most)
-        of_clauses = pool.submit(_weights, clauses, sample, most)
-        noise = pool.submit(_noise, periods, sites, config, most)
-        return Statistics(*of_grams.result(), *of_clauses.result(), noise.result(), len(corpus))
-
-
-def store_statistics(index: Index, statistics: Statistics, packed: bytes, settings: Settings) -> None:
-    """Put statistics in force, with the decision settings of those who decide by them.
-
-    Args:
-        index: to write to; the caller keeps other writers out.
-        statistics: as learned.
-        packed: the same as bytes.
-        settings: the index records those that decide.
-    """
-    note = clustered_with(statistics.version, statistics.pages, settings)
-    index.save_statistics(packed, {STATISTICS: note})
-
-
-def _with_masks(values: NDArray[np.uint32], masks: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    packed: NDArray[np.uint64] = (values.astype(np.uint64) << np.uint64(MASK_BITS)) | masks
-    return packed
-
-
-def _weights(
-    column: Column, sample: PostingSample, most: int | None
-) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
-    """Grams or clauses that recur, ascending, and what each counts."""
-    values, weights = [np.zeros(0, dtype=np.uint32)], [np.zeros(0, dtype=np.float32)]
-    for low, high in value_ranges([column], most, 1 << MASK_BITS):
-        known, counted = weigh(*column.between(low, high), sample)
-        values.append(known)
-        weights.append(counted)
-        if most is not None:
-            release_memory()
-    return np.concatenate(values), np.concatenate(weights)
-
-
-def _noise(column: Column, sites: Sequence[str], config: CcdetConfig, most: int | None) -> NDArray[np.uint64]:
-    """Period signatures that are the template of one site, ascending."""
-    signatures = [np.zeros(0, dtype=np.uint64)]
-    for low, high in value_ranges([column], most):
-        values, offsets = column.between(low, high)
-        periods = PeriodTable.whole(offsets, values)
-        signatures.append(learn_noise(periods, sites, config))
-    return np.concatenate(signatures)
-
-
-@dataclass(frozen=True, slots=True)
-class EffectiveSettings:
-    """Statistics and settings that the clusters of an index were made with, so that new pages are decided on alike.
-
-    Attributes:
-        note: text of the note ``STATISTICS`` that they were read by.
-        settings: those of the caller, with the decision settings that the index records.
-        differences: the decision settings of the caller that are not in force.
-        statistics: as stored.
-    """
-
-    note: str | None
-    settings: Settings
-    differences: tuple[Difference, ...]
-    statistics: Statistics
-
-    @classmethod
-    def read(
-        cls, index: Index, given: Settings, note: str | None, known: EffectiveSettings | None = None
-    ) -> EffectiveSettings:
-        """What is stored; ``known`` while the note still is what it was.
-
-        Raises:
-            ValueError: the statistics are damaged.
-        """
-        if known is not None and known.note == note:
-            return known
-        recorded = decisions_in(note)
-        stored = index.load_statistics()
-        return cls(
-            note,
-            with_recorded(given, recorded),
-            decision_differences(recorded, given),
-            Statistics.from_bytes(stored) if stored else Statistics.empty(),
-        )

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.batch.clusters import ClusterCache, Placed, distinct, place, records_of, remove_pages
-from es_dedup.batch.corpus import EffectiveSettings, corpus_of, learn, store_statistics
+from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.decisions import StoredBatch, left_out, taken_over
 from es_dedup.batch.featurise import changed, day_of, keys_of, make_chunk, only, without
+from es_dedup.batch.learning import EffectiveSettings, learn, store_statistics
 from es_dedup.batch.overrides import OVERRIDES, decided_edges, load_ignored
 from es_dedup.batch.refresh import COUNTED_PAGES, is_outgrown, refresh
 from es_dedup.decision.candidate_search import CandidateSearch

@@ -14,7 +14,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from es_dedup.batch.clusters import LOOKUP_PAGES, ClusterCache, repair_around
-from es_dedup.batch.corpus import SCANNED, Corpus, EffectiveSettings, store_statistics
+from es_dedup.batch.corpus import SCANNED, Corpus
+from es_dedup.batch.learning import EffectiveSettings, store_statistics
 from es_dedup.batch.whole_corpus import IN_MEMORY_PAGES, decide_corpus
 from es_dedup.clustering import PageKey, same_neighbours
 from es_dedup.clustering.star import weakness

@@ -24,7 +24,8 @@ import numpy as np
 
 from es_dedup import native
 from es_dedup.batch.candidate_pairs import CorpusJoin
-from es_dedup.batch.corpus import Corpus, Weighing, learn, load_corpus, store_statistics
+from es_dedup.batch.corpus import Corpus, Weighing, load_corpus
+from es_dedup.batch.learning import learn, store_statistics
 from es_dedup.batch.memory import release_memory
 from es_dedup.batch.overrides import load_constraints
 from es_dedup.clustering import cluster_all, repair

@@ -13,8 +13,8 @@ import numpy as np
 from es_dedup.batch import featurise, overrides, stored_pages
 from es_dedup.batch.annotations import load_annotations
 from es_dedup.batch.clusters import CLUSTERS_PENDING
-from es_dedup.batch.corpus import EffectiveSettings
 from es_dedup.batch.featurise import checked_id, day_of
+from es_dedup.batch.learning import EffectiveSettings
 from es_dedup.batch.stored_pages import traces
 from es_dedup.decision.alignment import aligned
 from es_dedup.decision.candidate_search import CandidateSearch

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.errors import PythonException
 
 from es_dedup.batch.clusters import CLUSTERS_PENDING, write_session
-from es_dedup.batch.corpus import store_statistics
+from es_dedup.batch.learning import store_statistics
 from es_dedup.batch.override_changes import follow_overrides
 from es_dedup.batch.overrides import load_ignored
 from es_dedup.detectors.features import stored_terms, unpack

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from es_dedup.batch.corpus import corpus_of, learn
+from es_dedup.batch.corpus import corpus_of
+from es_dedup.batch.learning import learn
 from es_dedup.clustering import PageKey, sort_key
 from es_dedup.decision.statistics import LEARN_PAGES
 from es_dedup.detectors.features import unpack

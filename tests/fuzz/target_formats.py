@@ -12,7 +12,8 @@ from typing import Any, Final
 import numpy as np
 
 from es_dedup import native
-from es_dedup.batch.corpus import corpus_of, learn
+from es_dedup.batch.corpus import corpus_of
+from es_dedup.batch.learning import learn
 from es_dedup.batch.overrides import JOURNAL, OVERRIDES
 from es_dedup.clustering import PageKey
 from es_dedup.decision.comparison import Pages, compare, pair_decisions

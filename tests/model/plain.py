@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.batch.corpus import corpus_of, learn
+from es_dedup.batch.corpus import corpus_of
 from es_dedup.batch.featurise import pages_of
+from es_dedup.batch.learning import learn
 from es_dedup.clustering import PageKey
 from es_dedup.decision.comparison import compare
 from es_dedup.decision.rules import RELATIONS

@@ -11,8 +11,8 @@ import pytest
 
 from es_dedup import Page, Settings
 from es_dedup.batch.clusters import ClusterCache
-from es_dedup.batch.corpus import store_statistics
 from es_dedup.batch.deciding import BatchDecider
+from es_dedup.batch.learning import store_statistics
 from es_dedup.decision.statistics import Statistics
 from es_dedup.index import factory
 from es_dedup.index.embedded import EmbeddedIndex

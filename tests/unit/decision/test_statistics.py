@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_dedup.batch.corpus import Corpus, learn
+from es_dedup.batch.corpus import Corpus
+from es_dedup.batch.learning import learn
 from es_dedup.decision.statistics import LEAST_WEIGHT, MIN_POSTINGS, Statistics
 from es_dedup.detectors.features import pack
 from es_dedup.errors import DamagedData
