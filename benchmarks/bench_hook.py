@@ -39,10 +39,10 @@ from es_dedup import Page, Relation, Settings
 from es_dedup.batch.featurise import chunks
 from es_dedup.hook import DedupHook, HookReport, SourceFields, dedup_bulk, dedup_streaming_bulk
 from es_dedup.hook.documents import item_of
+from es_dedup.index.cluster_changes import Assignment
 from es_dedup.index.elastic.adapter import ElasticIndex
 from es_dedup.index.elastic.locking import WriterLock
 from es_dedup.index.factory import open_index, open_source_index
-from es_dedup.index.records import Assignment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -10,8 +10,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from es_dedup.index.cluster_changes import Assignment, ClusterChanges
 from es_dedup.index.port import NO_NOTES, Index, WriteReport
-from es_dedup.index.records import Assignment, ClusterChanges, FeatureRecord, RecordBatch, problems_of
+from es_dedup.index.records import FeatureRecord, RecordBatch, problems_of
 from es_dedup.model import Candidate, CandidateQuery, CandidateResult, Edge, Scope
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
 from es_dedup.model.cluster_lists import ClusterOrder, ClusterQuery, ClusterSummary, Place

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from es_dedup.batch.featurise import keys_of
 from es_dedup.batch.overrides import OVERRIDES, load_constraints
 from es_dedup.clustering import same_neighbours, update_clusters
-from es_dedup.index.records import Assignment, ClusterChanges, FeatureRecord, grouped
+from es_dedup.index.cluster_changes import Assignment, ClusterChanges, grouped
+from es_dedup.index.records import FeatureRecord
 from es_dedup.index.source_index import ATTACHMENTS
 from es_dedup.model import Relation
 from es_dedup.model.batches import chunked

@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 
     from es_dedup.batch.featurise import Chunk, Ignored
     from es_dedup.decision.candidate_search import CandidateLists, CandidateSearchResult
+    from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import Index
-    from es_dedup.index.records import Assignment, FeatureRecord
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.index.source_index import DedupField
     from es_dedup.model import Edge, Page
     from es_dedup.settings import Settings

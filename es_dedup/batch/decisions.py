@@ -11,7 +11,7 @@ from es_dedup.batch.clusters import remove_pages
 from es_dedup.batch.overrides import decided_edges
 from es_dedup.decision.page_decisions import stored_decision
 from es_dedup.decision.term_use import TermUse
-from es_dedup.index.records import Assignment
+from es_dedup.index.cluster_changes import Assignment
 from es_dedup.model import AddReport, Outcome, Relation, WritePolicy
 from es_dedup.model.batches import chunked
 

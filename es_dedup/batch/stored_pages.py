@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from es_dedup.decision.candidate_search import CandidateSearch
+    from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import Index
-    from es_dedup.index.records import Assignment
     from es_dedup.model import Cluster, Edge
     from es_dedup.settings import Settings
 

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from es_dedup.decision.thresholds import Thresholds
     from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.detectors.features import FeatureTable
+    from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import Index
-    from es_dedup.index.records import Assignment
     from es_dedup.settings import Settings
 
     Rows = NDArray[np.int64]

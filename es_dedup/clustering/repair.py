@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from es_dedup.clustering.constraints import UNCONSTRAINED
 from es_dedup.clustering.order import canonical_order
 from es_dedup.clustering.star import join_stars
-from es_dedup.index.records import Assignment
+from es_dedup.index.cluster_changes import Assignment
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

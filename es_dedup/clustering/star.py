@@ -9,7 +9,7 @@ import numpy as np
 
 from es_dedup.clustering.constraints import UNCONSTRAINED
 from es_dedup.clustering.order import canonical_order
-from es_dedup.index.records import Assignment
+from es_dedup.index.cluster_changes import Assignment
 from es_dedup.model import Cluster, Member, Relation
 
 if TYPE_CHECKING:

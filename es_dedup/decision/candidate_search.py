@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from es_dedup.decision.statistics import Statistics
     from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.detectors.features import FeatureTable
+    from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import Index
-    from es_dedup.index.records import Assignment, FeatureRecord
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.model import PairDecision
     from es_dedup.settings import Settings
 

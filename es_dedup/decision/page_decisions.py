@@ -9,7 +9,7 @@ from es_dedup.model import Decision, Outcome, Relation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from es_dedup.index.records import Assignment
+    from es_dedup.index.cluster_changes import Assignment
     from es_dedup.model import Edge, PairDecision
 
 

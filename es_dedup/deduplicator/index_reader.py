@@ -47,8 +47,9 @@ if TYPE_CHECKING:
     from es_dedup.decision.statistics import Statistics
     from es_dedup.detectors.page_features import PageFeatures
     from es_dedup.errors import Difference
+    from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import Index
-    from es_dedup.index.records import Assignment, FeatureRecord
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Edge, Progress, Relation
     from es_dedup.model.annotations import Annotation
     from es_dedup.model.cluster_changes import ClusterChange

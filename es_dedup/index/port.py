@@ -17,14 +17,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from es_dedup.index.closing import Closing
-from es_dedup.index.records import ClusterChanges, RecordBatch
+from es_dedup.index.cluster_changes import ClusterChanges
+from es_dedup.index.records import RecordBatch
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from es_dedup.index.records import Assignment, FeatureRecord
+    from es_dedup.index.cluster_changes import Assignment
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.model import CandidateQuery, CandidateResult, Edge, Progress
     from es_dedup.model.cluster_changes import ClusterChange, Cursor
     from es_dedup.model.cluster_lists import ClusterQuery, ClusterSummary, Place

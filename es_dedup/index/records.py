@@ -1,28 +1,21 @@
-"""What an index stores: feature records, one object per page, and columns for large batches; assignments of pages to clusters.
-
-What was changed of assignments and edges, and an index does not show yet, completes what is read of it (``ClusterChanges``).
-"""
+"""Feature records: one object per page, and columns for large batches."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from itertools import chain, groupby
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from es_dedup.model import Edge, id_problem
+from es_dedup.model import id_problem
 from es_dedup.text.hashing import TERM_BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
-
-    from es_dedup.model import Relation
-
-    Pair = tuple[str, str]
 
 
 _LARGEST: Final = (1 << 64) - 1
@@ -257,112 +250,3 @@ def encodable(word: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """Which cluster a page belongs to, and as what.
-
-    Attributes:
-        page_id: the page.
-        cluster_id: never empty; a singleton's own page id.
-        canonical: page id of the cluster's canonical document; the page's own when it is the canonical document.
-        relation: to the canonical document; ``exact`` for the canonical document itself.
-        score: agreement with the canonical document, in [0, 1]; 1.0 for the canonical document itself, and 0.0 where the page was replaced
-            since it was clustered, see ``outdated``.
-    """
-
-    page_id: str
-    cluster_id: str
-    canonical: str
-    relation: Relation
-    score: float
-
-    @property
-    def outdated(self) -> bool:
-        """Whether the stored page is another version than the one that was clustered: its writer is at work, or was killed."""
-        return self.score == 0.0
-
-
-class ClusterChanges:
-    """The last state of what was changed; for one thread at a time.
-
-    Attributes:
-        edges: by both ends, the lesser id first; None for those that are no more.
-        assigned: assignments by page; None for those that are no more.
-    """
-
-    def __init__(self) -> None:
-        self.edges: dict[Pair, Edge | None] = {}
-        self._of_page: dict[str, set[Pair]] = {}
-        self.assigned: dict[str, Assignment | None] = {}
-
-    def __len__(self) -> int:
-        """How many changes there are."""
-        return len(self.edges) + len(self.assigned)
-
-    def clear(self) -> None:
-        """Forget everything."""
-        for kept in (self.edges, self._of_page, self.assigned):
-            kept.clear()
-
-    def add(self, later: ClusterChanges) -> None:
-        """Keep what was changed later, too."""
-        for pair, edge in later.edges.items():
-            self._keep(pair, edge)
-        self.assigned |= later.assigned
-
-    def put(self, edges: Iterable[Edge]) -> None:
-        """New or replaced edges."""
-        for edge in map(turned, edges):
-            self._keep((edge.left, edge.right), edge)
-
-    def drop(self, edges: Iterable[Edge]) -> None:
-        """Edges that are no more."""
-        for edge in edges:
-            self._keep((edge.left, edge.right), None)
-
-    def assign(self, assignments: Iterable[Assignment]) -> None:
-        """New or replaced assignments."""
-        self.assigned.update((each.page_id, each) for each in assignments)
-
-    def unassign(self, page_ids: Iterable[str]) -> None:
-        """Assignments that are no more."""
-        self.assigned.update(dict.fromkeys(page_ids))
-
-    # Answers, completed
-
-    def edges_of(self, page_ids: Iterable[str], found: Iterable[Edge]) -> list[Edge]:
-        """All edges that touch the pages, by (left, right)."""
-        edges: dict[Pair, Edge | None] = {(edge.left, edge.right): edge for edge in found}
-        for page_id in page_ids:
-            edges.update((pair, self.edges[pair]) for pair in self._of_page.get(page_id, ()))
-        return [edge for _, edge in sorted(edges.items()) if edge is not None]
-
-    def known(self, page_ids: Iterable[str]) -> dict[str, Assignment | None]:
-        """Of the pages those whose assignment was changed."""
-        return {page_id: self.assigned[page_id] for page_id in page_ids if page_id in self.assigned}
-
-    def members(self, cluster_ids: Iterable[str], found: Iterable[Assignment]) -> Iterator[Assignment]:
-        """All assignments of the clusters."""
-        wanted = set(cluster_ids)
-        yield from (each for each in found if each.page_id not in self.assigned)
-        yield from (each for each in self.assigned.values() if each and each.cluster_id in wanted)
-
-    def _keep(self, pair: Pair, edge: Edge | None) -> None:
-        self.edges[pair] = edge
-        for page_id in pair:
-            self._of_page.setdefault(page_id, set()).add(pair)
-
-
-def turned(edge: Edge) -> Edge:
-    """The same edge with the lesser id on the left."""
-    if edge.left <= edge.right:
-        return edge
-    return Edge(edge.right, edge.left, edge.relation.reversed, edge.score)
-
-
-def grouped(found: Iterable[Assignment]) -> dict[str, list[Assignment]]:
-    """Assignments by cluster id, clusters and members by id ascending."""
-    ordered = sorted(found, key=lambda each: (each.cluster_id, each.page_id))
-    return {cluster: list(group) for cluster, group in groupby(ordered, key=lambda each: each.cluster_id)}

@@ -18,8 +18,8 @@ from es_dedup.model import MAX_ID_BYTES, Page, Relation
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import ClusterUpdates
-    from es_dedup.index.records import Assignment
     from es_dedup.model import Edge
 
 

@@ -23,7 +23,7 @@ from es_dedup.model.batches import chunked, chunked_by_size
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from es_dedup.index.records import Assignment
+    from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.source_index import DedupField, SourceDocument, SourceFields
     from es_dedup.maintenance.context import MaintenanceContext
 

@@ -32,8 +32,8 @@ from es_dedup.model.batches import chunked, chunked_by_size
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+    from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import Index
-    from es_dedup.index.records import Assignment
     from es_dedup.index.source_index import DedupField, SourceFields
     from es_dedup.maintenance.context import MaintenanceContext
 

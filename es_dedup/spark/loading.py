@@ -15,7 +15,8 @@ from es_dedup.batch.overrides import load_ignored
 from es_dedup.detectors.features import stored_terms, unpack
 from es_dedup.errors import ConfigError, IndexInterrupted, InputError
 from es_dedup.index import factory
-from es_dedup.index.records import Assignment, RecordBatch
+from es_dedup.index.cluster_changes import Assignment
+from es_dedup.index.records import RecordBatch
 from es_dedup.model import Edge, Relation
 from es_dedup.spark.batches import batch_of, mapped
 from es_dedup.spark.feature_rows import checked

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
-from es_dedup.index.records import Assignment, FeatureRecord
+from es_dedup.index.cluster_changes import Assignment
+from es_dedup.index.records import FeatureRecord
 from es_dedup.model import CandidateQuery, Edge, Relation, TermGroup
 
 if TYPE_CHECKING:

@@ -15,19 +15,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_dedup.batch.clusters import ClusterCache
+from es_dedup.index.cluster_changes import ClusterChanges
 from es_dedup.index.elastic.adapter import ElasticIndex
 from es_dedup.index.elastic.address import is_address, parse_address
 from es_dedup.index.elastic.connecting import Options
 from es_dedup.index.embedded import EmbeddedIndex
 from es_dedup.index.port import Index
-from es_dedup.index.records import ClusterChanges, RecordBatch
+from es_dedup.index.records import RecordBatch
 from es_dedup.model.cluster_lists import ClusterQuery
 from es_dedup.testing.builders import assignment, candidate_query, edge, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_dedup.index.records import Assignment, FeatureRecord
+    from es_dedup.index.cluster_changes import Assignment
+    from es_dedup.index.records import FeatureRecord
     from es_dedup.model import Edge
 
 THREADS = 8

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.errors import IndexError_
+from es_dedup.index.cluster_changes import ClusterChanges
 from es_dedup.index.elastic import documents
 from es_dedup.index.elastic.candidates import CandidateSearcher
 from es_dedup.index.elastic.clusters import ClusterDocuments
@@ -20,17 +21,18 @@ from es_dedup.index.elastic.schema import FEATURES
 from es_dedup.index.elastic.server import CONFLICT, reading, reads_answers
 from es_dedup.index.elastic.store import note_key
 from es_dedup.index.port import NO_NOTES, WriteReport
-from es_dedup.index.records import ClusterChanges, problems_of
+from es_dedup.index.records import problems_of
 from es_dedup.model.batches import chunked
 from es_dedup.text.tokens import characters_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.elastic.address import Address
     from es_dedup.index.elastic.collection import Result, Write
     from es_dedup.index.elastic.documents import TermFields
-    from es_dedup.index.records import Assignment, FeatureRecord, RecordBatch
+    from es_dedup.index.records import FeatureRecord, RecordBatch
     from es_dedup.model import CandidateQuery, CandidateResult
 
 

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexError_, IndexUnavailable
+from es_dedup.index.cluster_changes import ClusterChanges, grouped
 from es_dedup.index.elastic.candidates import scope_filters
 from es_dedup.index.elastic.collection import VALUES_AT_A_TIME, WINDOW, Collection, any_of
 from es_dedup.index.elastic.documents import (
@@ -25,7 +26,6 @@ from es_dedup.index.elastic.schema import CLUSTERS, delete_index
 from es_dedup.index.elastic.server import Unanswered, reads_answers
 from es_dedup.index.elastic.store import Store
 from es_dedup.index.port import NO_NOTES
-from es_dedup.index.records import ClusterChanges, grouped
 from es_dedup.model import Relation, Scope
 from es_dedup.model.batches import chunked
 from es_dedup.model.cluster_changes import ClusterChange, Cursor
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from elasticsearch import Elasticsearch
 
+    from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.elastic.collection import Write
-    from es_dedup.index.records import Assignment
     from es_dedup.model import Edge
     from es_dedup.model.cluster_lists import ClusterQuery, Place
 

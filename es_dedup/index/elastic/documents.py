@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from es_dedup.errors import DamagedData
+from es_dedup.index.cluster_changes import Assignment, turned
 from es_dedup.index.elastic.collection import any_of
-from es_dedup.index.records import Assignment, FeatureRecord, encodable, turned, version_of
+from es_dedup.index.records import FeatureRecord, encodable, version_of
 from es_dedup.model import Edge, Relation
 
 if TYPE_CHECKING:

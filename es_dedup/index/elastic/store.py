@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.errors import IndexUnavailable
+from es_dedup.index.cluster_changes import ClusterChanges
 from es_dedup.index.elastic.collection import Collection, refresh
 from es_dedup.index.elastic.documents import key_of, storable
 from es_dedup.index.elastic.locking import WriterLock
@@ -16,7 +17,7 @@ from es_dedup.index.elastic.read_your_writes import PageWriteCache
 from es_dedup.index.elastic.schema import CLUSTERS, FEATURES, KINDS, META, TEXTS, Schema, alias_of
 from es_dedup.index.elastic.server import Server, reads_answers
 from es_dedup.index.port import NO_NOTES, Index
-from es_dedup.index.records import ClusterChanges, encodable
+from es_dedup.index.records import encodable
 from es_dedup.index.texts import compress_text, decompress_text
 
 if TYPE_CHECKING:

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from es_dedup.index.records import Assignment, RecordBatch
+    from es_dedup.index.cluster_changes import Assignment
+    from es_dedup.index.records import RecordBatch
     from es_dedup.model import CandidateQuery, CandidateResult
 
 

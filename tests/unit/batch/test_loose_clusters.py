@@ -4,7 +4,7 @@ import pytest
 
 from es_dedup import Deduplicator, Page, Settings
 from es_dedup.batch.stored_pages import LARGE, loose_clusters
-from es_dedup.index.records import Assignment
+from es_dedup.index.cluster_changes import Assignment
 from es_dedup.model import Relation
 from es_dedup.settings.decision import DecisionConfig
 from tests.texts import article

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterable, Mapping
 
 from es_dedup.clustering import Change, PageKey, constraints_of, same_neighbours, sort_key, update_clusters
-from es_dedup.index.records import Assignment
+from es_dedup.index.cluster_changes import Assignment
 from es_dedup.model import Edge, Relation
 from es_dedup.model.overrides import Override, OverrideKind
 from es_dedup.settings.loading import ClusterConfig

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_dedup.errors import MassChange
+from es_dedup.index.cluster_changes import Assignment
 from es_dedup.index.jobs import Job, JobState, Partition, as_dict
-from es_dedup.index.records import Assignment
 from es_dedup.index.source_index import (
     DedupField,
     DocumentKey,

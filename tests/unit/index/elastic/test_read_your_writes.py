@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from es_dedup.index.cluster_changes import Assignment, ClusterChanges
 from es_dedup.index.elastic.address import parse_address
 from es_dedup.index.elastic.clusters import _writes
 from es_dedup.index.elastic.collection import Collection, Result
@@ -18,7 +19,7 @@ from es_dedup.index.elastic.read_your_writes import (
     postings_of,
 )
 from es_dedup.index.elastic.server import Server
-from es_dedup.index.records import Assignment, ClusterChanges, RecordBatch
+from es_dedup.index.records import RecordBatch
 from es_dedup.model import Edge, Relation
 from es_dedup.testing.builders import random_records, record
 
