@@ -36,7 +36,7 @@ MEMBERS: Final = "members"
 SHOWN: Final = frozenset(
     "_source fields docvalue_fields stored_fields script_fields highlight explain version seq_no_primary_term".split()
 )
-"""Parts of a body that say what is shown of a hit, which a head has as the hit in whose place it comes."""
+"""Parts of a request body that choose what is returned of a hit. The head of a group is fetched with those of the hit that it replaces."""
 
 
 def search(request: Request) -> Plan[GroupPage]:

@@ -61,7 +61,7 @@ def _labelled(name: str, text: str, label: str, values: Mapping[str, float]) -> 
 def server_families(
     servers: Mapping[str, Callable[[], Iterable[GaugeMetricFamily]]],
 ) -> Iterator[GaugeMetricFamily]:
-    """Families of gauges that each server gives, and whether it answers: of one that does not, nothing else is told."""
+    """The families of gauges of each server, then ``es_dedup_up``, which alone names a server that does not answer."""
     up: dict[str, float] = {}
     for server, ask in servers.items():
         try:

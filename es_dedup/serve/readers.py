@@ -146,7 +146,7 @@ def _ask(answers: Connection, call: bytes, answer: Future[Answer]) -> None:
     """Have a call answered, unless nobody waits for it any more.
 
     Raises:
-        OSError, EOFError: the process has ended, which who waits is told too.
+        OSError, EOFError: the process has ended; whoever waits for the answer gets the error too.
     """
     if not answer.set_running_or_notify_cancel():
         return

@@ -1,4 +1,4 @@
-"""Two pages beside each other: what ``evidence.html.j2`` shows of a pair."""
+"""Two pages side by side: what ``evidence.html.j2`` shows of a pair."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class PairView:
         relation: between them, as decided.
         lines: the decision in words.
         bars: coverage of both pages; empty where it was not measured.
-        rows: of each text the parts that stand beside each other, and whether they are the same.
+        rows: of each text the parts that are shown side by side, and whether they are the same.
         more: characters of each text that are not shown.
         terms: title-distinguishing terms of both pages that stand in unshared text alone; empty without any.
         methods: what each method says.
@@ -104,7 +104,7 @@ def pair_of(
     names: tuple[str, str] = ("the left page", "the right page"),
     chars: int = CHARS,
 ) -> PairView:
-    """What is shown of two stored pages beside each other.
+    """What is shown of two stored pages side by side.
 
     Args:
         reader: an open index.

@@ -19,7 +19,7 @@ LABELLED: Final = 16
 """Nodes of a graph that has room for their names."""
 WIDTH, HEIGHT = 640, 360
 _RADII: Final = (150, 150), (105, 105)
-"""Half axes of the ellipse on which nodes are drawn, and of a second one inside it for many nodes; labels fit beside it."""
+"""Half axes of the ellipse that nodes are drawn on, and of an inner one for many nodes; there is room for labels around it."""
 _WIDEST: Final = 6.0
 _SITE_CHARS: Final = 20
 _TITLE_CHARS: Final = 11

@@ -1,4 +1,4 @@
-"""The report of a scan, one HTML page that works offline, without files beside it; gathered in one pass over the clusters."""
+"""The report of a scan: one HTML page that needs no network and no other file, gathered in one pass over the clusters."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Counts:
 
 
 class ClusterView(NamedTuple):
-    """A cluster with its canonical document, some members beside this, and title, site and URL of all members by id."""
+    """A cluster: its canonical document, this document compared with some members, and title, site and URL of all members by id."""
 
     cluster: Cluster
     canonical: FeatureRecord

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.index.embedded import candidates, fulltext, tables
-from es_dedup.index.embedded.candidates import insert_postings, post, remove_postings, terms_by_doc
+from es_dedup.index.embedded.candidates import (
+    insert_postings,
+    remove_postings,
+    store_later_postings,
+    terms_by_doc,
+)
 from es_dedup.index.embedded.clusters import ClusterTables
 from es_dedup.index.embedded.connection import MEMORY, Connection, online_copy
 from es_dedup.index.embedded.fulltext import TextSearch
@@ -184,7 +189,7 @@ class EmbeddedIndex(TextSearch, ClusterTables):
         select = f"SELECT content_hash, page_id FROM pages WHERE state = {STORED} AND content_hash IN"
         copies: dict[int, list[str]] = {}
         with self._connection.reading() as connection:
-            self._post(connection)
+            self._store_later_postings(connection)
             for stored, page_id in sorted(tables.rows_by_number(connection, select, wanted)):
                 copies.setdefault(unsigned_hash(stored), []).append(page_id)
             found = candidates.candidates_many(connection, candidate_queries)
@@ -277,12 +282,12 @@ class EmbeddedIndex(TextSearch, ClusterTables):
             NotAnIndex: this file is damaged.
         """
         with self._connection.reading() as connection:
-            self._post(connection)
+            self._store_later_postings(connection)
         return online_copy(self._connection, place)
 
-    def _post(self, connection: sqlite3.Connection) -> None:
+    def _store_later_postings(self, connection: sqlite3.Connection) -> None:
         if self._posted is not None:
-            self._posted = post(connection, self._posted)
+            self._posted = store_later_postings(connection, self._posted)
 
     def erase(self, page_ids: Iterable[str]) -> str:
         """See ``Index.erase``: the file is written anew.

@@ -165,7 +165,7 @@ def insert_postings(
     connection.executemany(_INSERT_ONE, pairs[whole:].tolist())
 
 
-def post(connection: sqlite3.Connection, last: int) -> int:
+def store_later_postings(connection: sqlite3.Connection, last: int) -> int:
     """Store the postings of all documents above ``last``, those of many pages sorted together; returns the number of the last one."""
     while rows := connection.execute(_LATER, (last, POSTED_PAGES)).fetchall():
         insert_postings(connection, *terms_by_doc(rows))
