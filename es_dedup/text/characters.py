@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.text.simplify import traditional_characters
+from es_dedup.text.simplify import characters as characters_of_simplifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,12 +36,8 @@ UNSPACED_WORDS: Final = ((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF))
 """Thai and Lao, Burmese, Khmer: WORD characters of scripts without spaces between words."""
 UNSPACED: Final = "".join(f"{chr(low)}-{chr(high)}" for low, high in (*_SINGLE_RANGES, *UNSPACED_WORDS))
 """All characters of such scripts, in the notation of a regular expression's character class."""
-_UNCHANGED: Final = (
-    (0x3400, 0x4DBF),
-    (0x4E00, 0x9FFF),
-    (0xAC00, 0xD7A3),
-    (0xE000, 0xF8FF),
-)  # folding keeps these
+_IDEOGRAPHS: Final = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF))
+_UNCHANGED: Final = (*_IDEOGRAPHS, (0xAC00, 0xD7A3), (0xE000, 0xF8FF))  # folding keeps these
 _STRAIGHT: Final = str.maketrans("“”„‟「」『』" + "‘’‚‛" + "‐‑‒–—―─", '"' * 8 + "'" * 4 + "-" * 7)
 """Quotes and dashes to those of a keyboard."""
 _ODD: Final = re.compile(
@@ -67,13 +63,19 @@ class Tables:
     Attributes:
         mapped: the normalised code point; 0 where the character is dropped.
         slow: True where the string needs the full Unicode algorithm.
-        traditional: True where simplification may change the character.
+        joining: False for characters across which that algorithm does not look: white space and ideographs.
+        simplified: the character, simplified where it stands alone.
+        in_phrases: True for characters of the phrases that are simplified as a whole; ``by_phrase``: for those of them that may become
+            something else than alone.
         kind: SEPARATOR, CJK (a token of its own) or WORD (part of a run).
     """
 
     mapped: NDArray[np.uint32]
     slow: NDArray[np.bool_]
-    traditional: NDArray[np.bool_]
+    joining: NDArray[np.bool_]
+    simplified: NDArray[np.uint32]
+    in_phrases: NDArray[np.bool_]
+    by_phrase: NDArray[np.bool_]
     kind: NDArray[np.uint8]
 
 
@@ -100,7 +102,6 @@ def tables() -> Tables:
     """The tables, built once per process."""
     mapped = np.zeros(PLANE, dtype=np.uint32)
     slow = np.zeros(PLANE, dtype=np.bool_)
-    traditional = np.zeros(PLANE, dtype=np.bool_)
     kind = np.zeros(PLANE, dtype=np.uint8)
     for low, high in _UNCHANGED:
         mapped[low : high + 1] = np.arange(low, high + 1, dtype=np.uint32)
@@ -120,8 +121,15 @@ def tables() -> Tables:
         kind[low : high + 1] = CJK
     mapped[0x0D] = mapped[0x0A] = 0x0A
     mapped[0x09] = 0x20
-    traditional[[ord(each) for each in traditional_characters()]] = True
-    return Tables(mapped, slow, traditional, kind)
+    joining = slow | ~np.isin(mapped, (0x20, 0x0A))
+    for low, high in _IDEOGRAPHS:
+        joining[low : high + 1] = False
+    known = characters_of_simplifier()
+    simplified = np.arange(PLANE, dtype=np.uint32)
+    simplified[[*map(ord, known.traditional)]] = [*map(ord, known.simplified)]
+    return Tables(
+        mapped, slow, joining, simplified, table_of(known.in_phrases), table_of(known.by_phrase), kind
+    )
 
 
 def _folded_alone(characters: list[str]) -> tuple[list[str], list[str]]:

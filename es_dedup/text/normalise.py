@@ -1,31 +1,32 @@
 """One form for texts that read the same: NFKC, width, quotes, case, simplified characters, white space.
 
-Many texts are normalised together as one array of code points; what needs the full Unicode algorithm or the phrase
-tables of the simplifier is done on the string of that page alone, so a page's form never depends on its neighbours.
+Many texts are normalised together as one array of code points. What needs the full Unicode algorithm, or the phrases of the simplifier,
+is done on strings: short runs of characters on which those around them have no influence.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from es_dedup import native
 from es_dedup.text.characters import PLANE, fold_string, tables
+from es_dedup.text.ragged import sorted_distinct
 from es_dedup.text.simplify import simplify
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
 _SPACE: Final = 0x20
 _NEWLINE: Final = 0x0A
 _THREADS: Final = 4  # that read pages at once, each with a last result
-_SEPARATOR: Final = "\x01"  # between pages; a control character, so no mapped page holds it
+SHORT_RUN: Final = 32  # characters
+REMEMBERED_RUNS: Final = 4_096  # short ones; a few occur on most pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +66,66 @@ def normalise_many(texts: Sequence[str]) -> TextBatch:
     table = tables()
     codes, offsets = encode(texts)
     steps = native.core or _IN_PYTHON
-    if folded := np.flatnonzero(steps.flagged_pages(codes, offsets, table.slow)).tolist():
-        codes, offsets = _folded(texts, folded)
-    mapped = steps.mapped_codes(codes, table.mapped)
-    if traditional := np.flatnonzero(steps.flagged_pages(mapped, offsets, table.traditional)).tolist():
-        mapped, offsets = _simplified(mapped, offsets, traditional)
-    return TextBatch(*steps.collapsed(mapped, offsets))
+    runs = steps.flagged_runs(codes, offsets, table.joining, table.slow)
+    codes, offsets = _with_runs(codes, offsets, runs, codes, fold_string)
+    codes, offsets = steps.collapsed(steps.mapped_codes(codes, table.mapped), offsets)
+    alone = steps.mapped_codes(codes, table.simplified)
+    runs = steps.flagged_runs(codes, offsets, table.in_phrases, table.by_phrase)
+    return TextBatch(*_with_runs(codes, offsets, runs, alone, simplify))
 
 
-def _flagged_pages(
-    codes: NDArray[np.uint32], offsets: NDArray[np.int64], flags: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Pages with a flagged character, or with one beyond the basic plane; shape (pages,)."""
-    flagged = flags[np.minimum(codes, PLANE - 1)] | (codes >= PLANE)
-    found = np.zeros(len(offsets) - 1, dtype=np.bool_)
-    if flagged.any():
-        found[np.searchsorted(offsets, np.flatnonzero(flagged), side="right") - 1] = True
-    return found
+def _with_runs(
+    codes: NDArray[np.uint32],
+    offsets: NDArray[np.int64],
+    runs: tuple[NDArray[np.int64], NDArray[np.int64]],
+    others: NDArray[np.uint32],
+    change: Callable[[str], str],
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Texts whose runs are changed as strings.
+
+    Args:
+        codes, offsets: the texts.
+        runs: where they begin and end.
+        others: what stands in the texts outside the runs, character by character.
+        change: gives the new string of a run.
+    """
+    starts, ends = runs
+    if not len(starts):
+        return others, offsets
+    parts, at = [], 0
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        changed = _changed if end - start <= SHORT_RUN else _changed.__wrapped__
+        parts += [others[at:start], changed(change, codes[start:end].tobytes())]
+        at = end
+    grown = np.array([len(part) for part in parts[1::2]]) - (ends - starts)
+    pages = np.searchsorted(offsets, starts, side="right") - 1
+    longer = offsets.copy()
+    longer[1:] += np.cumsum(np.bincount(pages, grown, minlength=len(offsets) - 1)).astype(np.int64)
+    return np.concatenate([*parts, others[at:]]), longer
+
+
+@lru_cache(maxsize=REMEMBERED_RUNS)
+def _changed(change: Callable[[str], str], raw: bytes) -> NDArray[np.uint32]:
+    return encode([change(raw.decode("utf-32-le"))])[0]
+
+
+def _flagged_runs(
+    codes: NDArray[np.uint32],
+    offsets: NDArray[np.int64],
+    inside: NDArray[np.bool_],
+    flags: NDArray[np.bool_],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where the runs of characters ``inside`` begin and end that have a flagged one; those beyond the basic plane are inside, and flagged."""
+    own, beyond = np.minimum(codes, PLANE - 1), codes >= PLANE
+    within = inside[own] | beyond
+    first = within.copy()
+    first[1:] &= ~within[:-1]
+    begin = offsets[:-1][offsets[:-1] < len(codes)]
+    first[begin] = within[begin]
+    starts = np.flatnonzero(first)
+    runs = sorted_distinct(np.searchsorted(starts, np.flatnonzero(flags[own] | beyond), side="right") - 1)
+    stops = np.append(np.flatnonzero(first | ~within), len(codes))
+    return starts[runs], stops[np.searchsorted(stops, starts[runs], side="right")]
 
 
 def _mapped_codes(codes: NDArray[np.uint32], mapped: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -93,14 +137,6 @@ def _mapped_codes(codes: NDArray[np.uint32], mapped: NDArray[np.uint32]) -> NDAr
 def normalised_pages(texts: tuple[str, ...]) -> TextBatch:
     """``normalise_many`` with the last results cached, since several methods read the same pages one after the other."""
     return normalise_many(texts)
-
-
-def _folded(texts: Sequence[str], pages: list[int]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Codes and offsets after folding these pages as strings."""
-    folded = list(texts)
-    for page in pages:
-        folded[page] = fold_string(folded[page].replace("\r\n", "\n").replace("\r", "\n"))
-    return encode(folded)
 
 
 def encode(texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
@@ -121,21 +157,6 @@ def encode(texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]
 def decode(codes: NDArray[np.uint32]) -> str:
     """The string of an array of code points."""
     return codes.astype("<u4").tobytes().decode("utf-32-le")
-
-
-def _simplified(
-    codes: NDArray[np.uint32], offsets: NDArray[np.int64], pages: list[int]
-) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Codes and offsets after simplifying these pages as one string; removed characters (0) are dropped before, since they would split phrases."""
-    parts = [codes[start:end] for start, end in pairwise(offsets.tolist())]
-    joined = _SEPARATOR.join([decode(parts[page][parts[page] != 0]) for page in pages])
-    changed, _ = encode([simplify(joined)])
-    cuts = np.concatenate(([-1], np.flatnonzero(changed == ord(_SEPARATOR)), [len(changed)])).tolist()
-    for page, (start, end) in zip(pages, pairwise(cuts), strict=True):
-        parts[page] = changed[start + 1 : end]
-    lengths = np.zeros(len(offsets), dtype=np.int64)
-    np.cumsum([len(part) for part in parts], out=lengths[1:])
-    return np.concatenate(parts), lengths
 
 
 def _collapsed(
@@ -169,7 +190,7 @@ def _collapsed(
 class _InPython:
     """Steps over all characters of a batch, which the native core has too."""
 
-    flagged_pages = staticmethod(_flagged_pages)
+    flagged_runs = staticmethod(_flagged_runs)
     mapped_codes = staticmethod(_mapped_codes)
     collapsed = staticmethod(_collapsed)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from opencc import OpenCC
@@ -22,10 +22,21 @@ def simplify(text: str) -> str:
     return str(_converter().convert(text))
 
 
-@cache
-def traditional_characters() -> frozenset[str]:
-    """Characters of the basic plane without which simplification leaves a text as it is.
+class Characters(NamedTuple):
+    """What OpenCC does with characters of the basic plane.
 
-    They are a file, since to ask OpenCC for each ideograph takes longer than to check a page; a test compares them with OpenCC.
+    Attributes:
+        traditional, simplified: those that it changes where they stand alone, and what to.
+        in_phrases: those of its phrases; a phrase is part of a run of them.
+        by_phrase: those of them that become something else in a phrase than alone.
     """
-    return frozenset(resources.files("es_dedup.text").joinpath("traditional.txt").read_text("utf-8"))
+
+    traditional: str
+    simplified: str
+    in_phrases: str
+    by_phrase: str
+
+
+def characters() -> Characters:
+    """They are a file, since to ask OpenCC for each ideograph takes longer than to check a page; a test compares it with OpenCC."""
+    return Characters(*resources.files("es_dedup.text").joinpath("simplified.txt").read_text("utf-8").split())

@@ -54,14 +54,16 @@ mod es_dedup_native {
     }
 
     #[pyfunction]
-    fn flagged_pages<'py>(
+    fn flagged_runs<'py>(
         py: Python<'py>,
         codes: Array<'py, u32>,
         offsets: Array<'py, i64>,
+        inside: Array<'py, bool>,
         flags: Array<'py, bool>,
-    ) -> PyResult<NewArray<'py, bool>> {
-        let (texts, flags) = (texts(&codes, &offsets)?, flags.as_slice()?);
-        Ok(without_lock(py, || text::flagged_pages(texts, flags))?.into_pyarray(py))
+    ) -> PyResult<(NewArray<'py, i64>, NewArray<'py, i64>)> {
+        let (texts, inside, flags) = (texts(&codes, &offsets)?, inside.as_slice()?, flags.as_slice()?);
+        let (starts, ends) = without_lock(py, || text::flagged_runs(texts, inside, flags))?;
+        Ok((starts.into_pyarray(py), ends.into_pyarray(py)))
     }
 
     #[pyfunction]

@@ -20,10 +20,23 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// Pages with a character of the table, or with one beyond it.
-pub fn flagged_pages(texts: Texts<'_>, flags: &[bool]) -> Vec<bool> {
-    let flagged = |code: &u32| flags.get(*code as usize).copied().unwrap_or(true);
-    (0..texts.count()).map(|page| texts.page(page).iter().any(flagged)).collect()
+/// Where the runs of characters `inside` begin and end that have a flagged one; those beyond the tables are inside, and flagged.
+pub fn flagged_runs(texts: Texts<'_>, inside: &[bool], flags: &[bool]) -> (Vec<i64>, Vec<i64>) {
+    let by = |table: &[bool], code: u32| table.get(code as usize).copied().unwrap_or(true);
+    let flagged = |run: &[u32]| run.iter().any(|code| by(flags, *code));
+    let (mut starts, mut ends) = (Vec::new(), Vec::new());
+    for page in (0..texts.count()).filter(|page| flagged(texts.page(*page))) {
+        let mut at = texts.offsets[page];
+        for run in texts.page(page).split_inclusive(|code| !by(inside, *code)) {
+            let end = at + run.len() as i64;
+            if flagged(run) {
+                starts.push(at);
+                ends.push(end - i64::from(!by(inside, run[run.len() - 1])));
+            }
+            at = end;
+        }
+    }
+    (starts, ends)
 }
 
 /// Each character by the table; those beyond it stay.

@@ -2,6 +2,7 @@
 
 import unicodedata
 from functools import cache
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given, settings
@@ -9,8 +10,8 @@ from hypothesis import strategies as st
 
 from es_dedup.text.characters import _ODD, CJK, PLANE, SEPARATOR, WORD, kind_of, tables
 from es_dedup.text.normalise import TextBatch, decode, encode, normalise, normalise_many
-from es_dedup.text.simplify import simplify, traditional_characters
-from scripts.traditional_characters import traditional_characters as characters_of_opencc
+from es_dedup.text.simplify import characters, simplify
+from scripts import simplified_characters as opencc
 from tests.reference import coverage as slow_tokens
 from tests.reference import normalise as slow
 from tests.texts import SENTENCES, TRADITIONAL, every_character, invisible, mixed_texts, pages_of_texts
@@ -97,9 +98,36 @@ def test_simplification_looks_at_phrases() -> None:
     assert simplify("甦醒瞭解乾淨乾隆") == slow.to_simplified("甦醒瞭解乾淨乾隆")
 
 
-def test_the_kept_list_of_traditional_characters_is_that_of_opencc() -> None:
-    assert traditional_characters() == frozenset(characters_of_opencc())
-    assert {"髮", "發", "瞭", "甦"} <= traditional_characters()
+def test_the_kept_characters_are_those_of_opencc() -> None:
+    known = opencc.characters()
+    assert characters() == known
+    assert {"髮", "發"} <= {*known.traditional}
+    assert {"瞭", "甦"} <= {*known.by_phrase} <= {*known.in_phrases}
+
+
+@cache
+def telling_characters() -> list[str]:
+    """Characters whose form depends on those beside them, and some that end such a dependence."""
+    table, known = tables(), characters()
+    slow_ones = [chr(code) for code in range(PLANE) if table.slow[code] and not 0xD800 <= code < 0xE000]
+    return [
+        *slow_ones,
+        *known.in_phrases,
+        *known.by_phrase * 5,
+        *" \n\r\t\u3000，。<=eΑΣ甲\u200b\U0001f60a\U00020000\U00010400" * 20,
+    ]
+
+
+@settings(max_examples=1_000, deadline=None)
+@given(st.lists(st.deferred(lambda: st.sampled_from(telling_characters())), max_size=12).map("".join))
+def test_neighbours_count_where_they_do_in_the_whole_text(text: str) -> None:
+    assert normalise(text) == slow.normalise(text)
+
+
+def test_phrases_of_the_simplifier_stay_whole() -> None:
+    phrases = opencc.phrases()
+    for text in (*phrases, "".join(phrases), "".join(reversed(phrases)), *map("".join, pairwise(phrases))):
+        assert normalise(text) == slow.normalise(text)
 
 
 def test_codes_come_back_as_the_text() -> None:
