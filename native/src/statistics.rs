@@ -193,14 +193,19 @@ fn by_remainders(of: &[usize], pages: Pages<'_>, votes: &mut Votes) -> f64 {
 fn vote(triple: [usize; 3], pages: Pages<'_>) -> f64 {
     let bound = triple.map(|page| pages.thresholds[page]).into_iter().fold(COMPLETE, u32::min);
     let sketches = triple.map(|page| pages.sketch(page, bound));
-    let mut next = [0; 3];
+    let mut next = [0usize; 3];
     let (mut in_three, mut in_two) = (0, [0u32; 3]);
-    while let Some(least) = (0..3).filter_map(|page| sketches[page].get(next[page])).min() {
-        let holds = [0, 1, 2].map(|page| sketches[page].get(next[page]) == Some(least));
-        let holders = holds.iter().filter(|&&holds| holds).count();
+    loop {
+        let heads = [0, 1, 2].map(|page| sketches[page].get(next[page]).copied().unwrap_or(COMPLETE));
+        let least = heads[0].min(heads[1]).min(heads[2]);
+        if least == COMPLETE {
+            break;
+        }
+        let holds = heads.map(|head| u32::from(head == least));
+        let holders = holds[0] + holds[1] + holds[2];
         for page in 0..3 {
-            next[page] += usize::from(holds[page]);
-            in_two[page] += u32::from(holds[page] && holders == 2);
+            next[page] += holds[page] as usize;
+            in_two[page] += holds[page] & u32::from(holders == 2);
         }
         in_three += usize::from(holders == 3);
     }
