@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -67,13 +66,11 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
             )
         sample = PostingSample.joined(samples)
         sites = [corpus.sites[row] for row in np.flatnonzero(learned_from).tolist()]
-        # Arrays are worked on outside the interpreter's lock; of a corpus in files one column at a time is in memory.
-        pool = stack.enter_context(ThreadPoolExecutor(1 if corpus.folder else 2))
         most = corpus.most or (None if native.core else MOST_IN_MEMORY)
-        of_grams = pool.submit(_weights, grams, sample, most)
-        of_clauses = pool.submit(_weights, clauses, sample, most)
-        noise = pool.submit(_noise, periods, sites, config, most)
-        return Statistics(*of_grams.result(), *of_clauses.result(), noise.result(), len(corpus))
+        of_grams = _weights(grams, sample, most)
+        grams.close()
+        of_clauses = _weights(clauses, sample, most)
+        return Statistics(*of_grams, *of_clauses, _noise(periods, sites, config, most), len(corpus))
 
 
 def store_statistics(index: Index, statistics: Statistics, packed: bytes, settings: Settings) -> None:

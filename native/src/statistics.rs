@@ -24,8 +24,8 @@ const LARGE: f64 = 0.30;
 
 const COMPLETE: u32 = u32::MAX;
 const MASK_BITS: u32 = 32;
-/// Bits of a hash by which features are parted.
-const PART_BITS: u32 = 4;
+/// Bits of a hash by which features are parted, so that only some postings are in memory.
+const PART_BITS: u32 = 3;
 /// Votes of triples that a thread keeps: copies of one text share all their features.
 const KEPT_VOTES: usize = 1 << 15;
 
@@ -65,9 +65,8 @@ pub fn weigh(features: &[u64], offsets: &[i64], pages: Pages<'_>, threads: usize
     for (page, &place) in pages.places.iter().enumerate() {
         page_at[place as usize] = page;
     }
-    let (postings, ends) = parted(features, offsets, pages.places);
-    let found = in_threads(ends.len() - 1, threads, |part| {
-        let mut postings = postings[ends[part]..ends[part + 1]].to_vec();
+    let found = in_threads(1 << PART_BITS, threads, |part| {
+        let mut postings = postings_of(part, features, offsets, pages.places);
         postings.sort_unstable();
         let (mut values, mut weights, mut votes) = (Vec::new(), Vec::new(), HashMap::new());
         for feature in postings.chunk_by(|one, other| hash_of(*one) == hash_of(*other)) {
@@ -84,27 +83,17 @@ pub fn weigh(features: &[u64], offsets: &[i64], pages: Pages<'_>, threads: usize
     (values.concat(), weights.concat())
 }
 
-/// Postings by the first bits of their hashes, and where each part begins. A posting is a hash, the place of its page, and
-/// whether the feature holds words of the title there.
-fn parted(features: &[u64], offsets: &[i64], places: &[i64]) -> (Vec<u64>, Vec<usize>) {
-    let part_of = |feature: u64| (feature >> (64 - PART_BITS)) as usize;
-    let mut ends = vec![0usize; (1 << PART_BITS) + 1];
-    for &feature in features {
-        ends[part_of(feature) + 1] += 1;
-    }
-    for part in 0..1 << PART_BITS {
-        ends[part + 1] += ends[part];
-    }
-    let mut next = ends.clone();
-    let mut postings = vec![0u64; features.len()];
+/// Postings of the features with these first bits. A posting is a hash, the place of its page, and whether the feature holds words
+/// of the title there.
+fn postings_of(part: usize, features: &[u64], offsets: &[i64], places: &[i64]) -> Vec<u64> {
+    let mut postings = Vec::new();
     for (page, &place) in places.iter().enumerate() {
-        for &feature in &features[offsets[page] as usize..offsets[page + 1] as usize] {
-            let at = &mut next[part_of(feature)];
-            postings[*at] = feature >> MASK_BITS << MASK_BITS | (place as u64) << 1 | u64::from(feature as u32 != 0);
-            *at += 1;
+        let of_page = &features[offsets[page] as usize..offsets[page + 1] as usize];
+        for &feature in of_page.iter().filter(|&&feature| (feature >> (64 - PART_BITS)) as usize == part) {
+            postings.push(feature >> MASK_BITS << MASK_BITS | (place as u64) << 1 | u64::from(feature as u32 != 0));
         }
     }
-    (postings, ends)
+    postings
 }
 
 fn hash_of(posting: u64) -> u32 {
