@@ -286,7 +286,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark."""
     parser = parser_of(__doc__)
     given = parser.parse_args(arguments)
-    url = server_url("ES_DEDUP_FULL_URL")
+    url = server_url("ES_DEDUP_BUNDLED_URL")
     pages, sets = pages_and_pairs(pair_sets(given.data, SETS))
     with Elasticsearch(url, request_timeout=120) as client:
         corpus = Corpus(client, pages)

@@ -48,7 +48,7 @@ DEFAULT_FILE: Final = "es-dedup.toml"
 PREFIX: Final = "ES_DEDUP_"
 OTHER_VARIABLES: Final = re.compile(
     r"ES_DEDUP_(CONFIG|DB|NAME|TOKEN|METRICS_PORT|NATIVE|MAVEN|DATA(_SECONDS)?|FUZZ(_SEED)?|SERVERS(_[A-Z]+)*"
-    r"|SECURED_(USER|PASSWORD|CA)|(ES|ES9|REDIS|SECURED|THREE|NARROW|OPENSEARCH|FULL)_URLS?)"
+    r"|SECURED_(USER|PASSWORD|CA)|(ES|ES9|REDIS|SECURED|THREE|NARROW|OPENSEARCH|BUNDLED)_URLS?)"
 )
 """Variables with our prefix that are no settings; ``ES_DEDUP_CONFIG`` names the file to load, the others
 are those of the tests, the benchmarks and ``scripts/servers``."""

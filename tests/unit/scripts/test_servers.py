@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from es_dedup.settings import Settings, load_settings
 from scripts.serversupport import cli, fetch, nodes, profiles, redis, running, settings
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -102,6 +103,12 @@ class TestRunning:
         assert (tmp_path / running.STATE).stat().st_mode & 0o077 == 0
         assert "hidden" not in repr(server)
         assert server.variables()["ES_DEDUP_SECURED_PASSWORD"] == "hidden"  # noqa: S105 - made up here
+
+    @pytest.mark.parametrize("name", [*profiles.PROFILES, profiles.REDIS])
+    def test_its_variables_are_no_wrong_settings(self, tmp_path: Path, name: str) -> None:
+        user = "admin" if name == "secured" else ""
+        server = running.Server(name, "8", ["http://x", "http://y"], [], str(tmp_path), user)
+        assert load_settings(environ=server.variables()) == Settings()
 
     def test_a_taken_port_is_passed_over(self) -> None:
         with socket.socket() as taken:
