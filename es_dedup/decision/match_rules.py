@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from es_dedup.decision.conditions import Fact, Rule
-from es_dedup.decision.pair_facts import DISTINGUISHING, SAME_TITLE, SEVERAL
+from es_dedup.decision.pair_facts import SEVERAL
 from es_dedup.decision.required_coverage import untitled_cover
 from es_dedup.decision.thresholds import LONG_UNITS, SERIES, TITLES
+from es_dedup.model.explanation import TITLES_AGREE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,10 +65,8 @@ DUPLICATES: Final = Fact(
 )
 EXACT: Final = Fact("exact", "texts are equal", "texts differ")
 COPY: Final = Fact("copy", "texts are equal, and titles do not differ", "texts or titles differ")
-NOTE: Final = Fact("quotation", "a quotation", "no quotation")
-PASSAGE: Final = Fact("passage", "a passage", "no passage")
+QUOTED: Final = Fact("quoted", "a quoted note or passage", "no quoted note or passage")
 MENUS: Final = Fact("menus", "both pages carry menus", "a page carries no menus")
-TEMPLATE: Final = Fact("template", "most common clauses are boilerplate", "most common clauses are content")
 
 REQUIRED: Final = Fact(
     "min_cover",
@@ -82,9 +81,6 @@ NEAR_COPY: Final = Fact(
     "coverage of a near copy",
     settings=("near_copy",),
     compute=lambda facts: facts.thresholds.near_copy,
-)
-SAME_COVER: Final = Fact(
-    "same_cover", settings=("same_cover",), compute=lambda facts: facts.thresholds.same_cover
 )
 LEAST_ABOUT: Final = Fact(
     "min_about_title", settings=("about_title",), compute=lambda facts: facts.thresholds.about_title
@@ -116,68 +112,54 @@ RULES: Final = (
     Rule(
         "numbers differ throughout",
         (BETTER < NEAR_COPY,),
-        ((NUMBERS >= SEVERAL, NUMBERS_SHARE >= 0.4, NUMBERS_AGREE.no, LESSER >= SAME_COVER),),
+        ((NUMBERS >= SEVERAL, NUMBERS_SHARE >= 0.4, NUMBERS_AGREE.no, DUPLICATES.yes),),
         "daily figures",
         SERIES,
     ),
     Rule(
         "another number in a short text without title",
         (TITLED.no, MENUS.no),
-        (
-            (UNITS < LONG_UNITS, NUMBERS >= 1, OTHER_CLAUSES >= 1),
-            (UNITS < SHORT_UNITS, NUMBERS >= 1, TEMPLATE.yes),
-        ),
+        ((UNITS < LONG_UNITS, OTHER_CLAUSES >= 1),),
         "warnings, price lists and bond issues follow a template, and without titles only their numbers distinguish them; "
         "a reprint keeps them",
         SERIES,
     ),
     Rule(
         "same sentences with other numbers",
-        (COPY.no,),
+        (),
         ((OTHER_CLAUSES >= SEVERAL, OTHER_CLAUSES >= SAME_CLAUSES),),
         "typical of serial reports",
         SERIES,
     ),
     Rule(
         "same title on another day with other numbers",
-        (DAYS >= 1, BETTER < NEAR_COPY),
-        ((TITLE_OVERLAP >= SAME_TITLE, NUMBERS >= 2, NUMBERS_AGREE.no),),
+        (DAYS >= 1,),
+        ((TITLE_OVERLAP >= TITLES_AGREE, NUMBERS >= 2, NUMBERS_AGREE.no),),
         "the next issue of the same column; if both report the same figures, it is an update instead",
         SERIES,
     ),
     Rule(
-        "short text much alike, on another day",
+        "much the same again on another day",
         (DAYS >= 1, DUPLICATES.yes, EXACT.no),
-        ((UNITS < SHORT_UNITS, LESSER < 0.85),),
-        "notices that follow a template",
-        SERIES,
-    ),
-    Rule(
-        "much the same again weeks later",
-        (DAYS >= RECURRING_DAYS, DUPLICATES.yes, EXACT.no),
-        ((UNITS < LONG_UNITS,),),
-        "notices that recur every month",
+        ((UNITS < SHORT_UNITS, LESSER < NEAR_COPY), (UNITS < LONG_UNITS, DAYS >= RECURRING_DAYS)),
+        "notices that follow a template, and those that recur every month",
         SERIES,
     ),
     Rule(
         "shared text is not what the titles are about",
-        (TITLED.yes, NOTE.no, PASSAGE.no),
+        (TITLED.yes, QUOTED.no),
         ((ABOUT_TITLE < LEAST_ABOUT,),),
         "link lists, disclaimers or advertisements extracted as the body",
         TITLES,
     ),
     Rule(
-        "title-distinguishing terms occur only in unshared text, and numbers differ",
-        (TITLED.yes, NOTE.no, BETTER < NEAR_COPY),
-        ((DISTINGUISHED >= 0.5, NUMBERS >= SEVERAL),),
-        "two reports that follow one template but have different subjects",
-        TITLES,
-    ),
-    Rule(
         "title-distinguishing terms occur only in unshared text",
-        (TITLED.yes, PASSAGE.no),
-        ((DISTINGUISHED >= DISTINGUISHING, UNITS < LONG_UNITS),),
-        "as above, for pages without conflicting numbers",
+        (TITLED.yes, QUOTED.no),
+        (
+            (DISTINGUISHED >= 0.5, NUMBERS >= SEVERAL, BETTER < NEAR_COPY),
+            (DISTINGUISHED >= 1, UNITS < LONG_UNITS),
+        ),
+        "two reports that follow one template but have different subjects",
         TITLES,
     ),
     Rule(

@@ -9,6 +9,7 @@ import numpy as np
 
 from es_dedup.decision.pair_context import PairContext
 from es_dedup.decision.required_coverage import required_coverage
+from es_dedup.model.explanation import TITLES_AGREE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,12 +20,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
-OWN_TITLE: Final = 0.05  # a text without any word of either title is boilerplate, unless
-SAME_TITLE: Final = 0.80  # the titles themselves are the same
-DISTINGUISHING: Final = 0.95  # title-distinguishing terms occur only in unshared text
-SPOKEN_TERMS: Final = 2  # of each title, in shared text that is no boilerplate
 SEVERAL: Final = 3  # numbers, or clauses with numbers: fewer may be chance
-AGREEING_FOLD: Final = 6  # clauses with the same numbers for each that has other ones
 PASSAGE_UNITS: Final = 250  # more than two articles have in common by a form
 
 
@@ -45,12 +41,11 @@ class PairFacts(PairContext):
             numbers, the smaller of both sides.
         clauses_with_same_numbers, clauses_with_other_numbers: clauses that are equal but for their numbers, with equal and with other
             numbers.
-        numbers_agree: three clauses or more of both pages have the same numbers, and at most one in seven other ones: what else differs
-            was added or left out, not replaced.
-        template: most clauses in common are boilerplate.
+        numbers_agree: three clauses or more of both pages have the same numbers, and none other ones: what else differs was added or left
+            out, not replaced.
         would_be_duplicates: both pages are covered enough for duplicates, whatever their lengths.
         copy: exact pairs whose titles are the same, or of which one has none: an equal body under two titles may be a site's notice.
-        quotation: a note that stands as a whole in a digest; ``passage``: nearly all of one article, in another one.
+        quoted: a note or a passage that stands as a whole in the other page, whatever that is about.
         thresholds: of the decision rules.
     """
 
@@ -70,10 +65,8 @@ class PairFacts(PairContext):
     clauses_with_same_numbers: NDArray[np.int64]
     clauses_with_other_numbers: NDArray[np.int64]
     numbers_agree: Mask
-    template: Mask
     would_be_duplicates: Mask
-    quotation: Mask
-    passage: Mask
+    quoted: Mask
     copy: Mask
     thresholds: Thresholds
 
@@ -83,11 +76,9 @@ def facts_of(measures: PairMeasures, known: PairContext, thresholds: Thresholds)
     left, right = measures.left, measures.right
     left_cover, right_cover = (np.where(known.exact, 1.0, side.cover) for side in (left, right))
     better, lesser = np.maximum(left_cover, right_cover), np.minimum(left_cover, right_cover)
-    least_lesser = np.where(known.days >= 1, thresholds.late_same_cover, thresholds.same_cover)
     share = np.maximum(_about(left, known.left_titles), _about(right, known.right_titles))
     overlap = np.maximum(measures.title_overlap, 0.0)
     distinguishing = np.minimum(_distinguishing(left), _distinguishing(right))
-    quotation, passage = _quoted(measures, known, distinguishing, thresholds)
     left_lost = left.lost_numbers / np.maximum(left.numbers, 1)
     right_lost = right.lost_numbers / np.maximum(right.numbers, 1)
     untitled_copies = ~known.titled & (lesser >= thresholds.copied_cover)
@@ -99,9 +90,10 @@ def facts_of(measures: PairMeasures, known: PairContext, thresholds: Thresholds)
         lesser_cover=lesser,
         min_cover=required_coverage(measures, known, thresholds),
         # Of two pages that are covered equally, neither is contained in the other.
-        min_both=np.minimum(np.maximum(least_lesser, thresholds.same_size * better), better),
+        min_both=np.minimum(np.maximum(thresholds.same_cover, thresholds.same_size * better), better),
         min_tokens=np.where(untitled_copies, thresholds.fewest_of_copies, thresholds.fewest_units),
-        about_title=share + np.where((share >= OWN_TITLE) | (overlap >= SAME_TITLE), overlap / 2, 0.0),
+        # a text without any word of either title is boilerplate, unless the titles agree
+        about_title=share + np.where((share > 0) | (overlap >= TITLES_AGREE), overlap / 2, 0.0),
         distinguishing=distinguishing,
         shared_tokens=measures.shared_tokens,
         title_overlap=measures.title_overlap,
@@ -110,35 +102,33 @@ def facts_of(measures: PairMeasures, known: PairContext, thresholds: Thresholds)
         clauses_with_same_numbers=measures.same_numbers,
         clauses_with_other_numbers=measures.other_numbers,
         numbers_agree=_numbers_agree(measures),
-        template=2 * measures.discounted_clauses > measures.shared_clauses,
-        would_be_duplicates=lesser >= least_lesser,
-        quotation=quotation,
-        passage=passage,
-        copy=known.exact & ~(known.titled & (overlap < SAME_TITLE)),
+        would_be_duplicates=lesser >= thresholds.same_cover,
+        quoted=_quoted(measures, known, distinguishing, thresholds),
+        copy=known.exact & ~(known.titled & (overlap < TITLES_AGREE)),
         thresholds=thresholds,
     )
 
 
 def _quoted(
     measures: PairMeasures, known: PairContext, distinguishing: Floats, thresholds: Thresholds
-) -> tuple[Mask, Mask]:
+) -> Mask:
     """Pairs of articles (not boilerplate) that share a note or passage that neither title needs to mention.
 
     A note stands as a whole in a digest of many things: its body speaks of its own title, or it stands there to the last
-    word and has words of both titles. A passage is nearly all of one article, and so much that no footer or disclaimer has
-    it; pages of one form share as much, but are of like size, or have other numbers.
+    word and has words of both titles. A passage is so much text that no footer or disclaimer has it, and both bodies speak
+    of their own titles; pages of one form share as much, but are of like size.
     """
     left_cover, right_cover = measures.left.cover, measures.right.cover
     better, both = np.maximum(left_cover, right_cover), np.minimum(left_cover, right_cover)
     left_own, right_own = _own(measures.left, known.left_titles), _own(measures.right, known.right_titles)
     own = np.where(left_cover >= right_cover, left_own, right_own)
     spoken = np.minimum(measures.left.shared_terms, measures.right.shared_terms)
-    copied = better >= thresholds.copied_cover
-    note = (own >= thresholds.own_title) | ((better >= thresholds.near_copy) & (spoken >= SPOKEN_TERMS))
-    note &= copied & (both < thresholds.same_cover) & (distinguishing < DISTINGUISHING)
-    passage = copied & (both < thresholds.same_size * better)
-    passage &= np.minimum(left_own, right_own) >= thresholds.own_title
-    return note, passage & (measures.shared_tokens >= PASSAGE_UNITS)
+    note = (own >= thresholds.own_title) | ((better >= thresholds.near_copy) & (spoken > 0))
+    note &= (both < thresholds.same_cover) & (distinguishing < 1)
+    passage = np.minimum(left_own, right_own) >= thresholds.own_title
+    passage &= (both < thresholds.same_size * better) & (measures.shared_tokens >= PASSAGE_UNITS)
+    quoted: Mask = (better >= thresholds.copied_cover) & (note | passage)
+    return quoted
 
 
 def _about(side: Side, terms: NDArray[np.int64]) -> Floats:
@@ -162,6 +152,5 @@ def _distinguishing(side: Side) -> Floats:
 
 
 def _numbers_agree(measures: PairMeasures) -> Mask:
-    same, other = measures.same_numbers, measures.other_numbers
-    agree: Mask = (same >= SEVERAL) & (other * AGREEING_FOLD <= same)
+    agree: Mask = (measures.same_numbers >= SEVERAL) & (measures.other_numbers == 0)
     return agree

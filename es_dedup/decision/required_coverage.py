@@ -27,11 +27,11 @@ def required_coverage(measures: PairMeasures, known: PairContext, thresholds: Th
     Pages of like size on different days may be two issues of a form: they need more, by the logarithm of the days,
     and it does not count for them that their losses are scattered, for another name in the same sentence is that too.
 
-    Long untitled prose in words needs less where its losses are scattered, as edits are. If a share p of the words is unedited,
+    A long untitled text in words needs less where its losses are scattered, as edits are. If a share p of the words is unedited,
     about p^4 of the sequences of four words survive and p^12 of the clauses of some twelve words. The square root of the ratio
     of gram cover to clause cover, p^-4, is then what the edits took from the gram cover. A missing passage costs both alike,
-    so the ratio stays 1. With titles the pair would need no more, which is the least that it needs without. Pages that both
-    carry menus are left out, as menus have no clauses.
+    so the ratio stays 1. With titles the pair would need no more, which is the least that it needs without. Of other untitled
+    texts, and of pages with menus, the last rule requires more than this lowers.
     """
     left, right = measures.left.cover, measures.right.cover
     better, both = np.maximum(left, right), np.minimum(left, right)
@@ -41,9 +41,8 @@ def required_coverage(measures: PairMeasures, known: PairContext, thresholds: Th
     needed = scaled(amount, thresholds.amounts, thresholds.needed_cover) * scattered**-thresholds.scattered
     if not known.titled.all():
         untitled = untitled_cover(amount, known.in_words, thresholds)
-        prose = known.in_words & ~known.menus & (amount >= LONG_UNITS)
         edited = np.maximum(untitled / np.sqrt(scattered), np.minimum(untitled, needed))
-        untitled = np.where(prose, edited, untitled)
+        untitled = np.where(amount >= LONG_UNITS, edited, untitled)
         needed = np.where(known.titled, needed, untitled)
     if SERIES in thresholds.without:
         return needed

@@ -34,7 +34,6 @@ class Thresholds:
     fewest_units: float = 20
     fewest_of_copies: float = 12
     same_cover: float = 0.50
-    late_same_cover: float = 0.60
     same_size: float = 0.67
     about_title: float = 0.18
     copied_cover: float = 0.70
@@ -75,15 +74,12 @@ LOOSE: Final = replace(
     BALANCED,
     needed_cover=(0.60, 0.42, 0.42),
     scattered=0.0,
-    about_title=0.10,
     untitled_cover=(0.52, 0.42),
     untitled_contained=0.60,
     words_cover=0.60,
-    without=frozenset({"same title on another day with other numbers"}),
 )
 TIMELESS: Final = replace(
     BALANCED,
-    late_same_cover=BALANCED.same_cover,
     without=frozenset((SERIES,)),
 )
 VERSIONS: Final = replace(

@@ -29,10 +29,8 @@ class ThresholdsConfig(Section):
     fewest_of_copies: float | None = Field(None, ge=0, le=1_000)
     """the same for texts without titles if both pages are covered by copied_cover or more"""
     same_cover: float | None = Field(None, ge=0, le=1)
-    """coverage of the less covered page from which a pair published on one day is a would-be duplicate; share of the better coverage from
-    which pages of different days may be two issues of a series"""
-    late_same_cover: float | None = Field(None, ge=0, le=1)
-    """the same for pages of different days"""
+    """coverage of the less covered page from which a pair is a would-be duplicate; share of the better coverage from which pages of
+    different days may be two issues of a series"""
     same_size: float | None = Field(None, ge=0, le=1)
     """ratio of lesser to better coverage from which a pair is a duplicate; below, one page contains the other"""
     about_title: float | None = Field(None, ge=0, le=1.01)

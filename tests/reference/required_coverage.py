@@ -15,7 +15,6 @@ def demand(
     *,
     titled: bool,
     in_words: bool,
-    menus: bool,
 ) -> float:
     """Cover that the better covered page needs.
 
@@ -25,7 +24,6 @@ def demand(
         days: between the two publications.
         titled: both have titles.
         in_words: both are written in words, not in Chinese characters.
-        menus: both carry menus.
     """
     grams, clauses = left if max(left) >= max(right) else right
     better, lesser = max(*left, *right), min(max(left), max(right))
@@ -36,7 +34,7 @@ def demand(
     if titled:
         needed = with_titles
     elif in_words:
-        needed = max(0.74 / math.sqrt(times), with_titles) if amount >= 400 and not menus else 0.74
+        needed = max(0.74 / math.sqrt(times), with_titles) if amount >= 400 else 0.74
     else:
         needed = line(UNTITLED, amount)
     if alike and needed < 0.95:

@@ -79,7 +79,7 @@ def test_the_guide_says_what_is_required_of_untitled_pages_in_words() -> None:
     page = reference.filled((ROOT / "docs/how-to/choose-thresholds.md").read_text(encoding="utf-8"))
     said = re.findall(r"separate words\*: .* at least (\S+) % .* down to (\S+) %", page)[0]
     for covers, share in zip(((0.6, 0.6), (0.6, 0.3)), said, strict=True):
-        required = demand(covers, covers, 400, 0, titled=False, in_words=True, menus=False)
+        required = demand(covers, covers, 400, 0, titled=False, in_words=True)
         assert f"{100 * required:.3g}" == share
 
 

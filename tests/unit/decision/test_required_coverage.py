@@ -63,14 +63,13 @@ def test_as_written_down(seed: int) -> None:
         for side in (measures.left, measures.right)
     ]
     expected = [
-        demand(left, right, amount, days, titled=titled, in_words=in_words, menus=menus)
-        for left, right, amount, days, titled, in_words, menus in zip(
+        demand(left, right, amount, days, titled=titled, in_words=in_words)
+        for left, right, amount, days, titled, in_words in zip(
             *covers,
             measures.shared_tokens.tolist(),
             known.days.tolist(),
             known.titled.tolist(),
             known.in_words.tolist(),
-            known.menus.tolist(),
             strict=True,
         )
     ]
@@ -142,15 +141,3 @@ class TestNotes:
     def test_without_it_is_furniture(self) -> None:
         decided = self.note("雨后田野里麦苗长得很高，人人都说今年丰收")
         assert decided.reason == "shared text is not what the titles are about"
-
-
-@pytest.mark.parametrize(
-    ("days", "relation"), [(0, Relation.DUPLICATE), (1, Relation.CONTAINED)], ids=["same-day", "next-day"]
-)
-def test_what_a_page_has_more_on_another_day_makes_it_contain_the_other(
-    days: int, relation: Relation
-) -> None:
-    longer = Small((*LONG[:24], *lines(3, 17)), TITLE, 100 + days)
-    decided = decide_pair(Small((*LONG[:24], *lines(4, 6)), TITLE, 100), longer)
-    assert BALANCED.same_cover < float(decided.evidence["right_cover"] or 0) < BALANCED.late_same_cover
-    assert decided.relation is relation

@@ -88,13 +88,13 @@ CASES: Final = (
         right_cure=Small((*COMMON, *numbered(4, 2, 200)), TITLE, 100),
     ),
     case(
-        "short text much alike, on another day",
+        "much the same again on another day",
         Small((*STORY[:3], *lines(3, 1)), TITLE, 100),
         Small((*STORY[:3], *lines(4, 1)), TITLE, 101),
         right_cure=Small((*STORY[:3], *lines(4, 1)), TITLE, 100),
     ),
     case(
-        "much the same again weeks later",
+        "much the same again on another day",
         Small(STORY, TITLE, 100),
         Small((*STORY, STORY[0][:9]), TITLE, 140),
         right_cure=Small((*STORY, STORY[0][:9]), TITLE, 120),
@@ -107,7 +107,7 @@ CASES: Final = (
         right_cure=Small((*STORY, *lines(3, 1)), TITLE),
     ),
     case(
-        "title-distinguishing terms occur only in unshared text, and numbers differ",
+        "title-distinguishing terms occur only in unshared text",
         Small((*REPORT, "海港清晨迎来新船。", *numbered(3, 3, 100)), LONG[0][:6] + "海港清晨迎来"),
         Small((*REPORT, "山村小学换了校车。", *numbered(4, 3, 200)), LONG[0][:6] + "山村小学换了"),
         left_cure=Small((*REPORT, "海港清晨迎来新船。", *lines(3, 3)), LONG[0][:6] + "海港清晨迎来"),

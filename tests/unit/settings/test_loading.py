@@ -157,7 +157,7 @@ def test_thresholds_are_set_one_by_one(file: Path) -> None:
     [
         (".about_titel", 0.2, ": unknown key; did you mean decision.thresholds.about_title?"),
         (".about_title", 1.2, ": must be at most 1.01, got 1.2"),
-        (".late_same_cover", 1.01, ": must be at most 1.0, got 1.01"),
+        (".same_cover", 1.01, ": must be at most 1.0, got 1.01"),
         (".about_title", -1, ": must be at least 0.0, got -1"),
         (".about_title", "much", ": must be a number, got 'much'"),
         (".about_title", float("nan"), ": must be a number, got nan"),
