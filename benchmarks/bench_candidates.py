@@ -16,6 +16,7 @@ from unittest.mock import patch
 from harness import Row, data_file, expect, page_of, parser_of, report, rows_of, share
 from labelled import GROUPED, LABELLED, PairSet, joined, pair_sets, scan
 
+from es_dedup import Settings
 from es_dedup.batch import join
 from es_dedup.batch.whole_corpus import BLOCK, verify
 from es_dedup.text.normalise import normalise
@@ -100,7 +101,8 @@ def capped(pages: Sequence[Page], caps: Sequence[int]) -> list[Row]:
     """Compared and related pairs for each cap, against the last."""
     scanned = scan(pages)
     with scanned.dedup:
-        weights = scanned.statistics.weights(scanned.corpus.pages.table.coverage)
+        stored, statistics = scanned.corpus.pages, scanned.statistics
+        weights = statistics.weights(stored.table.coverage)
         rows: list[Row] = []
         for cap in caps:
             with patch.object(join, "MAX_POSTINGS", cap):
@@ -108,7 +110,7 @@ def capped(pages: Sequence[Page], caps: Sequence[int]) -> list[Row]:
             related = 0
             for start in range(0, len(found.left), BLOCK):
                 left, right = found.left[start : start + BLOCK], found.right[start : start + BLOCK]
-                related += len(verify(scanned.corpus.pages, left, right, weights).left)
+                related += len(verify(statistics, Settings(), stored, left, right, weights=weights).left)
             rows.append({"cap": cap, "compared": len(found.left), "related": related})
     for row in rows:
         row["of the last"] = share(row["related"], rows[-1]["related"])

@@ -123,7 +123,7 @@ def measured(name: str, edited: Edited, settings: Settings) -> Row:
         pairs = [(original_of(copy), copy) for copy in edited.mutants]
         left, right = scanned.rows(pairs)
         pages = scanned.corpus.pages
-        decisions = compare(pages, left, pages, right, scanned.statistics, thresholds).decisions
+        decisions = compare(pages, left, pages, right, scanned.statistics, Settings(), thresholds).decisions
         false, tried = false_pairs(scanned, settings, set(edited.mutants))
     found = decisions.rule == 0
     expect(len(found) == len(edited.mutants), "a copy was not compared")
@@ -158,7 +158,7 @@ def false_pairs(scanned: Scanned, settings: Settings, copies: set[str]) -> tuple
     found = joined(scanned, settings)
     pages, statistics = scanned.corpus.pages, scanned.statistics
     thresholds = thresholds_of(settings.decision)
-    decisions = compare(pages, found.left, pages, found.right, statistics, thresholds).decisions
+    decisions = compare(pages, found.left, pages, found.right, statistics, Settings(), thresholds).decisions
     ids = pages.ids
     outside = [
         (ids[left], ids[right])
@@ -166,7 +166,7 @@ def false_pairs(scanned: Scanned, settings: Settings, copies: set[str]) -> tuple
         if copies.intersection((ids[left], ids[right])) and original_of(ids[left]) != original_of(ids[right])
     ]
     left, right = scanned.rows((original_of(one), original_of(other)) for one, other in outside)
-    measures = compare(pages, left, pages, right, statistics, thresholds).measures
+    measures = compare(pages, left, pages, right, statistics, Settings(), thresholds).measures
     apart = np.maximum(measures.left.raw_cover, measures.right.raw_cover) < NOTHING
     return [pair for pair, false in zip(outside, apart.tolist(), strict=True) if false], len(outside)
 

@@ -121,7 +121,9 @@ def rules_of(scanned: Scanned, pairs: Sequence[tuple[str, str]], thresholds: Thr
     pages, rules = scanned.corpus.pages, []
     for start in range(0, len(pairs), BLOCK):
         left, right = scanned.rows(pairs[start : start + BLOCK])
-        rules += compare(pages, left, pages, right, scanned.statistics, thresholds).decisions.rule.tolist()
+        rules += compare(
+            pages, left, pages, right, scanned.statistics, Settings(), thresholds
+        ).decisions.rule.tolist()
     return rules
 
 

@@ -95,7 +95,7 @@ def votes_on(
 ) -> tuple[list[tuple[Verdict | None, ...]], list[bool]]:
     """What each voter says of each labelled pair, and whether its texts are equal."""
     pages, (left, right) = scanned.corpus.pages, scanned.rows(pairs.labels)
-    compared = compare(pages, left, pages, right, scanned.statistics)
+    compared = compare(pages, left, pages, right, scanned.statistics, Settings())
     every = range(len(left))
     said = [
         list(verdicts_by(name, compared, every, settings, scanned.statistics))

@@ -12,7 +12,6 @@ from es_dedup.batch.annotations import JOURNAL, load_annotations
 from es_dedup.batch.overrides import load_overrides
 from es_dedup.clustering import build_clusters, containment
 from es_dedup.decision.comparison import compare, pair_decisions
-from es_dedup.decision.thresholds import thresholds_of
 from es_dedup.model import Member, Relation, SearchHit, SearchResult, fitted_id
 
 if TYPE_CHECKING:
@@ -194,7 +193,7 @@ def _members(
         pages,
         np.array([place[each.page_id] for each in not_canonical], dtype=np.int64),
         lookup.statistics,
-        thresholds_of(settings.decision),
+        settings,
     )
     pairs = pair_decisions(comparison, range(len(not_canonical)), settings, lookup.statistics, verdicts=False)
     return {

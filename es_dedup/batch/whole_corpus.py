@@ -29,10 +29,9 @@ from es_dedup.batch.learning import learn, store_statistics
 from es_dedup.batch.memory import release_memory
 from es_dedup.batch.overrides import load_constraints
 from es_dedup.clustering import cluster_all, repair
-from es_dedup.decision.comparison import compare, decide_rows
-from es_dedup.decision.method_rules import decided
+from es_dedup.decision.comparison import RelatedRows, compare, decide_rows
 from es_dedup.decision.rules import BY_RULES, RELATIONS
-from es_dedup.decision.thresholds import BALANCED, thresholds_of
+from es_dedup.decision.thresholds import thresholds_of
 from es_dedup.detectors.coverage_pairs import best_cover, measure
 from es_dedup.model import Edge, Progress
 from es_dedup.temporary import temporary_folder
@@ -44,10 +43,8 @@ if TYPE_CHECKING:
 
     from es_dedup.clustering import Constraints, PageKey
     from es_dedup.decision.comparison import Pages
-    from es_dedup.decision.rules import PairDecisions
     from es_dedup.decision.statistics import Statistics
     from es_dedup.decision.term_use import TermUse
-    from es_dedup.decision.thresholds import Thresholds
     from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.index.cluster_changes import Assignment
@@ -60,87 +57,33 @@ if TYPE_CHECKING:
 BLOCK: Final = 4096  # pairs measured at a time: about 30 MB of arrays
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """Pairs that are related; every array has shape (pairs,).
-
-    Attributes:
-        left, right: rows.
-        relation: index into ``RELATIONS``, never 0.
-        score: agreement, in [0, 1].
-    """
-
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    relation: NDArray[np.int8]
-    score: NDArray[np.float64]
-
-    @classmethod
-    def concatenate(cls, parts: list[Verified]) -> Verified:
-        """Several results as one."""
-        rows = np.zeros(0, dtype=np.int64)
-        nothing = cls(rows, rows, rows.astype(np.int8), rows.astype(np.float64))
-        columns = ((each.left, each.right, each.relation, each.score) for each in (nothing, *parts))
-        return cls(*map(np.concatenate, zip(*columns, strict=True)))
-
-    def edges(self, ids: list[str]) -> list[Edge]:
-        """The pairs as edges, the smaller id on the left."""
-        edges = []
-        for left, right, relation, score in zip(
-            self.left.tolist(), self.right.tolist(), self.relation.tolist(), self.score.tolist(), strict=True
-        ):
-            kind, first, second = RELATIONS[relation], ids[left], ids[right]
-            if first > second:
-                kind, first, second = kind.reversed, second, first
-            edges.append(Edge(first, second, kind, round(score, 4)))
-        return edges
-
-
 def verify(
+    statistics: Statistics,
+    settings: Settings,
     pages: Pages,
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
+    left: Rows,
+    right: Rows,
+    *,
     weights: Weights,
-    thresholds: Thresholds = BALANCED,
-) -> Verified:
+) -> RelatedRows:
     """Related pairs among the pairs (left row, right row) of one table.
 
     Args:
+        statistics, settings: see ``compare``.
         pages: rows of both sides.
         left, right: rows of the pairs; about ``BLOCK`` at a time.
-        weights: what the table's grams and clauses count.
-        thresholds: of the decision rules.
+        weights: what the table's grams and clauses count by these statistics.
     """
-    cover = pages.table.coverage
+    if settings.decision.method != BY_RULES:
+        return RelatedRows.of(left, right, compare(pages, left, pages, right, statistics, settings).decisions)
+    cover, thresholds = pages.table.coverage, thresholds_of(settings.decision)
     if not native.core:  # which measures all in less time than numpy takes for this alone
         # the decision rules never accept less than this, so nothing is lost here
         likely = best_cover(cover, left, cover, right, weights, weights) >= thresholds.least_cover
         likely |= pages.table.hashes[left] == pages.table.hashes[right]
         left, right = left[likely], right[likely]
     measures = measure(cover, left, cover, right, weights, weights)
-    return _kept(left, right, decide_rows(measures, pages, left, pages, right, thresholds))
-
-
-def verify_by(
-    statistics: Statistics,
-    settings: Settings,
-    pages: Pages,
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
-    *,
-    weights: Weights,
-) -> Verified:
-    """As ``verify``, by whoever decides: the decision rules with the thresholds of their preset, or one method."""
-    thresholds = thresholds_of(settings.decision)
-    if settings.decision.method == BY_RULES:
-        return verify(pages, left, right, weights, thresholds)
-    compared = compare(pages, left, pages, right, statistics, thresholds)
-    return _kept(left, right, decided(compared, settings, statistics).decisions)
-
-
-def _kept(left: NDArray[np.int64], right: NDArray[np.int64], decisions: PairDecisions) -> Verified:
-    kept = decisions.rule == 0
-    return Verified(left[kept], right[kept], decisions.relation[kept], decisions.score(kept))
+    return RelatedRows.of(left, right, decide_rows(measures, pages, left, pages, right, thresholds))
 
 
 IN_MEMORY_PAGES: Final = 300_000  # some 2 GB with what is made of them; beyond, it takes temporary files
@@ -165,7 +108,7 @@ class RelatedPairs:
     """
 
     statistics: Statistics
-    pairs: Verified
+    pairs: RelatedRows
     edges: list[Edge]
     compared: int
     capped_terms: int
@@ -291,14 +234,14 @@ def decide_corpus(
     report_progress(Progress("join", 0, total))
     size = PAIRS if corpus.folder else BLOCK
     compared = 0
-    parts: list[Verified] = []
+    parts: list[RelatedRows] = []
 
-    def block(left: Rows, right: Rows, start: int) -> Verified:
+    def block(left: Rows, right: Rows, start: int) -> RelatedRows:
         some = slice(start, start + size)
         pages, ours, theirs, rows = corpus.of_pairs(left[some], right[some])
         known = learning.result()
         weights = weigh(pages.table) if rows is None else known.weights(pages.table.coverage)
-        related = verify_by(known, settings, pages, ours, theirs, weights=weights)
+        related = verify(known, settings, pages, ours, theirs, weights=weights)
         return (
             related if rows is None else replace(related, left=rows[related.left], right=rows[related.right])
         )
@@ -321,8 +264,8 @@ def decide_corpus(
                 report_progress(Progress("verify", compared, count))
             if corpus.folder:
                 release_memory()
-    pairs = Verified.concatenate(parts)
-    edges = [] if corpus.folder else pairs.edges(corpus.pages.ids)
+    pairs = RelatedRows.concatenate(parts)
+    edges = [] if corpus.folder else pairs.edges(corpus.pages.ids, corpus.pages.ids)
     return RelatedPairs(learning.result(), pairs, edges, compared, join.capped_terms, join.use)
 
 
@@ -335,21 +278,27 @@ def _repaired(
     return {**current, **{each.page_id: each for each in change.assignments}}.values()
 
 
-def _edges(corpus: Corpus, related: Verified, pages: int) -> Iterator[Edge]:
+def _edges(corpus: Corpus, related: RelatedRows, pages: int) -> Iterator[Edge]:
     """All edges of a corpus in files."""
     for start in range(0, len(related.left), pages):
         yield from _edges_at(corpus, related, np.arange(start, min(start + pages, len(related.left))))
 
 
-def _edges_at(corpus: Corpus, related: Verified, places: Rows) -> list[Edge]:
+def _edges_at(corpus: Corpus, related: RelatedRows, places: Rows) -> list[Edge]:
     rows, at = np.unique(np.concatenate((related.left[places], related.right[places])), return_inverse=True)
     half = len(places)
-    some = Verified(at[:half], at[half:], related.relation[places], related.score[places])
-    return some.edges([key.page_id for key in corpus.keys_of(rows)])
+    some = RelatedRows(at[:half], at[half:], related.relation[places], related.score[places])
+    ids = [key.page_id for key in corpus.keys_of(rows)]
+    return some.edges(ids, ids)
 
 
 def _assignments(
-    index: Index, corpus: Corpus, related: Verified, settings: Settings, constraints: Constraints, pages: int
+    index: Index,
+    corpus: Corpus,
+    related: RelatedRows,
+    settings: Settings,
+    constraints: Constraints,
+    pages: int,
 ) -> Iterator[Assignment]:
     """All assignments of a corpus in files, component after component."""
     labels = _components(index, corpus, related, constraints, pages)
@@ -363,7 +312,7 @@ def _assignments(
 
 
 def _components(
-    index: Index, corpus: Corpus, related: Verified, constraints: Constraints, pages: int
+    index: Index, corpus: Corpus, related: RelatedRows, constraints: Constraints, pages: int
 ) -> Rows:
     """Label of each row: equal for rows that have to be clustered together.
 

@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.decision.comparison import Pages, compare, concatenated, pair_decisions
-from es_dedup.decision.method_rules import decided
-from es_dedup.decision.rules import RELATIONS
 from es_dedup.decision.term_use import TermUse
-from es_dedup.decision.thresholds import thresholds_of
 from es_dedup.decision.voting import voters_of
 from es_dedup.detectors import ccdet, coverage, simhash
 from es_dedup.detectors.coverage_pairs import CONTENT
 from es_dedup.detectors.features import unpack
 from es_dedup.detectors.named_fields import labels_of
 from es_dedup.detectors.packed_features import packed_query_terms
-from es_dedup.model import CandidateQuery, CandidateResult, Edge, TermGroup
+from es_dedup.model import CandidateQuery, CandidateResult, TermGroup
 from es_dedup.text.hashing import tagged_terms
 
 if TYPE_CHECKING:
@@ -36,7 +33,7 @@ if TYPE_CHECKING:
     from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import Index
     from es_dedup.index.records import FeatureRecord
-    from es_dedup.model import PairDecision
+    from es_dedup.model import Edge, PairDecision
     from es_dedup.settings import Settings
 
 # times ``index.limit``: candidates of a page whose best ones do not settle it, and those of one method
@@ -95,19 +92,7 @@ class CandidateSearchResult:
 
     def edges(self) -> list[Edge]:
         """Related pairs as edges, the smaller id on the left; a pair seen from both sides comes twice."""
-        comparison, edges = self.comparison, []
-        pairs = np.flatnonzero(comparison.decisions.rule == 0)
-        columns = comparison.left_rows, comparison.right_rows, comparison.decisions.relation
-        rows = (column[pairs].tolist() for column in columns)
-        for ours, theirs, place, share in zip(*rows, comparison.decisions.score(pairs).tolist(), strict=True):
-            left, right = self.pages.ids[ours], comparison.right.ids[theirs]
-            relation, score = RELATIONS[place], round(share, 4)
-            edges.append(
-                Edge(left, right, relation, score)
-                if left < right
-                else Edge(right, left, relation.reversed, score)
-            )
-        return edges
+        return self.comparison.related_rows().edges(self.pages.ids, self.comparison.right.ids)
 
     def related(self, row: int, *, verdicts: bool = True) -> list[PairDecision]:
         """Related pairs of one query page, strongest first."""
@@ -276,9 +261,8 @@ class CandidateSearch:
             stored,
             np.array(right, dtype=np.int64),
             self.statistics,
-            thresholds_of(self.settings.decision),
+            self.settings,
         )
-        comparison = decided(comparison, self.settings, self.statistics)
         return CandidateSearchResult(pages, comparison, 0, 0, {}, self.settings, self.statistics)
 
     def _payloads(

@@ -9,14 +9,14 @@ import numpy as np
 
 from es_dedup.decision import rules
 from es_dedup.decision.pair_context import PairContext
-from es_dedup.decision.thresholds import BALANCED, Thresholds
-from es_dedup.decision.voting import decided_by, reason
+from es_dedup.decision.thresholds import BALANCED, Thresholds, thresholds_of
+from es_dedup.decision.voting import decided_by, outcome, reason, voters_of
 from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.coverage import Coverage
 from es_dedup.detectors.coverage_pairs import PairMeasures, measure, run_shares
 from es_dedup.detectors.packed_features import packed_verdicts
 from es_dedup.detectors.simhash import Simhash
-from es_dedup.model import PairDecision, Verdict
+from es_dedup.model import Edge, PairDecision, Relation, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,6 +33,7 @@ BLOCK: Final = 4096  # pairs measured at a time: about 30 MB of arrays
 WORD_CHARS: Final = 2.5  # characters a unit of coverage: Chinese prose has 1.0 to 1.3, with commands and code 2, English 2.5 to 3.8
 # of a page's characters in runs without a clause mark: menus, lists and tables printed in a row
 MENU_SHARE: Final = 0.04
+REJECTED: Final = -1  # in ``PairDecisions.rule``: no rule rejects, the methods do
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +70,56 @@ class PairComparison:
     measures: PairMeasures
     decisions: PairDecisions
 
+    def related_rows(self) -> RelatedRows:
+        """The related pairs by rows."""
+        return RelatedRows.of(self.left_rows, self.right_rows, self.decisions)
+
     def related_pairs(self) -> Iterator[tuple[int, str]]:
         """The left row and the right page's id of each related pair."""
         related = self.decisions.rule == 0
         names = (self.right.ids[row] for row in self.right_rows[related].tolist())
         return zip(self.left_rows[related].tolist(), names, strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedRows:
+    """Pairs that are related; every array has shape (pairs,).
+
+    Attributes:
+        left, right: rows.
+        relation: index into ``RELATIONS``, never 0.
+        score: agreement, in [0, 1].
+    """
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    relation: NDArray[np.int8]
+    score: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, left: NDArray[np.int64], right: NDArray[np.int64], decisions: PairDecisions) -> RelatedRows:
+        """The related ones of decided pairs."""
+        kept = decisions.rule == 0
+        return cls(left[kept], right[kept], decisions.relation[kept], decisions.score(kept))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[RelatedRows]) -> RelatedRows:
+        """Several results as one."""
+        rows = np.zeros(0, dtype=np.int64)
+        nothing = cls(rows, rows, rows.astype(np.int8), rows.astype(np.float64))
+        columns = ((each.left, each.right, each.relation, each.score) for each in (nothing, *parts))
+        return cls(*map(np.concatenate, zip(*columns, strict=True)))
+
+    def edges(self, left_ids: Sequence[str], right_ids: Sequence[str]) -> list[Edge]:
+        """The pairs as edges, the smaller id on the left, by the ids of the rows of either side."""
+        edges = []
+        columns = self.left, self.right, self.relation, self.score
+        for left, right, relation, score in zip(*(each.tolist() for each in columns), strict=True):
+            kind, first, second = rules.RELATIONS[relation], left_ids[left], right_ids[right]
+            if first > second:
+                kind, first, second = kind.reversed, second, first
+            edges.append(Edge(first, second, kind, round(score, 4)))
+        return edges
 
 
 def concatenated(first: PairComparison, second: PairComparison) -> PairComparison:
@@ -111,16 +157,56 @@ def compare(
     right: Pages,
     right_rows: NDArray[np.int64],
     statistics: Statistics,
-    thresholds: Thresholds = BALANCED,
+    settings: Settings,
+    thresholds: Thresholds | None = None,
 ) -> PairComparison:
-    """Measures and decisions of the pairs (left row, right row)."""
+    """Measures and decisions of the pairs (left row, right row).
+
+    Args:
+        left, right: the pages.
+        left_rows, right_rows: rows of the pairs.
+        statistics: what grams and clauses count.
+        settings: who decides: the decision rules, or published methods in their place.
+        thresholds: of the decision rules, in place of those of the settings.
+    """
     left_weights = statistics.weights(left.table.coverage)
     right_weights = left_weights if right is left else statistics.weights(right.table.coverage)
     measures = measure(
         left.table.coverage, left_rows, right.table.coverage, right_rows, left_weights, right_weights
     )
-    decisions = decide_rows(measures, left, left_rows, right, right_rows, thresholds)
-    return PairComparison(left, left_rows, right, right_rows, measures, decisions)
+    decisions = decide_rows(
+        measures, left, left_rows, right, right_rows, thresholds or thresholds_of(settings.decision)
+    )
+    comparison = PairComparison(left, left_rows, right, right_rows, measures, decisions)
+    by_rules = settings.decision.method == rules.BY_RULES
+    return comparison if by_rules else _decided_by_methods(comparison, settings, statistics)
+
+
+def _decided_by_methods(
+    comparison: PairComparison, settings: Settings, statistics: Statistics
+) -> PairComparison:
+    """The comparison decided by ``decision.method``: the verdict of one method, or of several, is the relation of every pair.
+
+    Pages whose texts are equal are exact, whatever the methods make of them. A pair of which every method skipped a page is
+    different.
+    """
+    decisions = comparison.decisions
+    equal = decisions.facts.exact
+    rule = np.where(equal, 0, REJECTED).astype(np.int8)
+    relation = np.where(equal, rules.RELATIONS.index(Relation.EXACT), 0).astype(np.int8)
+    scores = equal.astype(np.float64)
+    open_pairs = np.flatnonzero(~equal).tolist()
+    verdicts = [
+        verdicts_by(name, comparison, open_pairs, settings, statistics) for name in voters_of(settings)
+    ]
+    for pair, *votes in zip(open_pairs, *verdicts, strict=True):
+        verdict = outcome(settings.decision.method, votes)
+        if verdict is None:
+            continue
+        scores[pair] = verdict.score
+        if verdict.relation is not Relation.DIFFERENT:
+            rule[pair], relation[pair] = 0, rules.RELATIONS.index(verdict.relation)
+    return replace(comparison, decisions=replace(decisions, rule=rule, relation=relation, scores=scores))
 
 
 def decide_rows(

@@ -20,7 +20,6 @@ from es_dedup.decision.alignment import aligned
 from es_dedup.decision.candidate_search import CandidateSearch
 from es_dedup.decision.comparison import Pages, compare, pair_decisions
 from es_dedup.decision.explanation import explained_pairs, rule_results
-from es_dedup.decision.method_rules import decided
 from es_dedup.decision.page_decisions import decide, overruled, with_overridden
 from es_dedup.decision.rules import BY_RULES, without_rules
 from es_dedup.decision.thresholds import thresholds_of
@@ -313,8 +312,8 @@ class IndexReader(Closing):
         sides = [self._pages_of(side) for side in (left, right)]
         row = np.zeros(1, dtype=np.int64)
         thresholds = without_rules(thresholds_of(settings.decision), without)
-        comparison = compare(sides[0], row, sides[1], row, statistics, thresholds)
-        (decision,) = pair_decisions(decided(comparison, settings, statistics), [0], settings, statistics)
+        comparison = compare(sides[0], row, sides[1], row, statistics, settings, thresholds)
+        (decision,) = pair_decisions(comparison, [0], settings, statistics)
         stored = settings.elastic.also_stored if self._index.keeps_named else ()
         enabled = {each.detector for each in decision.verdicts}
         names = [name for name in dict.fromkeys((*settings.detectors, *stored, *also)) if name not in enabled]

@@ -10,10 +10,7 @@ import pandas as pd
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from es_dedup.batch.featurise import day_of
-from es_dedup.batch.whole_corpus import Verified
 from es_dedup.decision.comparison import Pages, compare
-from es_dedup.decision.method_rules import decided
-from es_dedup.decision.thresholds import thresholds_of
 from es_dedup.detectors.features import unpack
 from es_dedup.spark import tables
 from es_dedup.spark.candidates import candidates
@@ -84,12 +81,9 @@ def _related(
     for start in range(0, len(some), BLOCK):
         ours, theirs = one[start : start + BLOCK], other[start : start + BLOCK]
         left, right = np.minimum(ours, theirs), np.maximum(ours, theirs)
-        thresholds = thresholds_of(settings.decision)
-        compared = compare(pages, left, pages, right, statistics.value, thresholds)
-        decisions = decided(compared, settings, statistics.value).decisions
-        kept = decisions.rule == 0
-        related = Verified(left[kept], right[kept], decisions.relation[kept], decisions.score(kept))
-        edges = related.edges(pages.ids)
+        compared = compare(pages, left, pages, right, statistics.value, settings)
+        facts, kept = compared.decisions.facts, compared.decisions.rule == 0
+        edges = compared.related_rows().edges(pages.ids, pages.ids)
         made.append(
             pd.DataFrame(
                 {
@@ -97,8 +91,8 @@ def _related(
                     "right": [edge.right for edge in edges],
                     "relation": [str(edge.relation) for edge in edges],
                     "score": [edge.score for edge in edges],
-                    "left_cover": decisions.facts.left_cover[kept].round(4),
-                    "right_cover": decisions.facts.right_cover[kept].round(4),
+                    "left_cover": facts.left_cover[kept].round(4),
+                    "right_cover": facts.right_cover[kept].round(4),
                 }
             )
         )

@@ -97,7 +97,7 @@ def compared(settings: Settings, on: bool, stored: Sequence[bytes]) -> None:
             sound(settings),
             np.zeros(len(sound(settings)), dtype=np.int64),
         )
-        comparison = compare(mine, rows, theirs, others, statistics())
+        comparison = compare(mine, rows, theirs, others, statistics(), settings)
         pair_decisions(comparison, [0], settings, statistics())
         features.stored_terms(table, settings)
         learn(corpus_of([*map(PageKey, mine.ids)], table), settings.ccdet)

@@ -93,7 +93,7 @@ class Oracle:
         pages = self._pages(versions)
         statistics = self._statistics(live) if self._learns else Statistics.empty()
         rows = [np.array([place[pair[side]] for pair in pairs], dtype=np.int64) for side in (0, 1)]
-        judged = compare(pages, rows[0], pages, rows[1], statistics).decisions
+        judged = compare(pages, rows[0], pages, rows[1], statistics, Settings()).decisions
         for at, pair in enumerate(pairs):
             related = judged.rule[at] == 0
             said = (str(RELATIONS[int(judged.relation[at])]), round(float(judged.score(at)), 4))

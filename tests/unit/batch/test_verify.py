@@ -2,20 +2,23 @@
 
 from collections.abc import Iterator
 from itertools import combinations
+from typing import Final
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from es_dedup.batch.corpus import load_corpus
-from es_dedup.batch.whole_corpus import Verified, verify
-from es_dedup.decision.comparison import Pages, decide_rows
+from es_dedup.batch.whole_corpus import verify
+from es_dedup.decision.comparison import Pages, RelatedRows, decide_rows
 from es_dedup.decision.rules import RELATIONS
 from es_dedup.decision.statistics import Statistics
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.detectors.coverage_pairs import measure
+from es_dedup.settings import Settings
 from tests.samples import pages
 
+SETTINGS: Final = Settings()
 pytestmark = pytest.mark.usefixtures("both_paths")
 
 
@@ -48,7 +51,7 @@ def test_the_cheap_pass_loses_nothing(corpus: Pages, statistics: Statistics) -> 
     cover = corpus.table.coverage
     decisions = decide_rows(measure(cover, left, cover, right, weights, weights), corpus, left, corpus, right)
     wanted = np.flatnonzero(decisions.rule == 0)
-    found = verify(corpus, left, right, weights)
+    found = verify(statistics, SETTINGS, corpus, left, right, weights=weights)
     assert len(wanted) > 100
     assert np.array_equal(found.left, left[wanted])
     assert np.array_equal(found.right, right[wanted])
@@ -59,30 +62,39 @@ def test_the_cheap_pass_loses_nothing(corpus: Pages, statistics: Statistics) -> 
 def test_the_judge_says_the_same_from_both_sides(corpus: Pages, statistics: Statistics) -> None:
     left, right = all_pairs(len(corpus.ids))
     weights = statistics.weights(corpus.table.coverage)
-    there, back = verify(corpus, left, right, weights), verify(corpus, right, left, weights)
-    assert there.edges(corpus.ids) == back.edges(corpus.ids)
+    there, back = (
+        verify(statistics, SETTINGS, corpus, left, right, weights=weights),
+        verify(statistics, SETTINGS, corpus, right, left, weights=weights),
+    )
+    assert there.edges(corpus.ids, corpus.ids) == back.edges(corpus.ids, corpus.ids)
 
 
 def test_the_candidates_of_the_join_hold_every_related_pair(scanned: Deduplicator, corpus: Pages) -> None:
     left, right = all_pairs(len(corpus.ids))
-    weights = scanned._statistics().weights(corpus.table.coverage)
-    wanted = {(edge.left, edge.right) for edge in verify(corpus, left, right, weights).edges(corpus.ids)}
+    statistics = scanned._statistics()
+    weights = statistics.weights(corpus.table.coverage)
+    wanted = {
+        (edge.left, edge.right)
+        for edge in verify(statistics, SETTINGS, corpus, left, right, weights=weights).edges(
+            corpus.ids, corpus.ids
+        )
+    }
     found = {(edge.left, edge.right) for edge in scanned._index.edges_of(corpus.ids)}
     assert found <= wanted
     assert len(wanted - found) <= len(wanted) // 100
 
 
-class TestVerified:
+class TestRelatedRows:
     def test_edges_point_from_the_smaller_id(self) -> None:
         contains = RELATIONS.index(RELATIONS[3])
-        verified = Verified(
+        verified = RelatedRows(
             np.array([0, 1]), np.array([1, 2]), np.array([contains, contains], dtype=np.int8), np.array([0.51234567, 1])
         )  # fmt: skip
-        first, second = verified.edges(["b", "a", "c"])
+        first, second = verified.edges(["b", "a", "c"], ["b", "a", "c"])
         assert (first.left, first.right, first.relation, first.score) == ("a", "b", "contained", 0.5123)
         assert (second.left, second.right, second.relation, second.score) == ("a", "c", "contains", 1.0)
 
     def test_parts_join_and_nothing_is_something(self) -> None:
-        empty = Verified.concatenate([])
-        assert empty.edges([]) == []
-        assert len(Verified.concatenate([empty, empty]).left) == 0
+        empty = RelatedRows.concatenate([])
+        assert empty.edges([], []) == []
+        assert len(RelatedRows.concatenate([empty, empty]).left) == 0

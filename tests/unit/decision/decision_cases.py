@@ -59,7 +59,7 @@ def decide_pair(
     """The decision on the pair."""
     known = statistics or Statistics.empty()
     pages = rows_of([left, right])
-    comparison = compare(pages, np.array([0]), pages, np.array([1]), known, thresholds)
+    comparison = compare(pages, np.array([0]), pages, np.array([1]), known, SETTINGS, thresholds)
     return pair_decisions(comparison, [0], SETTINGS, known)[0]
 
 

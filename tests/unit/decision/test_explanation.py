@@ -29,7 +29,7 @@ PAGE = Small(STORY, TITLE, 100)
 def explained(left: Small, right: Small, thresholds: Thresholds = BALANCED) -> PairDecision:
     """The pair with the result of each rule."""
     pages, known = rows_of([left, right]), Statistics.empty()
-    comparison = compare(pages, np.array([0]), pages, np.array([1]), known, thresholds)
+    comparison = compare(pages, np.array([0]), pages, np.array([1]), known, SETTINGS, thresholds)
     (decision,) = pair_decisions(comparison, [0], SETTINGS, known)
     return replace(decision, left="A", right="B", rules=next(rule_results(comparison)))
 
