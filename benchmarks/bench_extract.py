@@ -179,9 +179,9 @@ def lost(table: list[Row]) -> list[str]:
 
 
 def metadata(pages: list[Row]) -> str:
-    """How many of the labels are met, where there is one: letter by letter, but for white space, case and "By"; days of times."""
+    """How many of the labels are met, where there is one: letter by letter, but for white space and case; days of times."""
     extractor, met = create_extractor(), Counter[str]()
-    labels = {"title": "title", "author": "byline", "site_name": "siteName", "language": "lang"}
+    labels = {"title": "title", "language": "lang"}
     given: Counter[str] = Counter()
     for page in pages:
         found, about = extractor.extract(page["html"]), page["about"]
@@ -198,7 +198,7 @@ def metadata(pages: list[Row]) -> str:
 
 def plain(text: str | None) -> str:
     """A label or a value as it is compared."""
-    return " ".join((text or "").casefold().split()).removeprefix("by ")
+    return " ".join((text or "").casefold().split())
 
 
 def growth(pages: list[Row], count: int) -> str:

@@ -47,20 +47,8 @@ def extract(
 
 def _show(output: Output, content: Content, *, blocks: bool) -> None:
     why = content.why
-    names = (
-        "title",
-        "kind",
-        "language",
-        "url",
-        "next page",
-        "site",
-        "site name",
-        "author",
-        "published",
-        "charset",
-        "links",
-    )
-    facts = {name: getattr(content, name.replace(" ", "_")) for name in names}
+    names = ("title", "kind", "language", "url", "site", "published", "charset")
+    facts = {name: getattr(content, name) for name in names}
     output.facts({**facts, "notes": "; ".join(content.notes)})
     if why is not None:
         chosen = f"{why.chosen}, mean probability {why.score:.2f}" if why.chosen else "no element"

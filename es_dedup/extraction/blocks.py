@@ -109,10 +109,6 @@ class Blocks:
         """Text of a block without marks of links."""
         return self.texts[place].replace(LINK_START, "").replace(LINK_END, "")
 
-    def links(self, place: int) -> int:
-        """How many links begin in a block."""
-        return self.texts[place].count(LINK_START)
-
 
 def read_blocks(root: _Element) -> Blocks:
     """Containers and blocks of a tree, by one walk without recursion."""

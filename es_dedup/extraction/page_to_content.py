@@ -118,11 +118,7 @@ class HtmlExtractor:
             published=about.published,
             charset=document.charset,
             notes=(*notes, *document.notes),
-            author=about.author,
-            site_name=about.site_name,
             kind=choice.kind,
-            links=sum(document.blocks.links(place) for place in choice.places),
-            next_page=about.next_page,
             why=why_of(document, choice, explain=explain),
         )
 

@@ -171,11 +171,7 @@ class Content:
         published: time of publication; naive when the page names no zone.
         charset: the charset the bytes were decoded with; None for text input.
         notes: limits that were hit and oddities met, in plain words.
-        author: as the page names it; may be empty.
-        site_name: what the site calls itself; may be empty.
         kind: what the page is, by its structure; ``article`` for text that was given.
-        links: number of links inside the main text.
-        next_page: address of the next part of a paginated article, if the page names one.
         why: why this is the main text; None for text that was given. Not compared.
     """
 
@@ -187,11 +183,7 @@ class Content:
     published: datetime | None = None
     charset: str | None = None
     notes: tuple[str, ...] = ()
-    author: str = ""
-    site_name: str = ""
     kind: PageKind = PageKind.ARTICLE
-    links: int = 0
-    next_page: str | None = None
     why: Why | None = field(default=None, compare=False, repr=False)
 
 

@@ -65,7 +65,7 @@ def extracted(extractor: HtmlExtractor, page: Given, *, explain: bool = False) -
         assert found.reason in REASONS
         return found
     assert found.text.strip()
-    for text in (found.text, found.title, found.url or "", found.site, found.author, found.next_page or ""):
+    for text in (found.text, found.title, found.url or "", found.site):
         text.encode()  # no lone surrogates
         assert "\0" not in text
     return found

@@ -1,1 +1,1 @@
-"""What a page says of itself: title, addresses, site, author and time of publication."""
+"""What a page says of itself: title, address, site and time of publication."""

@@ -1,4 +1,4 @@
-"""The addresses that a page names: its own, its site's and that of its next part."""
+"""The addresses that a page names: its own and its site's."""
 
 from __future__ import annotations
 
@@ -27,25 +27,15 @@ def site_of(url: str | None) -> str:
 
 def canonical_url(document: Document) -> str | None:
     """The first usable address among ``link rel=canonical`` and ``og:url``, made absolute with that of the page."""
-    for candidate in (*_related(document, "canonical", "link"), document.metas.get("og:url", "")):
+    links = (
+        element.get("href", "").strip()
+        for element in document.declaring
+        if element.tag == "link" and "canonical" in element.get("rel", "").lower().split()
+    )
+    for candidate in (*links, document.metas.get("og:url", "")):
         if candidate and (absolute := _absolute(candidate, document.url)):
             return absolute
     return None
-
-
-def next_page_of(document: Document) -> str | None:
-    """The absolute address of the first link or anchor with ``rel=next``, if it is usable."""
-    candidates = _related(document, "next", "link", "a")
-    return _absolute(candidates[0], document.url) if candidates else None
-
-
-def _related(document: Document, relation: str, *tags: str) -> list[str]:
-    """Addresses of elements with a relation, in page order."""
-    return [
-        element.get("href", "").strip()
-        for element in document.declaring
-        if element.tag in tags and relation in element.get("rel", "").lower().split()
-    ]
 
 
 def _absolute(candidate: str, url: str | None) -> str | None:

@@ -1,14 +1,13 @@
-"""What a page says of itself: title, addresses, site, author and time of publication."""
+"""What a page says of itself: title, address, site and time of publication."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from es_dedup.extraction.metadata.addresses import canonical_url, next_page_of, site_of
-from es_dedup.extraction.metadata.byline import author_of
+from es_dedup.extraction.metadata.addresses import canonical_url, site_of
 from es_dedup.extraction.metadata.publication_time import published_of
-from es_dedup.extraction.metadata.titles import name_beside, plain, site_name_of, title_of
+from es_dedup.extraction.metadata.titles import title_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -25,18 +24,12 @@ class Metadata:
         url: canonical URL when the page names a usable one, else the URL given.
         site: host of that URL without ``www.``; empty when unknown.
         published: time of publication; naive when the page names no zone.
-        author: as declared, or from a byline; may be empty.
-        site_name: what the site calls itself; may be empty.
-        next_page: address of the next part of the article, if the page names one.
     """
 
     title: str
     url: str | None
     site: str
     published: datetime | None
-    author: str = ""
-    site_name: str = ""
-    next_page: str | None = None
 
 
 def read_metadata(document: Document, *, is_list: bool = False) -> Metadata:
@@ -44,18 +37,14 @@ def read_metadata(document: Document, *, is_list: bool = False) -> Metadata:
 
     Args:
         document: the page.
-        is_list: the page leads elsewhere; names and days in its text are those of other pages.
+        is_list: the page leads elsewhere; days in its text are those of other pages.
     """
     address = canonical_url(document) or document.url
     site = site_of(address)
     title = title_of(document, site)
-    site_name = site_name_of(document) or name_beside(title, plain(document.title))
     return Metadata(
         title=title,
         url=address,
         site=site,
         published=published_of(document, address, title, is_list=is_list),
-        author=author_of(document, site_name, is_list=is_list),
-        site_name=site_name,
-        next_page=next_page_of(document),
     )

@@ -158,7 +158,7 @@ def _date_line(lines: Sequence[str]) -> datetime | None:
 
 def _marked(document: Document, *, american: bool) -> datetime | None:
     """The day in the first short element whose class or id says date."""
-    marked = (element for element in document.marked(_says_date, by_id=True) if not _is_other(element))
+    marked = (element for element in document.marked(_says_date) if not _is_other(element))
     for element in islice(marked, _MAX_MARKED):
         text = clean(text_inside(element))
         if len(text) <= _MARKED_CHARS and (moment := _day_in(text, american=american)):

@@ -1,4 +1,4 @@
-"""The title of a page without its site's name, and that name."""
+"""The title of a page without its site's name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from html import unescape
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from es_dedup.extraction.metadata.byline import MAX_NAME_CHARS
 from es_dedup.extraction.white_space import clean, text_inside
 
 if TYPE_CHECKING:
@@ -20,8 +19,6 @@ _MAX_HEADS: Final = 8
 _MAX_SITE_CHARS: Final = 16
 _MIN_SEGMENT_CHARS: Final = 4  # a shorter part of a title is a section, not a headline
 _MIN_HOST_CHARS: Final = 4
-_MIN_NAME_CHARS: Final = 2
-_IDEOGRAPH: Final = re.compile("[\u3400-\u9fff]")
 _HOST_SHARE: Final = 1 / 3  # of the letters of a site's name
 _SEPARATOR: Final = re.compile(
     r"[|｜_»›·•丨:–—-](?:(?<=[|｜_»›·•丨])|(?<=:):|(?<=-)-+|(?<=—)—|(?<=\s[-–—])(?=\s)|"
@@ -43,7 +40,6 @@ _TITLE_KEYS: Final = (
     "dc.title",
     "dc:title",
 )
-_SITE_KEYS: Final = ("og:site_name", "application-name", "apple-mobile-web-app-title")
 
 
 def title_of(document: Document, site: str) -> str:
@@ -159,30 +155,3 @@ def _is_site(last: str, first: str) -> bool:
     if _SITE_WORD.search(last):
         return len(last) <= max(len(first), _MAX_SITE_CHARS)
     return len(last) <= _MIN_SEGMENT_CHARS < len(first)
-
-
-def site_name_of(document: Document) -> str:
-    """What the page declares as the site's name, without its slogan; empty where it declares none."""
-    metas = document.metas
-    names = [
-        name
-        for text in (*(metas[key] for key in _SITE_KEYS if key in metas), *document.structured.publishers)
-        if (name := plain(text)) and len(name) <= MAX_NAME_CHARS
-    ]
-    if not names:
-        return ""
-    parts = _parts(names[0])
-    return next((part for part in parts if part in names), names[0])  # without a slogan
-
-
-def name_beside(title: str, written: str) -> str:
-    """The last part of what a title is written with, or the first where the title is the last: sites put their names there."""
-    place = written.find(title) if title else -1
-    if place < 0 or len(title) == len(written):
-        return ""
-    behind = [part for part in _parts(written[place + len(title) :]) if part]
-    before = [part for part in _parts(written[:place]) if part]
-    name = behind[-1] if behind else before[0] if before else ""
-    longest = _MAX_SITE_CHARS if _IDEOGRAPH.search(name) else 2 * _MAX_SITE_CHARS
-    name = name.strip(" -–—【】[]")
-    return name if _MIN_NAME_CHARS <= len(name) <= longest else ""

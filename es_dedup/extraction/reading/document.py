@@ -100,16 +100,11 @@ class Document:
         """Elements with ``rel`` or ``itemprop``, in page order."""
         return cast("list[_Element]", _DECLARING(self.root))
 
-    def marked(self, says: Callable[[str], bool], *, by_id: bool = False) -> Iterator[_Element]:
-        """Elements whose class says something, in page order.
-
-        Args:
-            says: asked once for equal values.
-            by_id: or whose id does.
-        """
+    def marked(self, says: Callable[[str], bool]) -> Iterator[_Element]:
+        """Elements whose class or id says something, in page order; ``says`` is asked once for equal values."""
         known: dict[str, bool] = {}
         last: _Element | None = None
-        for value in cast("list[Any]", (_CLASSES_AND_IDS if by_id else _CLASSES)(self.root)):
+        for value in cast("list[Any]", _CLASSES_AND_IDS(self.root)):
             if known[value] if value in known else known.setdefault(value, says(value)):
                 if (element := value.getparent()) is not last:
                     yield element
@@ -146,7 +141,6 @@ class Document:
 
 _TAGGED: Final = ("meta", "title", "script", "h1", "h2", "h3", "time")
 _DECLARING: Final = etree.XPath("descendant-or-self::*[@rel | @itemprop]")
-_CLASSES: Final = etree.XPath("descendant-or-self::*/@class")
 _CLASSES_AND_IDS: Final = etree.XPath("descendant-or-self::*/@*[name() = 'class' or name() = 'id']")
 
 

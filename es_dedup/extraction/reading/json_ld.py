@@ -1,4 +1,4 @@
-"""What a page says of itself in JSON-LD: types, dates, author, publisher, and the article's text where it is given."""
+"""What a page says of itself in JSON-LD: types, dates, and the article's text where it is given."""
 
 from __future__ import annotations
 
@@ -18,16 +18,14 @@ _TEXT_LISTS: Final = {
     "headline": "headlines",
     **dict.fromkeys(("articleBody", "reviewBody", "text"), "bodies"),
 }
-_NAME_LISTS: Final = {"author": "authors", "creator": "authors", "publisher": "publishers"}
 _OF_PARTS: Final = frozenset(
     "answer claim comment offer person product quotation rating review service userreview".split()
 )
-"""Types of things in or below an article; who made them and when says nothing of the article."""
+"""Types of things in or below an article; when they were made says nothing of the article."""
 
 _MEDIA: Final = frozenset("audioobject clip imageobject mediaobject videoobject".split())
-"""Who made them and when counts where nothing else does."""
+"""When they were made counts where nothing else does."""
 
-_OF_PART: Final = frozenset({"datePublished", "author", "creator", "publisher"})
 _NESTED: Final = (dict, list)
 DECODER: Final = json.JSONDecoder(strict=False)
 _WRAPPING: Final = re.compile(
@@ -42,16 +40,12 @@ class Structured:
     Attributes:
         types: values of ``@type`` in lower case, of all objects.
         dates: values of ``datePublished``.
-        authors: names of authors, a list for each object that has some.
-        publishers: names of publishers.
         headlines: values of ``headline``.
         bodies: values of ``articleBody`` and the like.
     """
 
     types: set[str] = field(default_factory=set)
     dates: list[str] = field(default_factory=list)
-    authors: list[list[str]] = field(default_factory=list)
-    publishers: list[str] = field(default_factory=list)
     headlines: list[str] = field(default_factory=list)
     bodies: list[str] = field(default_factory=list)
 
@@ -59,8 +53,7 @@ class Structured:
 def read_structured(scripts: Iterable[tuple[Mapping[str, str], str]]) -> Structured:
     """Read all JSON-LD of a page; what is malformed is left out.
 
-    Names given as ``{"@id": …}`` are those of the object with that id. Dates, authors and publishers of comments, reviews and
-    products are not the page's, those of pictures and films come last.
+    Dates of comments, reviews and products are not the page's, those of pictures and films come last.
 
     Args:
         scripts: attributes and source text of each script.
@@ -72,14 +65,9 @@ def read_structured(scripts: Iterable[tuple[Mapping[str, str], str]]) -> Structu
         if "ld+json" in attributes.get("type", "").lower()
         for value in _objects(source)
     ]
-    named = {
-        value["@id"]: value["name"]
-        for value in reversed(values)
-        if isinstance(value.get("@id"), str) and isinstance(value.get("name"), str)
-    }
     typed = [(value, [text.lower() for text in _texts(value.get("@type"))]) for value in values]
     for value, types in sorted(typed, key=lambda pair: not _MEDIA.isdisjoint(pair[1])):
-        _read(value, types, found, named)
+        _read(value, types, found)
     return found
 
 
@@ -115,31 +103,14 @@ def _objects(source: str) -> Iterator[dict[str, Any]]:
     return objects_in(parsed(source if bare else _WRAPPING.sub("", source)), MAX_VALUES)
 
 
-def _read(value: dict[str, Any], types: list[str], found: Structured, named: dict[str, str]) -> None:
+def _read(value: dict[str, Any], types: list[str], found: Structured) -> None:
     found.types.update(types)
     is_part = not _OF_PARTS.isdisjoint(types)
     for key, item in value.items():
-        if is_part and key in _OF_PART:
-            continue
-        if key in _TEXT_LISTS:
+        if key in _TEXT_LISTS and not (is_part and key == "datePublished"):
             getattr(found, _TEXT_LISTS[key]).extend(_texts(item))
-        elif key in _NAME_LISTS and (names := _names(item, named)):
-            if key == "publisher":
-                found.publishers.extend(names)
-            else:
-                found.authors.append(names)
 
 
 def _texts(value: Any) -> list[str]:
     values = value if isinstance(value, list) else [value]
     return [item for item in values if isinstance(item, str) and item.strip()]
-
-
-def _names(value: Any, named: dict[str, str]) -> list[str]:
-    values = value if isinstance(value, list) else [value]
-    return _texts([_name(item, named) if isinstance(item, dict) else item for item in values])
-
-
-def _name(item: dict[str, Any], named: dict[str, str]) -> Any:
-    name, key = item.get("name"), item.get("@id")
-    return name or (named.get(key) if isinstance(key, str) else None)
