@@ -123,10 +123,15 @@ impl Dictionary {
     /// The words of a text.
     pub fn cut(&self, codes: &[u32]) -> Words {
         let mut words = Words::default();
-        let mut numbers: HashMap<&[u32], i64> = HashMap::new();
-        let mut add = |from: usize, to: usize| {
-            let new = numbers.len() as i64;
-            let number = *numbers.entry(&codes[from..to]).or_insert(new);
+        let mut numbers: HashMap<u64, i64, BuildHasherDefault<Mixer>> = HashMap::default();
+        let mut unknown: HashMap<&[u32], i64> = HashMap::new();
+        let mut add = |from: usize, to: usize, node: u32| {
+            let new = words.distinct.len() as i64;
+            let number = match (node, to - from) {
+                (ROOT, 1) => *numbers.entry(u64::from(codes[from])).or_insert(new),
+                (ROOT, _) => *unknown.entry(&codes[from..to]).or_insert(new),
+                _ => *numbers.entry(key(node, 0)).or_insert(new),
+            };
             if number == new {
                 words.distinct.push((from as i64, to as i64));
             }
@@ -139,7 +144,7 @@ impl Dictionary {
             let run = codes[at..].iter().take_while(|&&code| in_words(code)).count();
             if run == 0 {
                 let size = if codes[at..].starts_with(&[0x0D, 0x0A]) { 2 } else { 1 };
-                add(at, at + size);
+                add(at, at + size, ROOT);
                 at += size;
                 continue;
             }
@@ -147,37 +152,54 @@ impl Dictionary {
             let (end, mut waiting) = (at + run, at);
             let begin = at;
             while at < end {
-                let to = begin + route[at - begin].1;
+                let (_, to, node) = route[at - begin];
+                let to = begin + to;
                 if to == at + 1 && alphanumeric(codes[at]) {
                     at = to; // joined with the letters and digits before and after it
                     continue;
                 }
                 if waiting < at {
-                    add(waiting, at);
+                    add(waiting, at, self.node_of(&codes[waiting..at]));
                 }
-                add(at, to);
+                add(at, to, node);
                 (at, waiting) = (to, to);
             }
             if waiting < end {
-                add(waiting, end);
+                add(waiting, end, self.node_of(&codes[waiting..end]));
             }
         }
         words
     }
 
-    /// For each place of a run the weight of the best words from there on, and where the first of them ends.
-    fn best(&self, run: &[u32], route: &mut Vec<(f64, usize)>) {
+    /// The node of a word that may be chosen; the root of any other text.
+    fn node_of(&self, word: &[u32]) -> u32 {
+        let mut step = NOWHERE;
+        for &code in word {
+            step = self.step(step.node, code);
+            if step.node == ROOT {
+                break;
+            }
+        }
+        if step.weight.is_nan() {
+            ROOT
+        } else {
+            step.node
+        }
+    }
+
+    /// For each place of a run the weight of the best words from there on, where the first of them ends, and its node.
+    fn best(&self, run: &[u32], route: &mut Vec<(f64, usize, u32)>) {
         route.clear();
-        route.resize(run.len() + 1, (0.0, 0));
+        route.resize(run.len() + 1, (0.0, 0, ROOT));
         for from in (0..run.len()).rev() {
-            let mut found: Option<(f64, usize)> = None;
+            let mut found: Option<(f64, usize, u32)> = None;
             let mut node = ROOT;
             for (to, &code) in run.iter().enumerate().skip(from) {
                 let step = self.step(node, code);
                 if !step.weight.is_nan() {
                     let weight = step.weight - self.total + route[to + 1].0;
-                    if found.is_none_or(|(best, _)| weight >= best) {
-                        found = Some((weight, to + 1)); // of equals the longer word
+                    if found.is_none_or(|(best, ..)| weight >= best) {
+                        found = Some((weight, to + 1, step.node)); // of equals the longer word
                     }
                 }
                 if step.last {
@@ -185,7 +207,7 @@ impl Dictionary {
                 }
                 node = step.node;
             }
-            route[from] = found.unwrap_or((0.0 - self.total + route[from + 1].0, from + 1));
+            route[from] = found.unwrap_or((0.0 - self.total + route[from + 1].0, from + 1, ROOT));
         }
     }
 }
