@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from es_dedup import Deduplicator
 from es_dedup.errors import DedupError
-from es_dedup.evaluation import read_labels
-from es_dedup.evaluation.runner import run
+from es_dedup.evaluation import read_labels, runner
 from es_dedup.readers import InputFailure, read_pages
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])
@@ -81,7 +80,8 @@ def measure(labelled: LabelledSet) -> EvaluationReport:
     """Scan the pages in memory and ask for every labelled pair."""
     with Deduplicator.open(":memory:") as dedup:
         dedup.scan(pages_of(labelled.corpus))
-        return run(dedup, read_labels(labelled.labels))
+        labels = read_labels(labelled.labels)
+        return runner.report(runner.measure(dedup, labels), labels)
 
 
 def show(labelled: LabelledSet, found: EvaluationReport, seconds: float) -> None:

@@ -14,7 +14,8 @@ from es_dedup.decision.voting import decided_by, outcome, reason, voters_of
 from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.coverage import Coverage
 from es_dedup.detectors.coverage_pairs import PairMeasures, measure, run_shares
-from es_dedup.detectors.packed_features import packed_verdicts
+from es_dedup.detectors.features import features_of
+from es_dedup.detectors.packed_features import packed_detectors
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.model import Edge, PairDecision, Relation, Verdict
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from es_dedup.decision.rules import PairDecisions
     from es_dedup.decision.statistics import Statistics
     from es_dedup.detectors.features import FeatureTable
+    from es_dedup.detectors.port import Detector
     from es_dedup.model import Number
     from es_dedup.settings import Settings
 
@@ -353,26 +355,25 @@ def verdicts_by(
     name: str, comparison: PairComparison, pairs: Sequence[int], settings: Settings, statistics: Statistics
 ) -> Iterator[Verdict | None]:
     """Verdicts of one enabled method on some of the compared pairs; None where it skipped a page."""
-    ours, theirs = comparison.left.table, comparison.right.table
-    rows = [(int(comparison.left_rows[pair]), int(comparison.right_rows[pair])) for pair in pairs]
-    if name == Ccdet.name:
-        ccdet, least = Ccdet(settings.ccdet, statistics.noise), settings.ccdet.min_features
-        sizes = np.diff(ours.periods.offsets), np.diff(theirs.periods.offsets)
-        for left, right in rows:
-            having = min(sizes[0][left], sizes[1][right]) >= least
-            yield ccdet.verify_rows(ours.periods, left, theirs.periods, right) if having else None
-    elif name == Simhash.name:
-        simhash = Simhash(settings.simhash)
-        for left, right in rows:
-            having = bool(ours.has_words[left]) and bool(theirs.has_words[right])
-            bits = int(np.bitwise_count(ours.fingerprints[left] ^ theirs.fingerprints[right]))
-            yield simhash.decide(bits) if having else None
-    elif name == Coverage.name:
+    if name == Coverage.name:
         coverage = Coverage(settings.coverage)
-        for pair in pairs:
-            yield coverage.decide(comparison.measures, pair)
+        yield from (coverage.decide(comparison.measures, pair) for pair in pairs)
+        return
+    detector: Detector[Any]
+    if name == Ccdet.name:
+        detector = Ccdet(settings.ccdet, statistics.noise)
     else:
-        yield from packed_verdicts(name, ours.packed, theirs.packed, rows, settings)
+        detector = Simhash(settings.simhash) if name == Simhash.name else packed_detectors(settings)[name]
+    sides = []
+    for side, rows in (
+        (comparison.left, comparison.left_rows),
+        (comparison.right, comparison.right_rows),
+    ):
+        distinct, place = np.unique(rows[np.asarray(pairs, dtype=np.int64)], return_inverse=True)
+        features = features_of(side.table, detector, distinct.tolist())
+        sides.append([features[at] for at in place.tolist()])
+    for left, right in zip(*sides, strict=True):
+        yield None if left is None or right is None else detector.verify(left, right)
 
 
 def _verdicts(

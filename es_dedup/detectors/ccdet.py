@@ -237,16 +237,13 @@ class Ccdet(Detector[PeriodFeatures]):
             self._config, learn_noise(table, [content.site for content in contents], self._config)
         )
 
-    def table(self, batch: TextBatch) -> PeriodTable:
-        """Signatures of normalised texts."""
-        return period_table(batch, self._config.window)
-
     def featurise_many(self, contents: Sequence[Content]) -> list[PeriodFeatures | Skipped]:
         """Signatures of several pages."""
-        table = self.table(normalise_many([content.text for content in contents]))
-        return [self._features(table, row) for row in range(len(table))]
+        table = period_table(normalise_many([content.text for content in contents]), self._config.window)
+        return [self.features(table, row) for row in range(len(table))]
 
-    def _features(self, table: PeriodTable, row: int) -> PeriodFeatures | Skipped:
+    def features(self, table: PeriodTable, row: int) -> PeriodFeatures | Skipped:
+        """Signatures of one page of a table."""
         features = table.row(row)
         if features.total < self._config.min_features:
             return Skipped("few-full-stops", f"{features.total} of {self._config.min_features} signatures")
@@ -304,10 +301,6 @@ class Ccdet(Detector[PeriodFeatures]):
 
     def _useful(self, signatures: NDArray[np.uint64]) -> NDArray[np.uint64]:
         return signatures[~np.isin(signatures, self._noise)] if len(self._noise) else signatures
-
-    def verify_rows(self, left: PeriodTable, left_row: int, right: PeriodTable, right_row: int) -> Verdict:
-        """``verify`` on rows of two tables."""
-        return self.verify(left.row(left_row), right.row(right_row))
 
     def decide(self, shared: Shared) -> Verdict:
         """The verdict from what two pages share."""

@@ -27,6 +27,7 @@ from es_dedup.detectors.packed_features import (
 )
 from es_dedup.detectors.simhash import Simhash
 from es_dedup.errors import DamagedData
+from es_dedup.model import Skipped
 from es_dedup.text.characters import PLANE, tables
 from es_dedup.text.content import content_form
 from es_dedup.text.hashing import hash64, tagged_terms
@@ -287,17 +288,19 @@ def _head(payload: bytes) -> tuple[int, int, int, int, bool, int]:
     return version, size, length, digest, words, value
 
 
-def features_of(table: FeatureTable, detector: Detector[Any]) -> list[Any]:
-    """Features of each row in the detector's own form; None where it skipped the page or the table has none of it.
+def features_of(table: FeatureTable, detector: Detector[Any], rows: Sequence[int] | None = None) -> list[Any]:
+    """Features of some rows, or of each, in the detector's own form; None where it skipped the page or the table has none of it.
 
     Of the default three those of ``coverage`` are in the table alone.
     """
+    rows = range(len(table)) if rows is None else rows
     if detector.name == Simhash.name:
-        pages = zip(table.fingerprints.tolist(), table.has_words.tolist(), strict=True)
-        return [simhash.Fingerprint(value) if has else None for value, has in pages]
-    if detector.name == Ccdet.name:
-        return [table.periods.row(row) for row in range(len(table))]
-    return unpacked_by(detector, table.packed, len(table))
+        values, having = table.fingerprints, table.has_words
+        return [simhash.Fingerprint(int(values[row])) if having[row] else None for row in rows]
+    if isinstance(detector, Ccdet):
+        features = [detector.features(table.periods, row) for row in rows]
+        return [None if isinstance(each, Skipped) else each for each in features]
+    return unpacked_by(detector, table.packed, rows)
 
 
 def stored_terms(table: FeatureTable, settings: Settings) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.detectors.port import Detector
-    from es_dedup.model import TermGroup, Verdict
+    from es_dedup.model import TermGroup
     from es_dedup.settings import Settings
 
 DEFAULTS: Final = frozenset((Ccdet.name, Simhash.name, Coverage.name))
@@ -126,10 +126,11 @@ def packed_stored_terms(
         yield name, (np.array(terms, dtype=np.uint64), np.array(rows, dtype=np.int64))
 
 
-def unpacked_by(detector: Detector[Any], features: PackedFeatures, rows: int) -> list[Any]:
-    """One method's features of each row; None where it skipped the page, or made none at all."""
-    column = features.columns.get(detector.name, (None,) * rows)
-    return [None if packed is None else _unpacked(detector, packed) for packed in column]
+def unpacked_by(detector: Detector[Any], features: PackedFeatures, rows: Iterable[int]) -> list[Any]:
+    """One method's features of some rows; None where it skipped the page, or made none at all."""
+    column = features.columns.get(detector.name)
+    some = (None if column is None else column[row] for row in rows)
+    return [None if packed is None else _unpacked(detector, packed) for packed in some]
 
 
 def packed_query_terms(features: PackedFeatures, row: int, settings: Settings) -> list[TermGroup]:
@@ -145,28 +146,6 @@ def packed_query_terms(features: PackedFeatures, row: int, settings: Settings) -
             for group in (candidate_query.groups if candidate_query is not None else ())
         )
     return groups
-
-
-def packed_verdicts(
-    name: str,
-    left: PackedFeatures,
-    right: PackedFeatures,
-    rows: Iterable[tuple[int, int]],
-    settings: Settings,
-) -> Iterator[Verdict | None]:
-    """Verdicts of one method on pairs (left row, right row); None where it skipped a page."""
-    detector = packed_detectors(settings)[name]
-    unpacked: tuple[dict[int, Any], dict[int, Any]] = ({}, {})
-    columns = [side.columns.get(name) for side in (left, right)]
-    for pair in rows:
-        sides = []
-        for row, column, known in zip(pair, columns, unpacked, strict=True):
-            if row not in known:
-                packed = column[row] if column else None
-                known[row] = None if packed is None else _unpacked(detector, packed)
-            sides.append(known[row])
-        one, other = sides
-        yield None if one is None or other is None else detector.verify(one, other)
 
 
 def _column(features: PackedFeatures, name: str) -> tuple[bytes | None, ...]:

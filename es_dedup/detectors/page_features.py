@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.detectors.features import FeatureTable, featurise
@@ -29,7 +29,7 @@ class PageFeatures:
         length: characters of the normalised main text.
         content_hash: what exact copies share, 16 hexadecimal digits; empty for an empty page.
         fields: named features, see ``named_fields``.
-        counts: how many units, clauses, samples, numbers and title terms ``coverage`` compares; its features are hashes.
+        coverage: how many units, clauses, samples, numbers and title terms ``coverage`` compares; its features are hashes.
         skipped: methods that have nothing to compare on the page, with the reason; of the methods asked for.
         missing: fields that cannot be given, because the text is not kept.
     """
@@ -40,23 +40,13 @@ class PageFeatures:
     length: int
     content_hash: str
     fields: Mapping[str, Any]
-    counts: Mapping[str, int] = field(default_factory=dict)
+    coverage: Mapping[str, int] = field(default_factory=dict)
     skipped: Mapping[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
-        return {
-            "page_id": self.page_id,
-            "title": self.title,
-            "origin": self.origin,
-            "length": self.length,
-            "content_hash": self.content_hash,
-            "fields": dict(self.fields),
-            "coverage": dict(self.counts),
-            "skipped": dict(self.skipped),
-            "missing": list(self.missing),
-        }
+        return asdict(self)
 
 
 def of_text(page_id: str, text: str, title: str, settings: Settings, also: Sequence[str]) -> PageFeatures:

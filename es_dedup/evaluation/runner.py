@@ -140,23 +140,16 @@ class Measured:
             self.thresholds.update(_thresholds_of(name, verdict.evidence))
 
 
-def run(
-    dedup: IndexReader, labels: Sequence[LabelledPair], methods: Iterable[str] | None = None
-) -> EvaluationReport:
-    """Every figure of the evaluation for an index that holds the labelled pages.
-
-    Args:
-        dedup: an index whose pages are clustered (after ``scan``).
-        labels: labelled pairs; a pair with a page that is not stored counts as different.
-        methods: methods to report beside the decision rules; all that gave verdicts when None.
-    """
-    return report(measure(dedup, labels), labels, methods)
-
-
 def report(
     measured: Measured, labels: Sequence[LabelledPair], methods: Iterable[str] | None = None
 ) -> EvaluationReport:
-    """The same report from measurements."""
+    """Every figure of the evaluation from measurements.
+
+    Args:
+        measured: results of an index.
+        labels: labelled pairs; a pair with a page that is not stored counts as different.
+        methods: methods to report beside the decision rules; all that gave verdicts when None.
+    """
     wanted = None if methods is None else {BY_RULES, *methods}
     decisions = {
         name: pairs for name, pairs in measured.decisions.items() if wanted is None or name in wanted

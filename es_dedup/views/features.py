@@ -57,7 +57,7 @@ def feature_rows(
         else:
             rows.append((name, str(value)))
     rows.append(
-        ("coverage", ", ".join(f"{format_number(count)} {name}" for name, count in page.counts.items()))
+        ("coverage", ", ".join(f"{format_number(count)} {name}" for name, count in page.coverage.items()))
     )
     template = "nothing to compare ({reason})"
     rows += [

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from es_dedup.detectors.ccdet import Ccdet, PeriodTable, Shared
+from es_dedup.detectors.ccdet import Ccdet, PeriodTable, Shared, period_table
 from es_dedup.text.normalise import normalise_many
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ class CcdetIdf(Ccdet):
 
     def learned(self, contents: Sequence[Content]) -> Self:
         """A detector of the same settings with the signatures of low idf in these pages as noise."""
-        table = self.table(normalise_many([content.text for content in contents]))
+        texts = normalise_many([content.text for content in contents])
+        table = period_table(texts, self._config.window)
         return type(self)(self._config, noise_by_idf(table, MIN_IDF, min_pages=self._config.prune_min_pages))
 
 

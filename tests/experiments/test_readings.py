@@ -105,7 +105,7 @@ def test_noise_by_idf_and_kept_counts_equal_the_reference(
         detector = kind(config, noise)
         for left in range(len(pages)):
             for right in range(len(pages)):
-                found = detector.verify_rows(table, left, table, right)
+                found = detector.verify(table.row(left), table.row(right))
                 wanted = slow_ccdet.decide_pages(
                     pages[left], pages[right], dropped, recount=recount, limits=limits
                 )

@@ -100,7 +100,7 @@ def test_every_pair(contents: list[Content], texts: list[str], prune: str) -> No
     shown = ("common", "left_signatures", "right_signatures")
     related = 0
     for left, right in PAIRS:
-        found = detector.verify_rows(table, left, table, right)
+        found = detector.verify(table.row(left), table.row(right))
         expected = slow_ccdet.decide_pages(signed[left], signed[right], dropped)
         counts = [len(signed[page] - dropped) for page in (left, right)]
         assert found.relation is RELATIONS[expected.relation], (left, right)
