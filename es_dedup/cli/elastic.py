@@ -200,10 +200,12 @@ def audit(session: Session, *, repair: bool = False, force: Force = False) -> Ex
     """
     from es_dedup.maintenance.audit import KINDS
     from es_dedup.maintenance.audit import audit as audit_
+    from es_dedup.maintenance.status import FOLLOW, unfinished_jobs
 
     output = session.output
     with session.site(read_only=not repair) as site:
         found = audit_(site, repair=repair, force=force)
+        working = [] if found.clean else [each for each in unfinished_jobs(site) if each.what != FOLLOW]
     said = found.as_dict()
     facts = {name: said[name] for name in ("documents", "pages", "clusters", "dead")}
     facts |= {KINDS[kind]: len(names) for kind, names in found.found.items() if names}
@@ -213,6 +215,9 @@ def audit(session: Session, *, repair: bool = False, force: Force = False) -> Ex
             output.warn(f"{kind}: {name}")
     if repair:
         output.facts({f"repaired: {name}": count for name, count in found.repaired.items()})
+    elif working:
+        output.warn(f"{working[0].what} {working[0].id} is {working[0].state}: audit again when it is done")
+        return ExitCode.ERROR
     elif not found.clean:
         output.warn("`es-dedup elastic audit --repair` repairs it")
         return ExitCode.ERROR

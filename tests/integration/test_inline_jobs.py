@@ -15,11 +15,20 @@ from es_dedup.index.source_index import SourceDocument
 from es_dedup.maintenance import documents
 from es_dedup.maintenance.runner import Runner, start_follow, start_ingest, start_recheck
 from es_dedup.maintenance.status import BEAT, job_status
+from tests.commands import ran
 from tests.servers import url_of
 from tests.source_indices import attached, ids_of, made_up_documents, settings, source_index
 from tests.terminal import CTRL_C, Terminal
 
 SMALL_BATCHES: Final = {"ES_DEDUP_MAINTENANCE__BATCH": "16", "ES_DEDUP_MAINTENANCE__PART_DOCUMENTS": "1000"}
+
+
+def test_the_audit_says_that_a_job_is_not_done() -> None:
+    with source_index(made_up_documents(3), shards=1) as (_, name), attached(name, settings()) as site:
+        command = ("--db", f"{url_of('es8')}/{name}", "elastic", "audit")
+        assert "audit --repair` repairs it" in ran(*command, code=1).output
+        job = Runner(site).start("backfill", {})
+        assert f"backfill {job.id} is running: audit again when it is done" in ran(*command, code=1).output
 
 
 @pytest.mark.slow
