@@ -30,10 +30,8 @@ CLIENT9 := .venv-client9
 LOWEST := .venv-lowest
 GENERATOR := .venv-generator
 TEST_TOOLS := aiohttp hypothesis pytest-timeout pytest-xdist pyyaml
-# 9.1 takes the place of 8.19
-ON_ES9 := bash -c 'ES_DEDUP_ES_URL=$$ES_DEDUP_ES9_URL exec "$$@"' run
-# OpenSearch takes the place of Elasticsearch
-ON_OPENSEARCH := bash -c 'ES_DEDUP_ES_URL=$$ES_DEDUP_OPENSEARCH_URL exec "$$@"' run
+# another server takes the place of 8.19
+ON = bash -c 'ES_DEDUP_ES_URL=$$ES_DEDUP_$(1)_URL exec "$$@"' run
 # which tests run where: CONTRIBUTING.md, "Tests"
 DAILY := not slow and not traffic and not data and not other_servers and not spark and not integrations and not browser
 QUICK := tests/unit tests/contract tests/formats tests/integration/test_hook.py tests/integration/collapse/test_modes.py tests/integration/test_maintenance.py
@@ -94,7 +92,7 @@ test-opensearch: $(NATIVE)  ## contract suites of the index, command line, hook,
 	$(SERVERS) run opensearch -- $(PYTEST) -k opensearch tests/contract/test_elastic_index.py tests/integration/test_opensearch.py tests/integration/test_serve.py tests/integration/test_console_clusters.py $(PYTEST_ARGS)
 
 test-opensearch-all: $(NATIVE)  ## with OpenSearch in the place of Elasticsearch
-	$(SERVERS) run opensearch redis -- $(ON_OPENSEARCH) $(PYTEST) -m 'not other_servers and not traffic and not data and not exclusive' tests/integration $(PYTEST_ARGS)
+	$(SERVERS) run opensearch redis -- $(call ON,OPENSEARCH) $(PYTEST) -m 'not other_servers and not traffic and not data and not exclusive' tests/integration $(PYTEST_ARGS)
 
 test-spark: $(NATIVE)  ## the clusters on a local Spark session beside those of a scan; installs pyspark, needs Java
 	@$(PIP_INSTALL) --editable '.[spark]'
@@ -115,8 +113,9 @@ test-browser: $(NATIVE)  ## the console in Chromium, on a file and on Elasticsea
 	$(SERVERS) run es8 -- $(PYTEST_ALONE) tests/browser --durations=5 $(PYTEST_ARGS)
 
 test-all: $(NATIVE)  ## everything on all servers, then fuzz and test-model: hours
-	$(SERVERS) run es8 es9 secured three narrow bundled opensearch redis -- $(PYTEST) $(PYTEST_ARGS)
-	$(SERVERS) run es9 redis -- $(ON_ES9) $(PYTEST) -m 'not other_servers and not data' tests/integration
+	$(SERVERS) run es8 es9 secured three narrow opensearch redis -- $(PYTEST) $(PYTEST_ARGS)
+	$(SERVERS) run es9 redis -- $(call ON,ES9) $(PYTEST) -m 'not other_servers and not data' tests/integration
+	$(SERVERS) run bundled redis -- $(call ON,BUNDLED) $(PYTEST) -m '$(DAILY)' tests/contract tests/integration
 	$(MAKE) test-opensearch-all fuzz test-model
 
 coverage: $(NATIVE)  ## the tests of every day and the slow ones, with branch coverage
@@ -130,7 +129,7 @@ test-client9: $(DEV)  ## hook, collapse and maintenance with client 9.x on Elast
 	@grep -viE '^(elasticsearch|elastic-transport)==' constraints.txt > $(CLIENT9)/constraints.txt
 	@$(CLIENT9)/bin/python -m pip install --quiet --constraint $(CLIENT9)/constraints.txt --editable '.[dev]'
 	@$(CLIENT9)/bin/python -m pip install --quiet --constraint $(CLIENT9)/constraints.txt --editable '.[elastic9]' 2>/dev/null  # in place of elastic
-	$(SERVERS) run es9 redis -- $(ON_ES9) $(CLIENT9)/bin/python -m pytest -m 'not other_servers and not traffic and not data' tests/integration
+	$(SERVERS) run es9 redis -- $(call ON,ES9) $(subst $(BIN),$(CLIENT9)/bin,$(PYTEST)) -m '$(DAILY)' tests/integration $(PYTEST_ARGS)
 
 test-lowest:  ## unit, contract and format tests with the lowest allowed version of each dependency, in an environment of its own
 	@bash .ci/make-venv $(LOWEST)
