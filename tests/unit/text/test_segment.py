@@ -18,6 +18,7 @@ from tests.texts import ZH, page_texts
 
 NAMES = ("jieba", "jieba-hmm")
 """Values of the setting."""
+needs_native = pytest.mark.skipif(native.core is None, reason="the native core is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +27,7 @@ def both() -> tuple[Segmenter, Segmenter]:
     return NativeSegmenter(), JiebaSegmenter()
 
 
+@needs_native
 def test_the_dictionary_is_read_by_the_native_core_where_that_is_installed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -36,6 +38,7 @@ def test_the_dictionary_is_read_by_the_native_core_where_that_is_installed(
     assert (type(found), found.name) == (JiebaSegmenter, "jieba")
 
 
+@needs_native
 @settings(max_examples=150, deadline=None)
 @given(page_texts)
 def test_both_give_the_same_words_and_tags(both: tuple[Segmenter, Segmenter], text: str) -> None:
@@ -49,6 +52,7 @@ def test_both_give_the_same_words_and_tags(both: tuple[Segmenter, Segmenter], te
         assert [both[0].tag(word) for word in fast.distinct] == [both[1].tag(word) for word in fast.distinct]
 
 
+@needs_native
 def test_a_dictionary_that_is_damaged_names_the_line() -> None:
     with pytest.raises(ValueError, match="line 2"):
         native.core.Dictionary("水泵 3 n\n检修\n")
