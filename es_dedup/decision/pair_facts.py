@@ -35,7 +35,8 @@ class PairFacts(PairContext):
         min_tokens: shared units that the pair has to reach.
         about_title: how much the shared text is about the titles, from 0; 1.5 when it is and the titles are equal.
         distinguishing: share of the title-distinguishing terms that occur only in unshared text, the smaller of both sides.
-        shared_tokens: shared units, template discounted.
+        shared_tokens: shared units, template discounted; of near copies without titles all units: rows of a form that are filled in alike are
+            duplicates, however little is filled in.
         title_overlap: of the titles; negative where one is missing.
         conflicting_numbers: numbers that the other page lacks, the smaller of both sides; ``conflicting_share`` their share of a page's
             numbers, the smaller of both sides.
@@ -82,6 +83,8 @@ def facts_of(measures: PairMeasures, known: PairContext, thresholds: Thresholds)
     left_lost = left.lost_numbers / np.maximum(left.numbers, 1)
     right_lost = right.lost_numbers / np.maximum(right.numbers, 1)
     untitled_copies = ~known.titled & (lesser >= thresholds.copied_cover)
+    same, other = measures.same_numbers, measures.other_numbers
+    near_copies = ~known.titled & (lesser >= thresholds.near_copy)
     return PairFacts(
         **{each.name: getattr(known, each.name) for each in fields(known)},
         left_cover=left_cover,
@@ -95,13 +98,13 @@ def facts_of(measures: PairMeasures, known: PairContext, thresholds: Thresholds)
         # a text without any word of either title is boilerplate, unless the titles agree
         about_title=share + np.where((share > 0) | (overlap >= TITLES_AGREE), overlap / 2, 0.0),
         distinguishing=distinguishing,
-        shared_tokens=measures.shared_tokens,
+        shared_tokens=np.where(near_copies, measures.tokens, measures.shared_tokens),
         title_overlap=measures.title_overlap,
         conflicting_numbers=np.minimum(left.lost_numbers, right.lost_numbers),
         conflicting_share=np.minimum(left_lost, right_lost),
-        clauses_with_same_numbers=measures.same_numbers,
-        clauses_with_other_numbers=measures.other_numbers,
-        numbers_agree=_numbers_agree(measures),
+        clauses_with_same_numbers=same,
+        clauses_with_other_numbers=other,
+        numbers_agree=(same >= SEVERAL) & (other == 0),
         would_be_duplicates=lesser >= thresholds.same_cover,
         quoted=_quoted(measures, known, distinguishing, thresholds),
         copy=known.exact & ~(known.titled & (overlap < TITLES_AGREE)),
@@ -149,8 +152,3 @@ def _own(side: Side, terms: NDArray[np.int64]) -> Floats:
 def _distinguishing(side: Side) -> Floats:
     """Share of the terms that only this title has which occur only in text that the other page lacks; 0 without any in the body."""
     return side.foreign_lost / np.maximum(side.foreign_terms, 1)
-
-
-def _numbers_agree(measures: PairMeasures) -> Mask:
-    agree: Mask = (measures.same_numbers >= SEVERAL) & (measures.other_numbers == 0)
-    return agree

@@ -152,7 +152,7 @@ class PostingSample(NamedTuple):
         titles: see ``title_signatures``; ``titled``: False where its first words stand for the title.
         fingerprints: SimHash; ``hashes``: of the normalised texts.
         days: day of publication as a day number, 0 when unknown.
-        sketches: smallest gram hashes.
+        grams, clauses: sketches of them.
     """
 
     keys: NDArray[np.uint64]
@@ -161,7 +161,8 @@ class PostingSample(NamedTuple):
     fingerprints: NDArray[np.uint64]
     hashes: NDArray[np.uint64]
     days: NDArray[np.int64]
-    sketches: Sketches
+    grams: Sketches
+    clauses: Sketches
 
     @classmethod
     def of(cls, table: FeatureTable, keys: NDArray[np.uint64], days: NDArray[np.int64]) -> PostingSample:
@@ -174,19 +175,16 @@ class PostingSample(NamedTuple):
             table.fingerprints,
             table.hashes,
             days,
-            sketches_of(cover),
+            sketches_of(cover, "gram"),
+            sketches_of(cover, "clause"),
         )
 
     @classmethod
     def joined(cls, parts: Sequence[PostingSample]) -> PostingSample:
         """The pages of all parts, in order."""
-        columns: dict[str, Any] = {
-            name: np.concatenate([getattr(part, name) for part in parts])
-            for name in cls._fields
-            if name != "sketches"
-        }
-        grams, thresholds = zip(*(part.sketches for part in parts), strict=True)
-        return cls(**columns, sketches=Sketches(np.concatenate(grams), np.concatenate(thresholds)))
+        *columns, grams, clauses = zip(*parts, strict=True)
+        sketches = (Sketches(*map(np.concatenate, zip(*each, strict=True))) for each in (grams, clauses))
+        return cls._make([*map(np.concatenate, columns), *sketches])
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,7 +338,7 @@ def _votes(
     texts = np.sort(pages.hashes[triples], axis=1)
     asked = sampled.asked & untitled[sampled.feature] & (texts[:, 1:] != texts[:, :-1]).all(axis=1)
     votes = np.zeros(len(triples))
-    votes[asked] = content_votes(triples[asked], pages.sketches)
+    votes[asked] = content_votes(triples[asked], pages.grams, pages.clauses)
     return asked, votes
 
 

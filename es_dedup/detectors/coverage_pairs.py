@@ -85,7 +85,8 @@ class PairMeasures:
 
     Attributes:
         left, right: the two sides.
-        shared_tokens: words in common, estimated from the sampled grams, weighted.
+        tokens: length of the shorter page, in units.
+        shared_tokens: units in common, estimated from the sampled grams, weighted.
         shared_clauses, discounted_clauses: clauses in common, and those of them with weight below 0.5.
         title_overlap: shared title terms over the shorter title's, in [0, 1]; -1 when a title is missing.
         same_numbers, other_numbers: clauses equal after masking numbers: with equal and with other numbers.
@@ -93,6 +94,7 @@ class PairMeasures:
 
     left: Side
     right: Side
+    tokens: Counts
     shared_tokens: Floats
     shared_clauses: Counts
     discounted_clauses: Counts
@@ -171,8 +173,10 @@ def measure(
     measured = _measured_natively if native.core else _measured
     shares, overlap, columns = measured(*sides)
     known = left.titled[left_rows], right.titled[right_rows]
+    tokens = left.tokens[left_rows], right.tokens[right_rows]
     return PairMeasures(
-        shared_tokens=np.minimum(shares[0] * left.tokens[left_rows], shares[1] * right.tokens[right_rows]),
+        tokens=np.minimum(*tokens),
+        shared_tokens=np.minimum(shares[0] * tokens[0], shares[1] * tokens[1]),
         title_overlap=np.where(known[0] & known[1], overlap, -1.0),
         **columns,
     )

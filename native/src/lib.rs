@@ -42,7 +42,7 @@ mod es_dedup_native {
 
     /// Raised when any function takes or gives anything else than before; the package refuses other versions.
     #[pymodule_export]
-    const INTERFACE: u32 = 3;
+    const INTERFACE: u32 = 4;
 
     fn texts<'a>(codes: &'a Array<'_, u32>, offsets: &'a Array<'_, i64>) -> PyResult<Texts<'a>> {
         Ok(Texts { codes: codes.as_slice()?, offsets: offsets.as_slice()? })
@@ -295,6 +295,13 @@ mod es_dedup_native {
         Ok(sums.into_pyarray(py))
     }
 
+    /// `es_dedup.decision.remainders.Sketches`.
+    type Sketches<'py> = (PyReadonlyArray2<'py, u32>, PyReadonlyArray2<'py, u8>, Array<'py, u32>);
+
+    fn sketches<'a>(of: &'a Sketches<'_>) -> PyResult<statistics::Sketches<'a>> {
+        Ok(statistics::Sketches { hashes: of.0.as_slice()?, sizes: of.1.as_slice()?, thresholds: of.2.as_slice()? })
+    }
+
     /// `es_dedup.decision.statistics.PostingSample`.
     #[derive(FromPyObject)]
     struct Sample<'py> {
@@ -303,7 +310,8 @@ mod es_dedup_native {
         fingerprints: Array<'py, u64>,
         hashes: Array<'py, u64>,
         days: Array<'py, i64>,
-        sketches: (PyReadonlyArray2<'py, u32>, Array<'py, u32>),
+        grams: Sketches<'py>,
+        clauses: Sketches<'py>,
     }
 
     #[pyfunction]
@@ -322,8 +330,8 @@ mod es_dedup_native {
             fingerprints: sample.fingerprints.as_slice()?,
             hashes: sample.hashes.as_slice()?,
             days: sample.days.as_slice()?,
-            grams: sample.sketches.0.as_slice()?,
-            thresholds: sample.sketches.1.as_slice()?,
+            grams: sketches(&sample.grams)?,
+            clauses: sketches(&sample.clauses)?,
         };
         let (features, offsets) = (features.as_slice()?, offsets.as_slice()?);
         let (values, weights) = without_lock(py, || statistics::weigh(features, offsets, pages, threads))?;

@@ -21,6 +21,10 @@ const SHARED_LOW: f64 = 0.05;
 const SHARED_HIGH: f64 = 0.15;
 const SMALL: f64 = 0.20;
 const LARGE: f64 = 0.30;
+const EDITS_SHARED: f64 = 0.40;
+const MISSING_LOW: f64 = 0.01;
+const MISSING_HIGH: f64 = 0.04;
+const FILLED_IN: f64 = 0.50;
 
 const COMPLETE: u32 = u32::MAX;
 const MASK_BITS: u32 = 32;
@@ -29,7 +33,50 @@ const PART_BITS: u32 = 3;
 /// Votes of triples that a thread keeps: copies of one text share all their features.
 const KEPT_VOTES: usize = 1 << 15;
 
-/// `es_dedup.decision.statistics.PostingSample`; of `titles` and `grams` as many a page as there are columns.
+/// `es_dedup.decision.remainders.Sketches`; as many a page as there are columns.
+#[derive(Clone, Copy)]
+pub struct Sketches<'a> {
+    pub hashes: &'a [u32],
+    pub sizes: &'a [u8],
+    pub thresholds: &'a [u32],
+}
+
+impl<'a> Sketches<'a> {
+    /// The smallest hashes of a page and what each counts, as far as all up to `bound` are known.
+    fn known(&self, page: usize, bound: u32) -> (&'a [u32], &'a [u8]) {
+        let width = self.hashes.len() / self.thresholds.len();
+        let (hashes, sizes) = (&self.hashes[page * width..][..width], &self.sizes[page * width..][..width]);
+        let known = hashes.partition_point(|&hash| hash <= bound && hash != COMPLETE);
+        (&hashes[..known], &sizes[..known])
+    }
+
+    /// Of each page of three: the share that remains, and the share of the remainder that another one has.
+    fn remainders(&self, triple: [usize; 3]) -> [(f64, f64); 3] {
+        let bound = triple.map(|page| self.thresholds[page]).into_iter().fold(COMPLETE, u32::min);
+        let known = triple.map(|page| self.known(page, bound));
+        let (mut next, mut total, mut remaining, mut shared) = ([0usize; 3], [0u32; 3], [0u32; 3], [0u32; 3]);
+        loop {
+            let heads = [0, 1, 2].map(|page| known[page].0.get(next[page]).copied().unwrap_or(COMPLETE));
+            let least = heads[0].min(heads[1]).min(heads[2]);
+            if least == COMPLETE {
+                break;
+            }
+            let holds = heads.map(|head| head == least);
+            let holders = holds.iter().filter(|&&holds| holds).count();
+            for page in (0..3).filter(|&page| holds[page]) {
+                let size = u32::from(known[page].1[next[page]]);
+                next[page] += 1;
+                total[page] += size;
+                remaining[page] += size * u32::from(holders < 3);
+                shared[page] += size * u32::from(holders == 2);
+            }
+        }
+        let share = |part: u32, of: u32| f64::from(part) / f64::from(of.max(1));
+        [0, 1, 2].map(|page| (share(remaining[page], total[page]), share(shared[page], remaining[page])))
+    }
+}
+
+/// `es_dedup.decision.statistics.PostingSample`; of `titles` as many a page as there are columns.
 #[derive(Clone, Copy)]
 pub struct Pages<'a> {
     /// Place of each page by its key.
@@ -39,21 +86,14 @@ pub struct Pages<'a> {
     pub fingerprints: &'a [u64],
     pub hashes: &'a [u64],
     pub days: &'a [i64],
-    pub grams: &'a [u32],
-    pub thresholds: &'a [u32],
+    pub grams: Sketches<'a>,
+    pub clauses: Sketches<'a>,
 }
 
 impl<'a> Pages<'a> {
     fn title(&self, page: usize) -> &'a [u64] {
         let width = self.titles.len() / self.hashes.len();
         &self.titles[page * width..(page + 1) * width]
-    }
-
-    /// The smallest grams of a page, as far as all up to `bound` are known.
-    fn sketch(&self, page: usize, bound: u32) -> &'a [u32] {
-        let width = self.grams.len() / self.hashes.len();
-        let grams = &self.grams[page * width..(page + 1) * width];
-        &grams[..grams.partition_point(|&gram| gram <= bound && gram != COMPLETE)]
     }
 }
 
@@ -180,30 +220,18 @@ fn by_remainders(of: &[usize], pages: Pages<'_>, votes: &mut Votes) -> f64 {
 
 /// How strongly the remainders of three pages indicate that their shared text is content.
 fn vote(triple: [usize; 3], pages: Pages<'_>) -> f64 {
-    let bound = triple.map(|page| pages.thresholds[page]).into_iter().fold(COMPLETE, u32::min);
-    let sketches = triple.map(|page| pages.sketch(page, bound));
-    let mut next = [0usize; 3];
-    let (mut in_three, mut in_two) = (0, [0u32; 3]);
-    loop {
-        let heads = [0, 1, 2].map(|page| sketches[page].get(next[page]).copied().unwrap_or(COMPLETE));
-        let least = heads[0].min(heads[1]).min(heads[2]);
-        if least == COMPLETE {
-            break;
-        }
-        let holds = heads.map(|head| u32::from(head == least));
-        let holders = holds[0] + holds[1] + holds[2];
-        for page in 0..3 {
-            next[page] += holds[page] as usize;
-            in_two[page] += holds[page] & u32::from(holders == 2);
-        }
-        in_three += usize::from(holders == 3);
+    let mean = |values: [f64; 3]| values.iter().sum::<f64>() / 3.0;
+    let most = |values: [f64; 3]| values.into_iter().fold(0.0, f64::max);
+    let grams = pages.grams.remainders(triple);
+    let (remaining, shared) = (grams.map(|page| page.0), grams.map(|page| page.1));
+    let (size, clause_size) = (mean(remaining), mean(pages.clauses.remainders(triple).map(|page| page.0)));
+    let content = scale(most(shared), SHARED_LOW, SHARED_HIGH).max(1.0 - scale(size, SMALL, LARGE));
+    if most(remaining) >= FILLED_IN {
+        return content;
     }
-    let counts = sketches.map(<[u32]>::len);
-    let remaining = counts.map(|count| count - in_three);
-    let share = |part: f64, of: usize| part / of.max(1) as f64;
-    let most_shared = (0..3).map(|page| share(f64::from(in_two[page]), remaining[page])).fold(0.0, f64::max);
-    let size = (0..3).map(|page| share(remaining[page] as f64, counts[page])).sum::<f64>() / 3.0;
-    scale(most_shared, SHARED_LOW, SHARED_HIGH).max(1.0 - scale(size, SMALL, LARGE))
+    let edited = ((clause_size - size) / (1.0 - size).max(1e-9)).clamp(0.0, size);
+    let missing = scale(EDITS_SHARED * edited - mean(shared) * size, MISSING_LOW, MISSING_HIGH);
+    content * (1.0 - missing * scale(size, 0.0, SMALL))
 }
 
 /// 0 up to `low`, 1 from `high`, linear in between.

@@ -16,7 +16,7 @@ from es_dedup import native
 from es_dedup.decision.remainders import Sketches
 from es_dedup.decision.statistics import PostingSample, Statistics, weigh
 from es_dedup.detectors.coverage_features import COMPLETE
-from es_dedup.detectors.coverage_pairs import Weights, measure
+from es_dedup.detectors.coverage_pairs import RUN_CHARS, Weights, measure
 from es_dedup.detectors.dwdcs_paths import Graphs, removal_sums
 from es_dedup.detectors.features import featurise, pack, stored_terms, unpack
 from es_dedup.errors import DamagedData
@@ -153,6 +153,15 @@ def weights(draw: Draw) -> Callable[[], Any]:
     return lambda: statistics.clause_weights_of(asked)
 
 
+def sketches(source: np.random.Generator, pages: int, most: int) -> Sketches:
+    """Sketches of pages that share few or many of their elements, each of which counts less than ``most``."""
+    hashes = np.sort(source.choice(40, (pages, 20)), axis=1).astype(np.uint32)
+    hashes[:, 1:][hashes[:, 1:] == hashes[:, :-1]] = COMPLETE
+    hashes.sort(axis=1)
+    sizes = (hashes % np.uint32(most - 1) + 1).astype(np.uint8)
+    return Sketches(hashes, sizes, source.integers(0, 200, pages, dtype=np.uint32) * np.uint32(7))
+
+
 def learned_weights(draw: Draw) -> Callable[[], Any]:
     """Features of pages that share few or many of them, with copies, equal titles, missing titles and days."""
     source = np.random.default_rng(draw(st.integers(0, 9999)))
@@ -161,9 +170,6 @@ def learned_weights(draw: Draw) -> Callable[[], Any]:
     rows = [source.choice(known, source.integers(0, pool), replace=False) for _ in range(pages)]
     features = np.concatenate((*rows, known[:0]))
     masks = source.integers(0, 2, len(features), dtype=np.uint64) * np.uint64(draw(st.sampled_from([1, 512])))
-    grams = np.sort(source.choice(200, (pages, 12)).astype(np.uint32) * np.uint32(7), axis=1)
-    grams[:, 1:][grams[:, 1:] == grams[:, :-1]] = COMPLETE
-    grams.sort(axis=1)
     alike = draw(st.sampled_from([1, 3, 1 << 40]))
     sample = PostingSample(
         keys=source.permutation(pages).astype(np.uint64),
@@ -172,7 +178,8 @@ def learned_weights(draw: Draw) -> Callable[[], Any]:
         fingerprints=source.integers(0, 1 << draw(st.sampled_from([4, 12, 40])), pages, dtype=np.uint64),
         hashes=source.integers(0, draw(st.sampled_from([2, 1 << 40])), pages, dtype=np.uint64),
         days=source.choice([0, 738_000, 738_300, 738_900], pages),
-        sketches=Sketches(grams, source.integers(0, 1400, pages, dtype=np.uint32)),
+        grams=sketches(source, pages, 2),
+        clauses=sketches(source, pages, RUN_CHARS),
     )
     offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     return lambda: weigh(features | masks, offsets, sample)

@@ -39,6 +39,7 @@ def random_pairs(seed: int) -> tuple[PairMeasures, PairContext]:
     measures = PairMeasures(
         left=side(),
         right=side(),
+        tokens=counts(9_000),
         shared_tokens=2.0 ** source.uniform(3, 12, PAIRS),
         shared_clauses=counts(50),
         discounted_clauses=counts(3),

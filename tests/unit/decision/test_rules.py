@@ -13,7 +13,7 @@ from es_dedup.decision.rules import ACCEPTED
 from es_dedup.decision.thresholds import BALANCED, LOOSE, PRESETS, STRICT
 from es_dedup.model import Relation
 from es_dedup.settings import Settings
-from tests.unit.decision.decision_cases import Small, decide_pair, lines, numbered
+from tests.unit.decision.decision_cases import Small, decide_pair, learned, lines, numbered
 
 STORY: Final = lines(1, 12)
 LONG: Final = lines(2, 36)
@@ -212,6 +212,16 @@ def test_an_update_that_tells_of_the_same_figures_is_no_other_issue() -> None:
     assert decide_pair(today, tomorrow).reason == ACCEPTED
     other = Small((*STORY, *numbered(5, 4, 60), *numbered(4, 2, 200)), TITLE, 101)
     assert decide_pair(today, other).reason == "numbers differ throughout"
+
+
+def test_rows_of_a_form_that_are_filled_in_alike_are_duplicates_however_little_is_filled_in() -> None:
+    form = learned([Small((STORY[0], *lines(40 + page, 2))) for page in range(9)])
+    row, again, other = (
+        Small((STORY[0], filled)) for filled in ("海港清晨迎来。", "海港清晨，迎来", "山村小学换了。")
+    )
+    found = decide_pair(row, again, form)
+    assert (found.relation, found.evidence["discounted_clauses"]) == (Relation.DUPLICATE, 2)
+    assert not decide_pair(row, other, form).relation.same
 
 
 def test_notices_without_titles_are_told_apart_by_their_numbers() -> None:

@@ -58,6 +58,24 @@ def clause_weights(statistics: Statistics, texts: tuple[str, ...]) -> list[float
     return weights
 
 
+def filled_in(page: int) -> Small:
+    """A form of eight sentences, with a word of the page's own in every other one."""
+    own = lines(1700 + page, 4)
+    return Small(
+        tuple(f"{one[:9]}{own[at // 2][:4] if at % 2 else ''}{one[9:]}" for at, one in enumerate(FORM))
+    )
+
+
+def edited(page: int) -> Small:
+    """The same sentences, of which the page has edited two, each page others."""
+    own = lines(1700 + page, 2)
+    changed = {page % 8: own[0], (page * 3 + 1) % 8: own[1]}
+    return Small(
+        tuple(f"{one[:9]}{changed[at][:4]}{one[9:]}" if at in changed else one for at, one in enumerate(FORM))
+    )
+
+
+FORM: Final = lines(81, 8)
 BANNER: Final = lines(79, 3)
 BANNERED: Final = [Small((*BANNER, *lines(1200 + page, 8))) for page in range(30)]
 CORPUS: Final = [
@@ -144,6 +162,11 @@ class TestRemainders:
         pages = [Small((*WIRE, *added[page], *lines(500 + page, 12))) for page in range(3)]
         weights = clause_weights(learned(pages), WIRE)
         assert weights == pytest.approx([weight] * len(weights))
+
+    def test_a_form_that_is_filled_in_is_template_and_a_story_that_is_edited_is_content(self) -> None:
+        forms, copies = (learned([made(page) for page in range(12)]) for made in (filled_in, edited))
+        assert float(forms.gram_weights.max()) < 0.4
+        assert float(copies.gram_weights.min()) > 0.6
 
     def test_equal_copies_do_not_decide(self) -> None:
         alone = learned([BANNERED[0]] * 6)
