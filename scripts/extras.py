@@ -194,14 +194,27 @@ def use_opensearch(at: Environment) -> None:
     scan_on(at, server("ES_DEDUP_OPENSEARCH_URL"))
 
 
-def scan_on(at: Environment, address: str) -> None:
-    """A scan into an index on a server, and its clusters."""
-    place = f"{address}/{token()}"
+def use_proxy(at: Environment) -> None:
+    """The same through a forward proxy, which alone reaches the server."""
+    command = (sys.executable, "-m", "tests.gateway", "forward", "--target", server())
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as gateway:
+        try:
+            proxy = gateway.stdout.readline().strip() if gateway.stdout else ""
+            behind = Environment(at.folder, {**at.variables, "ES_DEDUP_ELASTIC__PROXY": proxy})
+            scan_on(behind, server(), "http://nowhere.example:9200")
+        finally:
+            gateway.terminate()
+
+
+def scan_on(at: Environment, address: str, named: str = "") -> None:
+    """A scan into an index on a server, which commands may know by another name, and its clusters."""
+    name = token()
+    place = f"{named or address}/{name}"
     try:
         at.expect(at.rows("--db", place, "scan", "pages")[0]["stored"], "stored pages")
         at.expect(at.rows("--db", place, "clusters"), "clusters")
     finally:
-        remove(place)
+        remove(f"{address}/{name}")
 
 
 def use_celery(at: Environment) -> None:
@@ -306,6 +319,7 @@ USES: Final[dict[str, Callable[[Environment], None]]] = {
     "elastic": use_elastic,
     "elastic9": use_elastic9,
     "opensearch": use_opensearch,
+    "proxy": use_proxy,
     "parquet": use_parquet,
     "remote": use_remote,
     "s3": partial(use_remote, storage="s3"),
@@ -468,7 +482,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("extras", nargs="*", help=f"{CORE}, {IMAGE}, or names of extras with commas")
-    alone = [extra for extra in USES if extra != "celery"]  # workers need a client, too
+    alone = [extra for extra in USES if extra not in {"celery", "proxy"}]  # which need a client, too
     asked_for = parser.parse_args().extras or [IMAGE, *alone, CORE, *documented()]
     failed = False
     with (
