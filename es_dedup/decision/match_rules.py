@@ -67,6 +67,7 @@ EXACT: Final = Fact("exact", "texts are equal", "texts differ")
 COPY: Final = Fact("copy", "texts are equal, and titles do not differ", "texts or titles differ")
 QUOTED: Final = Fact("quoted", "a quoted note or passage", "no quoted note or passage")
 MENUS: Final = Fact("menus", "both pages carry menus", "a page carries no menus")
+TEMPLATE: Final = Fact("template", "most common clauses are boilerplate", "most common clauses are content")
 
 REQUIRED: Final = Fact(
     "min_cover",
@@ -119,7 +120,7 @@ RULES: Final = (
     Rule(
         "another number in a short text without title",
         (TITLED.no, MENUS.no),
-        ((UNITS < LONG_UNITS, OTHER_CLAUSES >= 1),),
+        ((UNITS < LONG_UNITS, OTHER_CLAUSES >= 1), (UNITS < SHORT_UNITS, NUMBERS >= 1, TEMPLATE.yes)),
         "warnings, price lists and bond issues follow a template, and without titles only their numbers distinguish them; "
         "a reprint keeps them",
         SERIES,

@@ -44,6 +44,7 @@ class PairFacts(PairContext):
             numbers.
         numbers_agree: three clauses or more of both pages have the same numbers, and none other ones: what else differs was added or left
             out, not replaced.
+        template: most clauses in common are boilerplate.
         would_be_duplicates: both pages are covered enough for duplicates, whatever their lengths.
         copy: exact pairs whose titles are the same, or of which one has none: an equal body under two titles may be a site's notice.
         quoted: a note or a passage that stands as a whole in the other page, whatever that is about.
@@ -66,6 +67,7 @@ class PairFacts(PairContext):
     clauses_with_same_numbers: NDArray[np.int64]
     clauses_with_other_numbers: NDArray[np.int64]
     numbers_agree: Mask
+    template: Mask
     would_be_duplicates: Mask
     quoted: Mask
     copy: Mask
@@ -105,6 +107,7 @@ def facts_of(measures: PairMeasures, known: PairContext, thresholds: Thresholds)
         clauses_with_same_numbers=same,
         clauses_with_other_numbers=other,
         numbers_agree=(same >= SEVERAL) & (other == 0),
+        template=2 * measures.discounted_clauses > measures.shared_clauses,
         would_be_duplicates=lesser >= thresholds.same_cover,
         quoted=_quoted(measures, known, distinguishing, thresholds),
         copy=known.exact & ~(known.titled & (overlap < TITLES_AGREE)),
