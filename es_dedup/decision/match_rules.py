@@ -44,6 +44,9 @@ def _least_without_titles(facts: PairFacts) -> Floats:
 BETTER: Final = Fact("better_cover", "coverage of the better covered page")
 LESSER: Final = Fact("lesser_cover", "coverage of the less covered page")
 UNITS: Final = Fact("shared_tokens", "units in common, boilerplate discounted")
+COMPARED_UNITS: Final = Fact(
+    "compared_tokens", "units in common, boilerplate counted in untitled near copies only"
+)
 DAYS: Final = Fact("days", "days between the publications; 0 when one is unknown")
 TITLED: Final = Fact("titled", "both pages have titles", "a title is missing")
 TITLE_OVERLAP: Final = Fact("title_overlap", "overlap of the titles")
@@ -98,9 +101,9 @@ RULES: Final = (
     Rule(
         "too little own text in common",
         (COPY.no,),
-        ((UNITS < LEAST_UNITS,),),
-        "what else is shared is boilerplate, or nothing is: such texts are duplicates only when they are equal; a post of a dozen "
-        "characters can be complete, but a titled page of that length has lost its text",
+        ((COMPARED_UNITS < LEAST_UNITS,),),
+        "what else is shared is boilerplate, or nothing is: such texts are duplicates only when they are equal or, without titles, near "
+        "copies; a post of a dozen characters can be complete, but a titled page of that length has lost its text",
     ),
     Rule(
         "too little covered",

@@ -35,7 +35,8 @@ class PairFacts(PairContext):
         min_tokens: shared units that the pair has to reach.
         about_title: how much the shared text is about the titles, from 0; 1.5 when it is and the titles are equal.
         distinguishing: share of the title-distinguishing terms that occur only in unshared text, the smaller of both sides.
-        shared_tokens: shared units, template discounted; of near copies without titles all units: rows of a form that are filled in alike are
+        shared_tokens: shared units, boilerplate discounted.
+        compared_tokens: the same, but of near copies without titles with boilerplate: rows of a form that are filled in alike are
             duplicates, however little is filled in.
         title_overlap: of the titles; negative where one is missing.
         conflicting_numbers: numbers that the other page lacks, the smaller of both sides; ``conflicting_share`` their share of a page's
@@ -61,6 +62,7 @@ class PairFacts(PairContext):
     about_title: Floats
     distinguishing: Floats
     shared_tokens: Floats
+    compared_tokens: Floats
     title_overlap: Floats
     conflicting_numbers: NDArray[np.int64]
     conflicting_share: Floats
@@ -100,7 +102,8 @@ def facts_of(measures: PairMeasures, known: PairContext, thresholds: Thresholds)
         # a text without any word of either title is boilerplate, unless the titles agree
         about_title=share + np.where((share > 0) | (overlap >= TITLES_AGREE), overlap / 2, 0.0),
         distinguishing=distinguishing,
-        shared_tokens=np.where(near_copies, measures.tokens, measures.shared_tokens),
+        shared_tokens=measures.shared_tokens,
+        compared_tokens=np.where(near_copies, measures.tokens, measures.shared_tokens),
         title_overlap=measures.title_overlap,
         conflicting_numbers=np.minimum(left.lost_numbers, right.lost_numbers),
         conflicting_share=np.minimum(left_lost, right_lost),

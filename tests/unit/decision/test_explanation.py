@@ -26,9 +26,11 @@ TITLE = STORY[0][:10]
 PAGE = Small(STORY, TITLE, 100)
 
 
-def explained(left: Small, right: Small, thresholds: Thresholds = BALANCED) -> PairDecision:
+def explained(
+    left: Small, right: Small, thresholds: Thresholds = BALANCED, statistics: Statistics | None = None
+) -> PairDecision:
     """The pair with the result of each rule."""
-    pages, known = rows_of([left, right]), Statistics.empty()
+    pages, known = rows_of([left, right]), statistics or Statistics.empty()
     comparison = compare(pages, np.array([0]), pages, np.array([1]), known, SETTINGS, thresholds)
     (decision,) = pair_decisions(comparison, [0], SETTINGS, known)
     return replace(decision, left="A", right="B", rules=next(rule_results(comparison)))
@@ -36,7 +38,7 @@ def explained(left: Small, right: Small, thresholds: Thresholds = BALANCED) -> P
 
 @pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
 def test_the_first_rule_that_rejects_is_the_reason(each: Case) -> None:
-    pair = explained(each.left, each.right)
+    pair = explained(each.left, each.right, statistics=each.statistics)
     assert [rule.name for rule in pair.rules] == [rule.name for rule in RULES]
     first = next(rule for rule in pair.rules if rule.outcome is RuleOutcome.REJECTS)
     assert first.name == pair.reason == each.rule
@@ -50,7 +52,7 @@ def test_the_first_rule_that_rejects_is_the_reason(each: Case) -> None:
 
 @pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
 def test_no_rule_rejects_an_accepted_pair(each: Case) -> None:
-    pair = explained(each.cured_left, each.cured_right)
+    pair = explained(each.cured_left, each.cured_right, statistics=each.statistics)
     outcomes = {rule.outcome for rule in pair.rules}
     assert outcomes <= {RuleOutcome.PASSES, RuleOutcome.NOT_APPLICABLE}
     assert all(not one.holds for rule in pair.rules for each in rule.deciding for one in each)
@@ -70,20 +72,31 @@ def test_three_lines_tell_coverage_titles_times_and_numbers() -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_each_threshold_of_the_evidence_is_the_one_that_decided(preset: str) -> None:
+def test_the_evidence_has_the_values_and_thresholds_that_decided(preset: str) -> None:
     part = Small(STORY[:9], TITLE, 100)
+    nothing = Statistics.empty()
     pairs = [
-        *((each.left, each.right) for each in CASES),
-        *((each.cured_left, each.cured_right) for each in CASES),
-        *((part, Small((*STORY, *lines(3, more)), TITLE, day)) for more in range(9) for day in (0, 100, 130)),
-        (Small(("今天的会议改到下午三点在二楼举行",)), Small(("今天的会议改到下午三点在二楼举行吧",))),
+        *((each.left, each.right, each.statistics) for each in CASES),
+        *((each.cured_left, each.cured_right, each.statistics) for each in CASES),
+        *(
+            (part, Small((*STORY, *lines(3, more)), TITLE, day), nothing)
+            for more in range(9)
+            for day in (0, 100, 130)
+        ),
+        (
+            Small(("今天的会议改到下午三点在二楼举行",)),
+            Small(("今天的会议改到下午三点在二楼举行吧",)),
+            nothing,
+        ),
     ]
     shown: dict[str, set[object]] = {}
-    for left, right in pairs:
-        pair = explained(left, right, PRESETS[preset])
+    for left, right, statistics in pairs:
+        pair = explained(left, right, PRESETS[preset], statistics)
         for rule, result in zip(RULES, pair.rules, strict=True):
             of_rule = chain(rule.applies_if, *rule.rejects_if)
             for condition, at in zip(of_rule, chain(result.applies_if, *result.rejects_if), strict=True):
+                if condition.fact.name in pair.evidence:
+                    assert pair.evidence[condition.fact.name] == pytest.approx(at.value, abs=0.5), at
                 if isinstance(condition.bound, Fact) and condition.bound.name in pair.evidence:
                     assert pair.evidence[condition.bound.name] == at.threshold, (pair.reason, at)
                     shown.setdefault(condition.bound.name, set()).add(at.threshold)
@@ -151,7 +164,7 @@ def test_alternatives_are_told_apart_and_yes_or_no_is_a_sentence() -> None:
     untitled = explained(Small(STORY), Small((*STORY[:10], *lines(4, 2)))).rules
     assert (
         untitled[0].because("en")
-        == "units in common, boilerplate discounted 226: below 12 it would have been rejected"
+        == "units in common, boilerplate counted in untitled near copies only 226: below 12 it would have been rejected"
     )
     assert rows["too little covered for pages without titles"][1].startswith(
         "both pages have titles, coverage of the better covered page "

@@ -10,6 +10,7 @@ import pytest
 
 from es_dedup.decision.match_rules import RULES
 from es_dedup.decision.rules import ACCEPTED
+from es_dedup.decision.statistics import Statistics
 from es_dedup.decision.thresholds import BALANCED, LOOSE, PRESETS, STRICT
 from es_dedup.model import Relation
 from es_dedup.settings import Settings
@@ -33,25 +34,40 @@ def own_sentences(seed: int, count: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Case:
-    """A pair that one rule rejects, and what has to change for the pair to be accepted."""
+    """A pair that one rule rejects, and what has to change for the pair to be accepted; ``form`` is boilerplate."""
 
     rule: str
     left: Small
     right: Small
     cured_left: Small
     cured_right: Small
+    form: tuple[str, ...] = ()
+
+    @property
+    def statistics(self) -> Statistics:
+        """Those of pages that carry the form."""
+        if not self.form:
+            return Statistics.empty()
+        return learned([Small((*self.form, *lines(40 + page, 14))) for page in range(9)])
 
 
 def case(
-    rule: str, left: Small, right: Small, *, left_cure: Small | None = None, right_cure: Small | None = None
+    rule: str,
+    left: Small,
+    right: Small,
+    *,
+    left_cure: Small | None = None,
+    right_cure: Small | None = None,
+    form: tuple[str, ...] = (),
 ) -> Case:
     """A case in which one side or both are cured."""
-    return Case(rule, left, right, left_cure or left, right_cure or right)
+    return Case(rule, left, right, left_cure or left, right_cure or right, form)
 
 
 PAGE: Final = Small(STORY, TITLE)
 SHORT: Final = Small(STORY[:3], TITLE, 100)
 COMMON: Final = (*STORY, *numbered(5, 2, 10))
+FORM: Final = LONG[:14]
 CASES: Final = (
     case(
         "too little covered",
@@ -137,6 +153,20 @@ CASES: Final = (
         Small((*STORY, *numbered(5, 1, 10))),
         Small((*STORY, *numbered(5, 1, 20))),
         right_cure=Small(STORY),
+    ),
+    case(
+        "another number in a short text without title",
+        Small((*FORM, *lines(3, 14), *numbered(5, 1, 10))),
+        Small((*FORM, *lines(3, 14), *numbered(5, 1, 20))),
+        right_cure=Small((*FORM, *lines(3, 14))),
+        form=FORM,
+    ),
+    case(
+        "much the same again on another day",
+        Small((*FORM, *lines(3, 14)), day=100),
+        Small((*FORM, *lines(3, 14), STORY[0][:9]), day=140),
+        right_cure=Small((*FORM, *lines(3, 14), STORY[0][:9]), day=120),
+        form=FORM,
     ),
 )
 
@@ -296,18 +326,20 @@ def test_every_rule_has_a_case() -> None:
 @pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
 def test_the_rule_decides(each: Case) -> None:
     for left, right in ((each.left, each.right), (each.right, each.left)):
-        decided = decide_pair(left, right)
+        decided = decide_pair(left, right, each.statistics)
         assert (decided.reason, decided.relation) == (each.rule, Relation.DIFFERENT), decided.evidence
         assert 0 <= decided.score <= 0.5
-    assert decide_pair(each.left, each.right, thresholds=STRICT).relation is Relation.DIFFERENT
+    assert decide_pair(each.left, each.right, each.statistics, STRICT).relation is Relation.DIFFERENT
 
 
 @pytest.mark.parametrize("each", CASES, ids=lambda each: each.rule.replace(" ", "-"))
 def test_without_its_cause_the_pair_is_accepted(each: Case) -> None:
-    decided = decide_pair(each.cured_left, each.cured_right)
+    decided = decide_pair(each.cured_left, each.cured_right, each.statistics)
     assert decided.reason == ACCEPTED, decided.evidence
     assert decided.relation is not Relation.DIFFERENT
-    assert decide_pair(each.cured_right, each.cured_left).relation == decided.relation.reversed
+    assert (
+        decide_pair(each.cured_right, each.cured_left, each.statistics).relation == decided.relation.reversed
+    )
 
 
 POST: Final = Small((STORY[0][:15],))
