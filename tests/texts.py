@@ -94,8 +94,8 @@ def every_character() -> str:
 
 
 def invisible(character: str) -> bool:
-    """Control, format and surrogate characters, but for newline and tab."""
-    return character not in "\n\t" and unicodedata.category(character) in ("Cc", "Cf", "Cs")
+    """Control, format and surrogate characters, but for ends of lines and tab."""
+    return character not in "\n\r\t" and unicodedata.category(character) in ("Cc", "Cf", "Cs")
 
 
 def topical(seed: int, *, sentences: int = 60) -> str:

@@ -41,7 +41,7 @@ _UNCHANGED: Final = (*_IDEOGRAPHS, (0xAC00, 0xD7A3), (0xE000, 0xF8FF))  # foldin
 _STRAIGHT: Final = str.maketrans("“”„‟「」『』" + "‘’‚‛" + "‐‑‒–—―─", '"' * 8 + "'" * 4 + "-" * 7)
 """Quotes and dashes to those of a keyboard."""
 _ODD: Final = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e"
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e"
     r"\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3"
     r"\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
 )
@@ -94,7 +94,7 @@ def kind_of(code: int) -> int:
 
 def _dropped(character: str) -> bool:
     category = unicodedata.category(character)
-    return category in ("Cf", "Cs") or (category == "Cc" and character not in "\n\t")
+    return category in ("Cf", "Cs") or (category == "Cc" and character not in "\n\r\t")
 
 
 @cache

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _SPACE: Final = 0x20
 _NEWLINE: Final = 0x0A
 _THREADS: Final = 4  # that read pages at once, each with a last result
+NEAR: Final = 4
 SHORT_RUN: Final = 32  # characters
 REMEMBERED_RUNS: Final = 4_096  # short ones; a few occur on most pages
 
@@ -66,12 +67,22 @@ def normalise_many(texts: Sequence[str]) -> TextBatch:
     table = tables()
     codes, offsets = encode(texts)
     steps = native.core or _IN_PYTHON
-    runs = steps.flagged_runs(codes, offsets, table.joining, table.slow)
+    runs = _near_as_one(steps.flagged_runs(codes, offsets, table.joining, table.slow), offsets)
     codes, offsets = _with_runs(codes, offsets, runs, codes, fold_string)
     codes, offsets = steps.collapsed(steps.mapped_codes(codes, table.mapped), offsets)
     alone = steps.mapped_codes(codes, table.simplified)
     runs = steps.flagged_runs(codes, offsets, table.in_phrases, table.by_phrase)
     return TextBatch(*_with_runs(codes, offsets, runs, alone, simplify))
+
+
+def _near_as_one(
+    runs: tuple[NDArray[np.int64], NDArray[np.int64]], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Runs of the same page that are at most ``NEAR`` characters apart as one, since each takes a call: in some scripts all words are such runs."""
+    starts, ends = runs
+    pages = np.searchsorted(offsets, starts, side="right")
+    apart = (starts[1:] - ends[:-1] > NEAR) | (pages[1:] != pages[:-1])
+    return starts[np.append(True, apart)[: len(starts)]], ends[np.append(apart, True)[: len(ends)]]
 
 
 def _with_runs(

@@ -25,6 +25,7 @@ Traps:
     simplified form is again a key of the ``t2s`` tables.
 """
 
+import re
 import unicodedata
 from typing import Final
 
@@ -35,6 +36,7 @@ _TO_SINGLE_QUOTE: Final = "‘’‚‛"
 _TO_HYPHEN: Final = "‐‑‒–—―─"
 
 _T2S: Final = opencc.OpenCC("t2s")
+_DESCRIPTION: Final = re.compile("([\u2ff0-\u2fff])")
 
 
 def unify_newlines(text: str) -> str:
@@ -68,10 +70,10 @@ def map_quotes_and_dashes(text: str) -> str:
 def to_simplified(text: str) -> str:
     """``text`` in simplified characters, converted phrase by phrase with OpenCC ``t2s``.
 
-    ``text`` must hold no lone surrogates.
+    ``text`` must hold no lone surrogates. What stands behind a sign of an ideographic description is converted, too; OpenCC leaves
+    what it describes as it is.
     """
-    simplified: str = _T2S.convert(text)
-    return simplified
+    return "".join(map(_T2S.convert, _DESCRIPTION.split(text)))
 
 
 def collapse_white_space(text: str) -> str:

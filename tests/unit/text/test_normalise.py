@@ -119,6 +119,8 @@ def telling_characters() -> list[str]:
 
 
 @settings(max_examples=1_000, deadline=None)
+@example("\u2ff0\u52f3\u4e2d")
+@example("e\u0301\r\ne\u0301\r\u200be\u0301  \n  e\u0301")  # runs so near that they are changed as one
 @given(st.lists(st.deferred(lambda: st.sampled_from(telling_characters())), max_size=12).map("".join))
 def test_neighbours_count_where_they_do_in_the_whole_text(text: str) -> None:
     assert normalise(text) == slow.normalise(text)
