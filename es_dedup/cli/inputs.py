@@ -85,7 +85,7 @@ def given_ids(dedup: IndexReader, names: Iterable[str]) -> list[str]:
     """Ids of the pages that arguments name by id or URL, each once; ``-`` stands for the lines of standard input."""
     lines: list[str] = []
     for name in names:
-        lines += sys.stdin.read().split("\n") if name == STDIN else [name]
+        lines += [line.rstrip("\r") for line in sys.stdin.read().split("\n")] if name == STDIN else [name]
     found = dedup.ids_of(filter(None, lines))
     return list(dict.fromkeys(page_id for ids in found.values() for page_id in ids))
 

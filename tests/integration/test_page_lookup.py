@@ -1,5 +1,8 @@
 """Pages named by id, by URL and on standard input: one way for all commands."""
 
+import json
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -54,6 +57,18 @@ def test_ids_and_urls_may_stand_on_standard_input(place: str) -> None:
     assert len(said(place, "show", "-", given="a\nb\nc\n")) == 2
     assert said(place, "index", "remove", "--erase", "--yes", "-", given=f"{URL}\n")[0]["removed"] == 2
     said(place, "text", URL, code=1)
+
+
+def test_lines_of_standard_input_end_in_either_way(tmp_path: Path) -> None:
+    """A real process: Python translates line ends there by the system. What else separates lines elsewhere may be in an id."""
+    names, path = ["a\u2028b", "c\x0bd", "e\rf", "g"], str(tmp_path / "pages.db")
+    with Deduplicator.open(path) as dedup:
+        dedup.scan([Page(id=name, text=article(number)) for number, name in enumerate(names)])
+    command = [sys.executable, "-m", "es_dedup.cli", "--db", path, "--json", "index", "remove", "-"]
+    for given in ("\r\n".join(names), "\n".join(names) + "\n"):
+        done = subprocess.run([*command, "--dry-run"], input=given.encode(), capture_output=True, check=True)
+        said = json.loads(done.stdout)
+        assert (said["removed"], said["unknown"]) == (len(names), []), said
 
 
 def test_people_read_texts_below_each_other(place: str) -> None:
