@@ -18,7 +18,8 @@ from labelled import GROUPED, LABELLED, PairSet, joined, pair_sets, scan
 
 from es_dedup import Settings
 from es_dedup.batch import join
-from es_dedup.batch.whole_corpus import BLOCK, verify
+from es_dedup.batch.whole_corpus import verify
+from es_dedup.decision.comparison import BLOCK
 from es_dedup.text.normalise import normalise
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from labelled import joined, scan
 from es_dedup import Page, Settings, extract
 from es_dedup.decision import rules
 from es_dedup.decision.comparison import compare
-from es_dedup.decision.thresholds import PRESETS, thresholds_of
+from es_dedup.decision.thresholds import PRESETS
 from experiments.mutations import Mutant, mutate
 
 if TYPE_CHECKING:
@@ -117,13 +117,12 @@ def with_copies(
 
 def measured(name: str, edited: Edited, settings: Settings) -> Row:
     """One row of the table."""
-    thresholds = thresholds_of(settings.decision)
     scanned = scan(edited.pages, settings)
     with scanned.dedup:
         pairs = [(original_of(copy), copy) for copy in edited.mutants]
         left, right = scanned.rows(pairs)
         pages = scanned.corpus.pages
-        decisions = compare(pages, left, pages, right, scanned.statistics, Settings(), thresholds).decisions
+        decisions = compare(pages, left, pages, right, scanned.statistics, settings).decisions
         false, tried = false_pairs(scanned, settings, set(edited.mutants))
     found = decisions.rule == 0
     expect(len(found) == len(edited.mutants), "a copy was not compared")
@@ -157,8 +156,7 @@ def false_pairs(scanned: Scanned, settings: Settings, copies: set[str]) -> tuple
     """
     found = joined(scanned, settings)
     pages, statistics = scanned.corpus.pages, scanned.statistics
-    thresholds = thresholds_of(settings.decision)
-    decisions = compare(pages, found.left, pages, found.right, statistics, Settings(), thresholds).decisions
+    decisions = compare(pages, found.left, pages, found.right, statistics, settings).decisions
     ids = pages.ids
     outside = [
         (ids[left], ids[right])
@@ -166,7 +164,7 @@ def false_pairs(scanned: Scanned, settings: Settings, copies: set[str]) -> tuple
         if copies.intersection((ids[left], ids[right])) and original_of(ids[left]) != original_of(ids[right])
     ]
     left, right = scanned.rows((original_of(one), original_of(other)) for one, other in outside)
-    measures = compare(pages, left, pages, right, statistics, Settings(), thresholds).measures
+    measures = compare(pages, left, pages, right, statistics, settings).measures
     apart = np.maximum(measures.left.raw_cover, measures.right.raw_cover) < NOTHING
     return [pair for pair, false in zip(outside, apart.tolist(), strict=True) if false], len(outside)
 

@@ -11,7 +11,8 @@ import numpy as np
 from es_dedup.batch.annotations import JOURNAL, load_annotations
 from es_dedup.batch.overrides import load_overrides
 from es_dedup.clustering import build_clusters, containment
-from es_dedup.decision.comparison import compare, pair_decisions
+from es_dedup.decision.comparison import compare_by_rules, evidence_of
+from es_dedup.decision.thresholds import thresholds_of
 from es_dedup.model import Member, Relation, SearchHit, SearchResult, fitted_id
 
 if TYPE_CHECKING:
@@ -187,18 +188,14 @@ def _members(
     pages = lookup.load(list(names))
     place = {page_id: row for row, page_id in enumerate(pages.ids)}
     not_canonical = [each for each in not_canonical if {each.canonical, each.page_id} <= place.keys()]
-    comparison = compare(
-        pages,
-        np.array([place[each.canonical] for each in not_canonical], dtype=np.int64),
-        pages,
-        np.array([place[each.page_id] for each in not_canonical], dtype=np.int64),
-        lookup.statistics,
-        settings,
-    )
-    pairs = pair_decisions(comparison, range(len(not_canonical)), settings, lookup.statistics, verdicts=False)
+    left = np.array([place[each.canonical] for each in not_canonical], dtype=np.int64)
+    right = np.array([place[each.page_id] for each in not_canonical], dtype=np.int64)
+    thresholds = thresholds_of(settings.decision)
+    comparison = compare_by_rules(pages, left, pages, right, lookup.statistics, thresholds)
+    found = evidence_of(comparison, np.arange(len(not_canonical)), lookup.statistics)
     return {
-        each.page_id: Member(each.page_id, each.relation, each.score, pair.evidence)
-        for each, pair in zip(not_canonical, pairs, strict=True)
+        each.page_id: Member(each.page_id, each.relation, each.score, evidence)
+        for each, evidence in zip(not_canonical, found, strict=True)
     }
 
 

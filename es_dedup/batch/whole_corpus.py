@@ -29,10 +29,10 @@ from es_dedup.batch.learning import learn, store_statistics
 from es_dedup.batch.memory import release_memory
 from es_dedup.batch.overrides import load_constraints
 from es_dedup.clustering import cluster_all, repair
-from es_dedup.decision.comparison import RelatedRows, compare, decide_rows
+from es_dedup.decision.comparison import BLOCK, RelatedRows, compare_by_rules, decided_by_settings
 from es_dedup.decision.rules import BY_RULES, RELATIONS
 from es_dedup.decision.thresholds import thresholds_of
-from es_dedup.detectors.coverage_pairs import best_cover, measure
+from es_dedup.detectors.coverage_pairs import best_cover
 from es_dedup.model import Edge, Progress
 from es_dedup.temporary import temporary_folder
 
@@ -54,8 +54,6 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]
     ProgressListener = Callable[[Progress], None]
 
-BLOCK: Final = 4096  # pairs measured at a time: about 30 MB of arrays
-
 
 def verify(
     statistics: Statistics,
@@ -74,16 +72,15 @@ def verify(
         left, right: rows of the pairs; about ``BLOCK`` at a time.
         weights: what the table's grams and clauses count by these statistics.
     """
-    if settings.decision.method != BY_RULES:
-        return RelatedRows.of(left, right, compare(pages, left, pages, right, statistics, settings).decisions)
     cover, thresholds = pages.table.coverage, thresholds_of(settings.decision)
-    if not native.core:  # which measures all in less time than numpy takes for this alone
+    # the native core measures all in less time than numpy takes for this alone
+    if not native.core and settings.decision.method == BY_RULES:
         # the decision rules never accept less than this, so nothing is lost here
         likely = best_cover(cover, left, cover, right, weights, weights) >= thresholds.least_cover
         likely |= pages.table.hashes[left] == pages.table.hashes[right]
         left, right = left[likely], right[likely]
-    measures = measure(cover, left, cover, right, weights, weights)
-    return RelatedRows.of(left, right, decide_rows(measures, pages, left, pages, right, thresholds))
+    comparison = compare_by_rules(pages, left, pages, right, statistics, thresholds, weights)
+    return decided_by_settings(comparison, settings, statistics).related_rows()
 
 
 IN_MEMORY_PAGES: Final = 300_000  # some 2 GB with what is made of them; beyond, it takes temporary files

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from es_dedup.decision.rules import PairDecisions
     from es_dedup.decision.statistics import Statistics
+    from es_dedup.detectors.coverage_pairs import Weights
     from es_dedup.detectors.features import FeatureTable
     from es_dedup.detectors.port import Detector
     from es_dedup.model import Number
@@ -171,27 +172,40 @@ def compare(
         settings: who decides: the decision rules, or published methods in their place.
         thresholds: of the decision rules, in place of those of the settings.
     """
-    left_weights = statistics.weights(left.table.coverage)
+    thresholds = thresholds or thresholds_of(settings.decision)
+    by_rules = compare_by_rules(left, left_rows, right, right_rows, statistics, thresholds)
+    return decided_by_settings(by_rules, settings, statistics)
+
+
+def compare_by_rules(
+    left: Pages,
+    left_rows: NDArray[np.int64],
+    right: Pages,
+    right_rows: NDArray[np.int64],
+    statistics: Statistics,
+    thresholds: Thresholds,
+    weights: Weights | None = None,
+) -> PairComparison:
+    """``compare``, by the decision rules; with the weights of the left table by these statistics, where they are at hand."""
+    left_weights = weights or statistics.weights(left.table.coverage)
     right_weights = left_weights if right is left else statistics.weights(right.table.coverage)
     measures = measure(
         left.table.coverage, left_rows, right.table.coverage, right_rows, left_weights, right_weights
     )
-    decisions = decide_rows(
-        measures, left, left_rows, right, right_rows, thresholds or thresholds_of(settings.decision)
-    )
-    comparison = PairComparison(left, left_rows, right, right_rows, measures, decisions)
-    by_rules = settings.decision.method == rules.BY_RULES
-    return comparison if by_rules else _decided_by_methods(comparison, settings, statistics)
+    decisions = decide_rows(measures, left, left_rows, right, right_rows, thresholds)
+    return PairComparison(left, left_rows, right, right_rows, measures, decisions)
 
 
-def _decided_by_methods(
+def decided_by_settings(
     comparison: PairComparison, settings: Settings, statistics: Statistics
 ) -> PairComparison:
-    """The comparison decided by ``decision.method``: the verdict of one method, or of several, is the relation of every pair.
+    """A comparison by the rules, decided by ``decision.method``: the verdict of one method, or of several, is the relation of every pair.
 
     Pages whose texts are equal are exact, whatever the methods make of them. A pair of which every method skipped a page is
     different.
     """
+    if settings.decision.method == rules.BY_RULES:
+        return comparison
     decisions = comparison.decisions
     equal = decisions.facts.exact
     rule = np.where(equal, 0, REJECTED).astype(np.int8)
@@ -288,7 +302,7 @@ def pair_decisions(
     for left, right, relation, rule, score, method_verdicts, evidence in zip(
         *(column.tolist() for column in columns),
         of_methods,
-        _evidence(comparison, rows, statistics),
+        evidence_of(comparison, rows, statistics),
         strict=True,
     ):
         named = rules.RELATIONS[relation]
@@ -307,7 +321,7 @@ def pair_decisions(
     return found
 
 
-def _evidence(
+def evidence_of(
     comparison: PairComparison, rows: NDArray[np.int64], statistics: Statistics
 ) -> Iterator[dict[str, Number]]:
     """What each of some pairs is decided by: numbers by name."""

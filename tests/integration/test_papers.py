@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from es_dedup import Deduplicator, Outcome, Page, Relation, Settings
 from es_dedup.cli.main import app
+from es_dedup.decision import comparison
 from es_dedup.settings.decision import DecisionConfig
 from es_dedup.settings.presets import PAPERS, VOTES
 from tests.commands import rows
@@ -61,6 +62,16 @@ def test_evidence_has_the_names_of_the_papers(place: str) -> None:
     assert {"ccs", "min_ccs", "clr", "min_clr"} <= evidence["ccdet"].keys()
     assert {"hamming_distance", "max_hamming_distance"} <= evidence["simhash"].keys()
     assert {"similarity", "position_variance", "max_position_variance"} <= evidence["dwdcs"].keys()
+
+
+def test_listing_clusters_decides_nothing_again(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Evidence of members is what was measured; the methods have decided when the pages were stored."""
+    with Deduplicator.open(place, settings=papers()) as dedup:
+        dedup.scan([*PAGES, COPY])
+        monkeypatch.setattr(comparison, "verdicts_by", None)
+        (cluster,) = dedup.clusters(min_size=2)
+    (copy,) = [each for each in cluster.members if each.page_id != cluster.canonical]
+    assert 1.0 in (copy.evidence["left_cover"], copy.evidence["right_cover"])
 
 
 def run(*words: str, code: int = 0) -> list[dict[str, Any]]:
