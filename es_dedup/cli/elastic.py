@@ -213,15 +213,17 @@ def audit(session: Session, *, repair: bool = False, force: Force = False) -> Ex
     for kind, names in found.found.items():
         for name in names[:SHOWN_NAMES]:
             output.warn(f"{kind}: {name}")
-    if repair:
-        output.facts({f"repaired: {name}": count for name, count in found.repaired.items()})
-    elif working:
-        output.warn(f"{working[0].what} {working[0].id} is {working[0].state}: audit again when it is done")
-        return ExitCode.ERROR
-    elif not found.clean:
+    output.facts({f"repaired: {name}": count for name, count in found.repaired.items()})
+    if repair or found.clean:
+        return ExitCode.OK
+    for job in working:
+        advice = "audit again when it is done"
+        if job.state != JobState.RUNNING:
+            advice = f"`es-dedup elastic jobs {job.id} --resume` goes on with it, `--cancel` ends it"
+        output.warn(f"{job.what} {job.id} is {job.state}: {advice}")
+    if all(job.state != JobState.RUNNING for job in working):
         output.warn("`es-dedup elastic audit --repair` repairs it")
-        return ExitCode.ERROR
-    return ExitCode.OK
+    return ExitCode.ERROR
 
 
 def purge(

@@ -27,8 +27,22 @@ def test_the_audit_says_that_a_job_is_not_done() -> None:
     with source_index(made_up_documents(3), shards=1) as (_, name), attached(name, settings()) as site:
         command = ("--db", f"{url_of('es8')}/{name}", "elastic", "audit")
         assert "audit --repair` repairs it" in ran(*command, code=1).output
-        job = Runner(site).start("backfill", {})
-        assert f"backfill {job.id} is running: audit again when it is done" in ran(*command, code=1).output
+        runner = Runner(site)
+        job = runner.start("backfill", {})
+        said = ran(*command, code=1).output
+        assert f"backfill {job.id} is running: audit again when it is done" in said
+        assert "--repair" not in said
+        time.sleep(1.1)
+        said = ran(*command, code=1, ES_DEDUP_MAINTENANCE__LEASE_SECONDS="1").output
+        go_on = f"`es-dedup elastic jobs {job.id} --resume` goes on with it, `--cancel` ends it"
+        assert f"backfill {job.id} is abandoned: {go_on}" in said
+        assert "audit --repair` repairs it" in said
+        runner.set_state(job.id, JobState.PAUSED)
+        said = ran(*command, code=1).output
+        assert f"backfill {job.id} is paused: {go_on}" in said
+        assert "audit --repair` repairs it" in said
+        runner.set_state(job.id, JobState.CANCELLED)
+        assert job.id not in ran(*command, code=1).output
 
 
 @pytest.mark.slow
