@@ -9,7 +9,7 @@ import numpy as np
 
 from es_dedup.decision import rules
 from es_dedup.decision.pair_context import PairContext
-from es_dedup.decision.thresholds import BALANCED, Thresholds, thresholds_of
+from es_dedup.decision.thresholds import BALANCED, TITLES_AGREE, Thresholds, thresholds_of
 from es_dedup.decision.voting import decided_by, outcome, reason, voters_of
 from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.coverage import Coverage
@@ -352,6 +352,7 @@ def evidence_of(
         "shared_clauses": counts(measures.shared_clauses),
         "discounted_clauses": counts(measures.discounted_clauses),
         "title_overlap": [None if share < 0 else share for share in shares(measures.title_overlap)],
+        "titles_agree": (measures.title_overlap[rows] >= TITLES_AGREE).tolist(),
         "days_apart": [
             days if known else None for days, known in zip(counts(facts.days), dated, strict=True)
         ],

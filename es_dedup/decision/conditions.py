@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from operator import and_, or_
+from operator import and_, eq, ge, lt, or_
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 AT_LEAST: Final = "≥"
 BELOW: Final = "<"
 IS: Final = "="
+COMPARISONS: Final = {AT_LEAST: ge, BELOW: lt, IS: eq}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,14 +87,7 @@ class Condition:
 
     def holds(self, facts: PairFacts) -> Mask:
         """On which pairs the condition holds; shape (pairs,)."""
-        value, threshold = self.fact.of(facts), self.threshold(facts)
-        found: Mask = (
-            value >= threshold
-            if self.sign == AT_LEAST
-            else value < threshold
-            if self.sign == BELOW
-            else value == threshold
-        )
+        found: Mask = COMPARISONS[self.sign](self.fact.of(facts), self.threshold(facts))
         return found
 
 

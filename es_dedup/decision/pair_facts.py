@@ -9,7 +9,7 @@ import numpy as np
 
 from es_dedup.decision.pair_context import PairContext
 from es_dedup.decision.required_coverage import required_coverage
-from es_dedup.model.explanation import TITLES_AGREE
+from es_dedup.decision.thresholds import TITLES_AGREE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,12 +43,12 @@ class PairFacts(PairContext):
             numbers, the smaller of both sides.
         clauses_with_same_numbers, clauses_with_other_numbers: clauses that are equal but for their numbers, with equal and with other
             numbers.
-        numbers_agree: three clauses or more of both pages have the same numbers, and none other ones: what else differs was added or left
-            out, not replaced.
+        numbers_agree: three clauses or more of both pages have the same numbers, and no clause has other ones: what else differs was added
+            or left out, not replaced.
         template: most clauses in common are boilerplate.
         would_be_duplicates: both pages are covered enough for duplicates, whatever their lengths.
         copy: exact pairs whose titles are the same, or of which one has none: an equal body under two titles may be a site's notice.
-        quoted: a note or a passage that stands as a whole in the other page, whatever that is about.
+        quoted: a note or a passage that stands as a whole in the other page, whatever the other page is about.
         thresholds: of the decision rules.
     """
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from es_dedup.settings.decision import DecisionConfig
 
 LONG_UNITS: Final = 400  # from here on a text is an article, not a notice
+TITLES_AGREE: Final = 0.80  # overlap of the titles
 # gram cover over clause cover: more says no more, a note may have lost all of its few clauses
 MOST_SCATTERED: Final = 2.0
 

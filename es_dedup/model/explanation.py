@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 Value: TypeAlias = float | int | str | bool | None
 ROUNDING: Final = 1e-9
 """Tolerance for binary fractions: 0.29 times 100 is a little less than 29."""
-TITLES_AGREE: Final = 0.80  # overlap of the titles; below, they agree in part
-TITLES_DIFFER: Final = 0.20  # below, they differ
+TITLES_DIFFER: Final = 0.20  # overlap of the titles; from here on, they agree in part
 TOO_LITTLE: Final = "too little covered"
 """The rule that compares the coverage of the better covered page with what is required."""
 
@@ -245,9 +244,8 @@ def _looked_at(evidence: Mapping[str, Any], language: str) -> str:
     elif overlap >= 1:
         titles = translate(language, "titles are equal")
     else:
-        verb = (
-            "agree" if overlap >= TITLES_AGREE else "differ" if overlap < TITLES_DIFFER else "agree in part"
-        )
+        agree = evidence.get("titles_agree")
+        verb = "agree" if agree else "differ" if overlap < TITLES_DIFFER else "agree in part"
         titles = translate(language, f"titles {verb} (overlap {{overlap}})", overlap=format_number(overlap))
     if days is None:
         times = translate(language, "times not compared (one is unknown)")
