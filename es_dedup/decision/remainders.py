@@ -4,10 +4,10 @@ Both recur on many pages. Take three pages that carry the text and remove what a
 The text is a story if the remainders are small (they are the layouts of sites), or if two of the pages share a part of them (a longer
 version of the story). It is a template if the remainders make up much of the pages and differ from each other.
 
-Small remainders are also what is filled in on a form, in the middle of its sentences. So are edits, but where one of three pages was edited,
-the other two still agree. An edit or a word that is filled in breaks the few grams around it and its whole clause, about as long as two
-grams; what remains of the clauses and not of the grams is therefore as much as is edited or filled in, at most all that remains. If
-it is edits, another page has two thirds of it.
+Words filled in on a form, in the middle of its sentences, leave small remainders, too, and so do edits. Each edit or filled-in word removes
+the few grams around it, but its whole clause, which is about as long as two grams. The share of a page that is edited or filled in is
+therefore estimated as what remains of its clauses beyond what remains of its grams, and as no more than the latter. Where one of three
+pages was edited, the other two still agree, so another page has about two thirds of the edited share; it has less of what is filled in.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ def required_coverage(measures: PairMeasures, known: PairContext, thresholds: Th
     A long untitled text in words needs less where its losses are scattered, as edits are. If a share p of the words is unedited,
     about p^4 of the sequences of four words survive and p^12 of the clauses of some twelve words. The square root of the ratio
     of gram cover to clause cover, p^-4, is then what the edits took from the gram cover. A missing passage costs both alike,
-    so the ratio stays 1. With titles the pair would need no more, which is the least that it needs without. Of other untitled
-    texts, and of pages with menus, the last rule requires more than this lowers.
+    so the ratio stays 1. With titles the pair would need no more, which is the least that it needs without. For other
+    untitled texts, and for pages with menus, the last rule is stricter, so the lower value has no effect.
     """
     left, right = measures.left.cover, measures.right.cover
     better, both = np.maximum(left, right), np.minimum(left, right)

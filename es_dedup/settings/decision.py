@@ -63,7 +63,7 @@ class DecisionConfig(Section):
     """How a pair of pages is decided."""
 
     preset: Literal["balanced", "strict", "loose", "fast", "versions", "papers"] = "balanced"
-    """set of thresholds: strict merges least, loose finds most, fast compares the text only, versions merges dated versions of a text; with
+    """set of thresholds: strict merges least, loose requires less coverage, fast compares the text only, versions merges dated versions of a text; with
     papers, the published methods decide instead of the decision rules"""
     method: str = "rules"
     """what decides on a pair: rules (the decision rules, on all evidence), one of the enabled detectors, or a vote of several detectors: any,

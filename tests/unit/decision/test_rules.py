@@ -2,20 +2,22 @@
 
 import random
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pytest
 
 from es_dedup.decision.match_rules import RULES
 from es_dedup.decision.rules import ACCEPTED
 from es_dedup.decision.statistics import Statistics
-from es_dedup.decision.thresholds import BALANCED, LOOSE, PRESETS, STRICT
+from es_dedup.decision.thresholds import BALANCED, LOOSE, PRESETS, STRICT, Thresholds
 from es_dedup.model import Relation
 from es_dedup.settings import Settings
 from tests.unit.decision.decision_cases import Small, decide_pair, learned, lines, numbered
 
+DOCS: Final = Path(__file__).parents[3] / "docs"
 STORY: Final = lines(1, 12)
 LONG: Final = lines(2, 36)
 WORDS: Final = "harbour bridge valley market school winter river garden letter station coast mountain".split()
@@ -276,6 +278,22 @@ class TestPresets:
         with pytest.raises(ValueError, match="preset"):
             Settings.model_validate({"decision": {"preset": "odd"}})
 
+    def test_the_document_names_every_threshold_in_which_one_differs(self) -> None:
+        text = (DOCS / "algorithms/decision-rules.md").read_text(encoding="utf-8")
+        table = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", text.partition("| preset |")[2], re.MULTILINE))
+        for preset in PRESETS.keys() - {"balanced"}:
+            written = {
+                name: tuple(map(float, values.split(", ")))
+                for name, values in re.findall(r"`(\w+)` ([\d., ]*\d)", table[preset])
+            }
+            differing = {
+                each.name: tuple(np.atleast_1d(value))
+                for each in fields(Thresholds)
+                if (value := getattr(PRESETS[preset], each.name)) != getattr(BALANCED, each.name)
+                and each.name != "without"
+            }
+            assert written == differing, preset
+
     @pytest.mark.parametrize(
         ("rule", "preset"),
         [
@@ -297,21 +315,21 @@ class TestPresets:
 
 
 def test_the_document_has_each_rule_in_its_place_with_its_reason() -> None:
-    text = (Path(__file__).parents[3] / "docs/algorithms/decision-rules.md").read_text(encoding="utf-8")
+    text = (DOCS / "algorithms/decision-rules.md").read_text(encoding="utf-8")
     table = text.partition("| reason in the evidence |")[2].partition("\n\n")[0]
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()[2:]]
     assert [(name, why) for name, _, why in rows] == [(rule.name, rule.why) for rule in RULES]
 
 
 def test_the_generated_effects_are_those_of_today_s_rules() -> None:
-    text = (Path(__file__).parents[3] / "docs/benchmarks/rule-effects.md").read_text(encoding="utf-8")
+    text = (DOCS / "benchmarks/rule-effects.md").read_text(encoding="utf-8")
     table = text.partition("| left out |")[2]
     rows = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
     assert rows[2:] == [rule.name for rule in RULES], "run benchmarks/bench_rules.py --write"
 
 
 def test_the_guide_defines_every_value_that_a_rule_compares() -> None:
-    guide = (Path(__file__).parents[3] / "docs/how-to/explain-a-pair.md").read_text(encoding="utf-8")
+    guide = (DOCS / "how-to/explain-a-pair.md").read_text(encoding="utf-8")
     table = guide.partition("| value of a rule, as JSON names it |")[2].partition("\n## ")[0]
     facts = {
         each.fact.name for rule in RULES for part in (rule.applies_if, *rule.rejects_if) for each in part
