@@ -70,7 +70,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = []
     for each in found:
         row: Row = {"set": each.name} | {name: shown(each.score(preset_thresholds(name))) for name in PRESETS}
-        row["balanced, nothing learned"] = shown(each.score(preset_thresholds("balanced"), learned=False))
+        row["balanced, nothing learned"] = shown(
+            each.score(preset_thresholds("balanced"), measures=each.measures_of_nothing)
+        )
         scores = each.score(preset_thresholds("balanced"))
         row["partial accepted"] = f"{scores.partial} of {scores.partial_of}"
         strict = each.score(preset_thresholds("strict"))

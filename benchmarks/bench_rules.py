@@ -58,7 +58,11 @@ ALL_SETS: Final = (
     *EDITED,
     *(f"{name}{form}" for name in (FORMS, BROADCAST) for form in ("", TEXT_ONLY)),
 )
-LEARNED: Final = ("statistics of the corpus", "required coverage that grows with the days")
+LEARNED: Final = (
+    "statistics of the corpus",
+    "forms told from edited copies",
+    "required coverage that grows with the days",
+)
 ALTERNATIVE: Final = ", alternative "
 COMPANY: Final = re.compile(r"<([A-Z.]+)>")
 WEEK: Final = 7
@@ -165,9 +169,10 @@ def sets_of(
 
 def variants(sets: Sequence[Measured], preset: Thresholds) -> Iterator[tuple[str, list[Score]]]:
     """Name of each variant, and the score of each set."""
-    yield LEARNED[0], [each.score(preset, learned=False) for each in sets]
+    yield LEARNED[0], [each.score(preset, measures=each.measures_of_nothing) for each in sets]
+    yield LEARNED[1], [each.score(preset, measures=each.measures_without_forms) for each in sets]
     with mock.patch.object(required_coverage, "LATE_LOG_DAYS", math.inf):
-        yield LEARNED[1], [each.score(preset) for each in sets]
+        yield LEARNED[2], [each.score(preset) for each in sets]
     for at, rule in enumerate(RULES):
         fewer = replace(preset, without=preset.without | {rule.name})
         yield rule.name, [each.score(fewer) for each in sets]

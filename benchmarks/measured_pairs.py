@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+from unittest import mock
 
 import numpy as np
 from labelled import scan
 
+from es_dedup.batch.learning import learn
+from es_dedup.decision import statistics
 from es_dedup.decision.comparison import decide_rows
+from es_dedup.decision.remainders import sketches_of
 from es_dedup.decision.rules import RELATIONS
 from es_dedup.decision.statistics import Statistics
 from es_dedup.detectors.coverage_pairs import measure
 from es_dedup.evaluation import Label
 from es_dedup.model import Relation
+from es_dedup.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -85,14 +90,20 @@ class Measured:
     right: NDArray[np.int64]
     measures: PairMeasures
     measures_of_nothing: PairMeasures
+    measures_without_forms: PairMeasures
     groups: NDArray[np.object_]
 
     def score(
-        self, thresholds: Thresholds, *, learned: bool = True, chosen: NDArray[np.bool_] | None = None
+        self,
+        thresholds: Thresholds,
+        *,
+        measures: PairMeasures | None = None,
+        chosen: NDArray[np.bool_] | None = None,
     ) -> Score:
-        """The decision rules' answers under these thresholds, with the corpus's statistics or without any; of chosen pairs only."""
-        measures = self.measures if learned else self.measures_of_nothing
-        decided = decide_rows(measures, self.pages, self.left, self.pages, self.right, thresholds)
+        """The decision rules' answers under these thresholds, by the measures with the corpus's statistics or others; of chosen pairs only."""
+        decided = decide_rows(
+            measures or self.measures, self.pages, self.left, self.pages, self.right, thresholds
+        )
         said = np.array([LABEL_OF[RELATIONS[each]] for each in decided.relation.tolist()], dtype=object)
         labels, accepted = self.labels, decided.rule == 0
         if chosen is not None:
@@ -139,10 +150,15 @@ def measured_rows(
     labels: Sequence[Label],
     groups: Sequence[str] = (),
 ) -> Measured:
-    """Labelled pairs of rows of one corpus, measured with its statistics and without any."""
+    """Labelled pairs of rows of one corpus, measured with its statistics, without any, and with those that know no forms."""
     pages = scanned.corpus.pages
     cover = pages.table.coverage
-    learned, none = (each.weights(cover) for each in (scanned.statistics, Statistics.empty()))
+    # an edit is told from what a form is filled in with by clauses; grams in their place tell nothing
+    with mock.patch.object(statistics, "sketches_of", lambda table, _: sketches_of(table, "gram")):
+        without_forms = learn(scanned.corpus, Settings().ccdet)
+    learned, none, formless = (
+        each.weights(cover) for each in (scanned.statistics, Statistics.empty(), without_forms)
+    )
     return Measured(
         name,
         np.array(labels, dtype=object),
@@ -151,6 +167,7 @@ def measured_rows(
         right,
         measure(cover, left, cover, right, learned, learned),
         measure(cover, left, cover, right, none, none),
+        measure(cover, left, cover, right, formless, formless),
         np.array(groups or [""] * len(labels), dtype=object),
     )
 
