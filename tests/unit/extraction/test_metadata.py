@@ -1,5 +1,6 @@
 """Title, canonical URL, site, language and time of publication."""
 
+import json
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -110,6 +111,53 @@ def test_the_site_is_the_host_without_www(url: str | None, site: str) -> None:
 )
 def test_the_time_of_publication(head: str, body: str, moment: datetime | None) -> None:
     assert read(head, body + BODY).published == moment
+
+
+@pytest.mark.parametrize(
+    ("value", "day"),
+    [
+        ({"@type": "Article", "datePublished": "2026-03-04"}, 4),
+        (
+            [
+                {"@type": "Comment", "datePublished": "2026-03-05"},
+                {"@type": "Article", "datePublished": "2026-03-04"},
+            ],
+            4,
+        ),
+        (
+            [
+                {"@type": "VideoObject", "datePublished": "2026-03-05"},
+                {"@type": "Article", "datePublished": "2026-03-04"},
+            ],
+            4,
+        ),
+        (
+            {
+                "@type": "Article",
+                "comment": {"@type": "Comment", "datePublished": "2026-03-05"},
+                "datePublished": "2026-03-04",
+            },
+            4,
+        ),
+        ({"@type": "VideoObject", "datePublished": "2026-03-05"}, 5),
+        ({"@type": "Review", "datePublished": "2026-03-05"}, None),
+        ({"@type": ["Product", "Thing"], "datePublished": "2026-03-05"}, None),
+        ({"@type": "Article", "datePublished": {"@id": ["#a"]}}, None),
+    ],
+)
+def test_dates_in_json_ld(value: object, day: int | None) -> None:
+    """Those of what stands in or below an article are not its own; those of its media count where nothing else does."""
+    found = read(f'<script type="application/ld+json">{json.dumps(value)}</script>').published
+    assert found == (day and datetime(2026, 3, day))  # noqa: DTZ001
+
+
+@pytest.mark.parametrize(
+    "around", ["<![CDATA[{}]]>", "//<![CDATA[\n{}\n//]]>", "<!-- {} -->", "/*<![CDATA[*/{}/*]]>*/"]
+)
+def test_json_ld_may_be_wrapped(around: str) -> None:
+    source = around.replace("{}", json.dumps({"@type": "Article", "datePublished": "2026-03-04"}))
+    found = read(f'<script type="application/ld+json">{source}</script>').published
+    assert found == datetime(2026, 3, 4)  # noqa: DTZ001
 
 
 def test_the_url_is_the_last_resort_for_the_time() -> None:
