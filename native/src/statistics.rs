@@ -28,7 +28,7 @@ const FILLED_IN: f64 = 0.50;
 
 const COMPLETE: u32 = u32::MAX;
 const MASK_BITS: u32 = 32;
-/// Bits of a hash by which features are parted, so that only some postings are in memory.
+/// Bits of a hash by which features are parted: each thread has the postings of an eighth of them in memory.
 const PART_BITS: u32 = 3;
 /// Votes of triples that a thread keeps: copies of one text share all their features.
 const KEPT_VOTES: usize = 1 << 15;

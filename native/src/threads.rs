@@ -1,6 +1,7 @@
 //! Work in several threads, outside the interpreter's lock.
 
 use std::any::Any;
+use std::iter::from_fn;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -11,28 +12,16 @@ use pyo3::prelude::*;
 
 /// What `work` gives for each part, in order. Threads live no longer than the call, so that a process may be forked at any time.
 pub fn in_threads<T: Send>(parts: usize, threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    if threads < 2 || parts < 2 {
-        return (0..parts).map(work).collect();
-    }
     let next = AtomicUsize::new(0);
     let take_parts = || {
-        let mut done = Vec::new();
-        loop {
-            let part = next.fetch_add(1, Ordering::Relaxed);
-            if part >= parts {
-                return done;
-            }
-            done.push((part, work(part)));
-        }
+        let mine = from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed))).take_while(|&part| part < parts);
+        mine.map(|part| (part, work(part))).collect::<Vec<_>>()
     };
     let mut done: Vec<(usize, T)> = thread::scope(|scope| {
         let others: Vec<_> = (1..threads.min(parts)).map(|_| scope.spawn(take_parts)).collect();
         let mut done = take_parts();
         for other in others {
-            match other.join() {
-                Ok(more) => done.extend(more),
-                Err(panic) => resume_unwind(panic),
-            }
+            done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }
         done
     });

@@ -12,7 +12,7 @@ const PLANE: usize = 1 << 16;
 
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Hashes a number; the keys are those of the dictionary, which no text chooses.
+/// Hashes a number; keys are nodes of the dictionary and single characters, too few to be chosen badly.
 #[derive(Default)]
 pub struct Mixer(u64);
 
