@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draw the pictures of the documents: the report on the sample pages, and views of the console on them.
 
-    python scripts/picture.py [NAMES …]
+    python scripts/picture.py [NAME …]
 
 Without names: all of ``PICTURES``. They are written to docs/images. Needs Chromium, a font with Chinese characters (Debian: chromium,
 fonts-wqy-zenhei, fonts-dejavu-core) and the extra ``serve``.
@@ -9,6 +9,7 @@ fonts-wqy-zenhei, fonts-dejavu-core) and the extra ``serve``.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shutil
@@ -75,4 +76,8 @@ def serving(program: list[str]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PICTURES))
+    sys.exit(main(parser.parse_args().names))
