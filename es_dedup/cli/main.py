@@ -105,7 +105,7 @@ def _version(wanted: bool) -> None:
 def _begin(
     *,
     context: typer.Context,
-    db: Annotated[str, typer.Option(metavar="PATH")] = DEFAULT_DB,
+    db: Annotated[str, typer.Option(metavar="PATH", envvar="ES_DEDUP_DB")] = DEFAULT_DB,
     config: Annotated[Path | None, typer.Option(metavar="PATH")] = None,
     preset: Annotated[str | None, typer.Option(metavar="NAME")] = None,
     keep: Annotated[list[str] | None, typer.Option(metavar="WHICH")] = None,

@@ -71,6 +71,11 @@ def test_lines_of_standard_input_end_in_either_way(tmp_path: Path) -> None:
         assert (said["removed"], said["unknown"]) == (len(names), []), said
 
 
+def test_the_environment_names_the_index_where_the_command_does_not(place: str, tmp_path: Path) -> None:
+    assert len(rows("text", "c", ES_DEDUP_DB=place)) == 1
+    ran("--db", str(tmp_path / "other.db"), "text", "c", code=1, ES_DEDUP_DB=place)
+
+
 def test_people_read_texts_below_each_other(place: str) -> None:
     done = ran("--db", place, "text", "a", "d")
     assert done.stdout.startswith("# a  A page\n")
