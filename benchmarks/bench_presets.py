@@ -18,7 +18,6 @@ from labelled import GRADED, GROUPED, LABELLED, READ, TEXT_ONLY, pair_sets, read
 from measured_pairs import measured, shown
 
 from es_dedup import Settings
-from es_dedup.decision.comparison import decide_rows
 from es_dedup.decision.rules import REASONS
 from es_dedup.decision.thresholds import PRESETS, preset_thresholds
 from es_dedup.evaluation import Label
@@ -113,7 +112,7 @@ def lost_and_found(folder: Path) -> list[Row]:
 def errors(each: Measured, thresholds: Thresholds) -> list[Row]:
     """One row for each pair that is missed or merged wrongly."""
     measures, names = each.measures, each.pages.ids
-    decisions = decide_rows(measures, each.pages, each.left, each.pages, each.right, thresholds)
+    decisions = each.decided(thresholds)
     wrong = [
         pair
         for pair, (label, rule) in enumerate(zip(each.labels.tolist(), decisions.rule.tolist(), strict=True))

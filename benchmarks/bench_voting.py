@@ -17,7 +17,7 @@ from labelled import GROUPED, LABELLED, joined, pair_sets, scan
 from measured_pairs import LABEL_OF, POSITIVE, measured
 
 from es_dedup import Settings
-from es_dedup.decision.comparison import compare, decide_rows, verdicts_by
+from es_dedup.decision.comparison import compare, verdicts_by
 from es_dedup.decision.thresholds import BALANCED
 from es_dedup.decision.voting import outcome
 from es_dedup.evaluation import Label
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def adds(known: Measured, said: Sequence[Label]) -> Row:
     """Pairs that the decision rules refuse and a method accepts, by label."""
-    decided = decide_rows(known.measures, known.pages, known.left, known.pages, known.right, BALANCED)
+    decided = known.decided(BALANCED)
     refused, accepted = decided.rule != 0, np.array(said, dtype=object) != Label.DIFF
     kinds = {"related": POSITIVE, "different": (Label.DIFF,), "partial": (Label.PARTIAL,)}
     found = {name: refused & np.isin(known.labels, labels) for name, labels in kinds.items()}

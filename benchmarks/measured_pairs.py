@@ -11,9 +11,9 @@ from labelled import scan
 
 from es_dedup.batch.learning import learn
 from es_dedup.decision import statistics
-from es_dedup.decision.comparison import decide_rows
+from es_dedup.decision.comparison import context_of
 from es_dedup.decision.remainders import sketches_of
-from es_dedup.decision.rules import RELATIONS
+from es_dedup.decision.rules import RELATIONS, apply_rules
 from es_dedup.decision.statistics import Statistics
 from es_dedup.detectors.coverage_pairs import measure
 from es_dedup.evaluation import Label
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_dedup.decision.comparison import Pages
+    from es_dedup.decision.rules import PairDecisions
     from es_dedup.decision.thresholds import Thresholds
     from es_dedup.detectors.coverage_pairs import PairMeasures
 
@@ -93,6 +94,11 @@ class Measured:
     measures_without_forms: PairMeasures
     groups: NDArray[np.object_]
 
+    def decided(self, thresholds: Thresholds, measures: PairMeasures | None = None) -> PairDecisions:
+        """The decisions of the rules under these thresholds, by the measures with the corpus's statistics or others."""
+        context = context_of(self.pages, self.left, self.pages, self.right)
+        return apply_rules(measures or self.measures, context, thresholds)
+
     def score(
         self,
         thresholds: Thresholds,
@@ -101,9 +107,7 @@ class Measured:
         chosen: NDArray[np.bool_] | None = None,
     ) -> Score:
         """The decision rules' answers under these thresholds, by the measures with the corpus's statistics or others; of chosen pairs only."""
-        decided = decide_rows(
-            measures or self.measures, self.pages, self.left, self.pages, self.right, thresholds
-        )
+        decided = self.decided(thresholds, measures)
         said = np.array([LABEL_OF[RELATIONS[each]] for each in decided.relation.tolist()], dtype=object)
         labels, accepted = self.labels, decided.rule == 0
         if chosen is not None:

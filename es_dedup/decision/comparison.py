@@ -9,7 +9,7 @@ import numpy as np
 
 from es_dedup.decision import rules
 from es_dedup.decision.pair_context import PairContext
-from es_dedup.decision.thresholds import BALANCED, TITLES_AGREE, Thresholds, thresholds_of
+from es_dedup.decision.thresholds import TITLES_AGREE, Thresholds, thresholds_of
 from es_dedup.decision.voting import decided_by, outcome, reason, voters_of
 from es_dedup.detectors.ccdet import Ccdet
 from es_dedup.detectors.coverage import Coverage
@@ -192,7 +192,8 @@ def compare_by_rules(
     measures = measure(
         left.table.coverage, left_rows, right.table.coverage, right_rows, left_weights, right_weights
     )
-    decisions = decide_rows(measures, left, left_rows, right, right_rows, thresholds)
+    context = context_of(left, left_rows, right, right_rows)
+    decisions = rules.apply_rules(measures, context, thresholds)
     return PairComparison(left, left_rows, right, right_rows, measures, decisions)
 
 
@@ -223,18 +224,6 @@ def decided_by_settings(
         if verdict.relation is not Relation.DIFFERENT:
             rule[pair], relation[pair] = 0, rules.RELATIONS.index(verdict.relation)
     return replace(comparison, decisions=replace(decisions, rule=rule, relation=relation, scores=scores))
-
-
-def decide_rows(
-    measures: PairMeasures,
-    left: Pages,
-    left_rows: NDArray[np.int64],
-    right: Pages,
-    right_rows: NDArray[np.int64],
-    thresholds: Thresholds = BALANCED,
-) -> PairDecisions:
-    """Decisions of the rules on measured pairs of these rows."""
-    return rules.apply_rules(measures, context_of(left, left_rows, right, right_rows), thresholds)
 
 
 def context_of(

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from es_dedup.batch.corpus import load_corpus
 from es_dedup.batch.whole_corpus import verify
-from es_dedup.decision.comparison import Pages, RelatedRows, decide_rows
+from es_dedup.decision.comparison import Pages, RelatedRows, compare
 from es_dedup.decision.rules import RELATIONS
 from es_dedup.decision.statistics import Statistics
 from es_dedup.deduplicator.deduplicator import Deduplicator
-from es_dedup.detectors.coverage_pairs import measure
 from es_dedup.settings import Settings
 from tests.samples import pages
 
@@ -48,8 +47,7 @@ def all_pairs(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def test_the_cheap_pass_loses_nothing(corpus: Pages, statistics: Statistics) -> None:
     left, right = all_pairs(len(corpus.ids))
     weights = statistics.weights(corpus.table.coverage)
-    cover = corpus.table.coverage
-    decisions = decide_rows(measure(cover, left, cover, right, weights, weights), corpus, left, corpus, right)
+    decisions = compare(corpus, left, corpus, right, statistics, SETTINGS).decisions
     wanted = np.flatnonzero(decisions.rule == 0)
     found = verify(statistics, SETTINGS, corpus, left, right, weights=weights)
     assert len(wanted) > 100
