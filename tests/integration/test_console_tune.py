@@ -113,8 +113,8 @@ def test_a_threshold_is_tried_applied_and_given_back_to_the_preset(place: str, t
         chinese = bare(client.get("/console/tune", params=TITLES, headers={"Accept-Language": "zh"}).text)
         assert "共有文字须在多大程度上涉及标题" in chinese
         assert "<td>预设值</td><td>1.01</td>" in chinese
-        of_loose = bare(client.get("/console/tune?preset=loose").text)
-        assert f"{row}<td>0.18</td><td>0.1</td>" in of_loose
+        of_strict = bare(client.get("/console/tune?preset=strict").text)
+        assert f"{row}<td>0.18</td><td>0.22</td>" in of_strict
         tried = bare(client.get("/console/tune", params=TITLES).text)
         assert "<code>decision.thresholds.about_title</code></td><td>of the preset</td><td>1.01</td>" in tried
         assert 'name="decision.thresholds.about_title" value="1.01"' in tried
