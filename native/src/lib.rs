@@ -40,9 +40,9 @@ mod es_dedup_native {
     type Array<'py, T> = PyReadonlyArray1<'py, T>;
     type NewArray<'py, T> = Bound<'py, PyArray1<T>>;
 
-    /// Raised when any function takes or gives anything else than before; the package refuses other versions.
+    /// Raised when any function takes or gives anything else than before, other results too; the package refuses other versions.
     #[pymodule_export]
-    const INTERFACE: u32 = 4;
+    const INTERFACE: u32 = 5;
 
     fn texts<'a>(codes: &'a Array<'_, u32>, offsets: &'a Array<'_, i64>) -> PyResult<Texts<'a>> {
         Ok(Texts { codes: codes.as_slice()?, offsets: offsets.as_slice()? })
