@@ -50,7 +50,7 @@ OTHER_VARIABLES: Final = re.compile(
     r"ES_DEDUP_(CONFIG|DB|NAME|TOKEN|METRICS_PORT|NATIVE|MAVEN|DATA(_SECONDS)?|FUZZ(_SEED)?|SERVERS(_[A-Z]+)*"
     r"|SECURED_(USER|PASSWORD|CA)|(ES|ES9|REDIS|SECURED|THREE|NARROW|OPENSEARCH|BUNDLED)_URLS?)"
 )
-"""Variables with our prefix that are no settings; ``ES_DEDUP_CONFIG`` names the file to load, the others
+"""Variables with our prefix that are no settings; ``ES_DEDUP_CONFIG`` names the file to load, ``ES_DEDUP_DB`` the index; most others
 are those of the tests, the benchmarks and ``scripts/servers``."""
 MAX_FILE_BYTES: Final = 2**20
 """Bytes of a settings file; a larger file is something else."""
