@@ -67,6 +67,5 @@ def test_every_extra_is_tried() -> None:
         "dev",
         "docs",
         "integrations",
-        "proxy",
     }  # a stage of .ci/run installs each of the others
     assert set(USES) == set(project()["optional-dependencies"]) - others
