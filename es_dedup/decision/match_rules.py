@@ -144,7 +144,7 @@ RULES: Final = (
     Rule(
         "much the same again on another day",
         (DAYS >= 1, DUPLICATES.yes, EXACT.no),
-        ((UNITS < SHORT_UNITS, LESSER < NEAR_COPY), (UNITS < LONG_UNITS, DAYS >= RECURRING_DAYS)),
+        ((UNITS < SHORT_UNITS, LESSER < 0.85), (UNITS < LONG_UNITS, DAYS >= RECURRING_DAYS)),
         "notices that follow a template, and those that recur every month",
         SERIES,
     ),
