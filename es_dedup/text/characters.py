@@ -65,8 +65,7 @@ class Tables:
         slow: True where the string needs the full Unicode algorithm.
         joining: False for characters across which that algorithm does not look: white space and ideographs.
         simplified: the character, simplified where it stands alone.
-        in_phrases: True for characters of the phrases that are simplified as a whole; ``by_phrase``: for those of them that may become
-            something else than alone.
+        in_phrases, by_phrase: True for the characters that ``simplify.Characters`` names so.
         kind: SEPARATOR, CJK (a token of its own) or WORD (part of a run).
     """
 

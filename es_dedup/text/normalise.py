@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SPACE: Final = 0x20
 _NEWLINE: Final = 0x0A
 _THREADS: Final = 4  # that read pages at once, each with a last result
-NEAR: Final = 4
+NEAR: Final = 4  # characters between two runs
 SHORT_RUN: Final = 32  # characters
 REMEMBERED_RUNS: Final = 4_096  # short ones; a few occur on most pages
 
@@ -78,7 +78,7 @@ def normalise_many(texts: Sequence[str]) -> TextBatch:
 def _near_as_one(
     runs: tuple[NDArray[np.int64], NDArray[np.int64]], offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Runs of the same page that are at most ``NEAR`` characters apart as one, since each takes a call: in some scripts all words are such runs."""
+    """Runs, those of a page joined that are at most ``NEAR`` characters apart: each run takes a call, and in some scripts every word is one."""
     starts, ends = runs
     pages = np.searchsorted(offsets, starts, side="right")
     apart = (starts[1:] - ends[:-1] > NEAR) | (pages[1:] != pages[:-1])
@@ -126,7 +126,7 @@ def _flagged_runs(
     inside: NDArray[np.bool_],
     flags: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where the runs of characters ``inside`` begin and end that have a flagged one; those beyond the basic plane are inside, and flagged."""
+    """Begins and ends of the runs of ``inside`` characters that hold a flagged one; a character beyond the basic plane counts as both."""
     own, beyond = np.minimum(codes, PLANE - 1), codes >= PLANE
     within = inside[own] | beyond
     first = within.copy()

@@ -28,7 +28,7 @@ class Characters(NamedTuple):
     Attributes:
         traditional, simplified: those that it changes where they stand alone, and what to.
         in_phrases: those of its phrases; a phrase is part of a run of them.
-        by_phrase: those of them that become something else in a phrase than alone.
+        by_phrase: those of ``in_phrases`` that some phrase simplifies otherwise than when they stand alone.
     """
 
     traditional: str
@@ -38,5 +38,5 @@ class Characters(NamedTuple):
 
 
 def characters() -> Characters:
-    """They are a file, since to ask OpenCC for each ideograph takes longer than to check a page; a test compares it with OpenCC."""
+    """These characters, from a file: asking OpenCC for each ideograph takes longer than checking a page. A test compares the file with OpenCC."""
     return Characters(*resources.files("es_dedup.text").joinpath("simplified.txt").read_text("utf-8").split())

@@ -104,7 +104,7 @@ def pair_of(
     names: tuple[str, str] = ("the left page", "the right page"),
     chars: int = CHARS,
 ) -> PairView:
-    """What is shown of two stored pages side by side.
+    """Two stored pages as the view shows them, side by side.
 
     Args:
         reader: an open index.

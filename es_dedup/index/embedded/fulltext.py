@@ -101,7 +101,7 @@ class TextSearch(Index):
             yield connection, _ALL_HITS if aside else _HITS.format("fulltext")
 
     def _add_texts(self, progress: Callable[[Progress], None] | None = None, *, aside: bool) -> None:
-        """Index the missing texts for search, some at a time; with ``aside`` into a temporary table, so that the file does not change."""
+        """Index the texts that searches miss, a batch at a time; ``aside`` writes to a temporary table and leaves the file as it is."""
         missing, done = self.unsearchable(), 0
         more = missing > 0
         while more:
