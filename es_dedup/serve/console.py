@@ -289,8 +289,8 @@ def problem(request: Request, error: DedupError, status: int) -> Response:
     elif isinstance(error, NoSuchRoute):
         text = translate(visit.language, "There is no view at {path}.", path=error.path)
     elif isinstance(error, Opening):
-        title, template = "Loading the index", "Loading the index: {ready} of {processes} processes ready."
-        text = translate(visit.language, template, ready=error.ready, processes=error.processes)
+        title = "Loading the index"
+        text = translate(visit.language, "The page is shown as soon as the index is loaded.")
     answer = visit.html(console_page("problem", visit.visitor, text=text, title=title), status)
     if isinstance(error, Opening):
         answer.headers["Refresh"] = str(RETRY_SECONDS)  # the browser asks again

@@ -133,11 +133,7 @@ class Slow(RequestError, status=HTTPStatus.GATEWAY_TIMEOUT):
 class Opening(RequestError, status=HTTPStatus.SERVICE_UNAVAILABLE):
     """No process has read the index yet."""
 
-    ready: int
-    processes: int
-    message = (
-        "the server is loading the index: {ready} of {processes} processes are ready; repeat the request"
-    )
+    message = "the server is loading the index: repeat the request"
 
 
 class ReaderLost(RequestError, status=HTTPStatus.SERVICE_UNAVAILABLE):

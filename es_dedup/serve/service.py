@@ -75,9 +75,8 @@ class Service:
         Raises:
             Opening: all of them are still reading the index.
         """
-        ready, processes = self.workers.readers.ready
-        if not ready:
-            raise problems.Opening(ready, processes)
+        if not self.workers.readers.ready.is_set():
+            raise problems.Opening
 
     @staticmethod
     def require_own_host(request: Request) -> None:

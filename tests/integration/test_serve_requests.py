@@ -374,7 +374,7 @@ def test_a_job_that_is_slow_to_begin_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_process_that_cannot_be_reached_or_understood_is_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place, start = str(tmp_path / "pages.db"), SpawnProcess.start
     failures = [None, OSError(errno.EMFILE, "too many open files"), None, None]
@@ -394,18 +394,17 @@ def test_a_process_that_cannot_be_reached_or_understood_is_replaced(
             with pytest.raises(ReaderLost):
                 await readers.ask(IndexReader.count)
         assert await readers.ask(IndexReader.count) == b"0"
-        assert readers.ready == (1, 1)
+        assert readers.ready.is_set()
 
     def unreadable(_: object) -> NoReturn:
         raise pickle.UnpicklingError
 
     monkeypatch.setattr(SpawnProcess, "start", started)
-    monkeypatch.setattr("es_dedup.serve.readers.RETRY_SECONDS", 0.5)
     Deduplicator.open(place).close()
     other, readers = (Readers(place, load_settings(), 1) for _ in range(2))
     asyncio.run(asyncio.wait_for(ask(), 60))
     readers.close()
-    assert "too many open files" in caplog.text
+    assert not failures
     assert not multiprocessing.active_children()
 
 
