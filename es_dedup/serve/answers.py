@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003 - pydantic reads the types of fields
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pydantic import BaseModel, Field
 
 from es_dedup.maintenance.status import JobStatus
-from es_dedup.model import Number, Outcome, Relation, Verdict
-from es_dedup.model.annotations import Label
+from es_dedup.model import AddReport, Number, Outcome, Relation, Verdict
 from es_dedup.model.explanation import RuleOutcome
 from es_dedup.model.overrides import Override
 
@@ -98,27 +99,11 @@ class RefusedLine(BaseModel):
     problem: Problem
 
 
-class Report(BaseModel):
-    """What storing pages did; see ``AddReport``."""
+@dataclass(frozen=True)
+class Report(AddReport):
+    """What storing pages did; of lines, ``failed`` has the reasons by line, too."""
 
-    read: int
-    stored: int
-    unchanged: int
-    left_out: int
-    replaced: int
-    superseded: int
-    repeated: int
-    failed: dict[str, str] = Field(description="reasons by page id, or by line")
-    skipped: dict[str, int]
-    outcomes: dict[str, int]
-    decisions: dict[str, Decision] = Field(description="by page id, of pages that are not unique")
-    pairs: int
-    capped_terms: int
-    truncated: int
-    seconds: dict[str, float]
-    skipped_pages: dict[str, str]
-    notes: list[str]
-    preset: str
+    decisions: Mapping[str, Decision] = field(default_factory=dict)  # type: ignore[assignment]
 
 
 class Stored(BaseModel):
@@ -171,31 +156,6 @@ class Clusters(BaseModel):
 
     clusters: list[Cluster]
     next: str | None = Field(description="`after` of the next request; null at the end")
-
-
-class LabelRecord(BaseModel):
-    """What a reader says of two pages."""
-
-    id_a: str
-    id_b: str
-    label: Label
-    relation: Relation | None = None
-    reader: str
-    time: str
-    removed: str = ""
-    override: str = ""
-
-
-class Labels(BaseModel):
-    """Labels by time."""
-
-    labels: list[LabelRecord]
-
-
-class LabelsRemoved(BaseModel):
-    """How many labels were taken back."""
-
-    removed: int
 
 
 class Overrides(BaseModel):

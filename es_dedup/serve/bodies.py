@@ -153,15 +153,6 @@ class ReviewBody(Body):
     reason: Words = ""
 
 
-class LabelBody(Body):
-    """What a reader says of two stored pages; clusters do not follow it."""
-
-    id_a: str
-    id_b: str
-    label: Label
-    reader: Words = Field(description="who says so")
-
-
 class UndoBody(Body):
     """Who ends an override, and why."""
 
@@ -169,7 +160,7 @@ class UndoBody(Body):
     reason: Words = ""
 
 
-SENT: Final = (PageBody, ExplainBody, JobBody, LabelBody, OverrideBody, UndoBody)
+SENT: Final = (PageBody, ExplainBody, JobBody, OverrideBody, UndoBody)
 """Bodies of the REST API; others are made of the console's forms."""
 
 

@@ -12,7 +12,7 @@ from es_dedup.maintenance.documents import overridden
 from es_dedup.model.annotations import Label
 from es_dedup.model.overrides import OverrideKind
 from es_dedup.model.plain import plain
-from es_dedup.serve.bodies import ExplainBody, LabelBody, OverrideBody, PageBody, UndoBody, lines_of
+from es_dedup.serve.bodies import ExplainBody, OverrideBody, PageBody, UndoBody, lines_of
 from es_dedup.serve.problems import InvalidBody, as_problem, problem_of
 from es_dedup.views.cluster_json import cluster_as_dict
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from es_dedup.deduplicator.deduplicator import Deduplicator
     from es_dedup.deduplicator.index_reader import IndexReader
     from es_dedup.model import AddReport, Decision, Page, PairDecision, Progress, RemoveReport
-    from es_dedup.model.annotations import Annotation
     from es_dedup.model.cluster_lists import ClusterQuery
     from es_dedup.model.overrides import OverrideReport
     from es_dedup.serve.bodies import ReviewBody
@@ -92,22 +91,6 @@ def clusters(reader: IndexReader, query: ClusterQuery, limit: int, after: str | 
 def overrides(reader: IndexReader, *, undone: bool) -> dict[str, Any]:
     """Decisions of people, by time."""
     return {"overrides": reader.overrides(undone=undone)}
-
-
-def labels(reader: IndexReader) -> dict[str, Any]:
-    """What readers said of pairs, by time."""
-    return {"labels": reader.annotations()}
-
-
-def add_label(dedup: Deduplicator, body: bytes) -> Annotation:
-    """Keep what a reader says of two stored pages."""
-    asked = LabelBody.read(body)
-    return dedup.annotate(asked.id_a, asked.id_b, asked.label, reader=asked.reader)
-
-
-def remove_label(dedup: Deduplicator, left: str, right: str, reader: str) -> dict[str, int]:
-    """Take back what a reader said of two pages."""
-    return {"removed": int(dedup.remove_annotation(left, right, reader=reader))}
 
 
 def override(

@@ -225,24 +225,6 @@ async def undo_override(service: Served, override_id: str, body: JsonBody) -> Re
     return Json(await service.write(calls.undo_override, override_id, body, *service.where))
 
 
-@router.get("/v1/labels", **_reads(answers.Labels))
-async def labels(service: Served) -> Response:
-    """What readers said of pairs of pages, by time."""
-    return await service.read(calls.labels)
-
-
-@router.post("/v1/labels", **_writes(answers.LabelRecord, bodies.LabelBody))
-async def label(service: Served, body: JsonBody) -> Response:
-    """Keep what a reader says of two stored pages, in place of what the same reader said before."""
-    return Json(await service.write(calls.add_label, body))
-
-
-@router.delete("/v1/labels", **_writes(answers.LabelsRemoved))
-async def remove_label(service: Served, id_a: str, id_b: str, reader: str) -> Response:
-    """Take back what a reader said of two pages; it stays in the record."""
-    return Json(await service.write(calls.remove_label, id_a, id_b, reader))
-
-
 @router.get("/v1/jobs", **_reads(answers.Jobs))
 def jobs(service: Served) -> Response:
     """Jobs with progress, the newest first."""

@@ -135,26 +135,6 @@ def test_what_people_decide_goes_before_the_rules(api: Api) -> None:
     assert api.get("/v1/overrides").json()["overrides"] == []
 
 
-def test_labels_of_readers_are_kept_and_taken_back(api: Api) -> None:
-    api.lines("/v1/pages", {"id": "a", "text": TEXT}, {"id": "b", "text": TEXT})
-    said = {"id_a": "b", "id_b": "a", "label": "dup", "reader": "mz"}
-    made = api.post("/v1/labels", json=said).json()
-    assert (made["id_a"], made["id_b"], made["label"], made["reader"]) == ("a", "b", "dup", "mz")
-    other = api.post("/v1/labels", json={**said, "reader": "al", "label": "diff"}).json()
-    assert api.get("/v1/labels").json() == {"labels": [made, other]}
-    assert api.get("/v1/clusters/b").json()["size"] == 2
-    for wrong in ({"label": "x"}, {"id_b": "b"}, {"reader": " "}, {"reader": 3}, {"time": ""}):
-        assert api.post("/v1/labels", json={**said, **wrong}).status_code == 400, wrong
-    assert api.post("/v1/labels", json={**said, "id_a": "none"}).status_code == 404
-    of_al = {"id_a": "a", "id_b": "b", "reader": "al"}
-    assert api.delete("/v1/labels", params=of_al).json() == {"removed": 1}
-    assert api.delete("/v1/labels", params=of_al).json() == {"removed": 0}
-    assert api.get("/v1/labels").json() == {"labels": [made]}
-    api.post("/v1/pages", json={"id": " ", "text": TEXT})
-    assert api.post("/v1/labels", json={**said, "id_a": " "}).status_code == 200
-    assert len(api.get("/v1/labels").json()["labels"]) == 2
-
-
 def test_reclustering_is_a_job(api: Api) -> None:
     api.lines("/v1/pages", {"id": "a", "text": TEXT}, {"id": "b", "text": TEXT})
     job = api.post("/v1/jobs", json={"what": "recluster"}).json()
@@ -174,7 +154,7 @@ def test_answers_and_examples_are_as_the_document_says(api: Api) -> None:
     schemas = document["components"]["schemas"]
     assert document["components"]["securitySchemes"]
     examples = {name: schema["example"] for name, schema in schemas.items() if "example" in schema}
-    page, override, label = (examples[name] for name in ("PageBody", "OverrideBody", "LabelBody"))
+    page, override = (examples[name] for name in ("PageBody", "OverrideBody"))
     for name, example in examples.items():
         assert not list(misfits(example, schemas[name], schemas, name))
     described = {}
@@ -190,7 +170,6 @@ def test_answers_and_examples_are_as_the_document_says(api: Api) -> None:
                 assert examples.keys() >= set(names), f"no example of {names}"
     api.lines("/v1/pages", {"id": "https://a.example/1", "text": TEXT})
     name, quoted = page["id"], quote(page["id"], safe="")
-    of_pair = {"id_a": override["pages"][0], "id_b": name, "reader": "mz"}
     asked = [
         ("POST /v1/pages", api.post("/v1/pages", json=page)),
         ("PUT /v1/pages/{page_id}", api.put(f"/v1/pages/{quoted}", json=page)),
@@ -201,12 +180,9 @@ def test_answers_and_examples_are_as_the_document_says(api: Api) -> None:
         ("GET /v1/clusters", api.get("/v1/clusters")),
         ("GET /v1/clusters/{name}", api.get(f"/v1/clusters/{quoted}?evidence=true")),
         ("GET /v1/search", api.get("/v1/search", params={"q": "ferry"})),
-        ("POST /v1/labels", api.post("/v1/labels", json=label)),
-        ("GET /v1/labels", api.get("/v1/labels")),
-        ("DELETE /v1/labels", api.delete("/v1/labels", params=of_pair)),
         ("POST /v1/overrides", api.post("/v1/overrides", json=override)),
         ("GET /v1/overrides", found := api.get("/v1/overrides")),
-        ("POST /v1/explain", api.post("/v1/explain", json={"left": of_pair["id_a"], "right": name})),
+        ("POST /v1/explain", api.post("/v1/explain", json={"left": override["pages"][0], "right": name})),
         (
             "POST /v1/overrides/{override_id}/undo",
             api.post(f"/v1/overrides/{found.json()['overrides'][0]['id']}/undo", json=examples["UndoBody"]),

@@ -55,15 +55,12 @@ ROUTES = [
     ("GET", "/v1/jobs", False),
     ("GET", "/v1/jobs/a", False),
     ("GET", "/v1/overrides", False),
-    ("GET", "/v1/labels", False),
     ("GET", "/metrics", False),
     ("POST", "/v1/pages", True),
     ("PUT", "/v1/pages/a", True),
     ("DELETE", "/v1/pages/a", True),
     ("POST", "/v1/overrides", True),
     ("POST", "/v1/overrides/a/undo", True),
-    ("POST", "/v1/labels", True),
-    ("DELETE", "/v1/labels?id_a=a&id_b=b&reader=c", True),
     ("POST", "/v1/jobs", True),
     ("POST", "/v1/jobs/a/cancel", True),
 ]
@@ -277,7 +274,6 @@ def test_clients_that_go_before_their_body_is_complete_leave_no_traceback(api: A
 def test_names_and_reasons_that_are_too_long_are_refused(api: Api) -> None:
     long, override = "r" * 1_001, {"kind": "same", "pages": ["a", "b"], "reason": "r", "author": "mz"}
     for path, body in (
-        ("/v1/labels", {"id_a": "a", "id_b": "b", "label": "dup", "reader": long}),
         ("/v1/overrides", {**override, "reason": long}),
         ("/v1/overrides", {**override, "author": long}),
         ("/v1/overrides/x/undo", {"author": long}),
