@@ -158,7 +158,7 @@ class IndexReader(Closing):
 
     def page_ids(self) -> Iterator[str]:
         """Ids of all stored pages that are clustered, in no order."""
-        return self._index.page_ids()
+        return (each.page_id for group in self._index.clusters() for each in group)
 
     def pages_before(self, day: str) -> Iterator[str]:
         """Ids of pages that were published before a day (``2026-08-26``), ascending; pages without a time are not among them."""

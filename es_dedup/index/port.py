@@ -312,10 +312,6 @@ class Index(ClusterUpdates, Closing):
             batch: most records at once, at least 1.
         """
 
-    def page_ids(self) -> Iterator[str]:
-        """Ids of all pages that have an assignment, in no order."""
-        return (each.page_id for group in self.clusters() for each in group)
-
     @abstractmethod
     def search(self, query: str, *, limit: int = 10, offset: int = 0) -> list[tuple[str, float]]:
         """Page ids by full-text relevance with a score, best first, then by page id.

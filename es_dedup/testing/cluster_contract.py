@@ -102,12 +102,6 @@ class AssignmentContract(IndexFixtures):
             ["z"],
         ]
 
-    def test_ids_of_all_pages_with_a_place(self, grouped: Index) -> None:
-        """``page_ids`` names each page of every cluster once."""
-        members = [each.page_id for group in grouped.clusters() for each in group]
-        assert members
-        assert sorted(grouped.page_ids()) == sorted(members)
-
     def test_clusters_of_a_least_size_and_after_an_id(self, grouped: Index) -> None:
         for least, expected in ((1, "adz"), (2, "ad"), (3, "a"), (4, "")):
             assert "".join(part[0].cluster_id for part in grouped.clusters(min_size=least)) == expected

@@ -53,21 +53,9 @@ _RECORD: Final = f"""
     FROM pages AS p JOIN features AS f ON f.doc = p.doc"""
 
 
-_PART_OF: Final = {
-    "pages": "pages",
-    "pages_hash": "pages",
-    "sqlite_autoindex_pages_1": "pages",
-    "features": "features",
-    "postings": "postings",
-    "texts": "texts",
-    "texts_doc": "texts",
-    "edges": "clusters",
-    "edges_right": "clusters",
-    "assignments": "clusters",
-    "assignments_cluster": "clusters",
-}
-PARTS: Final = ("pages", "features", "postings", "texts", "fulltext", "clusters", "other")
-_TABLE_BYTES: Final = "SELECT name, sum(pgsize) FROM dbstat WHERE aggregate = TRUE GROUP BY name"
+_TABLE_BYTES: Final = """
+    SELECT iif(tbl_name LIKE 'fulltext%', 'fulltext', tbl_name), sum(pgsize)
+    FROM dbstat JOIN sqlite_master USING (name) WHERE aggregate = TRUE GROUP BY 1"""
 
 
 class EmbeddedIndex(TextSearch, ClusterTables):
@@ -305,9 +293,18 @@ class EmbeddedIndex(TextSearch, ClusterTables):
         return "" if done else "another process reads the index; repeat the command when it has ended"
 
     def sizes(self) -> dict[str, int]:
-        """Bytes of the file per part, and their ``total``; see ``part_sizes``."""
+        """Bytes per table with its indices; ``other`` is the rest of the file, and ``total`` is the sum.
+
+        Reads the whole file; where SQLite was built without ``dbstat``, all of it is ``other``.
+        """
+        found: dict[str, int] = {}
         with self._connection.reading() as connection:
-            return part_sizes(connection)
+            with suppress(sqlite3.OperationalError):
+                found.update(connection.execute(_TABLE_BYTES))
+            (total,) = connection.execute(
+                "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+            ).fetchone()
+        return found | {"other": total - sum(found.values()), "total": total}
 
 
 def _put_pages(
@@ -378,20 +375,3 @@ def _record(row: tuple[Any, ...]) -> FeatureRecord:
         language=language,
         skipped=skipped,
     )
-
-
-def part_sizes(connection: sqlite3.Connection) -> dict[str, int]:
-    """Bytes per part; ``other`` is the rest of the file, free pages included, and ``total`` is the sum.
-
-    ``features`` holds the payloads and the terms by page, ``postings`` the pages by term, ``pages`` ids and
-    metadata. Reads the whole file; where SQLite was built without ``dbstat``, all of it is ``other``.
-    """
-    found = dict.fromkeys(PARTS, 0)
-    with suppress(sqlite3.OperationalError):  # SQLite may be built without that table
-        for name, size in connection.execute(_TABLE_BYTES):
-            found[_PART_OF.get(name, "fulltext" if name.startswith("fulltext") else "other")] += size
-    (file_bytes,) = connection.execute(
-        "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
-    ).fetchone()
-    found["other"] += max(0, file_bytes - sum(found.values()))
-    return found | {"total": sum(found.values())}

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 CLUSTERS_PER_QUERY: Final = 500
-IDS_PER_QUERY: Final = 10_000
 _EDGES: Final = """
     SELECT l.page_id, r.page_id, e.relation, e.score FROM edges AS e
     JOIN pages AS l ON l.doc = e.left JOIN pages AS r ON r.doc = e.right
@@ -47,9 +46,6 @@ _CLUSTER_IDS: Final = """
     SELECT page_id FROM pages AS p WHERE page_id > ?1
     AND (SELECT 1 FROM assignments WHERE cluster = p.doc LIMIT 1 OFFSET ?2) IS NOT NULL
     ORDER BY page_id LIMIT ?3"""
-_PAGE_IDS: Final = """
-    SELECT page_id FROM pages AS p WHERE page_id > ?1 AND EXISTS (SELECT 1 FROM assignments WHERE doc = p.doc)
-    ORDER BY page_id LIMIT ?2"""
 _VALUES: Final = {
     ClusterOrder.ID: "id",
     ClusterOrder.LARGEST: "size",
@@ -137,17 +133,6 @@ class ClusterTables(Index):
                 return
             yield from found.values()
             last = ids[-1]
-
-    def page_ids(self) -> Iterator[str]:
-        """See ``Index.page_ids``; ascending, without what else an assignment holds."""
-        last = ""
-        while True:
-            with self._connection.reading() as connection:
-                found = [name for (name,) in connection.execute(_PAGE_IDS, (last, IDS_PER_QUERY))]
-            if not found:
-                return
-            yield from found
-            last = found[-1]
 
     def replace_all(self, edges: Iterable[Edge], assignments: Iterable[Assignment]) -> None:
         """See ``Index.replace_all``: assignments that do not differ stay as they are."""
