@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote
 
 from es_dedup.errors import wrong_type
 from es_dedup.model import MAX_ID_BYTES, Page, Relation
+from es_dedup.model.times import time_given
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -87,7 +88,7 @@ class SourceFields:
     Attributes:
         content: main text, or the HTML as served when ``html`` is true.
         html: ``content`` is HTML and is extracted.
-        title, url, published, site: as in ``Page``. ``published`` may be text or milliseconds since 1970.
+        title, url, published, site: as in ``Page``. ``published`` may be text, or seconds or milliseconds since 1970.
 
     Raises:
         TypeError: a value is of another type.
@@ -190,11 +191,9 @@ def value_of(source: Mapping[str, Any], name: str) -> Any:
 def _moment(value: Any) -> str | datetime | None:
     if isinstance(value, list):
         value = value[0] if value else None
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        try:
-            return datetime.fromtimestamp(value / 1000, tz=UTC)
-        except (OverflowError, ValueError, OSError):
-            return None
+    value = time_given(value)
+    if isinstance(value, datetime):
+        return value
     return str(value) if value not in (None, "") else None
 
 

@@ -7,13 +7,14 @@ import binascii
 import math
 import re
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
+from datetime import datetime
 from functools import lru_cache
 from itertools import islice
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from es_dedup.model import Page, fitted_id, id_problem
+from es_dedup.model.times import time_given
 from es_dedup.readers.pagefiles import binary_kind
 from es_dedup.readers.port import NO_PAGE, Fields, InputFailure, Problem
 from es_dedup.text.content import content_id
@@ -33,8 +34,6 @@ USUAL: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Field names that are tried in turn when none was given; case does not count."""
 _LISTED: Final = 12
-_EPOCH_SECONDS: Final = range(10**8, 10**10)
-_EPOCH_MILLISECONDS: Final = range(10**11, 10**13)
 _STEP: Final = re.compile(r"(?:\[(?P<place>\d{1,9})\]|(?P<name>[^.\[]+))(?:\.(?=.)|(?=\[)|$)")
 _ABSENT: Final = object()
 _KINDS: Final = {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}
@@ -48,7 +47,7 @@ def item_of(value: Any, source: str, line: int | None, options: ReadOptions) -> 
     """The page of a record, or a failure with its place; None where it is no page.
 
     The text is used when it is there and not blank, else the HTML; a field whose name ends in ``base64`` is decoded to
-    bytes first. A number is taken as an id and, in the range of Unix seconds or milliseconds, as a time. A record needs a
+    bytes first. A number is taken as an id and as a time (``time_given``). A record needs a
     field of text or HTML, which may be empty; another named field that it lacks is empty, and ``options.tally`` counts the
     records that have it. ``options.id_from`` says what the id is made from.
 
@@ -286,12 +285,9 @@ def _time(name: str | None, value: Any) -> str | datetime | None:
         return None
     if isinstance(value, str):
         return clean_text(value)
-    if isinstance(value, date):
-        return value if isinstance(value, datetime) else value.isoformat()
-    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
-        seconds = int(value) // 1000 if int(value) in _EPOCH_MILLISECONDS else int(value)
-        if seconds in _EPOCH_SECONDS:
-            return datetime.fromtimestamp(seconds, UTC)
+    given: str | datetime | None = time_given(value)
+    if isinstance(given, (str, datetime)):
+        return given
     raise _BadField(f"field {name!r} must be a time as text or Unix seconds, got {_kind(value)}")
 
 

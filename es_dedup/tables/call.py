@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from es_dedup.batch.copies import DistinctPages
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.model import Page
+from es_dedup.model.times import time_given
 from es_dedup.readers.records import id_text, missing, no_text, usual_columns
 from es_dedup.settings.loading import settings_in_force, without_texts
 from es_dedup.tables.kinds import rows_of
@@ -119,7 +119,7 @@ def _pages(rows: Rows, columns: Mapping[str, str]) -> Iterator[Page]:
     attributes = [name for name in columns if name != "id"]
     for row, values in enumerate(rows.read([columns[name] for name in attributes])):
         named = {
-            name: value.isoformat() if isinstance(value, date) and not isinstance(value, datetime) else value
+            name: time_given(value) if name == "published" else value
             for name, value in zip(attributes, values, strict=True)
             if not missing(value)
         }

@@ -9,6 +9,7 @@ import xxhash
 
 from es_dedup.deduplicator.deduplicator import Deduplicator
 from es_dedup.model import Decision, Outcome, Page
+from es_dedup.model.times import time_given
 from es_dedup.tables.call import deduplicate
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def row_of(text: str | None, metadata: Mapping[str, Any], *addresses: str) -> di
         "text": text or "",
         "title": str(title) if title else None,
         "url": address_of(metadata, *addresses),
-        "published": metadata.get("published"),
+        "published": time_given(metadata.get("published")),
     }
 
 

@@ -158,9 +158,9 @@ def test_rows_of_a_dataset_are_those_that_were_selected() -> None:
         ),
         ({"text": [FERRY, 3]}, {}, "row 1: text of a Page must be str, not int"),
         (
-            {"text": [FERRY], "published": [3]},
+            {"text": [FERRY], "published": [[3]]},
             {},
-            "row 0: published of a Page must be str or datetime, not int",
+            "row 0: published of a Page must be str or datetime, not list",
         ),
         ({"text": [FERRY], "b": [1, 2]}, {}, "columns must be of one length"),
         (

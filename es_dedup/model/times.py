@@ -1,0 +1,27 @@
+"""Times as callers, records and documents give them."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+_EARLIEST: Final = 10**8  # 1973; smaller numbers may be years, or days such as 20260304
+_LATEST: Final = 10**10  # 2286
+_UNITS: Final = (1, 10**3, 10**6, 10**9)
+
+
+def time_given(value: Any) -> Any:
+    """A number or a day as ``Page.published`` takes it; any other value unchanged.
+
+    A number, of numpy too, means seconds, milliseconds, microseconds or nanoseconds since 1970, by its size. One of another size becomes
+    text, which may be a day such as 20260304, or else counts as a time that cannot be read: the page itself is not at fault.
+    """
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return value
+    for unit in _UNITS:
+        if _EARLIEST * unit <= value < _LATEST * unit:
+            return datetime.fromtimestamp(value / unit, UTC)
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
