@@ -163,8 +163,8 @@ def _page(request: Request, cursor: Cursor, *, first: bool = False) -> Plan[Grou
     body.pop("from", None)
     counts = request.body
     if options.mode is Mode.CANONICAL:
-        body = search_bodies.filtered(body, search_bodies.shown(options))
-        counts = search_bodies.filtered(request.body, search_bodies.shown(options))
+        body = search_bodies.filtered(body, search_bodies.SHOWN)
+        counts = search_bodies.filtered(request.body, search_bodies.SHOWN)
     walk = _Scan(request, body, cursor.pit, cursor.after, [])
     overview = GroupedHits([], cursor.documents, cursor.groups)
     if first:
@@ -178,7 +178,7 @@ def _page(request: Request, cursor: Cursor, *, first: bool = False) -> Plan[Grou
             total_groups=totals.as_lower_bound(overview.total_groups),
         )
     took = sum(int(answer["took"]) for answer in walk.answers)
-    groups = [HitGroup([hit], cluster_of(hit, options)) for hit in hits]
+    groups = [HitGroup([hit], cluster_of(hit)) for hit in hits]
     page = yield from page_of(request, replace(overview, problems=problems, took_ms=took), groups)
     if not more:
         yield ClosePointInTime(walk.pit)
@@ -237,16 +237,15 @@ def _first_of_cluster(walk: _Scan, hits: list[Hit]) -> Plan[list[Hit]]:
 
     The server is asked for the best hit of each of these clusters, so no earlier page has to be remembered.
     """
-    options = walk.request.options
-    ids = {cluster_of(hit, options) for hit in hits} - {None}
+    ids = {cluster_of(hit) for hit in hits} - {None}
     best: set[tuple[str, str]] = set()
     if ids:
         keys = search_bodies.keys_only(walk.body) | {"size": len(ids)}
-        body = search_bodies.narrowed(keys, search_bodies.in_clusters(sorted(map(str, ids)), options))
-        body["collapse"] = {"field": options.cluster_field}
+        body = search_bodies.narrowed(keys, search_bodies.in_clusters(sorted(map(str, ids))))
+        body["collapse"] = {"field": search_bodies.CLUSTER_FIELD}
         answer = yield from walk.search(body, skip_unmatched=True)
         best = {key_of(hit) for hit in hits_of(answer)}
-    return [hit for hit in hits if cluster_of(hit, options) is None or key_of(hit) in best]
+    return [hit for hit in hits if cluster_of(hit) is None or key_of(hit) in best]
 
 
 def _total_order(request: Request) -> list[Any]:

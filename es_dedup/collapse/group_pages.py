@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from es_dedup.collapse.hits import GroupedHits, HitGroup
-    from es_dedup.collapse.model import Body, SearchOptions
+    from es_dedup.collapse.model import Body
     from es_dedup.collapse.operations import Plan
     from es_dedup.collapse.search_request import Request
 
@@ -49,7 +49,7 @@ def search(request: Request) -> Plan[GroupPage]:
     last = request.first + request.size
     wide = request.paged(0, min(max(options.window, last), MAX_WINDOW))
     found = yield from FINDERS[Mode(options.mode)](wide)
-    groups = nest_under_containers(found.groups, options) if options.nest_contained else found.groups
+    groups = nest_under_containers(found.groups) if options.nest_contained else found.groups
     total = Total(len(groups), Bound.EXACT if found.complete else Bound.AT_LEAST)
     found = replace(found, total_groups=totals.as_lower_bound(total) if found.problems else total)
     return (yield from page_of(request, found, groups[request.first : last]))
@@ -72,7 +72,7 @@ def page_of(request: Request, found: GroupedHits, groups: Sequence[HitGroup]) ->
     )
 
 
-def nest_under_containers(groups: Sequence[HitGroup], options: SearchOptions) -> list[HitGroup]:
+def nest_under_containers(groups: Sequence[HitGroup]) -> list[HitGroup]:
     """The groups with contained ones nested under their containers, at any depth, in rank order.
 
     A group takes the rank of the best group nested in it. Of several containers the best ranked one is taken; of groups that
@@ -80,11 +80,9 @@ def nest_under_containers(groups: Sequence[HitGroup], options: SearchOptions) ->
     """
     place: dict[str, int] = {}
     for at, group in enumerate(groups):
-        for name in _names(group, options):
+        for name in _names(group):
             place.setdefault(name, at)
-    parent = {
-        at: found for at, group in enumerate(groups) if (found := _container(at, group, place, options))
-    }
+    parent = {at: found for at, group in enumerate(groups) if (found := _container(at, group, place))}
     roots = [_root(at, parent) for at in range(len(groups))]
     under: dict[int, list[int]] = {}
     for at, root in enumerate(roots):
@@ -96,17 +94,17 @@ def nest_under_containers(groups: Sequence[HitGroup], options: SearchOptions) ->
     ]
 
 
-def _names(group: HitGroup, options: SearchOptions) -> list[str]:
+def _names(group: HitGroup) -> list[str]:
     """Names by which ``contained_in`` may refer to a group: page ids, cluster id, canonical page."""
     found = [group.cluster_id] if group.cluster_id is not None else []
     for hit in group.hits:
-        found += [page_id_of(hit), *values_of(hit, f"{options.field}.duplicate_of")]
+        found += [page_id_of(hit), *values_of(hit, search_bodies.DUPLICATE_FIELD)]
     return found
 
 
-def _container(at: int, group: HitGroup, place: dict[str, int], options: SearchOptions) -> tuple[int, ...]:
+def _container(at: int, group: HitGroup, place: dict[str, int]) -> tuple[int, ...]:
     """Positions of the containers of a group, best first; empty without any."""
-    wanted = (name for hit in group.hits for name in values_of(hit, f"{options.field}.contained_in"))
+    wanted = (name for hit in group.hits for name in values_of(hit, search_bodies.CONTAINED_FIELD))
     return tuple(sorted({place[name] for name in wanted if place.get(name, at) != at}))
 
 
@@ -123,18 +121,17 @@ def _root(at: int, parent: dict[int, tuple[int, ...]]) -> int:
 
 def other_page_counts(request: Request, groups: Sequence[HitGroup]) -> Plan[tuple[dict[str, int], list[str]]]:
     """Number of other pages by cluster id, and problems; no request where the heads of all groups say it themselves."""
-    options = request.options
     shown = [each for group in groups for each in (group, *group.contained) if each.cluster_id]
-    sizes = ((each.cluster_id, values_of(each.head, options.size_field)) for each in shown)
+    sizes = ((each.cluster_id, values_of(each.head, search_bodies.SIZE_FIELD)) for each in shown)
     known = {name: max(int(size[0]) - 1, 0) for name, size in sizes if name and size}
     ids = sorted({each.cluster_id for each in shown if each.cluster_id} - known.keys())
     if not ids:
         return known, []
     of_each: dict[str, Any] = {
-        "terms": {"field": options.cluster_field, "size": len(ids)},
-        "aggs": {SIZE: {"max": {"field": options.size_field}}},
+        "terms": {"field": search_bodies.CLUSTER_FIELD, "size": len(ids)},
+        "aggs": {SIZE: {"max": {"field": search_bodies.SIZE_FIELD}}},
     }
-    wanted = {"query": {"bool": {"filter": [search_bodies.in_clusters(ids, options)]}}, "size": 0}
+    wanted = {"query": {"bool": {"filter": [search_bodies.in_clusters(ids)]}}, "size": 0}
     body = wanted | {"aggs": {CLUSTERS: of_each}, "track_total_hits": False}
     (answer,) = yield MultiSearch([body], request.index, request.header)
     buckets = checked(answer)["aggregations"][CLUSTERS]["buckets"]
@@ -153,7 +150,7 @@ def with_members(request: Request, groups: Sequence[HitGroup]) -> Plan[tuple[lis
     if (options.head_sort is None and options.members is None) or not ids:
         return list(groups), []
     (answer,) = yield MultiSearch([_body(request, ids)], request.index, request.header)
-    found = {cluster_of(hit, options): hit["inner_hits"] for hit in hits_of(checked(answer))}
+    found = {cluster_of(hit): hit["inner_hits"] for hit in hits_of(checked(answer))}
     problems = problems_of(answer)
     return [_with(group, found, request, whole=not problems) for group in groups], problems
 
@@ -169,7 +166,7 @@ def _body(request: Request, ids: Sequence[str]) -> Body:
     options, given = request.options, request.body
     kept = ("pit", "runtime_mappings", "timeout")
     body: dict[str, Any] = {name: given[name] for name in kept if name in given}
-    inside = search_bodies.in_clusters(ids, options)
+    inside = search_bodies.in_clusters(ids)
     if options.members_of is MembersOf.MATCHING:
         if search_bodies.has_vectors(given) or "min_score" in given:
             raise SearchRefused("members_of 'matching' with vectors or min_score", "choose members_of 'all'")
@@ -182,8 +179,8 @@ def _body(request: Request, ids: Sequence[str]) -> Body:
         "size": len(ids),
         "_source": False,
         "track_total_hits": False,
-        "docvalue_fields": [options.cluster_field],
-        "collapse": {"field": options.cluster_field, "inner_hits": list(_inner_hits(request))},
+        "docvalue_fields": [search_bodies.CLUSTER_FIELD],
+        "collapse": {"field": search_bodies.CLUSTER_FIELD, "inner_hits": list(_inner_hits(request))},
     }
 
 
@@ -193,7 +190,7 @@ def _inner_hits(request: Request) -> Iterator[Body]:
         shown = {name: value for name, value in request.fetched.items() if name in SHOWN}
         yield {"name": HEAD, "size": 1, "sort": options.head_sort, "track_scores": True, **shown}
     if options.members is not None:
-        yield {**search_bodies.canonical_first(options), **options.members, "name": MEMBERS}
+        yield {**search_bodies.CANONICAL_FIRST, **options.members, "name": MEMBERS}
 
 
 def _with(

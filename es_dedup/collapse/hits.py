@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.collapse.model import Group
-from es_dedup.index.source_index import DocumentKey
+from es_dedup.collapse.search_bodies import CLUSTER_FIELD
+from es_dedup.index.source_index import DEDUP, DocumentKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from es_dedup.collapse.model import Body, Hit, SearchOptions, Total
+    from es_dedup.collapse.model import Body, Hit, Total
     from es_dedup.collapse.search_request import Request
 
 ASKED: Final = ("docvalue_fields", "fields", "stored_fields")
@@ -82,9 +83,9 @@ def page_id_of(hit: Hit) -> str:
     return DocumentKey(hit["_index"], hit["_id"], hit.get("_routing") or "").page_id
 
 
-def cluster_of(hit: Hit, options: SearchOptions) -> str | None:
+def cluster_of(hit: Hit) -> str | None:
     """The cluster id of a hit; None when it has none."""
-    return next(iter(values_of(hit, options.cluster_field)), None)
+    return next(iter(values_of(hit, CLUSTER_FIELD)), None)
 
 
 def values_of(hit: Hit, name: str) -> list[Any]:
@@ -114,7 +115,7 @@ def cleaned(hit: Hit, request: Request) -> Hit:
     kept = {
         name: value
         for name, value in hit.get("fields", {}).items()
-        if name in wanted or not name.startswith(f"{request.options.field}.")
+        if name in wanted or not name.startswith(f"{DEDUP}.")
     }
     made = {name: value for name, value in hit.items() if name not in ("fields", "sort")}
     if kept:

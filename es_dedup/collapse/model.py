@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
 
 from es_dedup.errors import SearchRefused
-from es_dedup.index.source_index import DEDUP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -167,7 +166,6 @@ class SearchOptions:
         window: 1-10,000; hits that mode ``group`` looks at, groups that ``nest_contained`` looks at.
         keep_alive: how long a cursor stays valid after each page, in Elasticsearch time units.
         routing, preference: of the search, as Elasticsearch takes them; empty: none.
-        field: name of the ``dedup`` object in the documents.
 
     Raises:
         SearchRefused: a value is out of range.
@@ -184,7 +182,6 @@ class SearchOptions:
     keep_alive: str = "1m"
     routing: str = ""
     preference: str = ""
-    field: str = DEDUP
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -208,21 +205,6 @@ class SearchOptions:
             _check_members(self.members)
         if not 1 <= self.window <= MAX_WINDOW:
             raise SearchRefused(f"window is {self.window}", f"choose 1 to {MAX_WINDOW}")
-
-    @property
-    def cluster_field(self) -> str:
-        """The field with the cluster id."""
-        return f"{self.field}.cluster_id"
-
-    @property
-    def size_field(self) -> str:
-        """The field with the cluster's size, in its canonical document only."""
-        return f"{self.field}.cluster_size"
-
-    @property
-    def canonical_field(self) -> str:
-        """The field that is true for canonical documents."""
-        return f"{self.field}.canonical"
 
 
 def _check_members(members: Any) -> None:

@@ -15,7 +15,7 @@ from es_dedup.errors import SearchRefused
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from es_dedup.collapse.model import Body, Hit, SearchOptions
+    from es_dedup.collapse.model import Body, Hit
     from es_dedup.collapse.operations import Answer, Plan
     from es_dedup.collapse.search_request import Request
 
@@ -30,11 +30,7 @@ def plain(request: Request) -> Plan[GroupedHits]:
     """Modes ``canonical`` and ``off``: each hit is a group."""
     options = request.options
     canonical = options.mode is Mode.CANONICAL
-    body = (
-        search_bodies.filtered(request.fetched, search_bodies.shown(options))
-        if canonical
-        else request.fetched
-    )
+    body = search_bodies.filtered(request.fetched, search_bodies.SHOWN) if canonical else request.fetched
     wanted = [body]
     if canonical and options.document_total:
         wanted.append(search_bodies.tally(request.body, {}) | request.counted)
@@ -43,7 +39,7 @@ def plain(request: Request) -> Plan[GroupedHits]:
     problems = problems_in(found)
     hits = hits_of(found[0])
     return GroupedHits(
-        [HitGroup([hit], cluster_of(hit, options)) for hit in hits],
+        [HitGroup([hit], cluster_of(hit)) for hit in hits],
         totals.documents_in(found[-1], whole=not problems) if options.document_total else None,
         totals.documents_in(found[0], whole=not problems),
         found[0].get("aggregations", {}),
@@ -60,12 +56,9 @@ def collapse(request: Request) -> Plan[GroupedHits]:
     Elasticsearch puts all documents without the collapse field into one group. They are therefore searched separately, in the
     same request; only when there are any, a second and third request sort both kinds together.
     """
-    options = request.options
     main, apart = parts_of(request, counting_facets(request))
-    grouped = main | {"collapse": {"field": options.cluster_field}}
-    unassigned = (
-        search_bodies.narrowed(search_bodies.matching(request.body), search_bodies.unassigned(options)) | ANY
-    )
+    grouped = main | {"collapse": {"field": search_bodies.CLUSTER_FIELD}}
+    unassigned = search_bodies.narrowed(search_bodies.matching(request.body), search_bodies.UNASSIGNED) | ANY
     first, *more = yield MultiSearch([grouped, *apart.values(), unassigned], request.index, request.header)
     mapped = not not_mapped(first)
     if not mapped:  # an index that was never attached: none of its documents has a cluster id
@@ -78,7 +71,7 @@ def collapse(request: Request) -> Plan[GroupedHits]:
         found += others
     counts = dict(zip(apart, more, strict=False))
     total_groups = yield from totals.groups_in(request, counts.get(COUNTS, first))
-    groups = [HitGroup([hit], cluster_of(hit, options)) for hit in hits]
+    groups = [HitGroup([hit], cluster_of(hit)) for hit in hits]
     facets = counts.get(FACETS, first)
     listed = GroupedHits(
         groups, total_groups=total_groups, complete=len(hits) < request.size, more=more_of(first)
@@ -88,7 +81,7 @@ def collapse(request: Request) -> Plan[GroupedHits]:
 
 def group(request: Request) -> Plan[GroupedHits]:
     """Mode ``group``: the best ``window`` hits, fetched ungrouped and grouped on the client."""
-    main, apart = parts_of(request, {FACETS: count_groups(request.facets, request.options)})
+    main, apart = parts_of(request, {FACETS: count_groups(request.facets)})
     answers = yield MultiSearch([main, *apart.values()], request.index, request.header)
     found = [checked(answer) for answer in answers]
     hits = hits_of(found[0])
@@ -96,16 +89,16 @@ def group(request: Request) -> Plan[GroupedHits]:
     complete = len(hits) < request.size or (
         documents is not None and documents.exact and documents.value == len(hits)
     )
-    listed = GroupedHits(group_hits(hits, request.options), complete=complete, more=more_of(found[0]))
+    listed = GroupedHits(group_hits(hits), complete=complete, more=more_of(found[0]))
     return counted(request, listed, found, found[-1])
 
 
-def group_hits(hits: Sequence[Hit], options: SearchOptions) -> list[HitGroup]:
+def group_hits(hits: Sequence[Hit]) -> list[HitGroup]:
     """Groups in the order of their best hits; a hit without cluster id is a group of its own."""
     groups: list[HitGroup] = []
     by_cluster: dict[str, HitGroup] = {}
     for hit in hits:
-        cluster_id = cluster_of(hit, options)
+        cluster_id = cluster_of(hit)
         if cluster_id in by_cluster:
             by_cluster[cluster_id].hits.append(hit)
             continue
@@ -117,7 +110,7 @@ def group_hits(hits: Sequence[Hit], options: SearchOptions) -> list[HitGroup]:
 
 def counting_facets(request: Request) -> dict[str, Body]:
     """Aggregations that count by group: the request's own, and those of totals."""
-    return {FACETS: count_groups(request.facets, request.options), COUNTS: totals.counters(request)}
+    return {FACETS: count_groups(request.facets), COUNTS: totals.counters(request)}
 
 
 def parts_of(request: Request, facets: Mapping[str, Body]) -> tuple[Body, dict[str, Body]]:
@@ -163,20 +156,20 @@ def _with_unassigned(request: Request) -> Plan[tuple[list[Hit], list[Answer]]]:
     The first request finds the ids of the first ``from + size`` documents of each kind; the second lets the server sort,
     highlight and page these.
     """
-    options, last = request.options, request.first + request.size
+    last = request.first + request.size
     keys = search_bodies.keys_only(request.body) | {"from": 0, "size": last}
-    named = search_bodies.named_fields(keys, options, containment=False)
-    heads = search_bodies.narrowed(named, search_bodies.assigned(options)) | {
-        "collapse": {"field": options.cluster_field}
+    named = search_bodies.named_fields(keys, containment=False)
+    heads = search_bodies.narrowed(named, search_bodies.ASSIGNED) | {
+        "collapse": {"field": search_bodies.CLUSTER_FIELD}
     }
-    unassigned = search_bodies.narrowed(keys, search_bodies.unassigned(options))
+    unassigned = search_bodies.narrowed(keys, search_bodies.UNASSIGNED)
     one, other = yield MultiSearch([heads, unassigned], request.index, request.header, skip_unmatched=True)
     found = [checked(other)]
     best: list[Hit] = []
     if not lacks_only_unmapped(one):
         found.append(checked(one))
     if "error" not in one:
-        best = [hit for hit in hits_of(one) if cluster_of(hit, options) is not None]
+        best = [hit for hit in hits_of(one) if cluster_of(hit) is not None]
     best += hits_of(other)
     if not best:
         return [], found
@@ -198,13 +191,12 @@ def problems_in(answers: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 def expand(request: Request, cluster_id: str) -> Plan[Expansion]:
     """The pages of a cluster that match the body: the canonical document first, unless the body has a sort."""
-    options = request.options
     if wrong := [name for name in NOT_EXPANDED if name in request.body]:
         raise SearchRefused(
             f"the pages of a cluster come without {', '.join(wrong)}", "leave that out of the body"
         )
-    body = search_bodies.filtered(request.body, {"term": {options.cluster_field: cluster_id}})
-    body = {**search_bodies.canonical_first(options), "track_total_hits": True, **body}
+    body = search_bodies.filtered(request.body, {"term": {search_bodies.CLUSTER_FIELD: cluster_id}})
+    body = {**search_bodies.CANONICAL_FIRST, "track_total_hits": True, **body}
     (answer,) = yield MultiSearch([body], request.index, request.header)
     problems = problems_in([checked(answer)])
     total = totals.documents_in(answer, whole=not problems) or Total(0)

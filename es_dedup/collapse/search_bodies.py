@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from es_dedup.index.source_index import DEDUP
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from es_dedup.collapse.model import Body, Hit, SearchOptions
+    from es_dedup.collapse.model import Body, Hit
 
 MATCHING: Final = frozenset(
     "query knn retriever post_filter min_score timeout terminate_after runtime_mappings pit slice indices_boost".split()
@@ -17,6 +19,24 @@ ORDERING: Final = frozenset({"sort", "rescore", "track_scores", "size", "from", 
 SCORED: Final = ("sampler", "diversified_sampler", "top_hits")
 """Aggregations that use scores implicitly."""
 MATCH_ALL: Final[Body] = {"match_all": {}}
+CLUSTER_FIELD: Final = f"{DEDUP}.cluster_id"
+SIZE_FIELD: Final = f"{DEDUP}.cluster_size"
+"""In the canonical document of a cluster only."""
+CONTAINED_FIELD: Final = f"{DEDUP}.contained_in"
+DUPLICATE_FIELD: Final = f"{DEDUP}.duplicate_of"
+_CANONICAL: Final = f"{DEDUP}.canonical"
+SHOWN: Final[Body] = {"bool": {"must_not": [{"term": {_CANONICAL: False}}]}}
+"""Filter: canonical documents and pages without ``dedup`` object."""
+ASSIGNED: Final[Body] = {"exists": {"field": CLUSTER_FIELD}}
+"""Filter: pages with a cluster id."""
+UNASSIGNED: Final[Body] = {"bool": {"must_not": [ASSIGNED]}}
+SHARED: Final[Body] = {"bool": {"filter": [ASSIGNED], "must_not": [{"term": {SIZE_FIELD: 1}}]}}
+"""Filter: pages whose cluster may have further pages (``cluster_size`` is not 1; copies have none)."""
+CANONICAL_FIRST: Final[Body] = {
+    "sort": [{_CANONICAL: {"order": "desc", "unmapped_type": "boolean"}}, {"_score": "desc"}],
+    "track_scores": True,
+}
+"""The order of a cluster's pages: the canonical document, then by score."""
 
 
 def matching(body: Body) -> Body:
@@ -92,41 +112,9 @@ def has_vectors(body: Body) -> bool:
     return "retriever" in body or "knn" in body or _holds(body.get("query"), "knn")
 
 
-def hidden(options: SearchOptions) -> Body:
-    """Filter: pages that are not the canonical document of their cluster."""
-    return {"term": {options.canonical_field: False}}
-
-
-def shown(options: SearchOptions) -> Body:
-    """Filter: canonical documents and pages without ``dedup`` object."""
-    return {"bool": {"must_not": [hidden(options)]}}
-
-
-def assigned(options: SearchOptions) -> Body:
-    """Filter: pages with a cluster id."""
-    return {"exists": {"field": options.cluster_field}}
-
-
-def unassigned(options: SearchOptions) -> Body:
-    """Filter: pages without cluster id."""
-    return {"bool": {"must_not": [assigned(options)]}}
-
-
-def shared(options: SearchOptions) -> Body:
-    """Filter: pages whose cluster may have further pages (``cluster_size`` is not 1; copies have none)."""
-    alone = {"term": {options.size_field: 1}}
-    return {"bool": {"filter": [assigned(options)], "must_not": [alone]}}
-
-
-def in_clusters(cluster_ids: Iterable[str], options: SearchOptions) -> Body:
+def in_clusters(cluster_ids: Iterable[str]) -> Body:
     """Filter: pages of these clusters."""
-    return {"terms": {options.cluster_field: list(cluster_ids)}}
-
-
-def canonical_first(options: SearchOptions) -> Body:
-    """The order of a cluster's pages: the canonical document, then by score."""
-    canonical = {options.canonical_field: {"order": "desc", "unmapped_type": "boolean"}}
-    return {"sort": [canonical, {"_score": "desc"}], "track_scores": True}
+    return {"terms": {CLUSTER_FIELD: list(cluster_ids)}}
 
 
 def these(hits: Iterable[Hit]) -> Body:
@@ -141,16 +129,15 @@ def these(hits: Iterable[Hit]) -> Body:
     return {"bool": {"should": any_of, "minimum_should_match": 1}}
 
 
-def named_fields(body: Body, options: SearchOptions, *, containment: bool) -> Body:
+def named_fields(body: Body, *, containment: bool) -> Body:
     """The body, asking also for what is needed of each hit; ``es_dedup.collapse.hits`` takes it out again."""
     given = list(body.get("docvalue_fields", ()))
     names = [each.get("field") if isinstance(each, dict) else each for each in given]
     # OpenSearch gives the values of a field that is named twice twice
-    known = [field for field in (options.cluster_field, options.size_field) if field not in names]
+    known = [field for field in (CLUSTER_FIELD, SIZE_FIELD) if field not in names]
     made = body | {"docvalue_fields": [*given, *known]}
     if containment:
-        pointers = [f"{options.field}.contained_in", f"{options.field}.duplicate_of"]
-        made["fields"] = [*body.get("fields", ()), *pointers]
+        made["fields"] = [*body.get("fields", ()), CONTAINED_FIELD, DUPLICATE_FIELD]
     return made
 
 

@@ -124,7 +124,7 @@ class Request:
     @property
     def fetched(self) -> Body:
         """The body of a search whose hits are shown."""
-        return search_bodies.named_fields(self.body, self.options, containment=self.options.nest_contained)
+        return search_bodies.named_fields(self.body, containment=self.options.nest_contained)
 
     @property
     def facets(self) -> Body:

@@ -27,7 +27,7 @@ from es_dedup.collapse.operations import MultiSearch, checked
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from es_dedup.collapse.model import Body, SearchOptions
+    from es_dedup.collapse.model import Body
     from es_dedup.collapse.operations import Plan
     from es_dedup.collapse.search_request import Request
 
@@ -58,9 +58,9 @@ BULK: Final = f"-responses.**.{GROUPS}.buckets"
 """What is left out of the answer to a count in parts: it would be a list of clusters."""
 
 
-def count_groups(facets: Body, options: SearchOptions) -> Body:
+def count_groups(facets: Body) -> Body:
     """The aggregations with what counts groups in each of their buckets."""
-    return {name: _counting(spec, options) for name, spec in facets.items()}
+    return {name: _counting(spec) for name, spec in facets.items()}
 
 
 def by_document(facets: Body) -> Iterator[str]:
@@ -91,19 +91,19 @@ def _inner(spec: Body) -> Body:
     return found
 
 
-def _counting(spec: Body, options: SearchOptions) -> Body:
+def _counting(spec: Body) -> Body:
     kind = kind_of(spec)
     if kind not in BUCKETS:
         return spec
-    field = {"field": options.cluster_field}
-    inner = count_groups(_inner(spec), options)
+    field = {"field": search_bodies.CLUSTER_FIELD}
+    inner = count_groups(_inner(spec))
     distinct = {"cardinality": field | {"precision_threshold": FACET_PRECISION}}
     made = {name: value for name, value in spec.items() if name != "aggregations"} | {"aggs": inner}
     way = _way_by_count(kind, spec[kind])
     if not way:
-        inner[SHARED] = {"filter": search_bodies.shared(options), "aggs": {GROUPS: distinct}}
+        inner[SHARED] = {"filter": search_bodies.SHARED, "aggs": {GROUPS: distinct}}
     else:
-        inner[GROUPS], inner[LOOSE] = distinct, {"filter": search_bodies.unassigned(options)}
+        inner[GROUPS], inner[LOOSE] = distinct, {"filter": search_bodies.UNASSIGNED}
         made[kind] = spec[kind] | {"order": [{GROUPS: way}, {"_key": "asc"}]}
     return made
 
@@ -169,14 +169,14 @@ def counters(request: Request) -> Body:
     options = request.options
     if options.group_total is GroupTotal.NONE:
         return {}
-    field = {"field": options.cluster_field}
+    field = {"field": search_bodies.CLUSTER_FIELD}
     if options.group_total is GroupTotal.ESTIMATE:
         distinct: Body = {"cardinality": field | {"precision_threshold": PRECISION}}
     else:
         one_each = {"shard_size": MOST_TAKEN, "max_docs_per_value": 1, "execution_hint": "global_ordinals"}
         nothing: Body = {"filter": {"match_none": {}}}  # a sampler has to have something inside
         distinct = {"diversified_sampler": field | one_each, "aggs": {GROUPS: nothing}}
-    return _wrapped(request, {SHARED: {"filter": search_bodies.shared(options), "aggs": {GROUPS: distinct}}})
+    return _wrapped(request, {SHARED: {"filter": search_bodies.SHARED, "aggs": {GROUPS: distinct}}})
 
 
 def groups_in(request: Request, answer: Mapping[str, Any]) -> Plan[Total | None]:
@@ -205,16 +205,15 @@ def _in_parts(request: Request, parts: int, *, one_shard: bool) -> Plan[tuple[in
 
     One shard lists just the clusters of which two pages or more match. Of several shards each has to list all it has.
     """
-    options = request.options
     made = []
     for part in range(parts):
-        terms: Body = {"field": options.cluster_field, "size": MOST_BUCKETS, "min_doc_count": 2}
+        terms: Body = {"field": search_bodies.CLUSTER_FIELD, "size": MOST_BUCKETS, "min_doc_count": 2}
         if one_shard:
             terms["shard_min_doc_count"] = 2
         if parts > 1:
             terms["include"] = {"partition": part, "num_partitions": parts}
         listed = {GROUPS: {"terms": terms}, SEVERAL: {"stats_bucket": {"buckets_path": f"{GROUPS}>_count"}}}
-        facets = _wrapped(request, {SHARED: {"filter": search_bodies.shared(options), "aggs": listed}})
+        facets = _wrapped(request, {SHARED: {"filter": search_bodies.SHARED, "aggs": listed}})
         made.append(search_bodies.tally(request.body, facets) | {"track_total_hits": False})
     answers = yield MultiSearch(made, request.index, request.header, filter_path=BULK)
     found = [_repeats(checked(answer)["aggregations"][WRAP][SHARED]) for answer in answers]

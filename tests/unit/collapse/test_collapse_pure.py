@@ -53,7 +53,7 @@ def test_the_given_body_is_never_changed() -> None:
     for made in (
         search_bodies.filtered(FULL, CONDITION),
         search_bodies.narrowed(FULL, CONDITION),
-        search_bodies.with_facets(FULL, count_groups(FULL["aggs"], OPTIONS)),
+        search_bodies.with_facets(FULL, count_groups(FULL["aggs"])),
         search_bodies.keys_only(FULL),
         request.fetched,
         request.paged(0, 9).body,
@@ -93,7 +93,7 @@ names = st.sampled_from("abcdefgh")
     st.lists(st.tuples(names, st.one_of(st.none(), st.sampled_from("xyz"))), unique_by=lambda pair: pair[0])
 )
 def test_grouping_keeps_every_hit_once_and_joins_by_cluster(pages: list[tuple[str, str | None]]) -> None:
-    groups = group_hits([hit(name, cluster) for name, cluster in pages], OPTIONS)
+    groups = group_hits([hit(name, cluster) for name, cluster in pages])
     wanted: dict[str, list[str]] = {}
     for name, cluster in pages:
         wanted.setdefault(cluster or f"page {name}", []).append(name)
@@ -108,7 +108,7 @@ def test_containment_keeps_every_pile_once_and_ends(pointers: dict[str, frozense
         )
         for name, others in pointers.items()
     ]
-    roots = nest_under_containers(groups, OPTIONS)
+    roots = nest_under_containers(groups)
     shown = [each.head["_id"] for root in roots for each in (root, *root.contained)]
     assert sorted(shown) == sorted(pointers)
     for root in roots:
@@ -210,7 +210,7 @@ def test_facets_that_cannot_be_counted_by_group_stay() -> None:
             "aggs": {"sum": {"sum": {"field": "n"}}},
         },
     }
-    made = count_groups(facets, OPTIONS)
+    made = count_groups(facets)
     assert (made["inside"], made["sum"]) == (facets["inside"], facets["sum"])
     assert made["sites"]["terms"] == facets["sites"]["terms"]
     assert list(by_document(facets)) == ["inside", "sum", "sites>sum"]
