@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from es_dedup.evaluation.labels import digest
 from es_dedup.evaluation.metrics import bcubed, candidate_recall, label_groups, pair_scores, right_relations
 from es_dedup.model.annotations import Label
-from es_dedup.model.plain import plain
+from es_dedup.model.plain import plain_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -56,7 +56,7 @@ class EvaluationReport:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
-        return {field.name: plain(getattr(self, field.name)) for field in fields(self)}
+        return plain_fields(self)
 
 
 def evaluate(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from es_dedup.evaluation.metrics import PairScores, Share, connected
-from es_dedup.model.plain import plain
+from es_dedup.model.plain import plain_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -82,7 +82,7 @@ class TuneReport:
             name: [[each.left, each.right, str(each.label)] for each in getattr(self, name)]
             for name in ("gained", "lost")
         }
-        return {field.name: plain(getattr(self, field.name)) for field in fields(self)} | changed
+        return plain_fields(self) | changed
 
 
 def tune(

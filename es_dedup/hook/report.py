@@ -6,9 +6,10 @@ import threading
 import time
 from collections import Counter, defaultdict
 from contextlib import contextmanager
-from copy import copy
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+
+from es_dedup.model.plain import plain_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,8 +97,4 @@ class HookReport:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
-        values = {each.name: copy(getattr(self, each.name)) for each in fields(self)}
-        for name in ("left_out", "decisions"):
-            values[name] = {page_id: each.as_dict() for page_id, each in values[name].items()}
-        seconds = {stage: round(value, 4) for stage, value in self.seconds.items()}
-        return values | {"outcomes": dict(self.outcomes), "seconds": seconds}
+        return plain_fields(self)

@@ -19,6 +19,7 @@ from es_dedup.maintenance.documents import (
 )
 from es_dedup.maintenance.status import AUDIT
 from es_dedup.model.batches import chunked, chunked_by_size
+from es_dedup.model.plain import plain_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -68,19 +69,12 @@ class Audit:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form, with a few examples of each kind."""
-        return {
-            "clean": self.clean,
-            "documents": self.documents,
-            "pages": self.pages,
-            "clusters": self.clusters,
-            "dead": self.dead,
-            "found": {
-                kind: {"count": len(names), "examples": names[:EXAMPLES]}
-                for kind, names in self.found.items()
-                if names
-            },
-            "repaired": dict(self.repaired),
+        found = {
+            kind: {"count": len(names), "examples": names[:EXAMPLES]}
+            for kind, names in self.found.items()
+            if names
         }
+        return {"clean": self.clean, **plain_fields(self), "found": found}
 
 
 def audit(context: MaintenanceContext, *, repair: bool = False, force: bool = False) -> Audit:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping  # noqa: TC003 - pydantic reads the types of fields
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from es_dedup.model.explanation import WithExplanation
 from es_dedup.model.overrides import OverrideKind
+from es_dedup.model.plain import plain, plain_fields
 from es_dedup.model.shares import WithShares, turned
 
 if TYPE_CHECKING:
@@ -383,26 +384,9 @@ class PairDecision(WithExplanation):
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
-        return {
-            "left": self.left,
-            "right": self.right,
-            "relation": str(self.relation),
-            "score": round(self.score, 4),
-            "reason": self.reason,
-            "decided_by": self.decided_by,
-            "evidence": dict(self.evidence),
-            "shares": self.shares,
-            "explanation": list(self.explanation),
-            "rules": [rule.as_dict() for rule in self.rules],
-            "verdicts": [
-                asdict(each) | {"relation": str(each.relation), "score": round(each.score, 4)}
-                for each in self.verdicts
-            ],
-            "skipped": dict(self.skipped),
-            "overrides": [each.as_dict() for each in self.overrides],
-            "otherwise": self.otherwise
-            and {"relation": str(self.otherwise.relation), "reason": self.otherwise.reason},
-        }
+        other = self.otherwise and {"relation": self.otherwise.relation, "reason": self.otherwise.reason}
+        further = {"shares": self.shares, "explanation": self.explanation, "otherwise": other}
+        return {**plain_fields(self), **plain(further)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,10 +457,7 @@ class Decision:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
-        plain = {name: getattr(self, name) for name in ("page_id", "cluster_id", "duplicate_of")}
-        lists = {name: list(getattr(self, name)) for name in ("contained_in", "contains", "notes")}
-        verdicts = [pair.as_dict() for pair in self.verdicts]
-        return {**plain, "outcome": str(self.outcome), **lists, "verdicts": verdicts}
+        return plain_fields(self)
 
 
 @dataclass(frozen=True, slots=True)

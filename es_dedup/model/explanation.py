@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from es_dedup.model.plain import plain
 from es_dedup.model.shares import WithShares
 from es_dedup.model.translations import ENGLISH, translate, translate_filled
 
@@ -125,8 +126,8 @@ class RuleResult:
         return {
             "rule": self.name,
             "outcome": str(self.outcome),
-            "applies_if": [each.as_dict() for each in self.applies_if],
-            "rejects_if": [[each.as_dict() for each in alternative] for alternative in self.rejects_if],
+            "applies_if": plain(self.applies_if),
+            "rejects_if": plain(self.rejects_if),
         }
 
 

@@ -16,7 +16,7 @@ def plain(value: Any) -> Any:
     if hasattr(value, "as_dict"):
         return plain(value.as_dict())
     if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return plain_fields(value)
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -24,7 +24,12 @@ def plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
+def plain_fields(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass, ``plain``, without regard to its own ``as_dict``."""
+    return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+
+
 def _plain_scalar(value: str | float | None) -> str | float | None:
     if isinstance(value, float):
         return round(value, 4) if math.isfinite(value) else None
-    return value
+    return str(value) if isinstance(value, str) else value  # of enumerations the value alone

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from es_dedup import errors
 from es_dedup.errors import DedupError
-from es_dedup.model.plain import plain
+from es_dedup.model.plain import plain_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -202,7 +201,7 @@ def problem_of(error: DedupError) -> dict[str, Any]:
     kind = type(error)
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__.rstrip("_")).lower()
     title, _, _ = (kind.__doc__ or name).partition(".\n")
-    given = {each.name: plain(getattr(error, each.name)) for each in fields(error)}  # type: ignore[arg-type]
+    given = plain_fields(error)
     return {
         "type": f"urn:es-dedup:problem:{name}",
         "title": title.partition("\n")[0].rstrip("."),
