@@ -15,15 +15,11 @@ _KANA_HANGUL: Final = lazy.pattern(r"[\u3041-\u30fa\uac00-\ud7a3]")
 _LATIN_WORDS: Final = re.compile(r"[A-Za-z\u00c0-\u024f]+")
 _ASCII_WORDS: Final = {code: chr(code).lower() if chr(code).isalpha() else " " for code in range(128)}
 """Finds the same words in a quarter of the time where all characters are in it."""
-_NOT_CHINESE: Final = lazy.pattern(
-    r"[^\x00-\x7f\xa0\xb7\u2010-\u2027\u3000-\u303f\u3400-\u9fff\uff01-\uff60]"
-)
 _ENGLISH: Final = frozenset(
     "the of and to in a is that for it on was with as by be are this at from or an have not but which you his they has".split()
 )
 _MIN_ENGLISH_SHARE: Final = 0.15  # of words; running English has about 0.3, other languages below 0.08
 _SAMPLE_CHARS: Final = 600  # a hundred words: the shares above are then five deviations apart
-_GLANCE_CHARS: Final = 256
 
 
 def language_of(text: str) -> str:
@@ -45,8 +41,6 @@ def language_of(text: str) -> str:
 
 
 def _of_sample(text: str) -> str:
-    if _clearly_chinese(text[:_GLANCE_CHARS]):
-        return "zh"
     plain = text.isascii()
     ideographs = 0 if plain else len(_IDEOGRAPHS.findall(text))
     words = text.translate(_ASCII_WORDS).split() if plain else _LATIN_WORDS.findall(text)
@@ -58,9 +52,3 @@ def _of_sample(text: str) -> str:
         return "zh"
     known = sum(word.lower() in _ENGLISH for word in words)
     return "en" if known >= _MIN_ENGLISH_SHARE * len(words) else "und"
-
-
-def _clearly_chinese(sample: str) -> bool:
-    """Most of the first characters take three bytes and all are Chinese or ASCII: true of nearly every Chinese page."""
-    wide = (len(sample.encode()) - len(sample)) // 2
-    return wide >= max(2 * MIN_LETTERS, 2 * len(sample) // 3) and not _NOT_CHINESE.search(sample)

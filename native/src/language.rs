@@ -1,7 +1,6 @@
 //! Language of a sample of a text by its script, as `es_dedup.extraction.language`.
 
 const MIN_LETTERS: usize = 20;
-const GLANCE_CHARS: usize = 256;
 const MIN_ENGLISH_SHARE: f64 = 0.15;
 const LONGEST: usize = 5;
 const ENGLISH: [&str; 30] = [
@@ -11,9 +10,6 @@ const ENGLISH: [&str; 30] = [
 
 /// `zh`, `en` or `und`.
 pub fn of_sample(sample: &str) -> &'static str {
-    if clearly_chinese(sample) {
-        return "zh";
-    }
     let (mut ideographs, mut others, mut words, mut known) = (0, 0, 0, 0);
     let mut word = Word::default();
     for code in sample.chars().chain([' ']) {
@@ -59,27 +55,4 @@ impl Word {
     fn is_english(&self) -> bool {
         self.length <= LONGEST && ENGLISH.iter().any(|known| known.as_bytes() == &self.start[..self.length])
     }
-}
-
-/// Most of the first characters take three bytes and all are Chinese or ASCII.
-fn clearly_chinese(sample: &str) -> bool {
-    let (mut characters, mut bytes) = (0, 0);
-    for code in sample.chars().take(GLANCE_CHARS) {
-        let known = matches!(
-            code,
-            '\0'..='\x7f'
-                | '\u{a0}'
-                | '\u{b7}'
-                | '\u{2010}'..='\u{2027}'
-                | '\u{3000}'..='\u{303f}'
-                | '\u{3400}'..='\u{9fff}'
-                | '\u{ff01}'..='\u{ff60}'
-        );
-        if !known {
-            return false;
-        }
-        characters += 1;
-        bytes += code.len_utf8();
-    }
-    (bytes - characters) / 2 >= (2 * MIN_LETTERS).max(2 * characters / 3)
 }

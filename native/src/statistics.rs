@@ -1,6 +1,6 @@
 //! What recurring grams and clauses count, as `es_dedup.decision.statistics` and `es_dedup.decision.remainders`.
 
-use std::collections::HashMap;
+use std::sync::Mutex;
 
 use crate::threads::in_threads;
 
@@ -30,8 +30,13 @@ const COMPLETE: u32 = u32::MAX;
 const MASK_BITS: u32 = 32;
 /// Bits of a hash by which features are parted: each thread has the postings of an eighth of them in memory.
 const PART_BITS: u32 = 3;
-/// Votes of triples that a thread keeps: copies of one text share all their features.
-const KEPT_VOTES: usize = 1 << 15;
+/// What is counted of three pages, side by side in one number: a total, in it what remains, and in that what another page shares.
+const COUNT_BITS: u32 = 21;
+const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
+/// By how many of the three pages hold a hash.
+const COUNTED_AS: [u64; 4] = [0, 1 | 1 << COUNT_BITS, 1 | 1 << COUNT_BITS | 1 << (2 * COUNT_BITS), 1];
+/// Bits of the place where a thread keeps the vote of a triple: copies of one text share all their features.
+const VOTE_BITS: u32 = 17;
 
 /// `es_dedup.decision.remainders.Sketches`; as many a page as there are columns.
 #[derive(Clone, Copy)]
@@ -54,25 +59,26 @@ impl<'a> Sketches<'a> {
     fn remainders(&self, triple: [usize; 3]) -> [(f64, f64); 3] {
         let bound = triple.map(|page| self.thresholds[page]).into_iter().fold(COMPLETE, u32::min);
         let known = triple.map(|page| self.known(page, bound));
-        let (mut next, mut total, mut remaining, mut shared) = ([0usize; 3], [0u32; 3], [0u32; 3], [0u32; 3]);
+        let (mut next, mut counts) = ([0usize; 3], [0u64; 3]);
         loop {
             let heads = [0, 1, 2].map(|page| known[page].0.get(next[page]).copied().unwrap_or(COMPLETE));
             let least = heads[0].min(heads[1]).min(heads[2]);
             if least == COMPLETE {
                 break;
             }
-            let holds = heads.map(|head| head == least);
-            let holders = holds.iter().filter(|&&holds| holds).count();
-            for page in (0..3).filter(|&page| holds[page]) {
-                let size = u32::from(known[page].1[next[page]]);
-                next[page] += 1;
-                total[page] += size;
-                remaining[page] += size * u32::from(holders < 3);
-                shared[page] += size * u32::from(holders == 2);
+            // no branches: which pages hold a hash cannot be foretold
+            let holds = heads.map(|head| usize::from(head == least));
+            let unit = COUNTED_AS[holds[0] + holds[1] + holds[2]];
+            for page in 0..3 {
+                let size = known[page].1.get(next[page]).map_or(0, |&size| u64::from(size));
+                counts[page] += size * holds[page] as u64 * unit;
+                next[page] += holds[page];
             }
         }
-        let share = |part: u32, of: u32| f64::from(part) / f64::from(of.max(1));
-        [0, 1, 2].map(|page| (share(remaining[page], total[page]), share(shared[page], remaining[page])))
+        counts.map(|count| {
+            let [total, remaining, shared] = [0, 1, 2].map(|place| (count >> (place * COUNT_BITS) & COUNT_MASK) as f64);
+            (remaining / total.max(1.0), shared / remaining.max(1.0))
+        })
     }
 }
 
@@ -105,10 +111,12 @@ pub fn weigh(features: &[u64], offsets: &[i64], pages: Pages<'_>, threads: usize
     for (page, &place) in pages.places.iter().enumerate() {
         page_at[place as usize] = page;
     }
+    let kept: Vec<_> = (0..threads).map(|_| Mutex::new(Votes(vec![([0; 3], 0.0); 1 << VOTE_BITS]))).collect();
     let found = in_threads(1 << PART_BITS, threads, |part| {
+        let mut votes = kept.iter().find_map(|votes| votes.try_lock().ok()).expect("as many as threads");
         let mut postings = postings_of(part, features, offsets, pages.places);
         postings.sort_unstable();
-        let (mut values, mut weights, mut votes) = (Vec::new(), Vec::new(), HashMap::new());
+        let (mut values, mut weights) = (Vec::new(), Vec::new());
         for feature in postings.chunk_by(|one, other| hash_of(*one) == hash_of(*other)) {
             if feature.len() >= MIN_POSTINGS {
                 let sampled = &feature[..feature.len().min(SAMPLED_POSTINGS)];
@@ -160,7 +168,20 @@ impl Mean {
     }
 }
 
-type Votes = HashMap<[usize; 3], f64>;
+/// The last vote at each place: the triple, and its vote.
+struct Votes(Vec<([usize; 3], f64)>);
+
+impl Votes {
+    fn of(&mut self, triple: [usize; 3], pages: Pages<'_>) -> f64 {
+        let spread =
+            triple.iter().fold(0u64, |spread, &page| (spread ^ page as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let kept = &mut self.0[(spread >> (64 - VOTE_BITS)) as usize];
+        if kept.0 != triple {
+            *kept = (triple, vote(triple, pages));
+        }
+        kept.1
+    }
+}
 
 fn weight(of: &[usize], postings: &[u64], pages: Pages<'_>, votes: &mut Votes) -> f64 {
     let [mut same_title, mut titled_pairs, mut overlap, mut linked, mut alike]: [Mean; 5] = Default::default();
@@ -205,10 +226,7 @@ fn by_remainders(of: &[usize], pages: Pages<'_>, votes: &mut Votes) -> f64 {
         let [one, two, three] = triple.map(|page| pages.hashes[page]);
         if one != two && two != three && one != three {
             triple.sort_unstable();
-            if votes.len() >= KEPT_VOTES {
-                votes.clear();
-            }
-            mean.add(*votes.entry(triple).or_insert_with(|| vote(triple, pages)), true);
+            mean.add(votes.of(triple, pages), true);
         }
     }
     if mean.count > 0.0 {
