@@ -158,7 +158,9 @@ def measured_rows(
     pages = scanned.corpus.pages
     cover = pages.table.coverage
     # an edit is told from what a form is filled in with by clauses; grams in their place tell nothing
-    with mock.patch.object(statistics, "sketches_of", lambda table, _: sketches_of(table, "gram")):
+    with mock.patch.object(
+        statistics, "sketches_of", lambda table, _, rows: sketches_of(table, "gram", rows)
+    ):
         without_forms = learn(scanned.corpus, Settings().ccdet)
     learned, none, formless = (
         each.weights(cover) for each in (scanned.statistics, Statistics.empty(), without_forms)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup import native
-from es_dedup.text.ragged import gather, owners_of, sorted_distinct
+from es_dedup.text.ragged import gather, owners_of, row_ranges, sorted_distinct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,13 +63,8 @@ class Column:
 
     def pieces(self) -> Iterator[tuple[int, int, NDArray[Any]]]:
         """All rows in order, some at a time: first row, row after the last, their elements."""
-        offsets, first = self.offsets, 0
-        rows = len(offsets) - 1
-        while first < rows:
-            last = int(np.searchsorted(offsets, offsets[first] + PIECE, side="right")) - 1
-            last = min(max(last, first + 1), rows)
-            yield first, last, self._read(int(offsets[first]), int(offsets[last]))
-            first = last
+        for first, last in row_ranges(self.offsets, PIECE):
+            yield first, last, self._read(int(self.offsets[first]), int(self.offsets[last]))
 
     def between(self, low: int, high: int) -> tuple[NDArray[Any], Rows]:
         """Elements with ``low`` <= value < ``high``, in order of rows, and where each row begins; of all values in memory nothing is copied."""

@@ -11,7 +11,14 @@ import numpy as np
 from es_dedup import native
 from es_dedup.batch.columns import Column, value_ranges
 from es_dedup.batch.memory import release_memory
-from es_dedup.decision.statistics import LEARN_PAGES, MASK_BITS, PostingSample, Statistics, weigh
+from es_dedup.decision.statistics import (
+    LEARN_PAGES,
+    MASK_BITS,
+    PageFeatures,
+    PostingSample,
+    Statistics,
+    weigh,
+)
 from es_dedup.detectors.ccdet import PeriodTable, learn_noise
 from es_dedup.detectors.features import unpack
 from es_dedup.settings.recorded import (
@@ -21,6 +28,7 @@ from es_dedup.settings.recorded import (
     decisions_in,
     with_recorded,
 )
+from es_dedup.text.ragged import take
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +56,9 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
     """
     learned_from = np.zeros(len(corpus), dtype=np.bool_)
     learned_from[np.argsort(corpus.place_keys, kind="stable")[:most_pages]] = True
-    samples = [PostingSample.of(unpack([]), corpus.place_keys[:0], corpus.days[:0])]
+    at_hand = corpus.folder is None and native.core is not None  # weighed where they are
+    nothing = np.zeros(0, dtype=np.int64)
+    samples = [PostingSample.of(unpack([]), nothing, corpus.place_keys[:0], corpus.days[:0])]
     with ExitStack() as stack:
         grams, clauses, periods = (
             stack.enter_context(closing(Column(corpus.folder, name, np.uint64)))
@@ -56,21 +66,26 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
         )
         for first, whole in corpus.batches():
             rows = np.flatnonzero(learned_from[first : first + len(whole)])
-            table = whole if len(rows) == len(whole) else whole.take(rows)
-            cover = table.coverage
-            grams.add(_with_masks(cover.grams, cover.gram_masks), np.diff(cover.gram_offsets))
-            clauses.add(_with_masks(cover.clauses, cover.clause_masks), np.diff(cover.clause_offsets))
-            periods.add(table.periods.signatures, np.diff(table.periods.offsets))
-            samples.append(
-                PostingSample.of(table, corpus.place_keys[first + rows], corpus.days[first + rows])
+            cover = whole.coverage
+            of_pages = (
+                PageFeatures.of(cover.grams, cover.gram_masks, cover.gram_offsets, rows),
+                PageFeatures.of(cover.clauses, cover.clause_masks, cover.clause_offsets, rows),
             )
+            if not at_hand:
+                for column, features in zip((grams, clauses), of_pages, strict=True):
+                    column.add(features.packed, features.ends - features.starts)
+            some = take(whole.periods, rows)
+            periods.add(some.signatures, np.diff(some.offsets))
+            keys, days = corpus.place_keys[first + rows], corpus.days[first + rows]
+            samples.append(PostingSample.of(whole, rows, keys, days))
         sample = PostingSample.joined(samples)
         sites = [corpus.sites[row] for row in np.flatnonzero(learned_from).tolist()]
         most = corpus.most or (None if native.core else MOST_IN_MEMORY)
-        of_grams = _weights(grams, sample, most)
-        grams.close()
-        of_clauses = _weights(clauses, sample, most)
-        return Statistics(*of_grams, *of_clauses, _noise(periods, sites, config, most), len(corpus))
+        if at_hand:
+            weighed = [weigh(each, sample) for each in of_pages]
+        else:
+            weighed = [_weights(each, sample, most) for each in (grams, clauses)]
+        return Statistics(*weighed[0], *weighed[1], _noise(periods, sites, config, most), len(corpus))
 
 
 def store_statistics(index: Index, statistics: Statistics, packed: bytes, settings: Settings) -> None:
@@ -86,18 +101,13 @@ def store_statistics(index: Index, statistics: Statistics, packed: bytes, settin
     index.save_statistics(packed, {STATISTICS: note})
 
 
-def _with_masks(values: NDArray[np.uint32], masks: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    packed: NDArray[np.uint64] = (values.astype(np.uint64) << np.uint64(MASK_BITS)) | masks
-    return packed
-
-
 def _weights(
     column: Column, sample: PostingSample, most: int | None
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     """Grams or clauses that recur, ascending, and what each counts."""
     values, weights = [np.zeros(0, dtype=np.uint32)], [np.zeros(0, dtype=np.float32)]
     for low, high in value_ranges([column], most, 1 << MASK_BITS):
-        known, counted = weigh(*column.between(low, high), sample)
+        known, counted = weigh(PageFeatures.unpacked(*column.between(low, high)), sample)
         values.append(known)
         weights.append(counted)
         if most is not None:

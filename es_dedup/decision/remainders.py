@@ -34,6 +34,7 @@ SMALL, LARGE = 0.20, 0.30  # mean share of the pages that remains
 EDITS_SHARED: Final = 0.45  # of what is edited: two thirds are expected
 MISSING_LOW, MISSING_HIGH = 0.01, 0.04  # share of the pages by which less is shared than that
 FILLED_IN: Final = 0.50  # of any page at most: a form is most of each page that it is filled in on
+_ROWS: Final = 2_000  # pages that sketches are made of at a time
 _BLOCK: Final = 64  # triples handled at a time: what is compared fits into a processor's cache
 
 
@@ -51,15 +52,19 @@ class Sketches(NamedTuple):
     thresholds: NDArray[np.uint32]
 
 
-def sketches_of(cover: CoverageTable, kind: str) -> Sketches:
-    """Those of the grams of each page of a table, or of the clauses (``kind``: "gram" or "clause")."""
+def sketches_of(cover: CoverageTable, kind: str, rows: NDArray[np.int64]) -> Sketches:
+    """Those of the grams of some rows of a table, or of the clauses (``kind``: "gram" or "clause")."""
     values, offsets = getattr(cover, f"{kind}s"), getattr(cover, f"{kind}_offsets")
-    lengths = cover.clause_lengths if kind == "clause" else np.ones(len(values), dtype=np.uint8)
-    places = offsets[:-1, None] + np.arange(SKETCH_SIZE)
-    at = np.where(places < offsets[1:, None], places, len(values))
-    hashes = np.append(values, COMPLETE)[at]
-    sizes = np.append(np.where(lengths < RUN_CHARS, lengths, np.uint8(0)), np.uint8(0))[at]
-    return Sketches(hashes, sizes, np.minimum(getattr(cover, f"{kind}_threshold"), hashes[:, -1]))
+    lengths = cover.clause_lengths if kind == "clause" else np.broadcast_to(np.uint8(1), values.shape)
+    hashes = np.full((len(rows), SKETCH_SIZE), COMPLETE, dtype=np.uint32)
+    sizes = np.zeros((len(rows), SKETCH_SIZE), dtype=np.uint8)
+    for some in (slice(at, at + _ROWS) for at in range(0, len(rows), _ROWS)):
+        places = offsets[rows[some], None] + np.arange(SKETCH_SIZE)
+        inside = places < offsets[rows[some] + 1, None]
+        counted = lengths[places[inside]]
+        hashes[some][inside] = values[places[inside]]
+        sizes[some][inside] = np.where(counted < RUN_CHARS, counted, np.uint8(0))
+    return Sketches(hashes, sizes, np.minimum(getattr(cover, f"{kind}_threshold")[rows], hashes[:, -1]))
 
 
 def content_votes(triples: NDArray[np.int64], grams: Sketches, clauses: Sketches) -> Floats:

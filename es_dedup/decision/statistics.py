@@ -20,7 +20,7 @@ from es_dedup import native
 from es_dedup.decision.remainders import Sketches, content_votes, scale, sketches_of
 from es_dedup.detectors.coverage_pairs import Weights
 from es_dedup.errors import DamagedData
-from es_dedup.text.ragged import Buckets, find, owners_of
+from es_dedup.text.ragged import Buckets, find, gather_between, owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,6 @@ TITLED: Final = 0.50  # share of neighbouring postings with different titles fro
 VOTE_STEP: Final = 3  # every third posting, with the two that follow, is asked about remainders
 HASH_BITS: Final = 32
 MASK_BITS: Final = 32
-"""Bits below the hash of a feature: which words of the title it holds."""
 LEAST_WEIGHT: Final = 0.02  # template never counts nothing: two pages of nothing else must still compare
 
 
@@ -165,18 +164,24 @@ class PostingSample(NamedTuple):
     clauses: Sketches
 
     @classmethod
-    def of(cls, table: FeatureTable, keys: NDArray[np.uint64], days: NDArray[np.int64]) -> PostingSample:
-        """That of the pages of a table."""
+    def of(
+        cls,
+        table: FeatureTable,
+        rows: NDArray[np.int64],
+        keys: NDArray[np.uint64],
+        days: NDArray[np.int64],
+    ) -> PostingSample:
+        """That of some rows of a table, whose keys and days are given."""
         cover = table.coverage
         return cls(
             keys,
-            title_signatures(cover),
-            cover.titled,
-            table.fingerprints,
-            table.hashes,
+            title_signatures(cover)[rows],
+            cover.titled[rows],
+            table.fingerprints[rows],
+            table.hashes[rows],
             days,
-            sketches_of(cover, "gram"),
-            sketches_of(cover, "clause"),
+            sketches_of(cover, "gram", rows),
+            sketches_of(cover, "clause", rows),
         )
 
     @classmethod
@@ -207,25 +212,62 @@ class _SampledPostings:
     asked: NDArray[np.bool_]
 
 
-def weigh(
-    features: NDArray[np.uint64], offsets: NDArray[np.int64], pages: PostingSample
-) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
+class PageFeatures(NamedTuple):
+    """Grams, or clauses, of pages: those of page ``i`` lie between ``starts[i]`` and ``ends[i]``, each once.
+
+    Attributes:
+        hashes: the features; ``masks``: which words of the page's title each holds.
+        starts, ends: of each page.
+    """
+
+    hashes: NDArray[np.uint32]
+    masks: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        hashes: NDArray[np.uint32],
+        masks: NDArray[np.uint32],
+        offsets: NDArray[np.int64],
+        rows: NDArray[np.int64],
+    ) -> PageFeatures:
+        """Those of some rows of a table."""
+        return cls(hashes, masks, offsets[rows], offsets[rows + 1])
+
+    @classmethod
+    def unpacked(cls, packed: NDArray[np.uint64], offsets: NDArray[np.int64]) -> PageFeatures:
+        """The inverse of ``packed``, of rows that follow one another."""
+        hashes = (packed >> np.uint64(MASK_BITS)).astype(np.uint32)
+        return cls(hashes, packed.astype(np.uint32), offsets[:-1], offsets[1:])
+
+    @property
+    def packed(self) -> NDArray[np.uint64]:
+        """Both in one number, the mask in the lower ``MASK_BITS``, page after page."""
+        at, _ = gather_between(self.starts, self.ends)
+        packed: NDArray[np.uint64] = (
+            self.hashes[at].astype(np.uint64) << np.uint64(MASK_BITS) | self.masks[at]
+        )
+        return packed
+
+
+def weigh(features: PageFeatures, pages: PostingSample) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     """Recurring features in ascending order, and the weight of each.
 
     Each feature is weighed by itself, so all postings of some features give what all features of all pages give.
 
     Args:
-        features: of all pages, each once a page: a hash, and in the lower ``MASK_BITS`` which words of the page's title it holds.
-        offsets: features of page ``i`` are ``features[offsets[i]:offsets[i + 1]]``.
+        features: of all pages.
         pages: what is known of the pages.
     """
     if native.core:
         found: tuple[NDArray[np.uint32], NDArray[np.float32]] = native.core.weigh(
-            features, offsets, _places(pages.keys), pages, native.threads()
+            features, _places(pages.keys), pages, native.threads()
         )
         return found
-    hashes = (features >> np.uint64(MASK_BITS)).astype(np.uint32)
-    sampled = _sampled_postings(hashes, owners_of(offsets), features.astype(np.uint32), pages.keys)
+    at, owners = gather_between(features.starts, features.ends)
+    sampled = _sampled_postings(features.hashes[at], owners, features.masks[at], pages.keys)
     return sampled.values, _weigh(sampled, pages)
 
 

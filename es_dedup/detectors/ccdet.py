@@ -392,17 +392,18 @@ def noise_by_site(
     Source:
         CCDet, index pruning by site label; the rule itself is lost, this is the natural reading.
     """
-    labels: dict[str | tuple[str, int], int] = {}
-    marks = np.array(
-        [labels.setdefault(s or ("", i), len(labels)) for i, s in enumerate(sites)], dtype=np.int64
-    )
+    labels = {"": -1}
+    marks = np.array([labels.setdefault(site, len(labels) - 1) for site in sites], dtype=np.int64)
+    alone = np.flatnonzero(marks < 0)
+    marks[alone] = len(labels) - 1 + np.arange(len(alone))
+    count = len(labels) + len(alone)
     owner = np.repeat(np.arange(len(table)), np.diff(table.offsets))
     distinct, term = np.unique(table.signatures, return_inverse=True)
     frequency = np.bincount(term, minlength=len(distinct))
-    keys: NDArray[np.int64] = term.astype(np.int64) * max(len(labels), 1) + marks[owner]
+    keys: NDArray[np.int64] = term.astype(np.int64) * count + marks[owner]
     pair = np.unique(keys, return_counts=True)
     largest = np.zeros(len(distinct), dtype=np.int64)
-    np.maximum.at(largest, pair[0] // max(len(labels), 1), pair[1])
+    np.maximum.at(largest, pair[0] // count, pair[1])
     noise = (frequency >= min_pages) & (largest / frequency >= min_share)
     return distinct[noise]
 

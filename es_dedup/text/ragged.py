@@ -11,7 +11,7 @@ import numpy as np
 from es_dedup import native
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -74,18 +74,35 @@ def heads(
     return places, np.concatenate((np.zeros(1, dtype=np.int64), ends))
 
 
+def row_ranges(offsets: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
+    """Rows in order, as many at a time as have about ``most`` elements: the first, and the one after the last."""
+    first, rows = 0, len(offsets) - 1
+    while first < rows:
+        last = int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1
+        last = min(max(last, first + 1), rows)
+        yield first, last
+        first = last
+
+
 def gather(
     offsets: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Indices of the elements of the given rows, row after row.
+    """Indices of the elements of the given rows, row after row; see ``gather_between``."""
+    return gather_between(offsets[rows], offsets[rows + 1])
+
+
+def gather_between(
+    starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Indices of the elements of rows that begin and end at these places, row after row.
 
     Returns:
-        Places into the flat array, and for each the position in ``rows`` it belongs to.
+        Places into the flat array, and for each the position in ``starts`` it belongs to.
     """
-    lengths = offsets[rows + 1] - offsets[rows]
+    lengths = ends - starts
     first = np.cumsum(lengths) - lengths
-    owner = np.repeat(np.arange(len(rows)), lengths)
-    return np.repeat(offsets[rows] - first, lengths) + np.arange(int(lengths.sum())), owner
+    owner = np.repeat(np.arange(len(starts)), lengths)
+    return np.repeat(starts - first, lengths) + np.arange(int(lengths.sum())), owner
 
 
 @dataclass(frozen=True)
@@ -169,6 +186,19 @@ def take(table: T, rows: NDArray[np.int64]) -> T:
     for field in fields(table):
         if field.name not in columns:
             columns[field.name] = getattr(table, field.name)[rows]
+    return type(table)(**columns)
+
+
+def between(table: T, first: int, last: int) -> T:
+    """A table of the rows from one to before another, whose values are not copied."""
+    columns: dict[str, NDArray[Any]] = {}
+    for offsets_name, names in table.RAGGED.items():
+        offsets = getattr(table, offsets_name)[first : last + 1]
+        columns[offsets_name] = offsets - offsets[0]
+        columns.update((name, getattr(table, name)[offsets[0] : offsets[-1]]) for name in names)
+    for field in fields(table):
+        if field.name not in columns:
+            columns[field.name] = getattr(table, field.name)[first:last]
     return type(table)(**columns)
 
 

@@ -5,10 +5,11 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::hashing::{high, mix, sequence_hash, Polynomial, SEED};
 use crate::numbers::{mark_numbers, number_runs};
+use crate::table::Language;
 use crate::text::Texts;
 use crate::threads::{in_threads, ranges};
 use crate::titles::{term_masks, title_terms};
-use crate::tokens::{Kinds, Tokens};
+use crate::tokens::Tokens;
 
 const PERIOD_BASE: u64 = 0x8CB9_2BA7_2F3D_8DD7;
 const PAIR_BASE: u64 = 0x9FB2_1C65_1E98_DF25;
@@ -33,9 +34,7 @@ const PART: usize = 16;
 /// What is the same for all pages of a call.
 #[derive(Clone, Copy)]
 pub struct Given<'a> {
-    pub kinds: Kinds<'a>,
-    /// Hashes of words that are no terms of a title, ascending.
-    pub function_words: &'a [u64],
+    pub language: Language<'a>,
     /// Characters of a period signature.
     pub window: usize,
 }
@@ -107,8 +106,8 @@ struct Clause {
 
 impl Work {
     fn page(&mut self, text: &[u32], title: &[u32], given: Given<'_>, columns: &mut Columns) {
-        self.body.read(text, given.kinds);
-        self.title.read(title, given.kinds);
+        self.body.read(text, given.language);
+        self.title.read(title, given.language);
         columns.lengths.push(text.len() as i64);
         columns.has_words.push(self.body.count() > 0);
         columns.fingerprints.push(fingerprint(&self.body.hashes));
@@ -117,7 +116,7 @@ impl Work {
         let singles = self.body.single.iter().filter(|&&single| single).count();
         columns.tokens.push((2 * self.body.count() - singles) as u32);
 
-        let terms = title_terms(&self.title, &self.body, given.function_words);
+        let terms = title_terms(&self.title, &self.body, given.language.function_words);
         term_masks(&self.body, &terms, &mut self.masks);
         columns.titled.push(self.title.count() > 0);
         columns.body_mask.push(self.masks.iter().fold(0, |all, mask| all | mask));

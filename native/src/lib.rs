@@ -31,10 +31,9 @@ mod es_dedup_native {
     use pyo3::types::{PyBytes, PyDict};
 
     use crate::features::{Columns, Given};
-    use crate::table::{CoverageArrays, TableArrays, WeightArrays};
+    use crate::table::{CoverageArrays, FeatureArrays, LanguageArrays, TableArrays, WeightArrays};
     use crate::text::Texts;
     use crate::threads::without_lock;
-    use crate::tokens::Kinds;
     use crate::{language, networks, pairs, payload, search, statistics, text, words};
 
     type Array<'py, T> = PyReadonlyArray1<'py, T>;
@@ -42,7 +41,7 @@ mod es_dedup_native {
 
     /// Raised when any function takes or gives anything else than before, other results too; the package refuses other versions.
     #[pymodule_export]
-    const INTERFACE: u32 = 5;
+    const INTERFACE: u32 = 6;
 
     fn texts<'a>(codes: &'a Array<'_, u32>, offsets: &'a Array<'_, i64>) -> PyResult<Texts<'a>> {
         Ok(Texts { codes: codes.as_slice()?, offsets: offsets.as_slice()? })
@@ -87,34 +86,17 @@ mod es_dedup_native {
         Ok((codes.into_pyarray(py), offsets.into_pyarray(py)))
     }
 
-    /// Kinds of characters and hashes of function words, as `features` takes them.
-    #[derive(FromPyObject)]
-    struct Language<'py> {
-        kinds: Array<'py, u8>,
-        astral: Array<'py, u32>,
-        astral_kinds: Array<'py, u8>,
-        function_words: Array<'py, u64>,
-    }
-
     #[pyfunction]
     fn features<'py>(
         py: Python<'py>,
         bodies: (Array<'py, u32>, Array<'py, i64>),
         titles: (Array<'py, u32>, Array<'py, i64>),
-        language: Language<'py>,
+        language: LanguageArrays<'py>,
         window: usize,
         threads: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (bodies, titles) = (texts(&bodies.0, &bodies.1)?, texts(&titles.0, &titles.1)?);
-        let given = Given {
-            kinds: Kinds {
-                plane: language.kinds.as_slice()?,
-                astral: language.astral.as_slice()?,
-                astral_kinds: language.astral_kinds.as_slice()?,
-            },
-            function_words: language.function_words.as_slice()?,
-            window,
-        };
+        let given = Given { language: language.view()?, window };
         let columns = without_lock(py, || crate::features::features(bodies, titles, given, threads))?;
         as_arrays(py, columns)
     }
@@ -317,8 +299,7 @@ mod es_dedup_native {
     #[pyfunction]
     fn weigh<'py>(
         py: Python<'py>,
-        features: Array<'py, u64>,
-        offsets: Array<'py, i64>,
+        features: FeatureArrays<'py>,
         places: Array<'py, i64>,
         sample: Sample<'py>,
         threads: usize,
@@ -333,8 +314,8 @@ mod es_dedup_native {
             grams: sketches(&sample.grams)?,
             clauses: sketches(&sample.clauses)?,
         };
-        let (features, offsets) = (features.as_slice()?, offsets.as_slice()?);
-        let (values, weights) = without_lock(py, || statistics::weigh(features, offsets, pages, threads))?;
+        let features = features.view()?;
+        let (values, weights) = without_lock(py, || statistics::weigh(features, pages, threads))?;
         Ok((values.into_pyarray(py), weights.into_pyarray(py)))
     }
 

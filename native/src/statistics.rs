@@ -1,7 +1,10 @@
 //! What recurring grams and clauses count, as `es_dedup.decision.statistics` and `es_dedup.decision.remainders`.
 
+use std::iter::once;
+use std::ops::Range;
 use std::sync::Mutex;
 
+use crate::table::Features;
 use crate::threads::in_threads;
 
 const MIN_POSTINGS: usize = 3;
@@ -28,8 +31,10 @@ const FILLED_IN: f64 = 0.50;
 
 const COMPLETE: u32 = u32::MAX;
 const MASK_BITS: u32 = 32;
-/// Bits of a hash by which features are parted: each thread has the postings of an eighth of them in memory.
-const PART_BITS: u32 = 3;
+/// Each thread has the postings of about so small a part of the features in memory.
+const PARTS: usize = 8;
+/// Hashes that show where the parts begin.
+const SAMPLED_HASHES: usize = 4096;
 /// What is counted of three pages, side by side in one number: a total, in it what remains, and in that what another page shares.
 const COUNT_BITS: u32 = 21;
 const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
@@ -103,18 +108,43 @@ impl<'a> Pages<'a> {
     }
 }
 
+impl Features<'_> {
+    /// Hashes at which the parts begin, and one behind the last.
+    fn bounds(self) -> Vec<u64> {
+        let mut some: Vec<u32> = self.hashes.iter().step_by(self.hashes.len() / SAMPLED_HASHES + 1).copied().collect();
+        some.sort_unstable();
+        let cuts = (1..PARTS).filter_map(|part| some.get(part * some.len() / PARTS));
+        once(0).chain(cuts.map(|&hash| u64::from(hash))).chain([1 << (u64::BITS - MASK_BITS)]).collect()
+    }
+
+    /// Postings of the features between two hashes. A posting is a hash, the place of its page, and whether the feature holds words of
+    /// the title there.
+    fn postings(self, between: Range<u64>, places: &[i64]) -> Vec<u64> {
+        let mut postings = Vec::new();
+        for (page, &place) in places.iter().enumerate() {
+            let of_page = self.starts[page] as usize..self.ends[page] as usize;
+            let masks = &self.masks[of_page.clone()];
+            for (&hash, &mask) in self.hashes[of_page].iter().zip(masks) {
+                if between.contains(&u64::from(hash)) {
+                    postings.push(u64::from(hash) << MASK_BITS | (place as u64) << 1 | u64::from(mask != 0));
+                }
+            }
+        }
+        postings
+    }
+}
+
 /// Recurring features in ascending order, and the weight of each.
-///
-/// `features` of page `i` are `offsets[i]..offsets[i + 1]`: a hash above the mask of the words of the title that it holds.
-pub fn weigh(features: &[u64], offsets: &[i64], pages: Pages<'_>, threads: usize) -> (Vec<u32>, Vec<f32>) {
+pub fn weigh(features: Features<'_>, pages: Pages<'_>, threads: usize) -> (Vec<u32>, Vec<f32>) {
     let mut page_at = vec![0usize; pages.places.len()];
     for (page, &place) in pages.places.iter().enumerate() {
         page_at[place as usize] = page;
     }
     let kept: Vec<_> = (0..threads).map(|_| Mutex::new(Votes(vec![([0; 3], 0.0); 1 << VOTE_BITS]))).collect();
-    let found = in_threads(1 << PART_BITS, threads, |part| {
+    let bounds = features.bounds();
+    let found = in_threads(bounds.len() - 1, threads, |part| {
         let mut votes = kept.iter().find_map(|votes| votes.try_lock().ok()).expect("as many as threads");
-        let mut postings = postings_of(part, features, offsets, pages.places);
+        let mut postings = features.postings(bounds[part]..bounds[part + 1], pages.places);
         postings.sort_unstable();
         let (mut values, mut weights) = (Vec::new(), Vec::new());
         for feature in postings.chunk_by(|one, other| hash_of(*one) == hash_of(*other)) {
@@ -129,19 +159,6 @@ pub fn weigh(features: &[u64], offsets: &[i64], pages: Pages<'_>, threads: usize
     });
     let (values, weights): (Vec<_>, Vec<_>) = found.into_iter().unzip();
     (values.concat(), weights.concat())
-}
-
-/// Postings of the features with these first bits. A posting is a hash, the place of its page, and whether the feature holds words
-/// of the title there.
-fn postings_of(part: usize, features: &[u64], offsets: &[i64], places: &[i64]) -> Vec<u64> {
-    let mut postings = Vec::new();
-    for (page, &place) in places.iter().enumerate() {
-        let of_page = &features[offsets[page] as usize..offsets[page + 1] as usize];
-        for &feature in of_page.iter().filter(|&&feature| (feature >> (64 - PART_BITS)) as usize == part) {
-            postings.push(feature >> MASK_BITS << MASK_BITS | (place as u64) << 1 | u64::from(feature as u32 != 0));
-        }
-    }
-    postings
 }
 
 fn hash_of(posting: u64) -> u32 {

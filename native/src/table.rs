@@ -40,6 +40,17 @@ view! {
     WeightArrays => Weights { grams: f32, clauses: f32 }
 }
 
+view! {
+    /// Grams, or clauses, of pages: `es_dedup.decision.statistics.PageFeatures`.
+    FeatureArrays => Features { hashes: u32, masks: u32, starts: i64, ends: i64 }
+}
+
+view! {
+    /// Kinds of characters, by a table of the basic plane and for the others that occur, ascending; and the hashes of words that are
+    /// no terms of a title, ascending.
+    LanguageArrays => Language { kinds: u8, astral: u32, astral_kinds: u8, function_words: u64 }
+}
+
 #[derive(FromPyObject)]
 pub struct TableArrays<'py> {
     lengths: PyReadonlyArray1<'py, i64>,

@@ -1,6 +1,7 @@
 //! Tokens and clauses of normalised texts, as `es_dedup.text.tokens`.
 
 use crate::hashing::{mix, Polynomial};
+use crate::table::Language;
 
 pub const CHARACTER_BASE: u64 = 0x9E6D_62D0_6F6A_9A9B;
 const PLANE: usize = 0x1_0000;
@@ -47,19 +48,11 @@ fn role(code: u32) -> u8 {
     ROLES.get(code as usize).copied().unwrap_or(0)
 }
 
-/// Kinds of characters: a table of the basic plane, and the others that occur, ascending.
-#[derive(Clone, Copy)]
-pub struct Kinds<'a> {
-    pub plane: &'a [u8],
-    pub astral: &'a [u32],
-    pub astral_kinds: &'a [u8],
-}
-
-impl Kinds<'_> {
+impl Language<'_> {
     #[inline(always)]
-    fn of(&self, code: u32) -> u8 {
+    fn kind_of(&self, code: u32) -> u8 {
         if (code as usize) < PLANE {
-            return self.plane[code as usize];
+            return self.kinds[code as usize];
         }
         self.astral.binary_search(&code).map_or(0, |place| self.astral_kinds[place])
     }
@@ -115,14 +108,14 @@ impl Tokens {
     }
 
     /// Replaces the tokens by those of a normalised text.
-    pub fn read(&mut self, codes: &[u32], kinds: Kinds<'_>) {
+    pub fn read(&mut self, codes: &[u32], language: Language<'_>) {
         self.clear();
         let mut clauses = 0;
         let mut new_clause = true;
         let mut at = 0;
         while at < codes.len() {
             let code = codes[at];
-            let kind = kinds.of(code);
+            let kind = language.kind_of(code);
             if kind != CJK && kind != WORD {
                 let role = role(code);
                 new_clause |= role & HARD_MARK != 0 || role & SOFT_MARK != 0 && !inside_word(codes, at);
@@ -137,7 +130,7 @@ impl Tokens {
             at += 1;
             let mut digits = kind == WORD && is_digit(code);
             if kind == WORD {
-                while at < codes.len() && kinds.of(codes[at]) == WORD {
+                while at < codes.len() && language.kind_of(codes[at]) == WORD {
                     hash.push(mix(u64::from(codes[at])));
                     digits &= is_digit(codes[at]);
                     at += 1;

@@ -3,8 +3,8 @@
 use es_dedup_native::features::{features, Given};
 use es_dedup_native::payload::unpack;
 use es_dedup_native::search::{at_most, bitmap_of, find, shared_terms, Postings};
+use es_dedup_native::table::Language;
 use es_dedup_native::text::{collapsed, Texts};
-use es_dedup_native::tokens::Kinds;
 use es_dedup_native::words::Dictionary;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -34,8 +34,8 @@ proptest! {
             0x3400..=0x9FFF => 1,
             _ => 0,
         }).collect();
-        let kinds = Kinds { plane: &plane, astral: &[0x1F600], astral_kinds: &[1] };
-        let given = Given { kinds, function_words: &[], window };
+        let language = Language { kinds: &plane, astral: &[0x1F600], astral_kinds: &[1], function_words: &[] };
+        let given = Given { language, window };
         let (codes, offsets) = collapsed(Texts { codes: &codes, offsets: &offsets });
         let texts = Texts { codes: &codes, offsets: &offsets };
         let (one, several) = (features(texts, texts, given, 1), features(texts, texts, given, 3));

@@ -111,7 +111,9 @@ def test_more_triples_than_are_handled_at_a_time() -> None:
 def test_a_sketch_holds_the_smallest_hashes_and_tells_how_far_it_is_complete() -> None:
     menu = "长" * RUN_CHARS
     table = table_of([Small(lines(1, 130)), Small((*lines(2, 2), menu)), Small(())]).coverage
-    for kind, made in ((kind, sketches_of(table, kind)) for kind in ("gram", "clause")):
+    for kind, made in (
+        (kind, sketches_of(table, kind, np.arange(len(table)))) for kind in ("gram", "clause")
+    ):
         values, threshold = getattr(table, f"{kind}s"), getattr(table, f"{kind}_threshold")
         offsets = getattr(table, f"{kind}_offsets")
         for row in range(3):
