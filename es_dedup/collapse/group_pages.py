@@ -149,7 +149,8 @@ def with_members(request: Request, groups: Sequence[HitGroup]) -> Plan[tuple[lis
     ids = sorted({each.cluster_id for each in _every(groups) if each.cluster_id})
     if (options.head_sort is None and options.members is None) or not ids:
         return list(groups), []
-    (answer,) = yield MultiSearch([_body(request, ids)], request.index, request.header)
+    body = _body(request, ids)
+    (answer,) = yield MultiSearch([body], request.index, request.header, skip_unmatched=True)
     found = {cluster_of(hit): hit["inner_hits"] for hit in hits_of(checked(answer))}
     problems = problems_of(answer)
     return [_with(group, found, request, whole=not problems) for group in groups], problems

@@ -46,6 +46,7 @@ BUCKETS: Final = RANKED | frozenset(
 _NO_KIND: Final = frozenset({"aggs", "aggregations", "meta"})
 SEVERAL: Final = "es_dedup_several"
 WRAP: Final = "es_dedup_wrap"
+OTHERS: Final = "es_dedup_others"
 MOST_TAKEN: Final = 200_000
 """Clusters of several pages that one shard counts at once; the server keeps some 100 bytes for each."""
 MOST_BUCKETS: Final = 50_000
@@ -181,9 +182,9 @@ def counters(request: Request) -> Body:
 
 def groups_in(request: Request, answer: Mapping[str, Any]) -> Plan[Total | None]:
     """The number of groups out of the answer to ``counters``; asks again on several shards, and where there are very many."""
-    found = answer.get("aggregations", {}).get(WRAP)
-    if found is None:
+    if WRAP not in answer.get("aggregations", {}):
         return None
+    found = _unwrapped(answer)
     together = int(found[SHARED]["doc_count"])
     alone = int(found["doc_count"]) - together
     if request.options.group_total is GroupTotal.ESTIMATE:
@@ -216,7 +217,7 @@ def _in_parts(request: Request, parts: int, *, one_shard: bool) -> Plan[tuple[in
         facets = _wrapped(request, {SHARED: {"filter": search_bodies.SHARED, "aggs": listed}})
         made.append(search_bodies.tally(request.body, facets) | {"track_total_hits": False})
     answers = yield MultiSearch(made, request.index, request.header, filter_path=BULK)
-    found = [_repeats(checked(answer)["aggregations"][WRAP][SHARED]) for answer in answers]
+    found = [_repeats(_unwrapped(checked(answer))[SHARED]) for answer in answers]
     return sum(repeats for repeats, _ in found), all(complete for _, complete in found)
 
 
@@ -228,4 +229,13 @@ def _repeats(found: Mapping[str, Any]) -> tuple[int, bool]:
 
 def _wrapped(request: Request, facets: Body) -> Body:
     """Aggregations about what matches; by themselves they do not see a post_filter."""
-    return {WRAP: {"filter": request.body.get("post_filter", search_bodies.MATCH_ALL), "aggs": facets}}
+    matching = request.body.get("post_filter", search_bodies.MATCH_ALL)
+    around: Body = {"filter": matching}
+    if "min_score" in request.body:  # a lone filter, which the server merges with a plain query, loses it
+        around = {"filters": {"filters": {WRAP: matching}, "other_bucket_key": OTHERS}}
+    return {WRAP: around | {"aggs": facets}}
+
+
+def _unwrapped(answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = answer["aggregations"][WRAP]
+    return found["buckets"][WRAP] if "buckets" in found else found

@@ -24,6 +24,7 @@ BODIES: dict[str, dict[str, Any]] = {
         "post_filter": {"terms": {"site": ["site1.example", "site2.example"]}},
         "sort": TIED,
     },
+    "least score": {"query": {"match": {"body": "river"}}, "min_score": 0.4, "sort": TIED},
     "nothing": {"query": {"match": {"body": "unheard"}}, "sort": TIED},
 }
 
@@ -45,6 +46,9 @@ def test_collapse_shows_the_best_match_of_each_group(
     assert page.total_documents == Total(len(found), Bound.EXACT)
     assert page.total_groups == Total(len(best), Bound.EXACT)
     assert not page.problems
+    estimated = search.search(body | {"size": 0}, mode="collapse", group_total="estimate")
+    assert estimated.total_groups is not None
+    assert estimated.total_groups.value == len(best)
 
 
 @pytest.mark.parametrize("name", BODIES)

@@ -57,6 +57,11 @@ def test_pages_of_an_index_that_was_never_attached_are_groups_of_their_own(
         assert not page.problems
         scored = search.search(BODY | {"from": first, "size": 25, "sort": ["_score"]}, mode="collapse")
         assert (len(scored.groups), scored.problems) == (25, ())
+        for members_of in ("all", "matching"):
+            shown = BODY | {"from": first, "size": 25}
+            full = search.search(shown, mode="collapse", members={"size": 99}, members_of=members_of)
+            assert (ids(full), full.problems) == (ids(page), ())
+            assert {each.members_total.bound for each in full.groups if each.members_total} <= {Bound.EXACT}
         assert page.total_documents == Total(len(found), Bound.EXACT)
         assert page.total_groups == Total(len(best), Bound.EXACT)
         sites = {bucket["key"]: bucket["doc_count"] for bucket in page.facets["sites"]["buckets"]}
@@ -64,12 +69,13 @@ def test_pages_of_an_index_that_was_never_attached_are_groups_of_their_own(
             site: len({group_in(books, hit) for hit in found if hit["_source"]["site"] == site})
             for site in {hit["_source"]["site"] for hit in found}
         }
-    walked = search.pages(BODY | {"size": 40}, mode="collapse")
+    walked = list(search.pages(BODY | {"size": 40}, mode="collapse", members={"size": 1}))
     assert [place for page in walked for place in ids(page)] == [(hit["_index"], hit["_id"]) for hit in best]
-    shown = [
+    assert not any(page.problems for page in walked)
+    canonical = [
         (hit["_index"], hit["_id"]) for hit in found if books[hit["_index"]].documents[hit["_id"]].canonical
     ]
-    assert ids(search.search(BODY | {"size": 500})) == shown
+    assert ids(search.search(BODY | {"size": 500})) == canonical
 
 
 @pytest.mark.parametrize("mode", ["canonical", "collapse", "group", "off"])
