@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
@@ -22,7 +23,7 @@ from es_dedup.maintenance.runner import start_ingest
 from es_dedup_tasks.app import KINDS, make_app, queue_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from celery import Celery
 
@@ -149,26 +150,10 @@ def _translated(app: Celery) -> Iterator[None]:
         raise QueueUnavailable(shown, reason.rstrip(".")) from error
 
 
-class OpenContext:
+def opener(place: str, settings: Settings) -> Callable[[], MaintenanceContext]:
     """Opens the index when a process first needs it, and keeps it open: connections do not survive a fork.
 
-    Args:
-        place: address of the index.
-        settings: all settings.
+    What is returned raises ``IndexError_`` where the index cannot be opened; the next call tries again.
     """
-
-    def __init__(self, place: str, settings: Settings) -> None:
-        self._place, self._settings = place, settings
-        self._guard, self._stack = threading.Lock(), ExitStack()
-        self._context: MaintenanceContext | None = None
-
-    def __call__(self) -> MaintenanceContext:
-        """The index of this process.
-
-        Raises:
-            IndexError_: it cannot be opened; the next call tries again.
-        """
-        with self._guard:
-            if self._context is None:
-                self._context = self._stack.enter_context(open_context(self._place, self._settings))
-            return self._context
+    stack = ExitStack()  # which keeps it open as long as it is there itself
+    return cache(lambda: stack.enter_context(open_context(place, settings)))

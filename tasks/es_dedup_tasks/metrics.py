@@ -12,7 +12,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from es_dedup.index.elastic.server import watch
 from es_dedup.maintenance.gauges import server_families, stored_families
 from es_dedup.model import Outcome
-from es_dedup_tasks.dispatch import CeleryDispatcher, OpenContext
+from es_dedup_tasks.dispatch import CeleryDispatcher, opener
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -91,7 +91,7 @@ class QueueGauges:
     """Asks Redis and Elasticsearch at each scrape: messages that wait, and ``stored_families``."""
 
     def __init__(self, place: str, settings: Settings) -> None:
-        self._context = OpenContext(place, settings)
+        self._context = opener(place, settings)
         self._queues = CeleryDispatcher(place, settings)
 
     def collect(self) -> Iterator[Any]:

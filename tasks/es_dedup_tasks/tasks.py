@@ -10,7 +10,7 @@ from es_dedup.errors import DedupError, UnknownJob
 from es_dedup.maintenance.documents import finish_overrides, tend_statistics
 from es_dedup.maintenance.runner import KINDS, Runner, Turn, start_recheck, start_recluster
 from es_dedup.maintenance.status import BEAT
-from es_dedup_tasks.dispatch import OpenContext, depths, send, sent_now
+from es_dedup_tasks.dispatch import depths, opener, send, sent_now
 from es_dedup_tasks.metrics import observe, watched
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ LONGEST_PAUSE: Final = 60.0  # seconds between tries while the server is silent
 
 def register(app: Celery, place: str, settings: Settings) -> None:
     """Make the tasks known to an application: one for jobs, and those that beat sends."""
-    context = OpenContext(place, settings)
+    context = opener(place, settings)
 
     def send_job(job: Job | None) -> None:
         if job is not None:
