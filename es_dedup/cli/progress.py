@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
-from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from es_dedup.model import Progress
@@ -49,9 +48,7 @@ class ProgressDisplay:
             self._bars.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bars is not None:
             self._bars.stop()
 

@@ -33,7 +33,6 @@ from es_dedup.settings.loading import settings_in_force
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from types import TracebackType
 
     from es_dedup.batch.deciding import Compared, Found
     from es_dedup.batch.featurise import Chunk
@@ -152,11 +151,9 @@ class DedupHook(Closing):
                 "statistics of the corpus were not learned again, which the next call does: %s", error
             )
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Refresh the statistics unless there was an error, then close."""
-        if error is None:
+        if kind is None:
             self.refresh_statistics()
         self.close()
 

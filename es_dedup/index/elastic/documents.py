@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -293,14 +293,7 @@ def edge_writes(edges: Iterable[Edge], documents: Collection) -> Iterator[Write]
     """One write per edge; the same two pages have the same key."""
     for edge in map(turned, edges):
         key = pair_key(edge.left, edge.right)
-        body = {
-            "edge": key,
-            "left": edge.left,
-            "right": edge.right,
-            "relation": str(edge.relation),
-            "score": edge.score,
-        }
-        yield documents.put(key, body)
+        yield documents.put(key, {"edge": key, **asdict(edge)})
 
 
 def assignment_writes(assignments: Iterable[Assignment], documents: Collection) -> Iterator[Write]:
