@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from es_dedup.batch.featurise import Chunk
+    from es_dedup.batch.whole_corpus import RelatedPairs
     from es_dedup.decision.candidate_search import CandidateSearch, CandidateSearchResult
     from es_dedup.index.port import Index
     from es_dedup.index.records import RecordBatch
@@ -209,15 +210,18 @@ def edges_beside(edges: Iterable[Edge], names: Collection[str]) -> dict[str, lis
 
 
 def clustered_by_policy(
-    policy: WritePolicy, stored: StoredBatch, index: Index, lookup: CandidateSearch
+    policy: WritePolicy, stored: StoredBatch, index: Index, lookup: CandidateSearch, clustered: RelatedPairs
 ) -> tuple[Decisions, Decisions]:
-    """``apply_policy`` after the whole index was clustered: edges and assignments are read from it, some at a time."""
+    """``apply_policy`` after the whole index was clustered: edges and assignments that are not at hand are read from it, some at a time."""
     decisions: Decisions = {}
     every: dict[tuple[str, str], Edge] = {}
-    for some in chunked(stored.new, READ):
-        edges = decided_edges(index, index.edges_of(some), some)
+    at_hand = clustered.assigned
+    for some in chunked(stored.new, READ if at_hand is None else max(len(stored.new), 1)):
+        found = index.edges_of(some) if at_hand is None else clustered.edges
+        edges = decided_edges(index, found, some)
         names = {name for edge in edges for name in (edge.left, edge.right)}.intersection(some)
-        decisions |= not_unique(stored.decisions(names, edges, index.assignments(names)))
+        assigned = index.assignments(names) if at_hand is None else at_hand
+        decisions |= not_unique(stored.decisions(names, edges, assigned))
         if (
             policy is not WritePolicy.MARK
         ):  # which needs no edges any more: of a large index they do not fit in memory

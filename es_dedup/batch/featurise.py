@@ -349,6 +349,8 @@ def _moment(value: str | datetime | None) -> datetime | None:
 
 def _clean(text: str) -> str:
     """Without halves of surrogate pairs, which no storage takes."""
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

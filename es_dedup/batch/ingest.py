@@ -387,7 +387,7 @@ class Ingest:
         counts.pairs, counts.capped_terms, counts.use = found.compared, found.capped_terms, found.use
         new = dict.fromkeys(name for name in counts.new if name not in counts.left_out)
         stored = StoredBatch(new, counts.replaced, {})
-        counts.add_decided(*clustered_by_policy(self._policy, stored, self._index, self._lookup()))
+        counts.add_decided(*clustered_by_policy(self._policy, stored, self._index, self._lookup(), found))
 
     def _recluster(self) -> RelatedPairs:
         related = None

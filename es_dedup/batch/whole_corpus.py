@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from es_dedup.index.cluster_changes import Assignment
     from es_dedup.index.port import Index
     from es_dedup.settings import Settings
+    from es_dedup.settings.loading import ClusterConfig
 
     Rows = NDArray[np.int64]
     ProgressListener = Callable[[Progress], None]
@@ -100,6 +101,7 @@ class RelatedPairs:
         statistics: those that the decisions rest on.
         pairs: the related ones, by rows of the corpus.
         edges: the same by page ids, of a corpus in memory.
+        assigned: of such a corpus, when it was clustered, the assignments of its pages.
         compared: pairs compared.
         capped_terms, use: see ``CorpusJoin``.
     """
@@ -110,6 +112,7 @@ class RelatedPairs:
     compared: int
     capped_terms: int
     use: TermUse
+    assigned: Mapping[str, Assignment] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,19 +201,20 @@ def recluster_corpus(
     constraints = load_constraints(index)
     edges: Iterable[Edge] = related.edges
     assigned: Iterable[Assignment]
+    at_hand: Mapping[str, Assignment] | None = None
     with ThreadPoolExecutor(1) as pool:
         packed = pool.submit(related.statistics.to_bytes)  # compressed outside the interpreter's lock
         if corpus.folder is not None:
             edges = _edges(corpus, related.pairs, pages)
             assigned = _assignments(index, corpus, related.pairs, settings, constraints, pages)
-        elif fresh:
-            assigned = cluster_all(corpus.keys, related.edges, settings.cluster, constraints).values()
         else:
-            assigned = _repaired(index, corpus.keys, related.edges, settings, constraints)
+            cluster = cluster_all if fresh else partial(_repaired, index)
+            at_hand = cluster(corpus.keys, related.edges, settings.cluster, constraints)
+            assigned = at_hand.values()
     store_statistics(index, related.statistics, packed.result(), settings)
     index.replace_all(edges, assigned)
     progress(Progress("cluster", total, total))
-    return related
+    return replace(related, assigned=at_hand)
 
 
 def decide_corpus(
@@ -267,12 +271,16 @@ def decide_corpus(
 
 
 def _repaired(
-    index: Index, keys: Sequence[PageKey], edges: Sequence[Edge], settings: Settings, constraints: Constraints
-) -> Iterable[Assignment]:
+    index: Index,
+    keys: Sequence[PageKey],
+    edges: Sequence[Edge],
+    config: ClusterConfig,
+    constraints: Constraints,
+) -> dict[str, Assignment]:
     """Assignments of the pages of whole components, the changed and the unchanged."""
     current = index.assignments([key.page_id for key in keys])
-    change = repair(keys, edges, current, settings.cluster, constraints)
-    return {**current, **{each.page_id: each for each in change.assignments}}.values()
+    change = repair(keys, edges, current, config, constraints)
+    return {**current, **{each.page_id: each for each in change.assignments}}
 
 
 def _edges(corpus: Corpus, related: RelatedRows, pages: int) -> Iterator[Edge]:
@@ -305,7 +313,7 @@ def _assignments(
     for rows in whole_components(labels, pages):
         start, end = np.searchsorted(owners, [labels[rows[0]], labels[rows[-1]] + 1])
         edges = _edges_at(corpus, related, order[start:end])
-        yield from _repaired(index, corpus.keys_of(rows), edges, settings, constraints)
+        yield from _repaired(index, corpus.keys_of(rows), edges, settings.cluster, constraints).values()
 
 
 def _components(

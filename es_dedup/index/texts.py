@@ -34,7 +34,7 @@ def compress_text(text: str) -> bytes:
     plain, form = text.encode(), _UTF8
     if 2 * len(plain) > 3 * len(text) and len(other := text.encode("gb18030")) < len(plain):
         plain, form = other, _GB18030
-    packed = _compressor().compress(plain)
+    packed = _of_thread.compressor.compress(plain)
     if len(packed) < len(plain):
         return bytes((form + 1,)) + packed
     return bytes((form,)) + plain
@@ -62,12 +62,11 @@ def decompress_text(stored: bytes) -> str:
         raise DamagedData("texts", str(error)) from error
 
 
-_local = threading.local()
+class _OfThread(threading.local):
+    """A compressor serves one caller at a time, and is costly to make."""
+
+    def __init__(self) -> None:
+        self.compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=False)
 
 
-def _compressor() -> zstandard.ZstdCompressor:
-    """One per thread: a compressor serves one caller at a time and is costly to make."""
-    if not hasattr(_local, "compressor"):
-        _local.compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=False)
-    made: zstandard.ZstdCompressor = _local.compressor
-    return made
+_of_thread: Final = _OfThread()

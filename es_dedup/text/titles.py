@@ -39,7 +39,9 @@ def headline(title: str) -> str:
 
     Sites add their own name, section or tags behind separators; the longest segment is nearly always the headline.
     """
-    longest = max(map(str.strip, _SEPARATOR.split(title)), key=len, default="")
+    if not title:
+        return ""
+    longest = max(map(str.strip, _SEPARATOR.split(title)), key=len)
     return _PREFIX.sub("", longest) or longest
 
 
