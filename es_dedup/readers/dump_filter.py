@@ -110,34 +110,40 @@ def _copy_parquet(path: Path, options: ReadOptions, drops: Drops, targets: Seque
         raise MissingExtra("pyarrow", "parquet", f"reading {path}") from error
     source, row = printable(path), 0
     try:
-        with pq.ParquetFile(path, buffer_size=2**20, pre_buffer=False) as file:
+        with ExitStack() as stack:
+            file = stack.enter_context(pq.ParquetFile(path, buffer_size=2**20, pre_buffer=False))
             columns = needed_columns(file.schema_arrow.names, options.fields)
             groups = file.metadata.num_row_groups and file.metadata.num_columns
             compression = file.metadata.row_group(0).column(0).compression if groups else "SNAPPY"
             compression = {"UNCOMPRESSED": "none"}.get(compression, compression.lower())
             writers = [
-                pq.ParquetWriter(target, file.schema_arrow, compression=compression) for target in targets
+                stack.enter_context(pq.ParquetWriter(target, file.schema_arrow, compression=compression))
+                for target in targets
             ]
-            waiting: list[list[Any]] = [[], []]  # batches of the next row group of each target
+            waiting: list[list[Any]] = [[], []]  # rows of the next row group of each target
+            held = [0, 0]  # bytes: a slice keeps its whole batch
 
             def flush(which: int) -> None:
                 if waiting[which]:
                     writers[which].write_table(pa.Table.from_batches(waiting[which], file.schema_arrow))
-                    waiting[which] = []
+                waiting[which], held[which] = [], 0
 
             for batch in file.iter_batches(_RECORDS):
                 records = rows_of(batch.select(columns), row)
                 items = [item_of(value, source, number, options) for _, number, value in records]
                 row += len(items)
-                marks = drops(items)
+                start = 0
+                for dropped, run in groupby(drops(items)):  # slices, since filter knows no string_view
+                    length = len(list(run))
+                    if dropped < len(targets):
+                        waiting[dropped].append(batch.slice(start, length))
+                    start += length
                 for which in range(len(targets)):
-                    rows = batch.filter(pa.array([mark == which for mark in marks], pa.bool_()))
-                    waiting[which] += [rows] if rows.num_rows else []
-                    if sum(each.nbytes for each in waiting[which]) >= _ROW_GROUP_BYTES:
+                    held[which] += batch.nbytes
+                    if held[which] >= _ROW_GROUP_BYTES:
                         flush(which)
-            for which, writer in enumerate(writers):
+            for which in range(len(targets)):
                 flush(which)
-                writer.close()
     except (ValueError, pa.ArrowException) as error:
         raise InputError(source, row + 1 if row else None, f"not readable as Parquet: {error}") from error
 
