@@ -34,6 +34,8 @@ _COLUMNS: Final = {
     "skipped": "skipped",
 }
 """Columns of a ``RecordBatch``, but that of terms, by the field of a ``FeatureRecord``."""
+WORDS: Final = ("published", "site", "language", "skipped", "url", "title")
+"""Fields that are short strings, in the order of ``RecordBatch.words``."""
 MAX_BLOB_BYTES: Final = 100_000_000  # of one payload or text; a tenth of SQLite's own limit, and what a request to Elasticsearch may hold
 MAX_LENGTH: Final = (1 << 63) - 1
 MAX_HASH: Final = (1 << 64) - 1
@@ -144,7 +146,7 @@ class RecordBatch:
 
     @property
     def words(self) -> tuple[Sequence[str], ...]:
-        """The columns of short strings, in the order of the table."""
+        """The columns of short strings, in the order of ``WORDS``."""
         return self.published, self.sites, self.languages, self.skipped, self.urls, self.titles
 
     def content(self, row: int) -> tuple[object, ...]:

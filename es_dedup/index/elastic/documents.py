@@ -15,7 +15,7 @@ import numpy as np
 from es_dedup.errors import DamagedData
 from es_dedup.index.cluster_changes import Assignment, turned
 from es_dedup.index.elastic.collection import any_of
-from es_dedup.index.records import FeatureRecord, encodable, version_of
+from es_dedup.index.records import WORDS, FeatureRecord, encodable, version_of
 from es_dedup.model import Edge, Relation
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from es_dedup.index.records import RecordBatch
 
 
-WORDS: Final = ("published", "site", "language", "skipped", "url", "title")
-"""Short strings, in the order of ``RecordBatch.words``; an empty one is left out of the document."""
 FIELDS: Final = ("page_id", "content_hash", "length", "payload_version", *WORDS)
 BY_ID: Final = ({"page_id": "asc"},)
 HASHES_AT_A_TIME: Final = 500

@@ -9,29 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from es_dedup.index.embedded import candidates, fulltext, tables
-from es_dedup.index.embedded.candidates import (
-    insert_postings,
-    remove_postings,
-    store_later_postings,
-    terms_by_doc,
-)
 from es_dedup.index.embedded.clusters import ClusterTables
 from es_dedup.index.embedded.connection import MEMORY, Connection, online_copy
 from es_dedup.index.embedded.fulltext import TextSearch
-from es_dedup.index.embedded.tables import (
-    NAMED,
-    NOTE,
-    STORED,
-    TERM_BYTES,
-    insert,
-    pack_terms,
-    read_meta,
-    signed_hashes,
-    unpack_terms,
-    unsigned_hash,
-)
 from es_dedup.index.port import NO_NOTES, WriteReport
-from es_dedup.index.records import FeatureRecord, problems_of
+from es_dedup.index.records import WORDS, FeatureRecord, problems_of
 from es_dedup.index.texts import compress_text, decompress_text
 from es_dedup.text.tokens import characters_apart
 
@@ -44,10 +26,10 @@ if TYPE_CHECKING:
     from es_dedup.model import CandidateQuery, CandidateResult
 
 
-_WORDS: Final = "published, site, language, skipped, url, title"
+_WORDS: Final = ", ".join(WORDS)
 _PUT_PAGE: Final = f"""
     INSERT OR REPLACE INTO pages (doc, page_id, state, length, content_hash, {_WORDS}) VALUES"""
-_PAGE_VALUES: Final = f"(?, ?, {STORED}, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PAGE_VALUES: Final = f"(?, ?, {tables.STORED}, ?, ?, ?, ?, ?, ?, ?, ?)"
 _RECORD: Final = f"""
     SELECT p.page_id, p.length, p.content_hash, f.terms, f.payload, {_WORDS}
     FROM pages AS p JOIN features AS f ON f.doc = p.doc"""
@@ -148,14 +130,14 @@ class EmbeddedIndex(TextSearch, ClusterTables):
 
     def get_many(self, page_ids: Iterable[str]) -> dict[str, FeatureRecord]:
         """See ``Index.get_many``."""
-        select = f"{_RECORD} WHERE p.state = {STORED} AND p.page_id IN"
+        select = f"{_RECORD} WHERE p.state = {tables.STORED} AND p.page_id IN"
         with self._connection.reading() as connection:
             return {row[0]: _record(row) for row in tables.rows_by_id(connection, select, page_ids)}
 
     def payloads(self, page_ids: Iterable[str]) -> dict[str, tuple[bytes, str]]:
         """See ``Index.payloads``."""
         select = f"""SELECT p.page_id, f.payload, p.published FROM pages AS p JOIN features AS f ON f.doc = p.doc
-            WHERE p.state = {STORED} AND p.page_id IN"""
+            WHERE p.state = {tables.STORED} AND p.page_id IN"""
         with self._connection.reading() as connection:
             rows = tables.rows_by_id(connection, select, page_ids)
             return {page_id: (payload, published) for page_id, payload, published in rows}
@@ -173,13 +155,13 @@ class EmbeddedIndex(TextSearch, ClusterTables):
         self, candidate_queries: Sequence[CandidateQuery], hashes: Sequence[int], *, limit: int | None = None
     ) -> tuple[list[CandidateResult], dict[int, list[str]]]:
         """See ``Index.candidates_with_copies``."""
-        wanted = signed_hashes([content_hash for content_hash in hashes if content_hash])
-        select = f"SELECT content_hash, page_id FROM pages WHERE state = {STORED} AND content_hash IN"
+        wanted = tables.signed_hashes([content_hash for content_hash in hashes if content_hash])
+        select = f"SELECT content_hash, page_id FROM pages WHERE state = {tables.STORED} AND content_hash IN"
         copies: dict[int, list[str]] = {}
         with self._connection.reading() as connection:
             self._store_later_postings(connection)
             for stored, page_id in sorted(tables.rows_by_number(connection, select, wanted)):
-                copies.setdefault(unsigned_hash(stored), []).append(page_id)
+                copies.setdefault(tables.unsigned_hash(stored), []).append(page_id)
             found = candidates.candidates_many(connection, candidate_queries)
         return found, {each: ids[:limit] for each, ids in copies.items()}
 
@@ -187,13 +169,13 @@ class EmbeddedIndex(TextSearch, ClusterTables):
         """See ``Index.delete_many``."""
         wanted = list(page_ids)
         with self._connection.transaction() as connection:
-            docs = sorted(tables.docs_by_id(connection, wanted, state=STORED).values())
+            docs = sorted(tables.docs_by_id(connection, wanted, state=tables.STORED).values())
             _remove_features(connection, docs)
             for statement in (
                 "DELETE FROM edges WHERE left = ?",
                 "DELETE FROM edges WHERE right = ?",
                 "DELETE FROM assignments WHERE doc = ?",
-                f"""UPDATE pages SET state = {NAMED}, length = 0, content_hash = 0, published = '', site = '',
+                f"""UPDATE pages SET state = {tables.NAMED}, length = 0, content_hash = 0, published = '', site = '',
                     language = '', skipped = '', url = '', title = '' WHERE doc = ?""",
             ):
                 connection.executemany(statement, ((doc,) for doc in docs))
@@ -202,7 +184,7 @@ class EmbeddedIndex(TextSearch, ClusterTables):
     def pages_with_url(self, urls: Iterable[str]) -> dict[str, list[str]]:
         """See ``Index.pages_with_url``: the table is read as a whole."""
         found: dict[str, list[str]] = {}
-        select = f"SELECT url, page_id FROM pages WHERE state = {STORED} AND url IN"
+        select = f"SELECT url, page_id FROM pages WHERE state = {tables.STORED} AND url IN"
         with self._connection.reading() as connection:
             for url, page_id in sorted(tables.rows_by_id(connection, select, urls)):
                 found.setdefault(url, []).append(page_id)
@@ -215,7 +197,7 @@ class EmbeddedIndex(TextSearch, ClusterTables):
 
     def scan(self, *, after: str | None = None, batch: int = 1000) -> Iterator[list[FeatureRecord]]:
         """See ``Index.scan``."""
-        select = f"{_RECORD} WHERE p.state = {STORED} AND p.page_id > ? ORDER BY p.page_id LIMIT ?"
+        select = f"{_RECORD} WHERE p.state = {tables.STORED} AND p.page_id > ? ORDER BY p.page_id LIMIT ?"
         last = after or ""  # every id is above the empty string
         while True:
             with self._connection.reading() as connection:
@@ -228,20 +210,22 @@ class EmbeddedIndex(TextSearch, ClusterTables):
     def count(self) -> int:
         """See ``Index.count``."""
         with self._connection.reading() as connection:
-            (stored,) = connection.execute(f"SELECT count(*) FROM pages WHERE state = {STORED}").fetchone()
+            (stored,) = connection.execute(
+                f"SELECT count(*) FROM pages WHERE state = {tables.STORED}"
+            ).fetchone()
             return int(stored)
 
     def notes(self, names: Iterable[str]) -> dict[str, str | None]:
         """See ``Index.notes``."""
         with self._connection.reading() as connection:
-            found = {name: read_meta(connection, f"{NOTE}{name}") for name in names}
+            found = {name: tables.read_meta(connection, f"{tables.NOTE}{name}") for name in names}
         return {name: None if value is None else str(value) for name, value in found.items()}
 
     def note_names(self) -> list[str]:
         """See ``Index.note_names``."""
         with self._connection.reading() as connection:
             rows = connection.execute("SELECT name FROM meta ORDER BY name").fetchall()
-        return [name.removeprefix(NOTE) for (name,) in rows if name.startswith(NOTE)]
+        return [name.removeprefix(tables.NOTE) for (name,) in rows if name.startswith(tables.NOTE)]
 
     def set_notes(self, notes: Mapping[str, str | None]) -> None:
         """See ``Index.set_notes``: all of them are kept, or none."""
@@ -275,7 +259,7 @@ class EmbeddedIndex(TextSearch, ClusterTables):
 
     def _store_later_postings(self, connection: sqlite3.Connection) -> None:
         if self._posted is not None:
-            self._posted = store_later_postings(connection, self._posted)
+            self._posted = candidates.store_later_postings(connection, self._posted)
 
     def erase(self, page_ids: Iterable[str]) -> str:
         """See ``Index.erase``: the file is written anew.
@@ -285,7 +269,7 @@ class EmbeddedIndex(TextSearch, ClusterTables):
         with self._connection.transaction() as connection:
             connection.executemany(
                 f"""UPDATE pages SET page_id = 'forgotten-' || hex(randomblob(8))
-                WHERE page_id = ? AND state = {NAMED}""",
+                WHERE page_id = ? AND state = {tables.NAMED}""",
                 ((page_id,) for page_id in page_ids),
             )
             fulltext.clear(connection)
@@ -311,12 +295,12 @@ def _put_pages(
     connection: sqlite3.Connection, batch: RecordBatch, places: list[int], docs: list[int]
 ) -> None:
     words = batch.words
-    hashes = signed_hashes([batch.content_hashes[place] for place in places])
+    hashes = tables.signed_hashes([batch.content_hashes[place] for place in places])
     rows = (
         (doc, batch.ids[place], batch.lengths[place], content_hash, *[column[place] for column in words])
         for doc, place, content_hash in zip(docs, places, hashes, strict=True)
     )
-    insert(connection, _PUT_PAGE, _PAGE_VALUES, rows)
+    tables.insert(connection, _PUT_PAGE, _PAGE_VALUES, rows)
 
 
 def _put_features(
@@ -327,20 +311,20 @@ def _put_features(
     posted: int | None,
 ) -> None:
     """Features of pages, and their postings; those of documents numbered above ``posted`` are stored later."""
-    packed = pack_terms(batch.terms)
-    bounds = (batch.term_offsets * TERM_BYTES).tolist()
+    packed = tables.pack_terms(batch.terms)
+    bounds = (batch.term_offsets * tables.TERM_BYTES).tolist()
     rows = (
         (doc, packed[bounds[place] : bounds[place + 1]], batch.payloads[place])
         for doc, place in zip(docs, places, strict=True)
     )
-    insert(connection, "INSERT INTO features (doc, terms, payload) VALUES", "(?, ?, ?)", rows)
+    tables.insert(connection, "INSERT INTO features (doc, terms, payload) VALUES", "(?, ?, ?)", rows)
     owners = np.zeros(len(batch.ids), dtype=np.int64)
     owners[places] = docs
     term_docs = np.repeat(owners, np.diff(batch.term_offsets))
     kept = term_docs > 0  # records that failed, or were repeated later in the batch, have no document
     if posted is not None:
         kept &= term_docs <= posted
-    insert_postings(connection, batch.terms[kept], term_docs[kept])
+    candidates.insert_postings(connection, batch.terms[kept], term_docs[kept])
 
 
 def _put_texts(
@@ -350,28 +334,18 @@ def _put_texts(
         return
     texts = ((doc, batch.texts[place]) for doc, place in zip(docs, places, strict=True))
     rows = ((doc, text if isinstance(text, bytes) else compress_text(text)) for doc, text in texts if text)
-    insert(connection, "INSERT INTO texts (doc, body) VALUES", "(?, ?)", rows)
+    tables.insert(connection, "INSERT INTO texts (doc, body) VALUES", "(?, ?)", rows)
 
 
 def _remove_features(connection: sqlite3.Connection, docs: list[int]) -> None:
     found = tables.rows_by_number(connection, "SELECT doc, terms FROM features WHERE doc IN", docs)
-    remove_postings(connection, *terms_by_doc(found))
+    candidates.remove_postings(connection, *candidates.terms_by_doc(found))
     for table in ("features", "texts"):
         connection.executemany(f"DELETE FROM {table} WHERE doc = ?", ((doc,) for doc in docs))
 
 
 def _record(row: tuple[Any, ...]) -> FeatureRecord:
-    page_id, length, content_hash, terms, payload, published, site, language, skipped, url, title = row
-    return FeatureRecord(
-        page_id=page_id,
-        length=length,
-        content_hash=unsigned_hash(content_hash),
-        terms=tuple(unpack_terms(terms).tolist()),
-        payload=payload,
-        url=url,
-        site=site,
-        title=title,
-        published=published,
-        language=language,
-        skipped=skipped,
-    )
+    page_id, length, content_hash, packed, payload, *words = row
+    terms = tuple(tables.unpack_terms(packed).tolist())
+    named = dict(zip(WORDS, words, strict=True))
+    return FeatureRecord(page_id, length, tables.unsigned_hash(content_hash), terms, payload, **named)
