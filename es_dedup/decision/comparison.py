@@ -374,9 +374,10 @@ def verdicts_by(
         (comparison.left, comparison.left_rows),
         (comparison.right, comparison.right_rows),
     ):
-        distinct, place = np.unique(rows[np.asarray(pairs, dtype=np.int64)], return_inverse=True)
-        features = features_of(side.table, detector, distinct.tolist())
-        sides.append([features[at] for at in place.tolist()])
+        asked = rows[np.asarray(pairs, dtype=np.int64)].tolist()
+        distinct = list(dict.fromkeys(asked))
+        features = dict(zip(distinct, features_of(side.table, detector, distinct), strict=True))
+        sides.append([features[row] for row in asked])
     for left, right in zip(*sides, strict=True):
         yield None if left is None or right is None else detector.verify(left, right)
 
