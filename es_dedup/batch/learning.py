@@ -14,8 +14,8 @@ from es_dedup.batch.memory import release_memory
 from es_dedup.decision.statistics import (
     LEARN_PAGES,
     MASK_BITS,
-    PageFeatures,
     PostingSample,
+    RowFeatures,
     Statistics,
     weigh,
 )
@@ -68,8 +68,8 @@ def learn(corpus: Corpus, config: CcdetConfig, *, most_pages: int = LEARN_PAGES)
             rows = np.flatnonzero(learned_from[first : first + len(whole)])
             cover = whole.coverage
             of_pages = (
-                PageFeatures.of(cover.grams, cover.gram_masks, cover.gram_offsets, rows),
-                PageFeatures.of(cover.clauses, cover.clause_masks, cover.clause_offsets, rows),
+                RowFeatures.of(cover.grams, cover.gram_masks, cover.gram_offsets, rows),
+                RowFeatures.of(cover.clauses, cover.clause_masks, cover.clause_offsets, rows),
             )
             if not at_hand:
                 for column, features in zip((grams, clauses), of_pages, strict=True):
@@ -107,7 +107,7 @@ def _weights(
     """Grams or clauses that recur, ascending, and what each counts."""
     values, weights = [np.zeros(0, dtype=np.uint32)], [np.zeros(0, dtype=np.float32)]
     for low, high in value_ranges([column], most, 1 << MASK_BITS):
-        known, counted = weigh(PageFeatures.unpacked(*column.between(low, high)), sample)
+        known, counted = weigh(RowFeatures.unpacked(*column.between(low, high)), sample)
         values.append(known)
         weights.append(counted)
         if most is not None:

@@ -212,7 +212,7 @@ class _SampledPostings:
     asked: NDArray[np.bool_]
 
 
-class PageFeatures(NamedTuple):
+class RowFeatures(NamedTuple):
     """Grams, or clauses, of pages: those of page ``i`` lie between ``starts[i]`` and ``ends[i]``, each once.
 
     Attributes:
@@ -232,12 +232,12 @@ class PageFeatures(NamedTuple):
         masks: NDArray[np.uint32],
         offsets: NDArray[np.int64],
         rows: NDArray[np.int64],
-    ) -> PageFeatures:
+    ) -> RowFeatures:
         """Those of some rows of a table."""
         return cls(hashes, masks, offsets[rows], offsets[rows + 1])
 
     @classmethod
-    def unpacked(cls, packed: NDArray[np.uint64], offsets: NDArray[np.int64]) -> PageFeatures:
+    def unpacked(cls, packed: NDArray[np.uint64], offsets: NDArray[np.int64]) -> RowFeatures:
         """The inverse of ``packed``, of rows that follow one another."""
         hashes = (packed >> np.uint64(MASK_BITS)).astype(np.uint32)
         return cls(hashes, packed.astype(np.uint32), offsets[:-1], offsets[1:])
@@ -252,7 +252,7 @@ class PageFeatures(NamedTuple):
         return packed
 
 
-def weigh(features: PageFeatures, pages: PostingSample) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
+def weigh(features: RowFeatures, pages: PostingSample) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     """Recurring features in ascending order, and the weight of each.
 
     Each feature is weighed by itself, so all postings of some features give what all features of all pages give.

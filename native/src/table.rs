@@ -41,7 +41,7 @@ view! {
 }
 
 view! {
-    /// Grams, or clauses, of pages: `es_dedup.decision.statistics.PageFeatures`.
+    /// Grams, or clauses, of pages: `es_dedup.decision.statistics.RowFeatures`.
     FeatureArrays => Features { hashes: u32, masks: u32, starts: i64, ends: i64 }
 }
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from es_dedup import native
 from es_dedup.decision.remainders import Sketches
-from es_dedup.decision.statistics import PageFeatures, PostingSample, Statistics, weigh
+from es_dedup.decision.statistics import PostingSample, RowFeatures, Statistics, weigh
 from es_dedup.detectors.coverage_features import COMPLETE
 from es_dedup.detectors.coverage_pairs import RUN_CHARS, Weights, measure
 from es_dedup.detectors.dwdcs_paths import Graphs, removal_sums
@@ -182,7 +182,7 @@ def learned_weights(draw: Draw) -> Callable[[], Any]:
         clauses=sketches(source, pages, RUN_CHARS),
     )
     offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    return lambda: weigh(PageFeatures.unpacked(features | masks, offsets), sample)
+    return lambda: weigh(RowFeatures.unpacked(features | masks, offsets), sample)
 
 
 TWINS: Final[dict[Callable[[Draw], Callable[[], Any]], int]] = {
