@@ -34,20 +34,16 @@ class SiteForgetReport:
     Attributes:
         index: of the index.
         removed: pages that were stored.
-        documents: documents that were deleted, or are still there: see ``deleted``.
-        deleted: whether the documents were deleted.
+        documents: documents that were deleted where that was wanted; else those that are still there.
         dead_letters: that were removed.
         restored_from: documents that were taken out of restore files.
-        unreachable: restore files that are not on this machine.
     """
 
     index: ForgetReport
     removed: int
     documents: tuple[str, ...]
-    deleted: bool
     dead_letters: int
     restored_from: int
-    unreachable: tuple[str, ...]
 
 
 def forget_pages(
@@ -85,11 +81,11 @@ def forget_pages(
                 context.jobs.change_partition(replace(part, checkpoint=checkpoint), part_version)
     letters = [each for each in context.jobs.dead() if each.page_id in wanted]
     context.jobs.drop_dead(letters)
-    files = [Path(name) for name in restore_files(context.index)]
-    reachable = [path for path in files if os.access(path, os.R_OK | os.W_OK)]
+    reachable = [
+        path for path in map(Path, restore_files(context.index)) if os.access(path, os.R_OK | os.W_OK)
+    ]
     taken = sum(remove_documents(path, wanted) for path in reachable)
-    missing = tuple(str(path) for path in files if path not in reachable)
-    return SiteForgetReport(erased, report.removed, there, document, len(letters), taken, missing)
+    return SiteForgetReport(erased, report.removed, there, len(letters), taken)
 
 
 def traces(context: MaintenanceContext, page_id: str) -> list[str]:

@@ -92,13 +92,6 @@ class Decision(BaseModel):
     verdicts: list[Pair]
 
 
-class RefusedLine(BaseModel):
-    """In NDJSON, the answer to a line that is no page."""
-
-    line: int
-    problem: Problem
-
-
 @dataclass(frozen=True)
 class Report(AddReport):
     """What storing pages did; of lines, ``failed`` has the reasons by line, too."""

@@ -153,18 +153,10 @@ class Server:
         self._address, self.options = address, options
         self._guard = threading.Lock()
         self._client: Elasticsearch | None = None
-        self._given: Elasticsearch | None = None
         self._owner = 0
         self._closed = False
         self.is_opensearch = False  # until an answer says otherwise
         self._make()
-
-    @classmethod
-    def around(cls, client: Elasticsearch, address: Address, options: Options) -> Server:
-        """A cluster as seen through the caller's own client, which stays open; not to be shared with forked processes."""
-        server = cls(address, options)
-        server._given = client.options(max_retries=0, retry_on_timeout=False)
-        return server
 
     def _make(self) -> Elasticsearch:
         if self.is_opensearch:
@@ -191,8 +183,6 @@ class Server:
         with self._guard:
             if self._closed:
                 raise IndexUnavailable(self.name, "it was closed")
-            if self._given is not None:
-                return self._given
             if self._client is None or self._owner != os.getpid():  # connections do not survive a fork
                 self._client, self._owner = self._make(), os.getpid()
             return self._client
@@ -265,7 +255,7 @@ class Server:
         Raises:
             MissingExtra: opensearch-py is not installed.
         """
-        if self._given is not None or not refused_product(error):
+        if not refused_product(error):
             return False
         with self._guard:
             if not self.is_opensearch:
