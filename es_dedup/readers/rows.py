@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import re
+from collections import deque
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -154,12 +155,17 @@ def csv_records(source: Source, options: ReadOptions) -> Iterator[Record]:
 def _rows(text: io.TextIOBase, delimiter: str, limit: int) -> Iterator[tuple[int, str, list[str] | Problem]]:
     """Rows behind the header: the line that each ends on, its lines, and its values; or in their place what is wrong with them.
 
-    A line that is too long is never in memory, and the lines of its row are empty.
+    A quote that is not closed as it should be, as of a text that begins with one where nothing is quoted, is a character like others, so
+    that rows behind it are not taken for its text. A line that is too long is never in memory, and the lines of its row are empty.
     """
-    lines: list[str] = []
+    number, lines, again = 1, list[str](), deque[str]()
+    value = rf'(?:"[^"]*+(?:""[^"]*+)*+" *+|(?!")[^{delimiter}\r\n]*+)'
+    whole = re.compile(rf"{value}(?:[{delimiter}]{value})*+(?:\r\n?|\n)?")
 
     def next_line() -> str:
-        line = text.readline(limit + 1)
+        nonlocal number
+        line = again.popleft() if again else text.readline(limit + 1)
+        number += bool(line)
         if len(line) > limit and not line.endswith("\n"):
             while (rest := text.readline(2**20)) and not rest.endswith("\n"):
                 pass
@@ -176,7 +182,14 @@ def _rows(text: io.TextIOBase, delimiter: str, limit: int) -> Iterator[tuple[int
             return
         except csv.Error as error:
             row = Problem(f"not a valid row: {error}")
-        yield rows.line_num + 1, "".join(lines), row
+        if len(lines) > 1 and not whole.fullmatch("".join(lines)):
+            behind = [line for line in lines[1:] if line]
+            again.extendleft(reversed(behind))
+            number -= len(behind)
+            del lines[1:]
+            rows = csv.reader(iter(next_line, ""), delimiter=delimiter)
+            row = next(csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE))
+        yield number, "".join(lines), row
         lines.clear()
 
 

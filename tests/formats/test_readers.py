@@ -158,6 +158,27 @@ CASES = {
         {"a.csv": '\ufeffid,title,text\n1,"T, U","a\nb"\n2,,x\n'.encode()},
         [Page("1", title="T, U", text="a\nb"), Page("2", text="x")],
     ),
+    "a quote that is not closed": Case(
+        {"a.csv": b'id,text\n1,"a\n2,b\n3,"c ""d"""\n4,"e\nf" ,\n5,"g\nh" \n6,i\n7,"j'},
+        [
+            Page("1", text='"a'),
+            Page("2", text="b"),
+            Page("3", text='c "d"'),
+            Page("5", text="g\nh "),
+            Page("6", text="i"),
+            Page("7", text='"j'),
+        ],
+        ["a.csv:6: 3 values"],
+    ),
+    "quotes where nothing is quoted": Case(
+        {"a.tsv": b'id\ttext\n1\t"We won.\n2\tt\n3\tShe said "yes" twice\n4\t"No" she said\n'},
+        [
+            Page("1", text='"We won.'),
+            Page("2", text="t"),
+            Page("3", text='She said "yes" twice'),
+            Page("4", text="No she said"),
+        ],
+    ),
     "tabs": Case({"a.tsv": b"id\ttext\n1\tx\n"}, [Page("1", text="x")]),
     "semicolons": Case({"a.csv": b"id;text\n1;x\n"}, [Page("1", text="x")]),
     "a packed table": Case({"a.csv.gz": gzip.compress(b"id,text\n1,x\n")}, [Page("1", text="x")]),
