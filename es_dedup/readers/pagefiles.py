@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Final
 from es_dedup.model import Page, fitted_id, id_problem
 from es_dedup.readers.file_ids import file_id
 from es_dedup.readers.port import Problem, Record
-from es_dedup.readers.streams import BYTE_ORDER_MARKS, READ_ERRORS, open_unpacked, plain_problem, suffix_of
+from es_dedup.readers.streams import (
+    BYTE_ORDER_MARKS,
+    READ_ERRORS,
+    open_unpacked,
+    plain_problem,
+    printable,
+    suffix_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,13 +38,13 @@ _FEW_CONTROLS: Final = 2  # are no sign however short the page is
 
 
 def page_record(source: Source, options: ReadOptions) -> Iterator[Record]:
-    """One HTML or text file; its page id is that of ``file_id``."""
+    """One HTML or text file; its page id is that of ``file_id``, with escapes for bytes that are no text."""
     yield Record(None, None, _page(source, options))
 
 
 def _page(source: Source, options: ReadOptions) -> Page | Problem:
     root = None if options.root is None else str(options.root)
-    page_id = fitted_id(file_id(source, root) if isinstance(source, Path) else str(source))
+    page_id = fitted_id(printable(file_id(source, root) if isinstance(source, Path) else str(source)))
     problem = id_problem(page_id)
     if not problem:
         try:
