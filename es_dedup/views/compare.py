@@ -29,22 +29,11 @@ Pieces: TypeAlias = "list[tuple[str, str]]"
 """Parts of a text, each with the name of its element: ``mark`` of what only one text has, ``s`` of template text; else empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageView:
+class PageView(NamedTuple):
     """A page as shown; ``text`` may be empty when texts are not kept."""
 
     record: FeatureRecord
     text: str
-
-    @property
-    def title(self) -> str:
-        """What the page is called."""
-        return title_of(self.record)
-
-    @property
-    def language(self) -> str | None:
-        """Of its text; None where it is not known."""
-        return known_language(self.record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +187,3 @@ def visible(text: str) -> str:
 def title_of(record: FeatureRecord) -> str:
     """What a page is called: its title, else its URL, else its id."""
     return record.title or record.url or record.page_id
-
-
-def known_language(record: FeatureRecord) -> str | None:
-    """The language of a page's text; None where it is not known."""
-    return None if record.language == "und" else record.language
