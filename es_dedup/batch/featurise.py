@@ -28,6 +28,7 @@ from es_dedup.detectors.named_fields import named_fields
 from es_dedup.errors import DamagedData, wrong_type
 from es_dedup.extraction.at_first_page import AtFirstPage
 from es_dedup.extraction.language import language_of
+from es_dedup.extraction.markup import is_html, is_html_page
 from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.metadata.date_parsing import parse_moment
 from es_dedup.index.records import RecordBatch
@@ -110,7 +111,9 @@ def chunks(
     if workers < 2 or sum(map(len, first)) < POOL_FROM_PAGES:  # noqa: PLR2004 - one worker is this thread
         yield from map(make, chain(first, groups))
         return
-    by_threads = native.core is not None and all(page.has_text for group in first for page in group)
+    by_threads = native.core is not None and all(
+        page.has_text and not is_html(page.text or "") for group in first for page in group
+    )
     work = make if by_threads else _work
     with _threads(min(FEATURE_THREADS, workers)) if by_threads else _processes(workers, given) as pool:
         waiting: deque[tuple[list[Page], Future[Chunk]]] = deque()
@@ -300,8 +303,12 @@ def _time(content: Content) -> str:
 
 def content_of(page: Page, extractor: Extractor) -> tuple[Content, str]:
     """Content of a page and, when it has none, the reason; values the caller gave win over extracted ones."""
-    if page.has_text:
-        text = _clean(page.text or "")
+    text, html = (page.text, None) if page.has_text else (None, page.html)
+    if text is not None and is_html_page(text):
+        text, html = None, text
+    if text is not None:
+        text = _clean(text)
+        text = extraction.visible_text(text) if is_html(text) else text
         content = Content(
             text=text,
             title=_clean(page.title or ""),
@@ -312,8 +319,8 @@ def content_of(page: Page, extractor: Extractor) -> tuple[Content, str]:
         )
         return content, ""
     found: Content | Skipped = Skipped("no-input")
-    if page.html is not None:
-        found = extractor.extract(page.html, url=page.url, http_charset=page.http_charset)
+    if html is not None:
+        found = extractor.extract(html, url=page.url, http_charset=page.http_charset)
     skipped, content = (
         (found.reason, Content("", url=page.url)) if isinstance(found, Skipped) else ("", found)
     )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         extract,
         extractor_names,
         register,
+        visible_text,
     )
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "extract",
     "extractor_names",
     "register",
+    "visible_text",
 ]
 
 # Who has texts needs neither the parser nor the model.
@@ -49,6 +51,13 @@ if not TYPE_CHECKING:
             "page_to_content": ("HtmlExtractor", "MainText"),
             "port": ("Extractor",),
             "reading.document": ("Document",),
-            "registry": ("DEFAULT_EXTRACTOR", "create_extractor", "extract", "extractor_names", "register"),
+            "registry": (
+                "DEFAULT_EXTRACTOR",
+                "create_extractor",
+                "extract",
+                "extractor_names",
+                "register",
+                "visible_text",
+            ),
         },
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from es_dedup.errors import ConfigError, wrong_type
@@ -64,6 +65,21 @@ def create_extractor(config: ExtractionConfig | None = None) -> HtmlExtractor:
         raise ConfigError((f"extraction.extractor must be one of {known}, got {config.extractor!r}",))
     load_model(config.model)
     return HtmlExtractor(config.extractor, method, config)
+
+
+@cache
+def _of_fragments() -> HtmlExtractor:
+    return create_extractor(ExtractionConfig(extractor="plain"))
+
+
+def visible_text(html: str) -> str:
+    """What is visible of a fragment of HTML.
+
+    The markup that an editor writes is several times as long as a short text, and the same around all texts: with it, different pages
+    would be duplicates.
+    """
+    found = _of_fragments().extract(html)
+    return "" if isinstance(found, Skipped) else found.text
 
 
 def extract(

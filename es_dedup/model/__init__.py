@@ -113,7 +113,8 @@ class Page:
     Attributes:
         id: the caller's key, 1-512 bytes in UTF-8, unique in an index; adding it again replaces the page.
         html: bytes as served, or decoded HTML. Ignored when ``text`` has more than white space.
-        text: main text, when the caller has extracted it already; skips extraction.
+        text: main text, when the caller has extracted it already; skips extraction. Of a text that is HTML itself, the visible text is
+            taken, and of a whole page the main text.
         url: where the page was found; gives the site and resolves a relative canonical URL.
         title: overrides the extracted title.
         published: ISO 8601 text or a datetime; overrides the extracted time.

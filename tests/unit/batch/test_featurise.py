@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from es_dedup import Page, Settings
+from es_dedup import Deduplicator, Page, Settings
 from es_dedup.batch.featurise import (
     CHUNK_PAGES,
     POOL_FROM_PAGES,
@@ -132,8 +132,45 @@ class TestOddPages:
 
 class TestInputs:
     def test_text_skips_extraction_and_wins_over_html(self) -> None:
-        content, skipped = content_of(Page("a", html=HTML, text="<b>短文</b>", title="题"), EXTRACTOR)
-        assert (content.text, content.title, skipped) == ("<b>短文</b>", "题", "")
+        content, skipped = content_of(Page("a", html=HTML, text="短文", title="题"), EXTRACTOR)
+        assert (content.text, content.title, skipped) == ("短文", "题", "")
+
+    @pytest.mark.parametrize(
+        ("text", "read"),
+        [
+            ('<p style="margin:0 16px">短文。</p>\n<P>A &amp; B</P>', "短文。\nA & B"),
+            ("<!-- editor --><section><p>短文。</p></section>", "短文。"),
+            (' <div class="c">一<br/>二<script>x()</script></div>', "一\n二"),
+            ('<p><img src="a.png"/></p>', ""),
+            ("<p> begins a paragraph", "<p> begins a paragraph"),
+            ("a < b, and </b> ends it", "a < b, and </b> ends it"),
+            ("<note>短文</note>", "<note>短文</note>"),
+            ("<3 the end</p>", "<3 the end</p>"),
+        ],
+    )
+    def test_of_a_text_that_is_a_fragment_of_html_the_visible_text_is_taken(
+        self, text: str, read: str
+    ) -> None:
+        content, skipped = content_of(Page("a", text=text, title="题"), EXTRACTOR)
+        assert (content.text, content.title, skipped) == (read, "题", "")
+
+    @pytest.mark.parametrize("before", ["", "\n<!-- saved -->\n<!DOCTYPE html>"])
+    def test_a_text_that_is_a_page_of_html_is_read_as_one(self, before: str) -> None:
+        whole = before + HTML
+        assert content_of(Page("a", text=whole), EXTRACTOR) == content_of(Page("a", html=whole), EXTRACTOR)
+
+    def test_the_markup_of_an_editor_makes_no_duplicates(self) -> None:
+        around = (
+            '<p style="margin:0px 16px 24px;padding:0px;max-width:100%;box-sizing:border-box;clear:both;min-height:1em;'
+            'text-indent:2em;letter-spacing:0.54px;"><span style="font-size:15px;color:rgb(62,62,62);line-height:1.75em;">'
+        )
+        texts = [article(seed, sentences=2) for seed in range(60)]
+        bodies = ["".join(f"{around}{line}</span></p>" for line in text.split("。")) for text in texts]
+        with Deduplicator.open(":memory:") as dedup:
+            added = dedup.add_many(
+                [Page(str(n), text=body, title=f"[视频]新闻 {n}") for n, body in enumerate(bodies)]
+            )
+        assert added.outcomes == {"unique": 60}
 
     @pytest.mark.parametrize("blank", ["", " \n\u3000"])
     def test_html_is_read_beside_a_blank_text(self, blank: str) -> None:
