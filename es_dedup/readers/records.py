@@ -283,11 +283,11 @@ def _html(name: str | None, value: Any) -> str | bytes | None:
 def _time(name: str | None, value: Any) -> str | datetime | None:
     if value is None or value == "":
         return None
-    if isinstance(value, str):
-        return clean_text(value)
     given: str | datetime | None = time_given(value)
-    if isinstance(given, (str, datetime)):
+    if isinstance(given, datetime):
         return given
+    if isinstance(given, str):
+        return clean_text(given)
     raise _BadField(f"field {name!r} must be a time as text or Unix seconds, got {_kind(value)}")
 
 

@@ -179,7 +179,10 @@ CASES = {
             Page("4", text="No she said"),
         ],
     ),
-    "tabs": Case({"a.tsv": b"id\ttext\n1\tx\n"}, [Page("1", text="x")]),
+    "tabs": Case(
+        {"a.tsv": b"id\ttext\ttime\n1\tx\t1700000000\n"},
+        [Page("1", text="x", published=datetime.fromtimestamp(1_700_000_000, UTC))],
+    ),
     "semicolons": Case({"a.csv": b"id;text\n1;x\n"}, [Page("1", text="x")]),
     "a packed table": Case({"a.csv.gz": gzip.compress(b"id,text\n1,x\n")}, [Page("1", text="x")]),
     "bad rows": Case(

@@ -21,6 +21,7 @@ MOMENT = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
     "value",
     [1_700_000_000, 1_700_000_000.0, np.int64(1_700_000_000), np.float32(1_700_000_000).item()]
     + [1_700_000_000 * unit for unit in (10**3, 10**6, 10**9)]
+    + ["1700000000", "1700000000.0", "1700000000000", "1700000000000000000"]
     + [MOMENT, np.datetime64("2023-11-14T22:13:20", "ns")],
 )
 def test_a_number_is_a_time_by_its_size(value: Any) -> None:
@@ -40,7 +41,9 @@ def test_another_number_is_a_time_that_cannot_be_read(value: Any) -> None:
     assert parse_moment(time_given(value)) is None
 
 
-@pytest.mark.parametrize("value", [None, "2026-03-04", True, [1_700_000_000], {}])
+@pytest.mark.parametrize(
+    "value", [None, "2026-03-04", "2026030410", "20260304103000", "1700000000 s", True, [1_700_000_000], {}]
+)
 def test_other_values_stay(value: Any) -> None:
     assert time_given(value) is value
 
