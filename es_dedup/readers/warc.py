@@ -309,6 +309,11 @@ def _media_type(record: Any, url: str) -> tuple[str, str | None]:
     if http is not None:
         if (http.status_code or 0) // 100 != SUCCESS:
             raise _NoPage(f"status {http.status_code or 'missing'}")
+        lines = (http.status_line, *(value for _, value in http.items()))
+        if not record.content_length and any(
+            "\n" in line for line in lines
+        ):  # FastWARC takes the body for header
+            raise _BadBody("the lines of its HTTP header do not end with CR LF")
         kind, charset = (record.http_content_type or "").lower(), record.http_charset or None
     else:
         scheme = url.partition(":")[0].lower()

@@ -77,6 +77,15 @@ RECORDS: dict[str, tuple[bytes, dict[str, Any] | str]] = {
         record(URL, b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"),
         "!http://a/1: binary data, not a page",
     ),
+    "lines without CR": (
+        record(URL, b"", status="200 OK\nContent-Type: text/html\n\n<p>page"),
+        "!http://a/1: the lines of its HTTP header do not end with CR LF",
+    ),
+    "a line without CR": (
+        record(URL, b"", headers="Content-Type: text/html\n\n<p>page"),
+        "!http://a/1: the lines of its HTTP header do not end with CR LF",
+    ),
+    "folded header": (record(URL, b"<p>", HTML + "X: a\r\n b"), {"html": b"<p>"}),
     "not found": (record(URL, b"gone", status="404 Not Found"), "status 404"),
     "moved": (record(URL, b"", status="301 Moved"), "status 301"),
     "no type, html": (record(URL, b" <!DOCTYPE html><p>", "Server: x"), {"html": b" <!DOCTYPE html><p>"}),
