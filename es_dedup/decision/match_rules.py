@@ -161,8 +161,9 @@ RULES: Final = (
         (
             (DISTINGUISHED >= 0.5, NUMBERS >= SEVERAL, BETTER < NEAR_COPY),
             (DISTINGUISHED >= 1, UNITS < LONG_UNITS),
+            (DISTINGUISHED >= 1, TITLE_OVERLAP < TITLES_AGREE),
         ),
-        "two reports that follow one template but have different subjects",
+        "two reports or adverts that follow one template but have different subjects; titles that agree may differ in spelling",
         TITLES,
     ),
     Rule(

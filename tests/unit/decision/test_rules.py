@@ -24,6 +24,8 @@ WORDS: Final = "harbour bridge valley market school winter river garden letter s
 REPORT: Final = (*LONG, *numbered(5, 6, 300))
 MENU: Final = " ".join(f"{WORDS[(line * 3 + at) % 12]}{line}" for line in range(8) for at in range(9)) + "."
 TITLE: Final = STORY[0][:10]
+HARBOUR: Final = LONG[0][:6] + "海港清晨迎来" + LONG[1][:3]
+SCHOOL: Final = LONG[0][:6] + "山村小学换了" + LONG[2][:3]
 WARNING: Final = "山市气象台发布大风蓝色预警信号"
 
 
@@ -126,10 +128,10 @@ CASES: Final = (
     ),
     case(
         "title-distinguishing terms occur only in unshared text",
-        Small((*REPORT, "海港清晨迎来新船。", *numbered(3, 3, 100)), LONG[0][:6] + "海港清晨迎来"),
-        Small((*REPORT, "山村小学换了校车。", *numbered(4, 3, 200)), LONG[0][:6] + "山村小学换了"),
-        left_cure=Small((*REPORT, "海港清晨迎来新船。", *lines(3, 3)), LONG[0][:6] + "海港清晨迎来"),
-        right_cure=Small((*REPORT, "山村小学换了校车。", *lines(4, 3)), LONG[0][:6] + "山村小学换了"),
+        Small((*REPORT, "海港清晨迎来新船。", *numbered(3, 3, 100)), HARBOUR),
+        Small((*REPORT, "山村小学换了校车。", *numbered(4, 3, 200)), SCHOOL),
+        left_cure=Small((*REPORT, "海港清晨迎来新船。", *lines(3, 3)), HARBOUR),
+        right_cure=Small((*REPORT, "山村小学换了校车。", *lines(4, 3)), SCHOOL),
     ),
     case(
         "title-distinguishing terms occur only in unshared text",
@@ -137,6 +139,13 @@ CASES: Final = (
         Small((*STORY, "山村小学换了校车。"), TITLE + "山村小学换了"),
         left_cure=Small((*STORY, "海港清晨迎来新船。"), TITLE),
         right_cure=Small((*STORY, "山村小学换了校车。"), TITLE),
+    ),
+    case(
+        "title-distinguishing terms occur only in unshared text",
+        Small((*LONG, "海港清晨迎来新船。"), LONG[0][:10] + "海港清晨迎来"),
+        Small((*LONG, "山村小学换了校车。"), LONG[0][:10] + "山村小学换了"),
+        left_cure=Small((*LONG, "海港清晨迎来新船。"), LONG[0][:10]),
+        right_cure=Small((*LONG, "山村小学换了校车。"), LONG[0][:10]),
     ),
     case(
         "title-distinguishing terms occur only in unshared text",
