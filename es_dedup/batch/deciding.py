@@ -19,7 +19,7 @@ import numpy as np
 
 from es_dedup.batch.clusters import ClusterCache, Placed, distinct, place, records_of, remove_pages
 from es_dedup.batch.corpus import corpus_of
-from es_dedup.batch.decisions import StoredBatch, left_out, taken_over
+from es_dedup.batch.decisions import StoredBatch, certain, left_out, taken_over
 from es_dedup.batch.featurise import changed, day_of, keys_of, make_chunk, only, without
 from es_dedup.batch.learning import EffectiveSettings, learn, store_statistics
 from es_dedup.batch.overrides import OVERRIDES, decided_edges, load_ignored
@@ -322,7 +322,10 @@ class BatchDecider:
             return {}
         new, cache = batch.found.todo.records.ids, ClusterCache(self._index, batch.pairs.notes)
         edges = decided_edges(cache, distinct(batch.pairs.edges()), new)
-        covered = (left_out if policy is WritePolicy.SKIP else taken_over)(new, edges)
+        if policy is WritePolicy.SKIP:
+            covered = left_out(new, certain(edges, batch.lookup.statistics))
+        else:
+            covered = taken_over(new, edges)
         return {name: others.difference(new) for name, others in covered.items()}
 
     def conclude(
@@ -408,12 +411,12 @@ class BatchDecider:
         # Of two pages at once only the one whose search has found the other gives way to it, so that one of them stays.
         counted = decided_edges(clusters, searched, new)
         standing = [edge for edge in counted if edge.left in counting and edge.right in counting]
-        gone = left_out(new, standing) if policy is WritePolicy.SKIP else {}
+        gone = left_out(new, certain(standing, lookup.statistics)) if policy is WritePolicy.SKIP else {}
         if gone:
             decisions.update(stored.without(gone, standing, clusters.assignments(new)))
         replaces: Mapping[str, Collection[str]] = {}
         if policy is WritePolicy.OVERWRITE:
-            replaces = taken_over(found.order, [*counted, *edges_of_same])
+            replaces = taken_over(found.order, certain([*counted, *edges_of_same], lookup.statistics))
         elif policy is WritePolicy.FAIL:
             replaces = taken_over(new, standing)
         _add_evidence(decisions, compared, other)

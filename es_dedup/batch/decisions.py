@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from es_dedup.batch.featurise import Chunk
     from es_dedup.batch.whole_corpus import RelatedPairs
     from es_dedup.decision.candidate_search import CandidateSearch, CandidateSearchResult
+    from es_dedup.decision.statistics import Statistics
     from es_dedup.index.port import Index
     from es_dedup.index.records import RecordBatch
     from es_dedup.model import Decision, Edge
@@ -127,6 +128,8 @@ class AddCounts:
         )
 
 
+KNOWN_FROM: Final = 10  # pages that statistics were learned from
+NEARLY_EQUAL: Final = 0.9  # agreement of two pages
 READ: Final = 2_000  # pages whose edges are objects at a time, after everything was clustered
 
 
@@ -254,9 +257,9 @@ def apply_policy(
     """
     gone: dict[str, set[str]] = {}
     if policy is WritePolicy.SKIP:
-        gone = left_out(stored.new, edges)
+        gone = left_out(stored.new, certain(edges, lookup.statistics))
     elif policy is WritePolicy.OVERWRITE:
-        for name, others in taken_over(stored.new, edges).items():
+        for name, others in taken_over(stored.new, certain(edges, lookup.statistics)).items():
             for other in others:
                 gone.setdefault(other, set()).add(name)
     drop = set(gone)
@@ -271,6 +274,16 @@ def apply_policy(
     leaving = replace(stored, new=dict.fromkeys(name for name in call if name in drop))
     # clusters have changed by now
     return not_unique(again), leaving.without(gone, edges, index.assignments(staying))
+
+
+def certain(edges: Iterable[Edge], statistics: Statistics) -> list[Edge]:
+    """The edges because of which a policy may remove pages for good.
+
+    Statistics of a few pages cannot tell a template from content: of pages that came one by one, each would be left out because of the
+    footer that it shares with the first one, and nothing would ever be learned. Until then only pages that are nearly equal are removed.
+    """
+    known = statistics.pages >= KNOWN_FROM
+    return [edge for edge in edges if known or edge.relation is Relation.EXACT or edge.score >= NEARLY_EQUAL]
 
 
 def left_out(new: Iterable[str], edges: Iterable[Edge]) -> dict[str, set[str]]:

@@ -222,6 +222,19 @@ class TestPolicies:
                     near = [fresh.explain(page, name).relation for name in kept]
                     assert page.id in kept or any(each.same or each is Relation.CONTAINED for each in near)
 
+    @pytest.mark.parametrize("policy", ["skip", "overwrite"])
+    def test_pages_that_come_one_by_one_are_not_lost_to_the_template_that_they_share(
+        self, policy: str
+    ) -> None:
+        notice = article(99, sentences=8)
+        pages = [Page(f"post-{n}", text=f"{article(n, sentences=5)}\n{notice}") for n in range(20)]
+        copy = Page("copy", text=f"{pages[0].text}转载。")
+        with Deduplicator.open(":memory:", settings=ALONE) as fresh:
+            for page in (pages[0], copy, *pages[1:]):
+                fresh.add(page, policy=policy)
+            assert fresh.stats()["pages"] == 20
+            assert stored(fresh, "copy") == (policy == "overwrite")
+
     def test_skipped_page_of_add_still_gives_its_verdicts(self, dedup: Deduplicator) -> None:
         decision = dedup.add(story(1, "d", day=9), policy="skip")
         assert decision.duplicate_of == "story-1"
