@@ -28,7 +28,7 @@ from es_dedup.detectors.named_fields import named_fields
 from es_dedup.errors import DamagedData, wrong_type
 from es_dedup.extraction.at_first_page import AtFirstPage
 from es_dedup.extraction.language import language_of
-from es_dedup.extraction.markup import is_html, is_html_page
+from es_dedup.extraction.markup import fragment_of, is_html_page
 from es_dedup.extraction.metadata.addresses import site_of
 from es_dedup.extraction.metadata.date_parsing import parse_moment
 from es_dedup.index.records import RecordBatch
@@ -112,7 +112,7 @@ def chunks(
         yield from map(make, chain(first, groups))
         return
     by_threads = native.core is not None and all(
-        page.has_text and not is_html(page.text or "") for group in first for page in group
+        page.has_text and fragment_of(page.text or "") is None for group in first for page in group
     )
     work = make if by_threads else _work
     with _threads(min(FEATURE_THREADS, workers)) if by_threads else _processes(workers, given) as pool:
@@ -308,7 +308,8 @@ def content_of(page: Page, extractor: Extractor) -> tuple[Content, str]:
         text, html = None, text
     if text is not None:
         text = _clean(text)
-        text = extraction.visible_text(text) if is_html(text) else text
+        fragment = fragment_of(text)
+        text = text if fragment is None else extraction.visible_text(fragment)
         content = Content(
             text=text,
             title=_clean(page.title or ""),

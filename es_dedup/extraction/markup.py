@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import html
 from typing import Final
 
 from es_dedup import lazy
 
 _PAGE: Final = lazy.pattern(r"\s*+(?:<!--(?:[^-]|-(?!->)){0,2000}+-->\s*+)?+<(?i:!doctype\s+html|html)\b")
-_FRAGMENT: Final = lazy.pattern(
-    r"\s*+<(?i:!--|(?:a|article|aside|b|blockquote|br|center|dd|div|dl|em|figure|font|footer|h[1-6]|header|hr|i|img|li|main|ol|p|pre|section|"
-    r"small|span|strong|table|tbody|td|tr|u|ul|video)[\s/>])"
+_ELEMENT: Final = lazy.pattern(
+    r"\s*+<(?i:!--|(?:a|article|aside|b|blockquote|body|br|center|dd|div|dl|em|figure|font|footer|h[1-6]|header|hr|html|i|img|li|main|ol|p|pre|"
+    r"section|small|span|strong|table|tbody|td|tr|u|ul|video)[\s/>])"
 )
+_TAG: Final = lazy.pattern(r"</?[a-zA-Z][^<>]*+>")
+_MARKUP_SHARE: Final = 3  # of the characters one in so many stands in tags: prose about HTML has fewer
 
 
 def is_html_page(text: str) -> bool:
@@ -18,6 +21,15 @@ def is_html_page(text: str) -> bool:
     return _PAGE.match(text) is not None
 
 
-def is_html(text: str) -> bool:
-    """Whether a text is a page of HTML, or a fragment: it begins with an element and has an end tag."""
-    return is_html_page(text) or (_FRAGMENT.match(text) is not None and "</" in text)
+def fragment_of(text: str) -> str | None:
+    """The fragment of HTML that a text is, whose marks may be escaped; None where it is none.
+
+    A fragment has end tags, and begins with an element or has a third of its characters in tags.
+    """
+    if text.lstrip()[:4] == "&lt;":
+        text = html.unescape(text)
+    if "</" not in text:
+        return None
+    if _ELEMENT.match(text) or _MARKUP_SHARE * sum(map(len, _TAG.findall(text))) >= len(text):
+        return text
+    return None
