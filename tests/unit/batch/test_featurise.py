@@ -148,7 +148,7 @@ class TestInputs:
             ("&lt;p&gt; begins a paragraph", "&lt;p&gt; begins a paragraph"),
             ("<p> begins a paragraph", "<p> begins a paragraph"),
             ("a < b, and </b> ends it", "a < b, and </b> ends it"),
-            ("<note>一则很短的文章，没有标题。</note>", "<note>一则很短的文章，没有标题。</note>"),
+            ("<note>An article of one sentence.</note>", "<note>An article of one sentence.</note>"),
             ("<3 the end</p>", "<3 the end</p>"),
         ],
     )
